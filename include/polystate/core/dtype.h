@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace polystate {
+
+// Element types, named as PyTorch names them ("float32", "bool").
+enum class DType : std::uint8_t {
+  kBool,
+  kUInt8,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kFloat16,   // IEEE binary16, as its bits
+  kBFloat16,  // the upper half of a binary32, as its bits
+  kFloat32,
+  kFloat64,
+};
+
+// Bytes per element.
+std::size_t size_of(DType dtype);
+
+// PyTorch's name without "torch.", and back.
+std::string_view name_of(DType dtype);
+std::optional<DType> dtype_named(std::string_view name);
+
+// Whether the elements are integers (bool is not one).
+bool is_integer(DType dtype);
+
+// The DType of a C++ element type.
+template <typename T>
+constexpr DType dtype_of() {
+  if constexpr (std::is_same_v<T, bool>) return DType::kBool;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return DType::kUInt8;
+  if constexpr (std::is_same_v<T, std::int8_t>) return DType::kInt8;
+  if constexpr (std::is_same_v<T, std::int16_t>) return DType::kInt16;
+  if constexpr (std::is_same_v<T, std::int32_t>) return DType::kInt32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return DType::kInt64;
+  if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
+  if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
+}
+
+}  // namespace polystate

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace polystate {
+
+// What went wrong, as far as a caller can act on it. Bindings map each code to an exception type, the command line to an
+// exit status.
+enum class ErrorCode {
+  kContract,     // an input, a name or an option that the model does not take; nothing ran
+  kArtifact,     // the artifact is damaged, inconsistent or not trusted
+  kUnsupported,  // well-formed, but this build or machine cannot do it
+  kEngine,       // the engine failed while it ran
+  kBusy,         // another thread is using the session
+  kIo,           // reading or writing a file failed
+};
+
+// A failure: its code and a message that names the thing, the value found and the limit.
+struct Error {
+  ErrorCode code;
+  std::string message;
+};
+
+// A value or an Error; a subset of std::expected (C++23). Reading the side that is not there is a bug of the caller.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  using value_type = T;
+
+  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(*-explicit-*)
+  Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(*-explicit-*)
+
+  [[nodiscard]] bool has_value() const { return content_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+
+  T& value() & { return *checked_value(); }
+  const T& value() const& { return *checked_value(); }
+  T&& value() && { return std::move(*checked_value()); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return checked_value(); }
+  const T* operator->() const { return checked_value(); }
+
+  [[nodiscard]] const Error& error() const {
+    assert(!has_value());
+    return *std::get_if<1>(&content_);
+  }
+
+ private:
+  T* checked_value() {
+    assert(has_value());
+    return std::get_if<0>(&content_);
+  }
+  const T* checked_value() const {
+    assert(has_value());
+    return std::get_if<0>(&content_);
+  }
+
+  std::variant<T, Error> content_;
+};
+
+// Success, or an Error.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT(*-explicit-*)
+
+  [[nodiscard]] bool has_value() const { return !error_.has_value(); }
+  explicit operator bool() const { return has_value(); }
+  [[nodiscard]] const Error& error() const {
+    assert(error_.has_value());
+    return *error_;
+  }
+
+ private:
+  std::optional<Error> error_;
+};
+
+using Status = Result<void>;
+
+}  // namespace polystate

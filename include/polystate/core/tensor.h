@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+
+// Sizes of the dimensions, outermost first; empty for a 0-d tensor.
+using Shape = std::vector<std::int64_t>;
+
+// A dense, row-major, C-contiguous array. A Tensor is a handle: copies share the memory. The memory is either owned (by all
+// handles together) or borrowed from the caller, who keeps it alive while a handle exists.
+class Tensor {
+ public:
+  // Allocates uninitialised memory, aligned to 64 bytes. kContract when a size is negative or the bytes overflow;
+  // kEngine when the memory is not there.
+  static Result<Tensor> empty(DType dtype, Shape shape);
+
+  // Takes over `values`; kContract when their count is not the product of `shape`.
+  template <typename T>
+  static Result<Tensor> of(Shape shape, const std::vector<T>& values) {
+    return copy_of(dtype_of<T>(), std::move(shape), std::as_bytes(std::span(values)));
+  }
+
+  // Copies `bytes`, which must be exactly as many as dtype and shape need (kContract otherwise).
+  static Result<Tensor> copy_of(DType dtype, Shape shape, std::span<const std::byte> bytes);
+
+  // Borrows memory that holds dtype and shape. A read-only tensor is refused as an input that a method writes.
+  static Result<Tensor> borrow(DType dtype, Shape shape, void* data);
+  static Result<Tensor> borrow_read_only(DType dtype, Shape shape, const void* data);
+
+  // As borrow, with an owner that is kept alive by the handles.
+  static Result<Tensor> adopt(DType dtype, Shape shape, void* data, std::shared_ptr<void> owner,
+                              bool writable = true);
+
+  [[nodiscard]] DType dtype() const { return dtype_; }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] std::size_t element_count() const { return element_count_; }
+  [[nodiscard]] std::size_t byte_count() const { return element_count_ * size_of(dtype_); }
+  [[nodiscard]] bool writable() const { return writable_; }
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, byte_count()}; }
+  // The memory itself, shared by all handles; only for a writable tensor.
+  [[nodiscard]] std::span<std::byte> mutable_bytes() const {
+    assert(writable_);
+    return {data_, byte_count()};
+  }
+
+  // The elements as T, which must be the tensor's dtype (a bug otherwise).
+  template <typename T>
+  [[nodiscard]] std::span<const T> values() const {
+    assert(dtype_of<T>() == dtype_);
+    return {reinterpret_cast<const T*>(data_), element_count_};
+  }
+
+ private:
+  Tensor(DType dtype, Shape shape, std::size_t element_count, std::byte* data,
+         std::shared_ptr<void> owner, bool writable);
+
+  DType dtype_;
+  Shape shape_;
+  std::size_t element_count_;
+  std::byte* data_;
+  std::shared_ptr<void> owner_;
+  bool writable_;
+};
+
+}  // namespace polystate

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/engine/engine.h"
+#include "polystate/session/session.h"
+
+namespace polystate {
+
+struct ModelOptions {
+  ArtifactOptions artifact;
+  // Threads of the engine's pool, which the whole process shares; 0 leaves it as it is (at first: one per core).
+  std::uint32_t threads = 0;
+};
+
+struct SessionOptions {
+  bool profile = false;  // record an ETDump of every call
+};
+
+// A program with its weights: immutable, cheap to copy, shared by threads. Sessions keep it alive.
+class Model {
+ public:
+  static Result<Model> open(const std::filesystem::path& directory, const ModelOptions& options = {});
+  // Over an engine of the caller's.
+  static Model create(Artifact artifact, std::unique_ptr<Engine> engine);
+
+  // A session of its own state, which starts at the initial values.
+  [[nodiscard]] Result<Session> new_session(const SessionOptions& options = {}) const;
+
+  [[nodiscard]] const Manifest& manifest() const;
+  [[nodiscard]] const Artifact& artifact() const;
+  // Bytes that one more session will need: its state, and working memory at most.
+  [[nodiscard]] std::uint64_t state_bytes() const;
+  [[nodiscard]] std::uint64_t activation_bytes() const;
+
+ private:
+  friend class Session;
+  struct Loaded;
+  explicit Model(std::shared_ptr<Loaded> loaded);
+  std::shared_ptr<Loaded> loaded_;
+};
+
+}  // namespace polystate

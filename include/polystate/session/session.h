@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+
+namespace polystate {
+
+// A copy of a session's state at one moment. Of use with sessions of the same model only.
+class Snapshot {
+ public:
+  Snapshot(Snapshot&&) noexcept = default;
+  Snapshot& operator=(Snapshot&&) noexcept = default;
+  Snapshot(const Snapshot&) = default;
+  Snapshot& operator=(const Snapshot&) = default;
+
+ private:
+  friend class Session;
+  Snapshot() = default;
+  std::vector<std::byte> bytes_;        // every state, one after another
+  std::vector<std::byte> model_digest_;  // of the manifest
+};
+
+// One caller's state over a shared model. Every call checks its inputs against the contract first; a refused call leaves the
+// state untouched. A call from a second thread while one runs is kBusy. After a failure inside the engine that may have left
+// the state half updated, the session refuses to run (kEngine) until reset, restore or load.
+class Session {
+ public:
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  // Runs a method on `inputs`, in the manifest's order; returns its outputs, owned by the caller. Inputs that the method
+  // mutates are written after success and are not returned.
+  Result<std::vector<Tensor>> run(std::string_view method, std::span<const Tensor> inputs);
+  Result<std::vector<Tensor>> run(std::string_view method, std::initializer_list<Tensor> inputs = {}) {
+    return run(method, std::span<const Tensor>(inputs.begin(), inputs.size()));
+  }
+
+  // Sets all state to its initial values.
+  Status reset();
+
+  [[nodiscard]] Result<Snapshot> snapshot();
+  // kContract when the snapshot is of another model.
+  Status restore(const Snapshot& snapshot);
+
+  // Writes the state to a file, atomically; load refuses another model's (kContract) and a damaged one (kArtifact), and leaves
+  // the state as it was.
+  Status save(const std::filesystem::path& path);
+  Status load(const std::filesystem::path& path);
+
+  // A copy of a named state (fully qualified), and the way to set it. kContract for an unknown name, dtype or shape.
+  Result<Tensor> read_state(std::string_view name);
+  Status write_state(std::string_view name, const Tensor& value);
+
+  // The ETDump recorded since the last call; kContract when the session does not profile.
+  Result<std::vector<std::byte>> take_profile();
+
+ private:
+  friend class Model;
+  struct Impl;
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace polystate

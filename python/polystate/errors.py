@@ -1,0 +1,31 @@
+"""The exceptions of polystate, all of them :class:`Error`."""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Anything that polystate refuses or that fails inside it."""
+
+
+class ExportError(Error):
+    """A program that cannot be exported soundly; the message names the user's line and a rewrite that works."""
+
+
+class ContractError(Error):
+    """An input, a name or an option that the model does not take. Nothing ran."""
+
+
+class ArtifactError(Error):
+    """An artifact that is damaged, inconsistent or not trusted."""
+
+
+class UnsupportedError(Error):
+    """Well-formed, but this build, backend or machine cannot do it."""
+
+
+class EngineError(Error):
+    """The engine failed while it ran."""
+
+
+class BusyError(Error):
+    """Another thread is using the session."""
