@@ -1,0 +1,70 @@
+# `make help` lists the targets. Each sets up what it needs.
+SHELL := /bin/bash
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+JOBS ?= $(shell nproc)
+
+# What the Python package's compiled parts are made from; its Python sources are used where they lie.
+COMPILED_SOURCES := $(shell find CMakeLists.txt pyproject.toml cmake include src cli bindings -type f)
+CXX_SOURCES = $(shell git ls-files -co --exclude-standard -- '*.h' '*.cc')
+CMAKE_SOURCES = $(shell git ls-files -co --exclude-standard -- '*CMakeLists.txt' '*.cmake')
+
+.PHONY: help
+help:  ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+.PHONY: setup
+setup: .venv/.installed  ## Install system packages, .venv, and polystate into it
+
+.PHONY: environment
+environment:
+	@tools/setup
+
+.venv/.installed: $(COMPILED_SOURCES) | environment
+	pip install --quiet --no-input --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+.PHONY: build
+build: build-dev build-asan
+
+.PHONY: build-dev build-asan build-release
+build-dev build-asan build-release: build-%: | environment
+	cmake --preset $* --log-level=WARNING
+	cmake --build --preset $* --parallel $(JOBS)
+
+.PHONY: test
+test: setup build  ## Build everything and run every test
+	ctest --preset asan --parallel $(JOBS)
+	ctest --preset dev --parallel $(JOBS)
+	pytest
+
+.PHONY: lint
+lint: setup  ## Check format, style, types and layers
+	@cmake --preset dev --log-level=WARNING >/dev/null
+	clang-format --dry-run -Werror $(CXX_SOURCES)
+	ruff check
+	ruff format --check
+	mypy
+	PYTHONPATH=python lint-imports
+	gersemi --check $(CMAKE_SOURCES)
+	codespell
+	tools/tidy --build build/dev --jobs $(JOBS)
+
+.PHONY: format
+format: | environment  ## Rewrite the sources in the project's format
+	clang-format -i $(CXX_SOURCES)
+	ruff check --fix-only
+	ruff format
+	gersemi -i $(CMAKE_SOURCES)
+
+.PHONY: bench
+bench: build-release  ## Build the benchmarks and run them
+	cmake --build --preset release --target bench
+
+.PHONY: demo
+demo: setup  ## Export the stateful example and run it in C++ and Python
+	$(MAKE) --no-print-directory build-dev
+	examples/stateful/run
+
+.PHONY: clean
+clean:  ## Remove what was built (not .venv)
+	rm -rf build demo

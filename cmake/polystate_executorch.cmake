@@ -1,0 +1,28 @@
+# Finds ExecuTorch's wheel, through Python_EXECUTABLE (default: the interpreter in .venv) or, without Python, executorch_DIR.
+if(NOT Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+endif()
+
+if(Python_EXECUTABLE)
+  execute_process(
+    COMMAND
+      ${Python_EXECUTABLE} -c
+      "import importlib.util; print(*importlib.util.find_spec('executorch').submodule_search_locations)"
+    OUTPUT_VARIABLE executorch_package
+    OUTPUT_STRIP_TRAILING_WHITESPACE
+    RESULT_VARIABLE executorch_missing
+    ERROR_QUIET
+  )
+  if(NOT executorch_missing)
+    set(executorch_hint ${executorch_package}/share/cmake)
+  endif()
+endif()
+find_package(executorch 1.5 CONFIG REQUIRED HINTS ${executorch_hint})
+
+# The imported targets bring run paths of their own as link options: the wheel's absolute folder among them, which for a wheel
+# of ours is the folder of a build environment that is gone. CMake sets run paths itself (polystate_install.cmake).
+foreach(component IN ITEMS runtime kernels_optimized backend_xnnpack threadpool etdump)
+  get_target_property(link_options executorch::${component} INTERFACE_LINK_OPTIONS)
+  list(FILTER link_options EXCLUDE REGEX "-rpath")
+  set_target_properties(executorch::${component} PROPERTIES INTERFACE_LINK_OPTIONS "${link_options}")
+endforeach()

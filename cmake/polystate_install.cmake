@@ -1,0 +1,52 @@
+# Where programs and the Python extension go, and how they find ExecuTorch's libraries there, which are never copied: two copies
+# in one process register every kernel twice and abort.
+#
+# `cmake --install` puts the command into bin/, with the folder that it was linked from as its run path. The Python package
+# (SKBUILD) has the command in <environment>/bin and the extension in <site-packages>/polystate, beside <site-packages>/executorch.
+
+function(polystate_install_command target)
+  if(SKBUILD)
+    set(site_packages lib/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/site-packages)
+    set_target_properties(
+      ${target}
+      PROPERTIES INSTALL_RPATH "$ORIGIN/../${site_packages}/executorch/lib"
+    )
+    install(TARGETS ${target} RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
+  else()
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH TRUE)
+    install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endfunction()
+
+function(polystate_install_extension target)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../executorch/lib")
+  if(SKBUILD)
+    install(TARGETS ${target} LIBRARY DESTINATION polystate COMPONENT python)
+  endif()
+endfunction()
+
+function(polystate_install_library target)
+  set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/polystate)
+  install(TARGETS ${target} EXPORT polystateTargets)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(
+    EXPORT polystateTargets
+    NAMESPACE polystate::
+    DESTINATION ${package_folder}
+  )
+  configure_package_config_file(
+    ${PROJECT_SOURCE_DIR}/cmake/polystateConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/polystateConfig.cmake
+    INSTALL_DESTINATION ${package_folder}
+  )
+  write_basic_package_version_file(
+    ${PROJECT_BINARY_DIR}/polystateConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion
+  )
+  install(
+    FILES
+      ${PROJECT_BINARY_DIR}/polystateConfig.cmake
+      ${PROJECT_BINARY_DIR}/polystateConfigVersion.cmake
+    DESTINATION ${package_folder}
+  )
+endfunction()
