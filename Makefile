@@ -1,5 +1,6 @@
 # `make help` lists the targets. Each sets up what it needs.
 SHELL := /bin/bash
+.NOTPARALLEL:
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
@@ -17,7 +18,7 @@ setup: .venv/.installed  ## Install system packages, .venv, and polystate into i
 
 .PHONY: environment
 environment:
-	@tools/setup
+	@tools/setup.sh
 
 .venv/.installed: $(COMPILED_SOURCES) | environment
 	pip install --quiet --no-input --disable-pip-version-check --no-build-isolation --no-deps --editable .
@@ -47,7 +48,7 @@ lint: setup  ## Check format, style, types and layers
 	PYTHONPATH=python lint-imports
 	gersemi --check $(CMAKE_SOURCES)
 	codespell
-	tools/tidy --build build/dev --jobs $(JOBS)
+	tools/tidy.py --build build/dev --jobs $(JOBS)
 
 .PHONY: format
 format: | environment  ## Rewrite the sources in the project's format

@@ -74,7 +74,7 @@ pip_install() {
 }
 
 stamp=.venv/.setup
-key=$(sha256sum tools/requirements.txt tools/setup)
+key=$(sha256sum tools/requirements.txt tools/setup.sh)
 [[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$key" ]] && exit 0
 
 if [[ -x .venv/bin/python ]]; then
@@ -86,7 +86,7 @@ if command -v apt-get >/dev/null; then
   mapfile -t missing < <(missing_system_packages "$python")
   [[ ${#missing[@]} == 0 ]] || install_system_packages "${missing[@]}"
 else
-  printf 'setup: no apt-get here: see tools/setup for the system packages to have\n' >&2
+  printf 'setup: no apt-get here: see tools/setup.sh for the system packages to have\n' >&2
 fi
 [[ -x .venv/bin/python ]] || "$python" -m venv .venv
 install_torch
