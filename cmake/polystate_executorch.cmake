@@ -17,7 +17,15 @@ if(Python_EXECUTABLE)
     set(executorch_hint ${executorch_package}/share/cmake)
   endif()
 endif()
-find_package(executorch 1.5 CONFIG REQUIRED HINTS ${executorch_hint})
+find_package(executorch 1.5 CONFIG HINTS ${executorch_hint})
+if(NOT executorch_FOUND)
+  message(
+    FATAL_ERROR
+    "ExecuTorch 1.5 was not found: Python_EXECUTABLE is '${Python_EXECUTABLE}'. Run `make setup`, or set "
+    "Python_EXECUTABLE to an interpreter that has the package executorch==1.5.1, or executorch_DIR to the "
+    "folder executorch/share/cmake of that package."
+  )
+endif()
 
 # The imported targets bring run paths of their own as link options: the wheel's absolute folder among them, which for a wheel
 # of ours is the folder of a build environment that is gone. CMake sets run paths itself (polystate_install.cmake).

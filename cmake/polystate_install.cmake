@@ -6,10 +6,17 @@
 
 function(polystate_install_command target)
   if(SKBUILD)
-    set(site_packages lib/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/site-packages)
+    execute_process(
+      COMMAND
+        ${Python_EXECUTABLE} -c
+        "import os, sysconfig as s; print(os.path.relpath(s.get_path('platlib'), s.get_path('scripts')))"
+      OUTPUT_VARIABLE site_packages
+      OUTPUT_STRIP_TRAILING_WHITESPACE
+      COMMAND_ERROR_IS_FATAL ANY
+    )
     set_target_properties(
       ${target}
-      PROPERTIES INSTALL_RPATH "$ORIGIN/../${site_packages}/executorch/lib"
+      PROPERTIES INSTALL_RPATH "$ORIGIN/${site_packages}/executorch/lib"
     )
     install(TARGETS ${target} RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
   else()
