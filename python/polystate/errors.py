@@ -29,3 +29,7 @@ class EngineError(Error):
 
 class BusyError(Error):
     """Another thread is using the session."""
+
+
+class IoError(Error, OSError):
+    """Reading or writing a file failed; what was there before is still there."""

@@ -1,4 +1,4 @@
-"""The manifest as data: what the exporter fills in and the C++ runtime checks (docs/artifact.md)."""
+"""The manifest as data: what the exporter fills in and C++ checks (docs/artifact.md)."""
 
 from __future__ import annotations
 
@@ -146,5 +146,5 @@ class Manifest:
     golden: Golden | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The manifest in the form of docs/artifact.md."""
+        """Give the manifest in the form of docs/artifact.md."""
         return {"format": "polystate", "format_version": FORMAT_VERSION, **dataclasses.asdict(self)}

@@ -1,0 +1,78 @@
+"""Programs with several entry points and one state: exported soundly, run in C++.
+
+``export`` makes an artifact from a PyTorch module; ``load`` opens one. Loading and running import
+neither torch nor transformers.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from polystate.errors import (
+    ArtifactError,
+    BusyError,
+    ContractError,
+    EngineError,
+    Error,
+    ExportError,
+    IoError,
+    UnsupportedError,
+)
+
+if TYPE_CHECKING:
+    from polystate._core import __version__
+    from polystate.export import Method, export
+    from polystate.runtime import Model, Session, Snapshot, load
+
+__all__ = [
+    "ArtifactError",
+    "BusyError",
+    "ContractError",
+    "EngineError",
+    "Error",
+    "ExportError",
+    "IoError",
+    "Method",
+    "Model",
+    "Session",
+    "Snapshot",
+    "UnsupportedError",
+    "__version__",
+    "export",
+    "load",
+]
+
+# Where the names come from that need the C++ library, or torch; imported when first used.
+_LAZY = {
+    "Method": "polystate.export",
+    "Model": "polystate.runtime",
+    "Session": "polystate.runtime",
+    "Snapshot": "polystate.runtime",
+    "__version__": "polystate._core",
+    "export": "polystate.export",
+    "load": "polystate.runtime",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'polystate' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """Keeps ``export`` for the function: importing the subpackage would take the name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name == "export" and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,14 @@
+"""Artifacts as files: their manifest as data, and how they are written."""
+
+from polystate.artifact.golden import GoldenCall, golden_npz
+from polystate.artifact.manifest import FORMAT_VERSION, Manifest
+from polystate.artifact.write import check_destination, write_artifact
+
+__all__ = [
+    "FORMAT_VERSION",
+    "GoldenCall",
+    "Manifest",
+    "check_destination",
+    "golden_npz",
+    "write_artifact",
+]

@@ -1,0 +1,85 @@
+"""Recorded calls in NumPy's .npz form: what `polystate doctor` replays."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.generic]
+
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip file can hold
+_DTYPES = frozenset(
+    ["bool", "uint8", "int8", "int16", "uint16", "int32", "int64", "float16", "float32", "float64"]
+)
+_PLAIN_FILE = 0o100644 << 16
+
+
+@dataclass(frozen=True)
+class GoldenCall:
+    """One call and what came of it; bfloat16 as its bits in uint16.
+
+    Parameters
+    ----------
+    inputs
+        In the manifest's order, as they were before the call.
+    outputs
+        In the manifest's order.
+    written
+        The inputs that the method mutates, by index, as they were after the call.
+    """
+
+    inputs: Sequence[Array]
+    outputs: Sequence[Array]
+    written: Mapping[int, Array] = field(default_factory=dict)
+
+    def arrays(self) -> Iterator[tuple[str, Array]]:
+        """Every array with its name inside the call."""
+        for index, array in enumerate(self.inputs):
+            yield f"input_{index}", array
+        for index, array in enumerate(self.outputs):
+            yield f"output_{index}", array
+        for index, array in sorted(self.written.items()):
+            yield f"written_{index}", array
+
+
+def golden_npz(calls: Sequence[GoldenCall]) -> bytes:
+    """Pack calls into an uncompressed .npz file; the same calls give the same bytes.
+
+    Parameters
+    ----------
+    calls
+        In the order in which they ran, from the initial state on.
+
+    Returns
+    -------
+    bytes
+        The file, with names such as ``call_000/input_0``.
+
+    Raises
+    ------
+    TypeError
+        An array has a dtype that is not a plain number.
+    """
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for index, call in enumerate(calls):
+            for name, array in call.arrays():
+                entry = zipfile.ZipInfo(f"call_{index:03d}/{name}.npy", _EARLIEST)
+                entry.create_system = 3  # Unix, wherever this runs
+                entry.external_attr = _PLAIN_FILE
+                archive.writestr(entry, _npy(array, entry.filename))
+    return file.getvalue()
+
+
+def _npy(array: Array, name: str) -> bytes:
+    if array.dtype.name not in _DTYPES:
+        raise TypeError(f"'{name}' cannot be recorded: its dtype is {array.dtype}")
+    little_endian = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+    file = io.BytesIO()
+    np.lib.format.write_array(file, little_endian, version=(1, 0), allow_pickle=False)
+    return file.getvalue()
