@@ -1,0 +1,162 @@
+"""The sizes that a user declared to vary, and examples of other sizes within them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export.dynamic_shapes import _combine_args, _DimHint, _DimHintType, _tree_map_with_path
+from torch.utils import _pytree as pytree
+
+from polystate.errors import ExportError
+
+# The size that an unbounded dimension is grown to when a method is tried out.
+_SMALL = 5
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One varying dimension of one tensor among the flattened arguments."""
+
+    leaf: int
+    dimension: int
+    key: str  # axes of one key have sizes that depend on one another
+    min: int
+    max: int
+    size_of: Callable[[int], int]  # from the key's value to this axis's size
+
+
+@dataclass(frozen=True)
+class Dimensions:
+    """Every varying dimension of a method's examples."""
+
+    axes: tuple[Axis, ...]
+
+    @staticmethod
+    def of(
+        name: str,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        dynamic_shapes: Any,
+    ) -> Dimensions:
+        """Reads ``dynamic_shapes`` in torch.export's form.
+
+        Raises
+        ------
+        ExportError
+            When it does not fit the arguments, or a dimension has no maximum.
+        """
+        if dynamic_shapes is None:
+            return Dimensions(())
+        positions = {id(leaf): i for i, leaf in enumerate(pytree.tree_leaves((args, kwargs)))}
+        axes: list[Axis] = []
+
+        def visit(path: Any, leaf: Any, spec: Any) -> None:
+            if isinstance(leaf, torch.Tensor) and spec is not None:
+                for dimension, dim in _items(spec):
+                    axis = _axis(name, leaf, positions[id(leaf)], dimension, dim)
+                    if axis is not None:
+                        axes.append(axis)
+
+        combined = _combine_args(function, args, kwargs)
+        if isinstance(dynamic_shapes, tuple | list):
+            combined = type(dynamic_shapes)(combined.values())
+        try:
+            _tree_map_with_path(visit, combined, dynamic_shapes, tree_name="inputs")
+        except Exception as error:
+            raise ExportError(f"method '{name}': dynamic_shapes does not fit the examples: {error}") from error
+        return Dimensions(tuple(axes))
+
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """The range of each key."""
+        return {axis.key: (axis.min, axis.max) for axis in self.axes}
+
+    def resized(self, args: Any, kwargs: Any, sizes: Mapping[str, int]) -> tuple[Any, Any]:
+        """The arguments with each varying dimension brought to its size by repeating its own values."""
+        leaves, structure = pytree.tree_flatten((args, kwargs))
+        for axis in self.axes:
+            if axis.key in sizes:
+                tensor = leaves[axis.leaf]
+                wanted = torch.arange(axis.size_of(sizes[axis.key]))
+                if tensor.shape[axis.dimension] == 0:
+                    shape = list(tensor.shape)
+                    shape[axis.dimension] = len(wanted)
+                    leaves[axis.leaf] = tensor.new_zeros(shape)
+                else:
+                    index = wanted % tensor.shape[axis.dimension]
+                    leaves[axis.leaf] = tensor.index_select(axis.dimension, index)
+        resized: tuple[Any, Any] = pytree.tree_unflatten(leaves, structure)
+        return resized
+
+    def interior(self, args: Any, kwargs: Any) -> dict[str, int]:
+        """Sizes strictly inside their ranges where that is possible, unlike one another and unlike static sizes."""
+        varying = {(axis.leaf, axis.dimension) for axis in self.axes}
+        taken = {
+            size
+            for i, leaf in enumerate(pytree.tree_leaves((args, kwargs)))
+            if isinstance(leaf, torch.Tensor)
+            for d, size in enumerate(leaf.shape)
+            if (i, d) not in varying
+        }
+        sizes: dict[str, int] = {}
+        for key, (low, high) in self.ranges().items():
+            inside = [n for n in range(max(low, 2), min(high, max(low, 2) + 64)) if n < high]
+            free = [n for n in inside if n not in taken and n >= _SMALL] or [
+                n for n in inside if n not in taken
+            ]
+            sizes[key] = (free or inside or [high])[0]
+            taken.add(sizes[key])
+        return sizes
+
+    def corners(self) -> list[dict[str, int]]:
+        """All minima, all maxima, the middle, and each dimension at one end with the others at the other."""
+        ranges = self.ranges()
+        if not ranges:
+            return []
+        low = {key: r[0] for key, r in ranges.items()}
+        high = {key: r[1] for key, r in ranges.items()}
+        middle = {key: (r[0] + r[1]) // 2 for key, r in ranges.items()}
+        corners = [low, high, middle]
+        if 1 < len(ranges) <= 4:
+            corners += [{**low, key: high[key]} for key in ranges]
+            corners += [{**high, key: low[key]} for key in ranges]
+        return [c for i, c in enumerate(corners) if c not in corners[:i]]
+
+
+def _items(spec: Any) -> Iterator[tuple[int, Any]]:
+    if isinstance(spec, Mapping):
+        yield from spec.items()
+    else:
+        yield from enumerate(spec)
+
+
+def _axis(method: str, tensor: torch.Tensor, leaf: int, dimension: int, dim: Any) -> Axis | None:
+    if dim is None or isinstance(dim, int):
+        return None
+    if isinstance(dim, _DimHint):
+        if dim.type == _DimHintType.STATIC:
+            return None
+        # Which of such sizes must be equal is torch.export's finding; those of one size now may be.
+        key = f"size {tensor.shape[dimension]}"
+        low, high = dim.min, dim.max
+        return Axis(leaf, dimension, key, *_bounded(method, key, low, high), size_of=_identity)
+    root = getattr(dim, "root", dim)
+    low, high = _bounded(method, root.__name__, root.min, root.max)
+    return Axis(leaf, dimension, root.__name__, low, high, getattr(dim, "fn", _identity))
+
+
+def _identity(size: int) -> int:
+    return size
+
+
+def _bounded(method: str, name: str, low: Any, high: Any) -> tuple[int, int]:
+    if high is None or high == math.inf or int(high) >= 2**62:
+        raise ExportError(
+            f"method '{method}': dimension '{name}' has no maximum, and memory is planned at export; "
+            f"give it one: Dim('{name}', max=...) or Dim.DYNAMIC(max=...)"
+        )
+    return int(low or 0), int(high)

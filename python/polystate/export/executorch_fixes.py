@@ -1,0 +1,99 @@
+"""Corrections of executorch 1.5.1 that hold while a program is lowered; each says what goes wrong without it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+from executorch.backends.xnnpack.operators import node_visitor
+from executorch.exir.program import _program
+from torch.export import ExportedProgram
+
+
+@contextlib.contextmanager
+def applied() -> Iterator[None]:
+    """All corrections, for the length of the block."""
+    with (
+        mock.patch.object(
+            _program,
+            "lift_constant_tensor_pass",
+            _in_placeholder_order(_program.lift_constant_tensor_pass),
+        ),
+        mock.patch.object(
+            node_visitor.NodeVisitor,
+            "get_serialized_buffer_index",
+            _with_distinct_keys(node_visitor.NodeVisitor.get_serialized_buffer_index),
+        ),
+    ):
+        yield
+
+
+def _in_placeholder_order(lift: Any) -> Any:
+    """Lifted constants of a method without inputs get specs in another order than their placeholders.
+
+    Such a program fails to verify (``SpecViolationError``), or would swap two constants.
+    """
+
+    def lift_in_order(program: ExportedProgram) -> ExportedProgram:
+        program = lift(program)
+        position = {
+            node.name: i for i, node in enumerate(program.graph.nodes) if node.op == "placeholder"
+        }
+        program.graph_signature.input_specs.sort(key=lambda spec: position[spec.arg.name])
+        return program
+
+    return lift_in_order
+
+
+def _with_distinct_keys(serialize: Any) -> Any:
+    """XNNPACK's weight cache names packed weights by the bytes of the unpacked ones alone.
+
+    Two weights of the same bytes but other scales, shapes or layouts would share one packed copy. Here the name depends on
+    all of these. The bytes themselves are still stored once.
+    """
+
+    def serialize_with_distinct_key(visitor: Any, *args: Any, **kwargs: Any) -> int:
+        index: int = serialize(visitor, *args, **kwargs)
+        names = ("tensor", "graph", "ids", "nhwc", "swap", "quantization", "fp32", "groups")
+        named = dict(zip(names, args, strict=False))
+        graph = named.get("graph", kwargs.get("xnn_graph"))
+        node = named.get("tensor", kwargs.get("tensor"))
+        quantization = named.get("quantization", kwargs.get("quant_params"))
+        if index == 0 or graph is None or index >= len(graph.constant_data):
+            return index
+        entry = graph.constant_data[index]
+        layout = (
+            named.get("nhwc", kwargs.get("convert_to_nhwc")),
+            named.get("swap", kwargs.get("swap_in_out_for_weights")),
+            named.get("groups", kwargs.get("groups", 1)),
+        )
+        source = quantization.q_input if quantization is not None else node
+        value = source.meta["val"]
+        digest = hashlib.sha256(entry.named_key.encode())
+        digest.update(repr((tuple(value.shape), str(value.dtype), layout)).encode())
+        if quantization is not None and not quantization.is_dynamic:
+            digest.update(_quantization_bytes(quantization))
+        key = digest.hexdigest()
+        store = visitor._named_data_store
+        data = store.buffers[store.key_to_buffer_idx[entry.named_key]]
+        store.add_named_data(key, data, alignment=node_visitor.CONSTANT_TENSOR_ALIGNMENT)
+        entry.named_key = key
+        return index
+
+    return serialize_with_distinct_key
+
+
+def _quantization_bytes(quantization: Any) -> bytes:
+    parts = [repr((quantization.qmin, quantization.qmax, str(quantization.dtype), quantization.axis))]
+    parts += [repr((quantization.per_channel, quantization.group_size))]
+    raw = "".join(parts).encode()
+    for value in (quantization.scale, quantization.zp):
+        if isinstance(value, torch.Tensor):
+            raw += value.detach().contiguous().cpu().view(torch.uint8).numpy().tobytes()
+        else:
+            raw += repr(value).encode()
+    return raw

@@ -1,0 +1,259 @@
+"""Updates state in place where that is sound; elsewhere the write-back at the end of the method stays.
+
+Needs a method's graph with out-variants, just before memory is planned: ``copy_(state, value)`` at its end for every changed
+state, old values that are outputs copied (old_values). Keeps what the method computes.
+
+A value may be computed straight into the state's memory when
+
+- nothing reads the old value after it: no later operator, no view of the state;
+- its own operator reads the old value element by element, at the place that it writes, or not at all; or it changes a part of
+  the state and has a form that changes just that part;
+- no check comes after it, so that a check that fails leaves the state as it was;
+- it is large, or nothing that can fail comes after it: small state is written last, which makes the method atomic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from executorch.exir import memory
+from executorch.exir.operator.convert import is_out_variant
+from torch.export.graph_signature import ExportGraphSignature, OutputKind
+
+import polystate.ops  # noqa: F401  (registers the operators that change a part of a tensor)
+
+# Below this many bytes a copy costs less than what an atomic method is worth.
+SMALL = 64 * 1024
+
+# Each element of the result depends on the operands' elements at the same place only.
+_ELEMENTWISE = frozenset(
+    f"aten::{name}"
+    for name in (
+        "abs add atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp copy cos cosh div elu eq erf exp "
+        "expm1 floor floor_divide fmod ge gelu gt hardtanh le leaky_relu log log1p log2 log10 logical_and logical_not "
+        "logical_or logical_xor lt masked_fill maximum minimum mul ne neg pow reciprocal relu remainder round rsqrt "
+        "rsub sigmoid sign sin sinh sqrt sub tan tanh trunc where"
+    ).split()
+)
+
+# Operators that change a part of their first operand; the form that does so in place, and the defaults of its arguments (all of
+# which a program must give).
+_PARTIAL: dict[str, tuple[torch._ops.OpOverload, tuple[object, ...]]] = {
+    "aten::index_put": (torch.ops.polystate.index_put_.default, (None, None, None, False)),
+    "aten::select_scatter": (torch.ops.polystate.select_scatter_.default, (None, None, 0, 0)),
+    "aten::slice_scatter": (
+        torch.ops.polystate.slice_scatter_.default,
+        (None, None, 0, 0, torch.iinfo(torch.int64).max, 1),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Update:
+    """How a method updates one state, and why so."""
+
+    state: str
+    how: Literal["in_place", "written_back"]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Updates:
+    """The updates of one method; atomic: a failed call leaves every state as it was."""
+
+    updates: list[Update]
+    atomic: bool
+
+
+def update_in_place(graph_module: torch.fx.GraphModule, signature: ExportGraphSignature) -> Updates:
+    """Rewrites the graph and its signature, and says what it did."""
+    graph = graph_module.graph
+    states = {
+        node: signature.inputs_to_buffers[node.name]
+        for node in graph.nodes
+        if node.op == "placeholder" and node.name in signature.inputs_to_buffers
+    }
+    updates = []
+    for write in [node for node in graph.nodes if _is_write_back(node, states)]:
+        state = write.args[0]
+        obstacle = _obstacle(graph, write)
+        if obstacle is None:
+            _compute_into(graph, write, signature)
+            updates.append(Update(states[state], "in_place", "nothing reads the old value later"))
+        else:
+            updates.append(Update(states[state], "written_back", obstacle))
+    for state, name in _changed_by_operators(graph, states, signature).items():
+        updates.append(Update(name, "in_place", f"'{_short(state)}' changes it in place"))
+    graph.lint()
+    graph_module.recompile()
+    return Updates(updates, _is_atomic(graph, states))
+
+
+def _is_write_back(node: torch.fx.Node, states: Mapping[torch.fx.Node, str]) -> bool:
+    return (
+        node.op == "call_function"
+        and node.target == torch.ops.aten.copy_.default
+        and node.args[0] in states
+    )
+
+
+def _obstacle(graph: torch.fx.Graph, write: torch.fx.Node) -> str | None:
+    """Why the value cannot be computed into the state's memory; None where it can."""
+    state, value = write.args[0], write.args[1]
+    assert isinstance(state, torch.fx.Node) and isinstance(value, torch.fx.Node)
+    if value.op == "placeholder":
+        return f"it is copied from '{value.name}'"
+    if not _has_one_out(value):
+        return f"it comes from '{_short(value)}', which cannot write to a given place"
+    old, new = state.meta["val"], value.meta["val"]
+    if old.dtype != new.dtype or old.shape != new.shape:
+        return "its value has another type or shape"
+    position = {node: i for i, node in enumerate(graph.nodes)}
+    for reader in _readers(state):
+        if reader is not write and reader is not value and position[reader] > position[value]:
+            return f"'{_short(reader)}' reads the old value later"
+    base = value.target._schema.name
+    if _reads(value, state) and not (
+        (base in _ELEMENTWISE and _reads_directly(value, state)) or base in _PARTIAL
+    ):
+        return f"'{_short(value)}' reads the old value while it writes the new one"
+    if base in _PARTIAL and (
+        value.args[0] is not state or any(_touches(arg, state) for arg in value.args[1:])
+    ):
+        return f"'{_short(value)}' changes a part of another value"
+    later = [node for node in graph.nodes if position[node] > position[value] and _can_fail(node)]
+    if any(_is_check(node) for node in later):
+        return "a check comes later"
+    if later and old.numel() * old.element_size() < SMALL:
+        return f"small ({old.numel() * old.element_size()} bytes): written last, so that a failed call changes nothing"
+    return None
+
+
+def _compute_into(
+    graph: torch.fx.Graph, write: torch.fx.Node, signature: ExportGraphSignature
+) -> None:
+    state, value = write.args[0], write.args[1]
+    assert isinstance(state, torch.fx.Node) and isinstance(value, torch.fx.Node)
+    allocation = value.kwargs["out"]
+    assert isinstance(allocation, torch.fx.Node)
+    base = value.target._schema.name
+    if base in _PARTIAL:
+        value.target, defaults = _PARTIAL[base]
+        value.args, value.kwargs = _complete(value, defaults), {}
+    else:
+        value.kwargs = {**value.kwargs, "out": state}
+    value.meta["spec"] = state.meta["spec"]
+    for spec in signature.output_specs:
+        if spec.kind == OutputKind.BUFFER_MUTATION and spec.arg.name == write.name:
+            spec.arg.name = value.name
+    write.replace_all_uses_with(value)
+    graph.erase_node(write)
+    graph.erase_node(allocation)
+
+
+def _complete(node: torch.fx.Node, defaults: tuple[object, ...]) -> tuple[Any, ...]:
+    """A partial operator's arguments in full; None stands for the default, as aten has it."""
+    names = [argument.name for argument in node.target._schema.arguments]
+    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    return tuple(
+        default if given.get(name) is None else given[name]
+        for name, default in zip(names, defaults, strict=False)
+    )
+
+
+def _has_one_out(node: torch.fx.Node) -> bool:
+    return (
+        node.op == "call_function"
+        and isinstance(node.target, torch._ops.OpOverload)
+        and is_out_variant(node.target._schema.name, node.target._schema.overload_name)
+        and isinstance(node.kwargs.get("out"), torch.fx.Node)
+        and node.kwargs["out"].target == memory.alloc
+    )
+
+
+def _readers(state: torch.fx.Node) -> list[torch.fx.Node]:
+    """Every node that reads the state's memory by its old value, through views too."""
+    readers: list[torch.fx.Node] = []
+    for user in state.users:
+        readers.append(user)
+        if user.op == "call_function" and user.target == memory.view:
+            readers.extend(_readers(user))
+    return readers
+
+
+def _reads(node: torch.fx.Node, state: torch.fx.Node) -> bool:
+    return node in _readers(state)
+
+
+def _reads_directly(node: torch.fx.Node, state: torch.fx.Node) -> bool:
+    """Whether all that the node reads of the state is the state itself, not a view of it."""
+    views = {reader for reader in _readers(state) if reader.target == memory.view}
+    return not views.intersection(node.all_input_nodes)
+
+
+def _touches(argument: object, state: torch.fx.Node) -> bool:
+    aliases = {state, *(r for r in _readers(state) if r.target == memory.view)}
+    found: list[torch.fx.Node] = []
+    torch.fx.map_arg(argument, found.append)
+    return any(node in aliases for node in found)
+
+
+def _is_check(node: torch.fx.Node) -> bool:
+    return (
+        node.op == "call_function"
+        and isinstance(node.target, torch._ops.OpOverload)
+        and node.target._schema.name.startswith("polystate::check")
+    )
+
+
+def _can_fail(node: torch.fx.Node) -> bool:
+    """Whether running a node can end the call; copies of equal type and shape cannot."""
+    return node.op == "call_function" and node.target not in (
+        memory.alloc,
+        memory.view,
+        torch.ops.aten.copy_.default,
+    )
+
+
+def _changed_by_operators(
+    graph: torch.fx.Graph, states: Mapping[torch.fx.Node, str], signature: ExportGraphSignature
+) -> dict[torch.fx.Node, str]:
+    """States which the user's own operators change, by the operator that does so."""
+    changed: dict[torch.fx.Node, str] = {}
+    written = {
+        spec.arg.name: spec.target
+        for spec in signature.output_specs
+        if spec.kind == OutputKind.BUFFER_MUTATION
+    }
+    ours = {target for target, _ in _PARTIAL.values()} | {torch.ops.aten.copy_.default}
+    for node in graph.nodes:
+        if node.name in written and node.target not in ours and node.kwargs.get("out") not in states:
+            changed[node] = str(written[node.name])
+    return changed
+
+
+def _is_atomic(graph: torch.fx.Graph, states: Mapping[torch.fx.Node, str]) -> bool:
+    nodes = list(graph.nodes)
+    writes = [i for i, node in enumerate(nodes) if _writes(node, states)]
+    return not writes or not any(_can_fail(node) for node in nodes[writes[0] + 1 :])
+
+
+def _writes(node: torch.fx.Node, states: Mapping[torch.fx.Node, str]) -> bool:
+    if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    if node.kwargs.get("out") in states:
+        return True
+    schema = node.target._schema
+    return any(
+        argument.alias_info is not None and argument.alias_info.is_write and value in states
+        for argument, value in zip(schema.arguments, node.args, strict=False)
+    )
+
+
+def _short(node: torch.fx.Node) -> str:
+    if isinstance(node.target, torch._ops.OpOverload):
+        return str(node.target._schema.name.partition("::")[2])
+    return "output" if node.op == "output" else str(getattr(node.target, "__name__", node.target))

@@ -1,0 +1,170 @@
+"""From functional graphs to an ExecuTorch program with one state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import (
+    EdgeCompileConfig,
+    EdgeProgramManager,
+    ExecutorchBackendConfig,
+    ExecutorchProgramManager,
+    to_edge_transform_and_lower,
+)
+from executorch.exir.pass_base import PassResult
+from executorch.exir.passes import MemoryPlanningPass
+from torch.export import ExportedProgram
+from torch.export.graph_signature import ExportGraphSignature
+
+from polystate.errors import ExportError
+from polystate.export import executorch_fixes
+from polystate.export.copies import drop_full_copies, return_written_inputs
+from polystate.export.in_place import Updates, update_in_place
+from polystate.export.old_values import copy_old_values
+from polystate.export.partitioner import StateSafePartitioner
+from polystate.export.state import StateBuffer
+
+Pass = Callable[[torch.fx.GraphModule], Any]
+
+# Memory of a method, by ExecuTorch's index of planned buffers.
+_ACTIVATIONS = 1
+
+
+@dataclass(frozen=True)
+class Passes:
+    """The user's own graph passes: callables from a GraphModule to a PassResult (or None, when changed in place)."""
+
+    before_lowering: Sequence[Pass] = ()  # on the functional aten graph
+    after_lowering: Sequence[Pass] = ()  # on the edge graph, with its delegates
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program for ExecuTorch, and what became of each method."""
+
+    program: ExecutorchProgramManager
+    updates: dict[str, Updates]
+    activation_bytes: dict[str, int]
+    operators: list[str]
+    delegates: list[str]
+    graphs: dict[str, dict[str, str]] = field(default_factory=dict)  # method -> stage -> graph
+
+
+class _StatePlanning(MemoryPlanningPass):
+    """Plans memory for all methods over one state, updated in place where that is sound."""
+
+    def __init__(self, stored: frozenset[str]) -> None:
+        # Inputs stay where the caller has them.
+        super().__init__(share_mutable_buffers=True, alloc_graph_input=False)
+        self._stored = stored
+        self.updates: list[Updates] = []
+
+    def run(
+        self, graph_module: torch.fx.GraphModule, graph_signature: ExportGraphSignature | None = None
+    ) -> PassResult:
+        assert graph_signature is not None
+        self.updates.append(update_in_place(graph_module, graph_signature))
+        for node in graph_module.graph.nodes:
+            if node.op == "placeholder":
+                name = graph_signature.inputs_to_buffers.get(node.name)
+                if name in self._stored:
+                    node.meta["et_init_buffer"] = True
+        return super().run(graph_module, graph_signature)
+
+
+def lower(
+    programs: Mapping[str, ExportedProgram],
+    state: Sequence[StateBuffer],
+    backend: str,
+    passes: Passes,
+    keep_record: bool = False,
+) -> Lowered:
+    """Lowers every method into one program; `keep_record` keeps the graphs between the stages and an ETRecord."""
+    names = frozenset(buffer.name for buffer in state)
+    graphs: dict[str, dict[str, str]] = {name: {} for name in programs}
+
+    def record(stage: str, of: Callable[[str], ExportedProgram]) -> None:
+        if keep_record:
+            for name in programs:
+                graphs[name][stage] = readable(of(name))
+
+    record("1_functional", lambda name: programs[name])
+    before = {
+        name: _transformed(name, program, passes.before_lowering)
+        for name, program in programs.items()
+    }
+    with executorch_fixes.applied():
+        edge = _to_edge(before, names, backend, keep_record)
+        if passes.after_lowering:
+            edge = edge.transform([_as_pass(p) for p in passes.after_lowering])
+        for name in programs:
+            return_written_inputs(edge.exported_program(name))
+            drop_full_copies(edge.exported_program(name))
+            copy_old_values(edge.exported_program(name))
+        record("2_edge", edge.exported_program)
+        planning = _StatePlanning(frozenset(b.name for b in state if not b.zeros))
+        program = edge.to_executorch(
+            ExecutorchBackendConfig(memory_planning_pass=planning, emit_mutable_buffer_names=True)
+        )
+    record("3_planned", program.exported_program)
+    plans = {plan.name: plan for plan in program.executorch_program.execution_plan}
+    return Lowered(
+        program=program,
+        updates=dict(zip(programs, planning.updates, strict=True)),
+        activation_bytes={
+            name: int(plan.non_const_buffer_sizes[_ACTIVATIONS]) for name, plan in plans.items()
+        },
+        operators=sorted({_operator_name(op) for plan in plans.values() for op in plan.operators}),
+        delegates=sorted({d.id for plan in plans.values() for d in plan.delegates}),
+        graphs=graphs,
+    )
+
+
+def _to_edge(
+    programs: Mapping[str, ExportedProgram], state: frozenset[str], backend: str, keep_record: bool
+) -> EdgeProgramManager:
+    partitioner = None
+    if backend == "xnnpack":
+        partitioner = [StateSafePartitioner(XnnpackPartitioner(), state)]
+    # A linear outside a delegate has a fast kernel of its own; its decomposition has none.
+    config = EdgeCompileConfig(preserve_ops=[torch.ops.aten.linear.default])
+    return to_edge_transform_and_lower(
+        dict(programs),
+        partitioner=partitioner,
+        compile_config=config,
+        generate_etrecord=keep_record,
+    )
+
+
+def _transformed(name: str, program: ExportedProgram, passes: Sequence[Pass]) -> ExportedProgram:
+    for user_pass in passes:
+        try:
+            program = program._transform_do_not_use(_as_pass(user_pass))
+        except Exception as error:
+            label = getattr(user_pass, "__name__", type(user_pass).__name__)
+            raise ExportError(f"method '{name}': the pass '{label}' failed: {error}") from error
+    return program
+
+
+def _as_pass(user_pass: Pass) -> Callable[[torch.fx.GraphModule], PassResult]:
+    def run(graph_module: torch.fx.GraphModule) -> PassResult:
+        result = user_pass(graph_module)
+        if result is None:
+            graph_module.recompile()
+            return PassResult(graph_module, True)
+        return PassResult(result, True) if isinstance(result, torch.fx.GraphModule) else result
+
+    return run
+
+
+def _operator_name(operator: Any) -> str:
+    return f"{operator.name}.{operator.overload}" if operator.overload else str(operator.name)
+
+
+def readable(program: ExportedProgram) -> str:
+    """A graph and its signature as text."""
+    return f"{program.graph}\n\n{program.graph_signature}\n"

@@ -1,0 +1,67 @@
+"""Keeps old values of state alive where a method returns or moves them.
+
+After lowering, a changed buffer is written at the end of its method, and what the graph calls its old value is the same memory.
+Outputs are read after that; so is a buffer that another one is copied from (``a, b = b, a``). There, and where a method returns
+a buffer as it is, this pass puts a copy of the value.
+
+Needs the edge program after delegation. Keeps the graph's signature; changes only the values that outputs name.
+"""
+
+from __future__ import annotations
+
+import torch
+from executorch.exir.dialects._ops import ops as exir_ops
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+
+# Operators that become views of their first operand in the lowered program.
+_VIEWS = {exir_ops.edge.aten.view_copy.default}
+
+
+def copy_old_values(program: ExportedProgram) -> None:
+    """Inserts the copies, in place."""
+    signature = program.graph_signature
+    kinds = {spec.arg.name: spec for spec in signature.input_specs}
+    graph = program.graph_module.graph
+    output = graph.output_node()
+    values = list(output.args[0])
+    for position, spec in enumerate(signature.output_specs):
+        value = values[position]
+        if not isinstance(value, torch.fx.Node):
+            continue
+        source = _memory_of(value)
+        if source.op != "placeholder":
+            continue
+        origin = kinds[source.name]
+        if spec.kind == OutputKind.BUFFER_MUTATION and origin.target == spec.target:
+            continue  # the value did not change
+        if origin.kind == InputKind.USER_INPUT and spec.kind != OutputKind.BUFFER_MUTATION:
+            continue  # the caller's own memory, which nothing writes
+        copy = _copy(graph, value)
+        values[position] = copy
+        spec.arg.name = copy.name
+    output.args = (tuple(values),)
+    program.graph_module.recompile()
+
+
+def _memory_of(node: torch.fx.Node) -> torch.fx.Node:
+    """The node whose memory a value lies in."""
+    while node.op == "call_function" and node.target in _VIEWS:
+        operand = node.args[0]
+        assert isinstance(operand, torch.fx.Node)
+        node = operand
+    return node
+
+
+def _copy(graph: torch.fx.Graph, value: torch.fx.Node) -> torch.fx.Node:
+    after = value
+    if value.op == "placeholder":  # placeholders stay together
+        after = [node for node in graph.nodes if node.op == "placeholder"][-1]
+    with graph.inserting_after(after):
+        copy = graph.call_function(
+            exir_ops.edge.dim_order_ops._clone_dim_order.default,
+            (value,),
+            {"dim_order": list(range(value.meta["val"].dim()))},
+        )
+    copy.meta = dict(value.meta)
+    return copy

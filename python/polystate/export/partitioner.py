@@ -1,0 +1,68 @@
+"""Keeps state out of delegates: a delegate gets state as an input and never owns it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import torch
+from executorch.exir.backend.partitioner import Partitioner, PartitionResult
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+
+
+class StateSafePartitioner(Partitioner):
+    """Shows another partitioner every state buffer as if it were an input of the method.
+
+    A partitioner takes a buffer that is the weight of a linear for a constant, and bakes its value at export into the
+    delegate; an input it must leave outside.
+
+    Parameters
+    ----------
+    inner
+        The partitioner that decides.
+    state
+        Fully qualified names of the buffers that some method mutates.
+    """
+
+    def __init__(self, inner: Partitioner, state: frozenset[str]) -> None:
+        super().__init__()
+        self._inner = inner
+        self._state = state
+        self.delegation_spec = getattr(inner, "delegation_spec", None)
+
+    def ops_to_not_decompose(
+        self, ep: ExportedProgram
+    ) -> tuple[list[torch._ops.OpOverload], Callable[[torch.fx.Node], bool] | None]:
+        """The inner partitioner's operators, save where state would be their weight."""
+        operators, supports = self._inner.ops_to_not_decompose(ep)
+        if supports is None:
+            return operators, None
+
+        def supports_without_state(node: torch.fx.Node) -> bool:
+            with self._state_as_inputs(ep):
+                return bool(supports(node))
+
+        return operators, supports_without_state
+
+    def transform_for_pre_decomposition(self, ep: ExportedProgram) -> ExportedProgram:
+        return self._inner.transform_for_pre_decomposition(ep)
+
+    def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        with self._state_as_inputs(exported_program):
+            return self._inner.partition(exported_program)
+
+    @contextlib.contextmanager
+    def _state_as_inputs(self, ep: ExportedProgram) -> Iterator[None]:
+        disguised = [
+            (spec, spec.target, spec.persistent)
+            for spec in ep.graph_signature.input_specs
+            if spec.kind == InputKind.BUFFER and spec.target in self._state
+        ]
+        for spec, _, _ in disguised:
+            spec.kind, spec.target, spec.persistent = InputKind.USER_INPUT, None, None
+        try:
+            yield
+        finally:
+            for spec, target, persistent in disguised:
+                spec.kind, spec.target, spec.persistent = InputKind.BUFFER, target, persistent

@@ -1,0 +1,221 @@
+"""From a method to a graph that is right over the whole of its declared ranges.
+
+torch.export specialises on its example in several ways. A ladder of attempts (sizes 0 and 1 treated as any other size; examples
+grown to sizes inside their ranges) finds one that it accepts, and a replay at the corners of the ranges decides whether the
+graph is right there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.fx.experimental._config as shape_config
+from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
+
+from polystate.errors import Error, ExportError
+from polystate.export.dimensions import Dimensions
+from polystate.export.eager import EagerModule, Outcome, copied_leaves
+from polystate.export.method import Method, as_forward, resolve
+
+# How far the exported graph, run by PyTorch, may be from the module: the same kernels in another order.
+_RELATIVE_TOLERANCE = 1e-4
+_ABSOLUTE_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A method's graph.
+
+    Attributes
+    ----------
+    exported
+        As torch.export gave it, with its guards.
+    functional
+        The same without mutation: changed buffers and inputs are outputs.
+    how
+        The rung of the ladder that was taken, for the report.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    dynamic_shapes: Any
+    dimensions: Dimensions
+    exported: ExportedProgram
+    functional: ExportedProgram
+    how: str
+
+
+@dataclass(frozen=True)
+class _Rung:
+    how: str
+    oblivious: bool
+    grown: bool
+
+
+_LADDER = (
+    _Rung("sizes 0 and 1 as any other", oblivious=True, grown=False),
+    _Rung("sizes 0 and 1 as any other, grown examples", oblivious=True, grown=True),
+    _Rung("plain", oblivious=False, grown=False),
+    _Rung("plain, grown examples", oblivious=False, grown=True),
+)
+
+
+def trace(eager: EagerModule, name: str, method: Method) -> Traced:
+    """Exports one method over the whole of its ranges.
+
+    Raises
+    ------
+    ExportError
+        When the method hides state, or no attempt gives a graph that equals the module at the corners of its ranges.
+    """
+    function = resolve(eager.model, name, method)
+    args, kwargs = method.examples()
+    dimensions = Dimensions.of(name, function, args, kwargs, method.dynamic_shapes)
+    try:
+        eager.refuse_hidden_state(name, function, args, kwargs)
+    except Error:
+        raise
+    except Exception as error:
+        raise ExportError(f"method '{name}' fails on its own examples: {_first_line(error)}") from error
+    failures: list[str] = []
+    for rung in _LADDER:
+        if rung.grown and not dimensions.axes:
+            continue
+        traced_args, traced_kwargs = args, kwargs
+        if rung.grown:
+            sizes = dimensions.interior(args, kwargs)
+            traced_args, traced_kwargs = dimensions.resized(args, kwargs, sizes)
+        try:
+            exported = _export(eager, function, traced_args, traced_kwargs, method, rung)
+            functional = exported.run_decompositions({})
+        except Exception as error:  # torch.export raises many kinds
+            failures.append(f"{rung.how}: {_first_line(error)}")
+            continue
+        traced = Traced(
+            name, function, args, kwargs, method.dynamic_shapes, dimensions, exported, functional, rung.how
+        )
+        deviation = _first_deviation(eager, traced)
+        if deviation is None:
+            return traced
+        failures.append(f"{rung.how}: {deviation}")
+    raise ExportError(
+        f"method '{name}' cannot be exported over its ranges; every attempt failed:\n  " + "\n  ".join(failures)
+    )
+
+
+def _export(
+    eager: EagerModule, function: Callable[..., Any], args: Any, kwargs: Any, method: Method, rung: _Rung
+) -> ExportedProgram:
+    with (
+        eager.restored(),
+        as_forward(eager.model, function) as module,
+        shape_config.patch(backed_size_oblivious=rung.oblivious),
+        _no_overlap_check(),
+        quiet(),
+        torch.no_grad(),
+    ):
+        return torch.export.export(
+            module, args, kwargs, dynamic_shapes=method.dynamic_shapes, strict=False
+        )
+
+
+@contextlib.contextmanager
+def _no_overlap_check() -> Iterator[None]:
+    """Stops aten's check for self-overlapping memory, which compares strides with sizes and so specialises them.
+
+    Such tensors come from expand, and are refused by the eager run when they are written to.
+    """
+    original = torch._debug_has_internal_overlap
+    torch._debug_has_internal_overlap = lambda _: 2
+    try:
+        yield
+    finally:
+        torch._debug_has_internal_overlap = original
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keeps the exporter's libraries from printing what a user cannot act on."""
+    level = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
+
+
+def _first_deviation(eager: EagerModule, traced: Traced) -> str | None:
+    """Where the graph differs from the module, over the example and the corners of the ranges; None: nowhere."""
+    points: list[tuple[str, Any, Any]] = [("at the example's sizes", traced.args, traced.kwargs)]
+    for sizes in traced.dimensions.corners():
+        where = "at " + ", ".join(f"{key} = {size}" for key, size in sizes.items())
+        points.append((where, *traced.dimensions.resized(traced.args, traced.kwargs, sizes)))
+    for where, args, kwargs in points:
+        try:
+            expected = eager.run(traced.function, args, kwargs)
+        except Exception:  # the module itself refuses these sizes; so may the graph
+            if where.startswith("at the example"):
+                raise
+            continue
+        try:
+            found = replay(eager, traced.exported, args, kwargs)
+        except Exception as error:
+            return f"{where} the graph fails: {_first_line(error)}"
+        difference = _difference(expected, found)
+        if difference is not None:
+            return f"{where} {difference}"
+    return None
+
+
+def replay(eager: EagerModule, exported: ExportedProgram, args: Any, kwargs: Any) -> Outcome:
+    """Runs an exported graph by PyTorch, from the initial values."""
+    args, kwargs = pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
+    with eager.restored(), torch.no_grad(), quiet():
+        module = exported.module(check_guards=False)
+        torch.manual_seed(0)
+        outputs = module(*args, **kwargs)
+        return Outcome(
+            outputs=copied_leaves(outputs),
+            inputs=copied_leaves((args, kwargs)),
+            buffers={n: b.detach().clone() for n, b in module.named_buffers()},
+        )
+
+
+def _difference(expected: Outcome, found: Outcome) -> str | None:
+    if len(expected.outputs) != len(found.outputs):
+        return f"the graph returns {len(found.outputs)} values, the module {len(expected.outputs)}"
+    pairs = [(f"output {i}", a, b) for i, (a, b) in enumerate(zip(expected.outputs, found.outputs, strict=True))]
+    pairs += [(f"input {i}", a, b) for i, (a, b) in enumerate(zip(expected.inputs, found.inputs, strict=True))]
+    pairs += [
+        (f"buffer '{name}'", value, found.buffers[name])
+        for name, value in expected.buffers.items()
+        if name in found.buffers
+    ]
+    for label, a, b in pairs:
+        if not _equal(a, b):
+            return f"{label} of the graph differs from the module's"
+    return None
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
+        return type(a) is type(b) and bool(a == b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return torch.allclose(a, b, _RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE, equal_nan=True)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {' '.join(lines[:3])[:500]}"
