@@ -8,7 +8,10 @@ class Error(Exception):
 
 
 class ExportError(Error):
-    """A program that cannot be exported soundly; the message names the user's line and a rewrite that works."""
+    """A program that cannot be exported soundly.
+
+    The message names the user's line and a rewrite that works.
+    """
 
 
 class ContractError(Error):

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+
 from polystate.artifact.manifest import Manifest
 
 

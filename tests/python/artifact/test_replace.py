@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from polystate.artifact import Manifest, replace, write_artifact
 from polystate.errors import ArtifactError
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from polystate.artifact import Manifest, check_destination, write_artifact
 from polystate.errors import ArtifactError, IoError
 
