@@ -32,17 +32,27 @@ std::optional<DType> dtype_named(std::string_view name);
 // Whether the elements are integers (bool is not one).
 bool is_integer(DType dtype);
 
-// The DType of a C++ element type.
+// The DType of a C++ element type; other types do not compile.
 template <typename T>
 constexpr DType dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) return DType::kBool;
-  if constexpr (std::is_same_v<T, std::uint8_t>) return DType::kUInt8;
-  if constexpr (std::is_same_v<T, std::int8_t>) return DType::kInt8;
-  if constexpr (std::is_same_v<T, std::int16_t>) return DType::kInt16;
-  if constexpr (std::is_same_v<T, std::int32_t>) return DType::kInt32;
-  if constexpr (std::is_same_v<T, std::int64_t>) return DType::kInt64;
-  if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
-  if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
+  if constexpr (std::is_same_v<T, bool>) {
+    return DType::kBool;
+  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+    return DType::kUInt8;
+  } else if constexpr (std::is_same_v<T, std::int8_t>) {
+    return DType::kInt8;
+  } else if constexpr (std::is_same_v<T, std::int16_t>) {
+    return DType::kInt16;
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    return DType::kInt32;
+  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+    return DType::kInt64;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return DType::kFloat32;
+  } else {
+    static_assert(std::is_same_v<T, double>, "T is not the element type of any DType");
+    return DType::kFloat64;
+  }
 }
 
 }  // namespace polystate

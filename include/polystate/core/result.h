@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cassert>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,9 +9,9 @@
 
 namespace polystate {
 
-// What went wrong, as far as a caller can act on it. Bindings map each code to an exception type, the command line to an
-// exit status.
-enum class ErrorCode {
+// What went wrong, as far as a caller can act on it. Bindings map each code to an exception type,
+// the command line to an exit status.
+enum class ErrorCode : std::uint8_t {
   kContract,     // an input, a name or an option that the model does not take; nothing ran
   kArtifact,     // the artifact is damaged, inconsistent or not trusted
   kUnsupported,  // well-formed, but this build or machine cannot do it
@@ -25,14 +26,16 @@ struct Error {
   std::string message;
 };
 
-// A value or an Error; a subset of std::expected (C++23). Reading the side that is not there is a bug of the caller.
+// A value or an Error; a subset of std::expected (C++23). Reading the side that is not there is a
+// bug of the caller.
 template <typename T>
 class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(*-explicit-*)
-  Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(*-explicit-*)
+  Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(*-explicit-*)
+  Result(Error error)
+      : content_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(*-explicit-*)
 
   [[nodiscard]] bool has_value() const { return content_.index() == 0; }
   explicit operator bool() const { return has_value(); }

@@ -9,21 +9,23 @@
 
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
+#include "polystate/core/shape.h"
 
 namespace polystate {
 
-// Sizes of the dimensions, outermost first; empty for a 0-d tensor.
-using Shape = std::vector<std::int64_t>;
-
-// A dense, row-major, C-contiguous array. A Tensor is a handle: copies share the memory. The memory is either owned (by all
-// handles together) or borrowed from the caller, who keeps it alive while a handle exists.
+// A dense, row-major, C-contiguous array. A Tensor is a handle: copies share the memory. The memory
+// is either owned (by all handles together) or borrowed from the caller, who keeps it alive while a
+// handle exists.
 class Tensor {
  public:
-  // Allocates uninitialised memory, aligned to 64 bytes. kContract when a size is negative or the bytes overflow;
-  // kEngine when the memory is not there.
+  // Bytes to which memory of our own is aligned: a cache line, and the widest SIMD register.
+  static constexpr std::size_t kAlignment = 64;
+
+  // Allocates uninitialised memory, aligned to kAlignment. kContract when a size is negative or the
+  // bytes overflow; kEngine when the memory is not there.
   static Result<Tensor> empty(DType dtype, Shape shape);
 
-  // Takes over `values`; kContract when their count is not the product of `shape`.
+  // Copies `values`; kContract when their count is not the product of `shape`.
   template <typename T>
   static Result<Tensor> of(Shape shape, const std::vector<T>& values) {
     return copy_of(dtype_of<T>(), std::move(shape), std::as_bytes(std::span(values)));
@@ -32,7 +34,9 @@ class Tensor {
   // Copies `bytes`, which must be exactly as many as dtype and shape need (kContract otherwise).
   static Result<Tensor> copy_of(DType dtype, Shape shape, std::span<const std::byte> bytes);
 
-  // Borrows memory that holds dtype and shape. A read-only tensor is refused as an input that a method writes.
+  // Borrows memory that holds dtype and shape; kContract when `data` is null (unless there are no
+  // elements) or not aligned to the element size. A read-only tensor is refused as an input that a
+  // method writes.
   static Result<Tensor> borrow(DType dtype, Shape shape, void* data);
   static Result<Tensor> borrow_read_only(DType dtype, Shape shape, const void* data);
 
@@ -61,8 +65,8 @@ class Tensor {
   }
 
  private:
-  Tensor(DType dtype, Shape shape, std::size_t element_count, std::byte* data,
-         std::shared_ptr<void> owner, bool writable);
+  // `shape` was checked.
+  Tensor(DType dtype, Shape shape, std::byte* data, std::shared_ptr<void> owner, bool writable);
 
   DType dtype_;
   Shape shape_;

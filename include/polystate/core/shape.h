@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "polystate/core/dtype.h"
+
+namespace polystate {
+
+// Sizes of the dimensions, outermost first; empty for a 0-d tensor.
+using Shape = std::vector<std::int64_t>;
+
+// "[7, 5]", as PyTorch writes sizes; "[]" for a 0-d tensor.
+std::string to_string(std::span<const std::int64_t> shape);
+
+// The product of the sizes, 1 for a 0-d tensor. Nothing when a size is negative, or when the
+// elements need more bytes than a signed 64-bit number counts.
+std::optional<std::size_t> element_count(DType dtype, std::span<const std::int64_t> shape);
+
+}  // namespace polystate

@@ -1,0 +1,154 @@
+#include "core/atomic_file.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "polystate/core/result.h"
+#include "temporary_folder.h"
+
+namespace polystate {
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::ptrdiff_t files_in(const TemporaryFolder& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder.path()), {});
+}
+
+TEST(AtomicFile, AppearsOnlyWhenCommitted) {
+  const TemporaryFolder folder;
+  AtomicFile file = AtomicFile::create(folder / "state").value();
+  ASSERT_TRUE(file.write(bytes_of("new ")));
+  ASSERT_TRUE(file.write(bytes_of("content")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "state"));
+  ASSERT_TRUE(file.commit());
+  EXPECT_EQ(content_of(folder / "state"), "new content");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(AtomicFile, ReplacesTheOldFileWhole) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder / "state", bytes_of("a long old content")));
+  ASSERT_TRUE(write_file(folder / "state", bytes_of("new")));
+  EXPECT_EQ(content_of(folder / "state"), "new");
+}
+
+TEST(AtomicFile, WithoutACommitNothingRemains) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder / "state", bytes_of("old")));
+  {
+    AtomicFile file = AtomicFile::create(folder / "state").value();
+    ASSERT_TRUE(file.write(bytes_of("half")));
+  }
+  EXPECT_EQ(content_of(folder / "state"), "old");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(AtomicFile, AMovedFileIsCommittedOnce) {
+  const TemporaryFolder folder;
+  AtomicFile first = AtomicFile::create(folder / "state").value();
+  {
+    AtomicFile second = std::move(first);
+    ASSERT_TRUE(second.write(bytes_of("content")));
+    ASSERT_TRUE(second.commit());
+  }
+  EXPECT_EQ(content_of(folder / "state"), "content");
+}
+
+TEST(AtomicFile, AFolderThatIsMissingIsRefused) {
+  const TemporaryFolder folder;
+  const Status status = write_file(folder / "missing/state", bytes_of("content"));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kIo);
+  EXPECT_EQ(status.error().message, "cannot write '" + (folder / "missing/state").string() +
+                                        "': No such file or directory");
+}
+
+void expect_not_replaced(const std::filesystem::path& path) {
+  const Status status = write_file(path, bytes_of("content"));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message,
+            "cannot write '" + path.string() + "': it exists and is not a regular file");
+}
+
+TEST(AtomicFile, APathThatIsNoRegularFileIsNotReplaced) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  expect_not_replaced(folder.path());
+  expect_not_replaced(folder / "pipe");
+  expect_not_replaced("/dev/null");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(AtomicFile, APathWithoutANameIsRefused) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(write_file(folder.path() / "", bytes_of("content")));
+  EXPECT_FALSE(write_file("", bytes_of("content")));
+}
+
+// While it lives, no file of this process may grow beyond `bytes`: writes fail half-way, as on a
+// full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit = {bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    (void)::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST(AtomicFile, AWriteThatFailsLeavesTheOldFile) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder / "state", bytes_of("old")));
+  Status status;
+  {
+    const FileSizeLimit limit(1000);
+    status = write_file(folder / "state", bytes_of(std::string(5000, 'x')));
+  }
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message,
+            "cannot write '" + (folder / "state").string() + "': File too large");
+  EXPECT_EQ(content_of(folder / "state"), "old");
+  EXPECT_EQ(files_in(folder), 1);
+}
+
+TEST(AtomicFile, ABareNameIsWrittenInTheCurrentFolder) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  EXPECT_TRUE(write_file("state", bytes_of("content")));
+  std::filesystem::current_path(before);
+  EXPECT_EQ(content_of(folder / "state"), "content");
+}
+
+}  // namespace
+}  // namespace polystate
