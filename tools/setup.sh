@@ -5,7 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 fail() {
-  printf 'setup: %s\n' "$@" >&2
+  printf 'setup: %s\n' "$1" >&2
+  shift
+  [[ $# == 0 ]] || printf '%s\n' "$@" >&2
   exit 1
 }
 

@@ -24,7 +24,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
 LIBRARIES: dict[str, tuple[str, str]] = {
     r"executorch/|c10/|torch/": (r"src/(engine/executorch|kernels)/", r"\.(h|cc)"),
     r"nlohmann/": (r"", r"\.cc"),
-    r"openssl/|zlib\.h|zconf\.h": (r"src/artifact/", r"\.(h|cc)"),
+    r"openssl/|zlib\.h|zconf\.h": (r"src/(core|artifact)/", r"\.(h|cc)"),
     r"pybind11/|Python\.h": (r"bindings/", r"\.(h|cc)"),
     r"CLI/": (r"cli/", r"\.(h|cc)"),
 }
