@@ -4,8 +4,9 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-# What the Python package's compiled parts are made from; its Python sources are used where they lie.
-COMPILED_SOURCES := $(shell find CMakeLists.txt pyproject.toml cmake include src cli bindings -type f)
+# What the Python package's compiled parts are made from; its Python sources are used as they lie.
+COMPILED_SOURCES := CMakeLists.txt pyproject.toml \
+  $(shell find cmake include src cli bindings -type f)
 CXX_SOURCES = $(shell git ls-files -co --exclude-standard -- '*.h' '*.cc')
 CMAKE_SOURCES = $(shell git ls-files -co --exclude-standard -- '*CMakeLists.txt' '*.cmake')
 
@@ -21,7 +22,8 @@ environment:
 	@tools/setup.sh
 
 .venv/.installed: $(COMPILED_SOURCES) | environment
-	pip install --quiet --no-input --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	pip install --quiet --no-input --disable-pip-version-check --no-build-isolation --no-deps \
+	  --editable .
 	@touch $@
 
 .PHONY: build

@@ -1,9 +1,10 @@
-# Artifacts that tests and benchmarks open. `polystate_use_fixtures(target)` exports them before `target` is built and defines
-# POLYSTATE_FIXTURES, their folder, in it.
-set(POLYSTATE_FIXTURES
-    ${PROJECT_BINARY_DIR}/fixtures
-    CACHE PATH
-    "Folder of the exported test artifacts"
+# Artifacts that tests and benchmarks open. `polystate_use_fixtures(target)` exports them before
+# `target` is built and defines POLYSTATE_FIXTURES, their folder, in it.
+set(
+  POLYSTATE_FIXTURES
+  ${PROJECT_BINARY_DIR}/fixtures
+  CACHE PATH
+  "Folder of the exported test artifacts"
 )
 
 if(EXISTS ${PROJECT_SOURCE_DIR}/tests/fixtures/export.py)

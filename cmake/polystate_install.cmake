@@ -1,15 +1,16 @@
-# Where programs and the Python extension go, and how they find ExecuTorch's libraries there, which are never copied: two copies
-# in one process register every kernel twice and abort.
+# Where programs and the Python extension go, and how they find ExecuTorch's libraries there, which
+# are never copied: two copies in one process register every kernel twice and abort.
 #
-# `cmake --install` puts the command into bin/, with the folder that it was linked from as its run path. The Python package
-# (SKBUILD) has the command in <environment>/bin and the extension in <site-packages>/polystate, beside <site-packages>/executorch.
+# `cmake --install` puts the command into bin/, with the folder that it was linked from as its run
+# path. The Python package (SKBUILD) has the command in <environment>/bin and the extension in
+# <site-packages>/polystate, beside <site-packages>/executorch.
 
 function(polystate_install_command target)
   if(SKBUILD)
     execute_process(
       COMMAND
         ${Python_EXECUTABLE} -c
-        "import os, sysconfig as s; print(os.path.relpath(s.get_path('platlib'), s.get_path('scripts')))"
+        "import os, sysconfig as s; print(os.path.relpath(*map(s.get_path, ('platlib', 'scripts'))))"
       OUTPUT_VARIABLE site_packages
       OUTPUT_STRIP_TRAILING_WHITESPACE
       COMMAND_ERROR_IS_FATAL ANY
@@ -36,11 +37,7 @@ function(polystate_install_library target)
   set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/polystate)
   install(TARGETS ${target} EXPORT polystateTargets)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(
-    EXPORT polystateTargets
-    NAMESPACE polystate::
-    DESTINATION ${package_folder}
-  )
+  install(EXPORT polystateTargets NAMESPACE polystate:: DESTINATION ${package_folder})
   configure_package_config_file(
     ${PROJECT_SOURCE_DIR}/cmake/polystateConfig.cmake.in
     ${PROJECT_BINARY_DIR}/polystateConfig.cmake

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the project builds with: system packages through apt, .venv, and the pinned packages of tools/requirements.txt.
-# Done at once when .venv is up to date. PYTHON names the interpreter, TORCH_INDEX an index that has torch's CPU build.
+# Installs what the project builds with: system packages through apt, .venv, and the pinned packages
+# of tools/requirements.txt. Done at once when .venv is up to date. PYTHON names the interpreter,
+# TORCH_INDEX an index that has torch's CPU build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -50,7 +51,8 @@ install_system_packages() {
         "sudo apt-get update && sudo apt-get install -y $*"
   fi
   "${as_root[@]}" apt-get update -q
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "$@"
 }
 
 # Installs torch's CPU build alone; explains where it comes from when pip knows of none.
@@ -62,9 +64,9 @@ install_torch() {
   trap "rm -f '$log'" EXIT
   if ! pip_install "$requirement" 2> >(tee "$log" >&2); then
     if grep -q "No matching distribution found for torch" "$log"; then
-      fail "pip found no $requirement for this Python. The CPU build is not on the default index (plain" \
-        "torch there is the CUDA build). Set TORCH_INDEX to PyTorch's index of CPU wheels, as its" \
-        "installation page names it, and try again:  TORCH_INDEX=<address> make setup"
+      fail "pip found no $requirement for this Python. The default index has no CPU build" \
+        "(plain torch there is the CUDA build). Set TORCH_INDEX to PyTorch's index of CPU wheels," \
+        "as its installation page names it, and try again:  TORCH_INDEX=<address> make setup"
     fi
     fail "pip could not install $requirement"
   fi

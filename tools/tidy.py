@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Run clang-tidy on every source of a compilation database that changed since it was last found clean.
+"""Run clang-tidy on the sources of a compilation database that changed since they were clean.
 
-A source is unchanged when its command, its text, the project's headers that it includes, the configuration and clang-tidy's
-version are what they were; the digests of clean sources lie in the build directory.
+A source is unchanged when its command, its text, the project's headers that it includes, the
+configuration and clang-tidy's version are what they were; the digests of clean sources lie in the
+build directory.
 """
 
 from __future__ import annotations
@@ -49,11 +50,8 @@ def own_commands(build: Path) -> list[dict[str, str]]:
     """Return the database's entries for sources of this project, each source once."""
     entries = json.loads((build / "compile_commands.json").read_text())
     own = {entry["file"]: entry for entry in entries if Path(entry["file"]).is_relative_to(ROOT)}
-    return [entry for file, entry in sorted(own.items()) if not in_build_tree(Path(file), build)]
-
-
-def in_build_tree(file: Path, build: Path) -> bool:
-    return file.is_relative_to(build.resolve())
+    generated = build.resolve()
+    return [own[file] for file in sorted(own) if not Path(file).is_relative_to(generated)]
 
 
 def check(command: dict[str, str], clean: Path, configuration: bytes) -> str:
@@ -62,8 +60,7 @@ def check(command: dict[str, str], clean: Path, configuration: bytes) -> str:
     mark = clean / hashlib.sha256(command["file"].encode()).hexdigest()
     if mark.exists() and mark.read_text() == digest:
         return ""
-    tidy = ["clang-tidy", "-p", str(clean.parent), "--quiet", command["file"]]
-    result = run(tidy)
+    result = run(["clang-tidy", "-p", str(clean.parent), "--quiet", command["file"]])
     if result.returncode != 0:
         return (result.stdout + result.stderr).decode()
     mark.write_text(digest)
@@ -74,16 +71,12 @@ def digest_of(command: dict[str, str], configuration: bytes) -> str:
     """Digest everything that decides about a source's findings, but the system's headers."""
     digest = hashlib.sha256(configuration + command["command"].encode())
     for file in sorted(included_files(command)):
-        digest.update(file.encode() + file_bytes(file))
+        digest.update(file.encode() + (Path(command["directory"]) / file).read_bytes())
     return digest.hexdigest()
 
 
-def file_bytes(file: str) -> bytes:
-    return Path(file).read_bytes()
-
-
 def included_files(command: dict[str, str]) -> set[str]:
-    """Return the source and all it includes that is not a system header, as the compiler sees it."""
+    """Return the source and all that it includes but system headers, as the compiler sees it."""
     arguments = shlex.split(command["command"])
     compiler = arguments[1:] if Path(arguments[0]).name == "ccache" else arguments
     without_output = compiler[: compiler.index("-o")]
@@ -94,6 +87,7 @@ def included_files(command: dict[str, str]) -> set[str]:
 
 
 def run(command: list[str], cwd: str | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run a command, whatever its exit status, and keep what it prints."""
     return subprocess.run(command, cwd=cwd, capture_output=True, check=False)
 
 

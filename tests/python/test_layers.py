@@ -48,7 +48,11 @@ def violations(path: str, text: str) -> list[str]:
         part = included.removeprefix("polystate/").split("/")[0]
         if "/" in included and part in MAY_INCLUDE and part not in MAY_INCLUDE[own] | {own}:
             found.append(f"{path}: {own} may not include {included}")
-        if path.startswith("include/") and "/" in included and not included.startswith("polystate/"):
+        if (
+            path.startswith("include/")
+            and "/" in included
+            and not included.startswith("polystate/")
+        ):
             found.append(f"{path}: a public header may not include {included}")
         for library, (folder, ending) in LIBRARIES.items():
             if re.match(library, included) and not re.match(f"{folder}.*{ending}$", path):
