@@ -8,7 +8,7 @@ if(Python_EXECUTABLE)
   execute_process(
     COMMAND
       ${Python_EXECUTABLE} -c
-      "from importlib.util import find_spec as f; print(*f('executorch').submodule_search_locations)"
+      "import importlib.util as u; print(*u.find_spec('executorch').submodule_search_locations)"
     OUTPUT_VARIABLE executorch_package
     OUTPUT_STRIP_TRAILING_WHITESPACE
     RESULT_VARIABLE executorch_missing

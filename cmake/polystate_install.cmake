@@ -10,7 +10,7 @@ function(polystate_install_command target)
     execute_process(
       COMMAND
         ${Python_EXECUTABLE} -c
-        "import os, sysconfig as s; print(os.path.relpath(*map(s.get_path, ('platlib', 'scripts'))))"
+        "import os, sysconfig as s; g = s.get_path; print(os.path.relpath(g('platlib'), g('scripts')))"
       OUTPUT_VARIABLE site_packages
       OUTPUT_STRIP_TRAILING_WHITESPACE
       COMMAND_ERROR_IS_FATAL ANY

@@ -2,7 +2,7 @@
 
 #include "polystate/session/model.h"
 
-// Opens an artifact that is not there: every layer of the library is linked, and an error comes back.
+// Opens an artifact that is not there: every layer of the library is linked, and reports it.
 int main() {
   const auto model = polystate::Model::open("no_such_artifact");
   if (model) {
