@@ -10,7 +10,10 @@ function(polystate_install_command target)
     execute_process(
       COMMAND
         ${Python_EXECUTABLE} -c
-        "import os, sysconfig as s; g = s.get_path; print(os.path.relpath(g('platlib'), g('scripts')))"
+        [[
+import os, sysconfig
+print(os.path.relpath(sysconfig.get_path("platlib"), sysconfig.get_path("scripts")))
+]]
       OUTPUT_VARIABLE site_packages
       OUTPUT_STRIP_TRAILING_WHITESPACE
       COMMAND_ERROR_IS_FATAL ANY
