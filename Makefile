@@ -7,8 +7,9 @@ JOBS ?= $(shell nproc)
 # What the Python package's compiled parts are made from; its Python sources are used as they lie.
 COMPILED_SOURCES := CMakeLists.txt pyproject.toml \
   $(shell find cmake include src cli bindings -type f)
-CXX_SOURCES = $(shell git ls-files -co --exclude-standard -- '*.h' '*.cc')
-CMAKE_SOURCES = $(shell git ls-files -co --exclude-standard -- '*CMakeLists.txt' '*.cmake')
+sources = $(wildcard $(shell git ls-files -co --exclude-standard -- $(1)))
+CXX_SOURCES = $(call sources,'*.h' '*.cc')
+CMAKE_SOURCES = $(call sources,'*CMakeLists.txt' '*.cmake')
 
 .PHONY: help
 help:  ## List the targets
