@@ -1,0 +1,9 @@
+"""Operators of polystate's own; importing this package registers them as ``torch.ops.polystate``.
+
+The forms here say what the operators mean: the exporter traces them, and tests compare the
+runtime's kernels with them.
+"""
+
+from polystate.ops import checks, in_place
+
+__all__ = ["checks", "in_place"]
