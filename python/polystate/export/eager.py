@@ -28,12 +28,15 @@ class Outcome:
 class EagerModule:
     """The user's module, with the values that it had when it was given to us.
 
-    Every call starts from these values, and they are put back when it ends.
+    Every call starts from these values, and they are put back when it ends. Parameters are not copied, but for the one call
+    that finds out whether a method changes them.
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
         self.model = model
-        self._values = {name: t.detach().clone() for name, t in self._tensors()}
+        self._values = {
+            name: b.detach().clone() for name, b in model.named_buffers(remove_duplicate=False)
+        }
 
     def _tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         yield from self.model.named_parameters(remove_duplicate=False)
@@ -57,7 +60,7 @@ class EagerModule:
 
     @contextlib.contextmanager
     def restored(self) -> Iterator[None]:
-        """Puts every parameter, buffer and attribute back when the block ends."""
+        """Puts every buffer and attribute back when the block ends."""
         modules = list(self.model.modules())
         registries = [(dict(m._parameters), dict(m._buffers)) for m in modules]
         attributes = [dict(m.__dict__) for m in modules]
@@ -72,8 +75,8 @@ class EagerModule:
                 module._parameters.update(parameters)
                 module._buffers.update(buffers)
             with torch.no_grad():
-                for name, tensor in self._tensors():
-                    tensor.copy_(self._values[name])
+                for name, buffer in self.model.named_buffers(remove_duplicate=False):
+                    buffer.copy_(self._values[name])
 
     def refuse_hidden_state(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
         """Refuses a method that changes anything which is not a buffer of one name.
@@ -84,7 +87,7 @@ class EagerModule:
             With the attribute, the user's line where it is known, and a rewrite.
         """
         args, kwargs = pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
-        with self.restored(), torch.no_grad():
+        with self.restored(), self._parameters_restored(), torch.no_grad():
             function(*args, **kwargs)  # the first call may fill caches: what counts is what a later one changes
             before = self._fingerprint()
             versions = {n: t._version for n, t in self._tensors()}
@@ -97,6 +100,17 @@ class EagerModule:
             mutated = {n for n, t in self._tensors() if t._version != versions[n]}
         self._refuse_mutated_parameters(name, mutated)
         self._refuse_shared_memory(name, mutated)
+
+    @contextlib.contextmanager
+    def _parameters_restored(self) -> Iterator[None]:
+        before = [(p, p._version, p.detach().clone()) for p in self.model.parameters()]
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for parameter, version, value in before:
+                    if parameter._version != version:
+                        parameter.copy_(value)
 
     def _refuse_mutated_parameters(self, method: str, mutated: set[str]) -> None:
         for name, _ in self.model.named_parameters(remove_duplicate=False):

@@ -22,7 +22,12 @@ from torch.export.graph_signature import ExportGraphSignature
 
 from polystate.errors import ExportError
 from polystate.export import executorch_fixes
-from polystate.export.copies import drop_full_copies, return_written_inputs
+from polystate.export.edge_cleanup import (
+    drop_constant_inputs,
+    drop_full_copies,
+    return_written_inputs,
+)
+from polystate.export.explain import explain, rewrite
 from polystate.export.in_place import Updates, update_in_place
 from polystate.export.old_values import copy_old_values
 from polystate.export.partitioner import StateSafePartitioner
@@ -102,9 +107,11 @@ def lower(
         if passes.after_lowering:
             edge = edge.transform([_as_pass(p) for p in passes.after_lowering])
         for name in programs:
-            return_written_inputs(edge.exported_program(name))
-            drop_full_copies(edge.exported_program(name))
-            copy_old_values(edge.exported_program(name))
+            method = edge.exported_program(name)
+            return_written_inputs(method)
+            drop_constant_inputs(method)
+            drop_full_copies(method)
+            copy_old_values(method)
         record("2_edge", edge.exported_program)
         planning = _StatePlanning(frozenset(b.name for b in state if not b.zeros))
         program = edge.to_executorch(
@@ -132,12 +139,29 @@ def _to_edge(
         partitioner = [StateSafePartitioner(XnnpackPartitioner(), state)]
     # A linear outside a delegate has a fast kernel of its own; its decomposition has none.
     config = EdgeCompileConfig(preserve_ops=[torch.ops.aten.linear.default])
-    return to_edge_transform_and_lower(
-        dict(programs),
-        partitioner=partitioner,
-        compile_config=config,
-        generate_etrecord=keep_record,
-    )
+    try:
+        return to_edge_transform_and_lower(
+            dict(programs),
+            partitioner=partitioner,
+            compile_config=config,
+            generate_etrecord=keep_record,
+        )
+    except Exception as error:  # the lowering raises many kinds
+        advice = rewrite(error)
+        raise ExportError(
+            f"lowering {_culprit(programs)} for {backend} failed: {explain(error)}"
+            + (f"\n  rewrite: {advice}" if advice else "")
+        ) from error
+
+
+def _culprit(programs: Mapping[str, ExportedProgram]) -> str:
+    """The first method that cannot be lowered by itself."""
+    for name, program in programs.items():
+        try:
+            to_edge_transform_and_lower(program)
+        except Exception:
+            return f"method '{name}'"
+    return f"the methods {', '.join(programs)}"
 
 
 def _transformed(name: str, program: ExportedProgram, passes: Sequence[Pass]) -> ExportedProgram:

@@ -22,6 +22,7 @@ from torch.utils import _pytree as pytree
 from polystate.errors import Error, ExportError
 from polystate.export.dimensions import Dimensions
 from polystate.export.eager import EagerModule, Outcome, copied_leaves
+from polystate.export.explain import explain, rewrite
 from polystate.export.method import Method, as_forward, resolve
 
 # How far the exported graph, run by PyTorch, may be from the module: the same kernels in another order.
@@ -85,8 +86,9 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
     except Error:
         raise
     except Exception as error:
-        raise ExportError(f"method '{name}' fails on its own examples: {_first_line(error)}") from error
+        raise ExportError(f"method '{name}' fails on its own examples: {explain(error)}") from error
     failures: list[str] = []
+    rewrites: list[str] = []
     for rung in _LADDER:
         if rung.grown and not dimensions.axes:
             continue
@@ -98,7 +100,8 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
             exported = _export(eager, function, traced_args, traced_kwargs, method, rung)
             functional = exported.run_decompositions({})
         except Exception as error:  # torch.export raises many kinds
-            failures.append(f"{rung.how}: {_first_line(error)}")
+            failures.append(f"{rung.how}: {explain(error)}")
+            rewrites += [advice for advice in (rewrite(error),) if advice]
             continue
         traced = Traced(
             name, function, args, kwargs, method.dynamic_shapes, dimensions, exported, functional, rung.how
@@ -108,7 +111,13 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
             return traced
         failures.append(f"{rung.how}: {deviation}")
     raise ExportError(
-        f"method '{name}' cannot be exported over its ranges; every attempt failed:\n  " + "\n  ".join(failures)
+        "\n  ".join(
+            [
+                f"method '{name}' cannot be exported over its ranges; every attempt failed:",
+                *failures,
+                *(f"rewrite: {advice}" for advice in dict.fromkeys(rewrites)),
+            ]
+        )
     )
 
 
@@ -171,7 +180,7 @@ def _first_deviation(eager: EagerModule, traced: Traced) -> str | None:
         try:
             found = replay(eager, traced.exported, args, kwargs)
         except Exception as error:
-            return f"{where} the graph fails: {_first_line(error)}"
+            return f"{where} the graph fails: {explain(error)}"
         difference = _difference(expected, found)
         if difference is not None:
             return f"{where} {difference}"
@@ -214,8 +223,3 @@ def _equal(a: Any, b: Any) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     return torch.allclose(a, b, _RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE, equal_nan=True)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {' '.join(lines[:3])[:500]}"

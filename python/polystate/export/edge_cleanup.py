@@ -1,4 +1,4 @@
-"""Removes copies that functional graphs are full of, and that nothing needs.
+"""Brings an edge program to the form that the runtime calls: tensors in, tensors out, no needless copies.
 
 Needs the edge program after delegation. Keeps what the method computes and how many outputs it has.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from executorch.exir.dialects._ops import ops as exir_ops
 from torch.export import ExportedProgram
-from torch.export.graph_signature import OutputKind
+from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
 
 def return_written_inputs(program: ExportedProgram) -> None:
@@ -16,6 +16,23 @@ def return_written_inputs(program: ExportedProgram) -> None:
     for spec in program.graph_signature.output_specs:
         if spec.kind == OutputKind.USER_INPUT_MUTATION:
             spec.kind, spec.target = OutputKind.USER_OUTPUT, None
+
+
+def drop_constant_inputs(program: ExportedProgram) -> None:
+    """Removes the inputs that were no tensors: the graph has their values in it."""
+    signature = program.graph_signature
+    constants = {
+        spec.arg.name
+        for spec in signature.input_specs
+        if spec.kind == InputKind.USER_INPUT and isinstance(spec.arg, ConstantArgument)
+    }
+    graph = program.graph_module.graph
+    for node in list(graph.nodes):
+        if node.op == "placeholder" and node.name in constants:
+            node.replace_all_uses_with(node.meta["val"])  # type: ignore[arg-type]
+            graph.erase_node(node)
+    signature.input_specs = [s for s in signature.input_specs if s.arg.name not in constants]
+    program.graph_module.recompile()
 
 
 def drop_full_copies(program: ExportedProgram) -> None:

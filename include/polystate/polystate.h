@@ -1,0 +1,7 @@
+#pragma once
+
+// Everything that a program needs to run artifacts.
+
+#include "polystate/core/tensor.h"      // IWYU pragma: export
+#include "polystate/session/model.h"    // IWYU pragma: export
+#include "polystate/session/session.h"  // IWYU pragma: export

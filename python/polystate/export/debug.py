@@ -1,0 +1,47 @@
+"""Keeps what an export did on the way: graphs before and after each stage, the memory plan, the ETRecord."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from polystate.export.lower import Lowered
+
+_ARENAS = {1: "activations", 2: "state"}
+
+
+def write_debug(directory: Path, lowered: Lowered) -> None:
+    """Writes ``<method>/<stage>.txt``, ``memory_plan.json`` and ``etrecord.bin`` (for ExecuTorch's Inspector)."""
+    for method, stages in lowered.graphs.items():
+        folder = directory / method
+        folder.mkdir(exist_ok=True)
+        for stage, graph in stages.items():
+            (folder / f"{stage}.txt").write_text(graph, encoding="utf-8")
+    plan = json.dumps(_memory_plan(lowered), indent=2)
+    (directory / "memory_plan.json").write_text(plan + "\n", encoding="utf-8")
+    lowered.program.get_etrecord().save(str(directory / "etrecord.bin"))
+
+
+def _memory_plan(lowered: Lowered) -> dict[str, Any]:
+    """For each method, the bytes of its arenas and where each planned tensor lies."""
+    plans: dict[str, Any] = {}
+    for name in lowered.graphs:
+        graph_module = lowered.program.exported_program(name).graph_module
+        sizes = graph_module.meta["non_const_buffer_sizes"]
+        tensors = []
+        for node in graph_module.graph.nodes:
+            spec = node.meta.get("spec")
+            if getattr(spec, "mem_offset", None) is not None:
+                tensors.append(
+                    {
+                        "node": node.name,
+                        "arena": _ARENAS.get(spec.mem_id, str(spec.mem_id)),
+                        "offset": spec.mem_offset,
+                        "bytes": spec.allocated_memory,
+                        "lifetime": list(spec.lifetime),
+                    }
+                )
+        arenas = {_ARENAS[i]: size for i, size in enumerate(sizes) if i in _ARENAS}
+        plans[name] = {"arenas": arenas, "tensors": tensors}
+    return plans

@@ -1,0 +1,58 @@
+"""Records what the module does on its examples, for `polystate doctor` to replay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from polystate.artifact import GoldenCall
+from polystate.export.eager import EagerModule
+from polystate.export.trace import Traced
+
+# Recorded arrays above this many bytes: the methods are called once instead of twice.
+_LARGE = 8 * 1024 * 1024
+
+
+def record(eager: EagerModule, methods: Sequence[Traced], written: dict[str, Sequence[int]]) -> list[tuple[str, GoldenCall]]:
+    """Calls every method on its examples, in order, twice, over one state that starts at its initial values.
+
+    Parameters
+    ----------
+    written
+        For each method, the indices of the inputs that it mutates.
+
+    Returns
+    -------
+    list
+        Method names with their calls, in the order in which they ran.
+    """
+    with eager.restored(), torch.no_grad():
+        calls = [(m.name, _call(m, written[m.name])) for m in methods]
+        if sum(array.nbytes for _, call in calls for _, array in call.arrays()) < _LARGE:
+            calls += [(m.name, _call(m, written[m.name])) for m in methods]
+    return calls
+
+
+def _call(method: Traced, written: Sequence[int]) -> GoldenCall:
+    args, kwargs = pytree.tree_map_only(torch.Tensor, torch.clone, (method.args, method.kwargs))
+    before = _arrays((args, kwargs))
+    outputs = _arrays(method.function(*args, **kwargs))
+    after = _arrays((args, kwargs))
+    return GoldenCall(before, outputs, {i: after[i] for i in written})
+
+
+def _arrays(tree: Any) -> list[np.ndarray[Any, np.dtype[Any]]]:
+    return [as_array(leaf) for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+def as_array(tensor: torch.Tensor) -> np.ndarray[Any, np.dtype[Any]]:
+    """A copy as a NumPy array; bfloat16 as its bits in uint16."""
+    tensor = tensor.detach().clone(memory_format=torch.contiguous_format)
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.uint16).numpy()
+    array: np.ndarray[Any, np.dtype[Any]] = tensor.numpy()
+    return array

@@ -1,0 +1,70 @@
+"""An exported program in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polystate.artifact.manifest import Expression, Input, Manifest, Method, Symbol
+
+_INFIX = {"+", "*", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "and", "or"}
+
+
+def report(manifest: Manifest, how: Mapping[str, str]) -> str:
+    """The whole program: each method with its contract and what it does to the state, then the state."""
+    lines = [f"{len(manifest.methods)} methods for {manifest.program.backend}, over {len(manifest.state)} states"]
+    for method in manifest.methods:
+        lines += ["", f"{method.name}({', '.join(i.name for i in method.inputs)})"]
+        lines += [f"  {line}" for line in contract_lines(method)]
+        lines += [f"  traced: {how[method.name]}"]
+        for read in method.reads:
+            lines.append(f"  reads '{manifest.state[read].name}'")
+        for write in method.writes:
+            name = manifest.state[write.state].name
+            lines.append(f"  writes '{name}' {write.update.replace('_', ' ')}: {write.reason}")
+        if not method.atomic:
+            lines.append("  not atomic: a call that the engine ends half-way leaves the state to reset or restore")
+    if manifest.state:
+        lines += ["", "state"]
+    for state in manifest.state:
+        lines.append(f"  {state.name}: {state.dtype} {state.shape}, starts as {state.preview or 'empty'}")
+    return "\n".join(lines)
+
+
+def contract_lines(method: Method) -> list[str]:
+    """What a caller of the method must keep to, one line each."""
+    symbols = {symbol.name: symbol for symbol in method.symbols}
+    lines = [_input_line(tensor, symbols) for tensor in method.inputs]
+    lines += [f"{guard.text}{_at(guard.source)}" for guard in method.guards]
+    lines += [f"{check.text}{_at(check.source)}, checked inside" for check in method.checks]
+    return lines
+
+
+def _input_line(tensor: Input, symbols: Mapping[str, Symbol]) -> str:
+    sizes = ", ".join(_size(size, symbols) for size in tensor.shape)
+    line = f"{tensor.name}: {tensor.dtype} [{sizes}]"
+    for limits in tensor.values:
+        low = "" if limits.min is None else expression_text(limits.min)
+        high = "" if limits.max is None else expression_text(limits.max)
+        line += f", values {low}..{high} ({limits.reason})"
+    return line + (", written by the call" if tensor.written_from is not None else "")
+
+
+def _size(size: Expression, symbols: Mapping[str, Symbol]) -> str:
+    if isinstance(size, str):
+        return f"{size} {symbols[size].min}..{symbols[size].max}"
+    return expression_text(size)
+
+
+def expression_text(expression: Expression) -> str:
+    """An expression as Python writes it."""
+    if not isinstance(expression, list):
+        return str(expression)
+    operator, *operands = expression
+    texts = [expression_text(operand) for operand in operands]
+    if operator in _INFIX:
+        return "(" + f" {operator} ".join(texts) + ")"
+    return f"not {texts[0]}" if operator == "not" else f"{operator}({', '.join(texts)})"
+
+
+def _at(source: str) -> str:
+    return f" ({source})" if source else ""

@@ -1,0 +1,38 @@
+"""How far a run may be from the recorded calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from polystate.artifact import GoldenCall
+
+# Other kernels add in another order; half precision keeps 8 to 11 bits.
+_SINGLE = (1e-4, 1e-5)
+_HALF = (2e-2, 2e-3)
+
+# Rounding of activations to 8 bits may fall to the other side: a step of the quantizer, as a part of the largest value.
+_QUANTIZED_STEP = 0.02
+
+
+def golden_tolerances(
+    calls: Sequence[tuple[str, GoldenCall]], dtypes: set[str], quantization: str | None
+) -> tuple[float, float]:
+    """The relative and absolute tolerance for recorded calls.
+
+    Parameters
+    ----------
+    dtypes
+        Of all outputs and state, as the manifest names them.
+    """
+    relative, absolute = _HALF if dtypes & {"float16", "bfloat16"} else _SINGLE
+    if quantization is not None:
+        relative, absolute = _QUANTIZED_STEP, _QUANTIZED_STEP * _largest(calls)
+    return relative, absolute
+
+
+def _largest(calls: Sequence[tuple[str, GoldenCall]]) -> float:
+    outputs = [a for _, call in calls for a in (*call.outputs, *call.written.values())]
+    floats = [a for a in outputs if a.dtype.kind == "f" and a.size]
+    return max((float(np.abs(a[np.isfinite(a)]).max(initial=0)) for a in floats), default=0.0)

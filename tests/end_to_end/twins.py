@@ -1,0 +1,85 @@
+"""A module and its exported form, called side by side."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import polystate as ps
+
+BACKENDS = ["portable", "xnnpack"]
+
+
+class Twins:
+    """Calls every method on the module in eager PyTorch and on a session, and compares all that comes of it.
+
+    Parameters
+    ----------
+    model
+        Is not changed: the eager twin is a copy.
+    methods
+        As for ``ps.export``; targets must be names of methods.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        methods: Mapping[str, ps.Method],
+        directory: Path,
+        backend: str = "portable",
+        **options: Any,
+    ) -> None:
+        self.initial = model
+        self.methods = dict(methods)
+        self.program = ps.export(model, methods, backend=backend, **options)
+        self.path = self.program.save(directory / "artifact")
+        self.model = ps.load(self.path)
+        self.tolerance = {"rtol": 1e-4, "atol": 1e-5}
+        self.start()
+
+    def start(self) -> None:
+        """Begins anew: a new session, and the module as it was exported."""
+        self.eager = copy.deepcopy(self.initial)
+        self.session = self.model.session()
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
+        """Calls one method on both; compares outputs, mutated inputs and all state; returns the session's outputs."""
+        theirs_args, theirs_kwargs = copy.deepcopy((args, kwargs))
+        with torch.no_grad():
+            expected = getattr(self.eager, str(self.methods[name].target))(*theirs_args, **theirs_kwargs)
+        flat_args, _ = torch.utils._pytree.tree_flatten((args, kwargs))
+        found = self.session.run(name, *[a for a in flat_args if isinstance(a, torch.Tensor)])
+        leaves = [x for x in torch.utils._pytree.tree_leaves(expected) if x is not None]
+        self._equal(found, leaves, f"{name} returns")
+        self._equal(
+            [a for a in flat_args if isinstance(a, torch.Tensor)],
+            [
+                a
+                for a in torch.utils._pytree.tree_leaves((theirs_args, theirs_kwargs))
+                if isinstance(a, torch.Tensor)
+            ],
+            f"{name} leaves its inputs as",
+        )
+        self.compare_state()
+        return found
+
+    def compare_state(self) -> None:
+        """Compares every state with the buffer of its name."""
+        buffers = dict(self.eager.named_buffers())
+        for name in self.session.state:
+            self._equal([self.session.state[name]], [buffers[name]], f"state '{name}'")
+
+    def _equal(self, found: Any, expected: Any, what: str) -> None:
+        assert len(found) == len(expected), what
+        for a, b in zip(found, expected, strict=True):
+            torch.testing.assert_close(
+                a, b, **self.tolerance, equal_nan=True, msg=lambda m: f"{what}: {m}"
+            )
+
+
+both_backends = pytest.mark.parametrize("backend", BACKENDS)
