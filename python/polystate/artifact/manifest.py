@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -46,6 +47,9 @@ class Input:
     values: list[ValueRange] = field(default_factory=list)
     written_from: int | None = None
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}{_shape_text(self.shape)}"
+
 
 @dataclass(frozen=True)
 class Output:
@@ -55,6 +59,9 @@ class Output:
     dtype: str
     shape: list[Expression | None]
     program_output: int
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{_shape_text(self.shape)}"
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,25 @@ class Method:
     writes: list[StateWrite]
     atomic: bool
     activation_bytes: int
+
+    def __str__(self) -> str:
+        """Write the method as a signature: ``step(x: float32[batch, 4]) -> (int64[])``."""
+        inputs = ", ".join(map(str, self.inputs))
+        outputs = ", ".join(map(str, self.outputs))
+        return f"{self.name}({inputs}) -> ({outputs})"
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Method:
+        """Read a method of a valid manifest."""
+        parts: dict[str, Any] = {
+            "symbols": [Symbol(**symbol) for symbol in value["symbols"]],
+            "inputs": [_input(item) for item in value["inputs"]],
+            "outputs": [Output(**output) for output in value["outputs"]],
+            "guards": [Guard(**guard) for guard in value["guards"]],
+            "checks": [Check(**check) for check in value["checks"]],
+            "writes": [StateWrite(**write) for write in value["writes"]],
+        }
+        return cls(**{**value, **parts})
 
 
 @dataclass(frozen=True)
@@ -148,3 +174,44 @@ class Manifest:
     def to_json(self) -> dict[str, Any]:
         """Give the manifest in the form of docs/artifact.md."""
         return {"format": "polystate", "format_version": FORMAT_VERSION, **dataclasses.asdict(self)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Manifest:
+        """Read a manifest that C++, or the schema, found valid."""
+        golden = value["golden"]
+        return cls(
+            versions=value["versions"],
+            program=Program(**value["program"]),
+            files=value["files"],
+            constants=value["constants"],
+            state=[State(**state) for state in value["state"]],
+            methods=[Method.from_json(method) for method in value["methods"]],
+            golden=None if golden is None else Golden(**golden),
+        )
+
+
+def expression_text(expression: Expression | None) -> str:
+    """Write an expression as people read it: ``2 * (batch + 1)``; an unknown size as ``?``."""
+    if expression is None:
+        return "?"
+    if not isinstance(expression, list):
+        return str(expression)
+    operator, *operands = expression
+    if operator in ("min", "max"):
+        return f"{operator}({', '.join(map(expression_text, operands))})"
+    parts = [_operand_text(operand) for operand in operands]
+    return f"not {parts[0]}" if operator == "not" else f" {operator} ".join(parts)
+
+
+def _operand_text(expression: Expression) -> str:
+    text = expression_text(expression)
+    infix = isinstance(expression, list) and expression[0] not in ("min", "max")
+    return f"({text})" if infix else text
+
+
+def _shape_text(shape: Sequence[Expression | None]) -> str:
+    return f"[{', '.join(map(expression_text, shape))}]"
+
+
+def _input(value: dict[str, Any]) -> Input:
+    return Input(**{**value, "values": [ValueRange(**limits) for limits in value["values"]]})

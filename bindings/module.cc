@@ -1,0 +1,13 @@
+// The extension polystate._core: the C++ library as the Python package calls it. What users call
+// is in python/polystate/runtime.
+
+#include <pybind11/pybind11.h>
+
+#include "model.h"
+#include "session.h"
+
+PYBIND11_MODULE(_core, module) {
+  module.attr("__version__") = POLYSTATE_VERSION;
+  polystate::python::bind_session(module);
+  polystate::python::bind_model(module);
+}

@@ -1,0 +1,130 @@
+#include "session.h"
+
+#include <pybind11/stl/filesystem.h>
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "argument.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/tensor.h"
+#include "polystate/session/model.h"
+#include "polystate/session/session.h"
+#include "process.h"
+#include "raise.h"
+#include "results.h"
+
+namespace polystate::python {
+namespace {
+
+namespace py = pybind11;
+
+// Calls `work` without the GIL; an error becomes an exception.
+template <typename Work>
+auto without_gil(Work work) {
+  auto result = [&] {
+    const py::gil_scoped_release released;
+    return work();
+  }();
+  return unwrap(std::move(result));
+}
+
+std::vector<DType> dtypes_of(const std::vector<OutputSpec>& outputs) {
+  std::vector<DType> dtypes;
+  dtypes.reserve(outputs.size());
+  for (const OutputSpec& output : outputs) dtypes.push_back(output.dtype);
+  return dtypes;
+}
+
+}  // namespace
+
+SessionBinding::SessionBinding(Model model, Session session)
+    : model_(std::move(model)), session_(std::move(session)) {}
+
+py::tuple SessionBinding::run(const std::string& method, const py::tuple& positional,
+                              const py::dict& named) {
+  check_process();
+  const Manifest& manifest = model_.manifest();
+  const MethodSpec& spec = manifest.methods[unwrap(manifest.method_index(method))];
+  const std::vector<Argument> arguments = bind_arguments(spec, positional, named);
+  const Results results(dtypes_of(spec.outputs));
+
+  std::vector<Tensor> inputs;
+  inputs.reserve(arguments.size());
+  for (const Argument& argument : arguments) inputs.push_back(argument.tensor());
+  const std::vector<Tensor> outputs = without_gil([&] { return session_.run(method, inputs); });
+
+  for (const Argument& argument : arguments) argument.finish();
+  py::tuple given(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) given[i] = results.give(outputs[i]);
+  return given;
+}
+
+void SessionBinding::reset() {
+  check_process();
+  without_gil([&] { return session_.reset(); });
+}
+
+Snapshot SessionBinding::snapshot() {
+  check_process();
+  return without_gil([&] { return session_.snapshot(); });
+}
+
+void SessionBinding::restore(const Snapshot& snapshot) {
+  check_process();
+  without_gil([&] { return session_.restore(snapshot); });
+}
+
+void SessionBinding::save(const std::filesystem::path& path) {
+  check_process();
+  without_gil([&] { return session_.save(path); });
+}
+
+void SessionBinding::load(const std::filesystem::path& path) {
+  check_process();
+  without_gil([&] { return session_.load(path); });
+}
+
+py::object SessionBinding::read_state(const std::string& name) {
+  check_process();
+  const Manifest& manifest = model_.manifest();
+  const StateSpec& state = manifest.state[unwrap(manifest.state_index(name))];
+  const Results results(std::array{state.dtype});
+  return results.give(without_gil([&] { return session_.read_state(name); }));
+}
+
+void SessionBinding::write_state(const std::string& name, const py::object& value) {
+  check_process();
+  const Manifest& manifest = model_.manifest();
+  const StateSpec& state = manifest.state[unwrap(manifest.state_index(name))];
+  const Argument argument = Argument::create(
+      value, {.dtype = state.dtype, .written = false, .where = "state '" + name + "'"});
+  without_gil([&] { return session_.write_state(name, argument.tensor()); });
+}
+
+py::bytes SessionBinding::take_profile() {
+  check_process();
+  const std::vector<std::byte> profile = without_gil([&] { return session_.take_profile(); });
+  return {reinterpret_cast<const char*>(profile.data()), profile.size()};
+}
+
+void bind_session(py::module_& module) {
+  py::class_<Snapshot>(module, "Snapshot");
+  py::class_<SessionBinding>(module, "Session")
+      .def("run", &SessionBinding::run)
+      .def("reset", &SessionBinding::reset)
+      .def("snapshot", &SessionBinding::snapshot)
+      .def("restore", &SessionBinding::restore)
+      .def("save", &SessionBinding::save)
+      .def("load", &SessionBinding::load)
+      .def("read_state", &SessionBinding::read_state)
+      .def("write_state", &SessionBinding::write_state)
+      .def("take_profile", &SessionBinding::take_profile);
+}
+
+}  // namespace polystate::python

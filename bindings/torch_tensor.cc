@@ -1,0 +1,96 @@
+#include "torch_tensor.h"
+
+#include <pybind11/numpy.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "numpy_array.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "raise.h"
+#include "view.h"
+
+namespace polystate::python {
+namespace {
+
+namespace py = pybind11;
+
+std::string text(const py::object& value) { return py::str(value).cast<std::string>(); }
+
+// Why a tensor has no memory that can be read as it is; empty where it has.
+std::string obstacle(const py::object& tensor, const py::object& torch) {
+  const py::object type = py::type::of(tensor);
+  if (!type.is(torch.attr("Tensor")) && !type.is(torch.attr("nn").attr("Parameter"))) {
+    return "a tensor of the subclass '" + text(type.attr("__name__")) +
+           "'; a plain torch.Tensor is needed";
+  }
+  if (!tensor.attr("is_cpu").cast<bool>()) {
+    return "a tensor on the device '" + text(tensor.attr("device")) + "'; pass .cpu()";
+  }
+  if (!tensor.attr("layout").is(torch.attr("strided"))) {
+    return "a tensor of the layout " + text(tensor.attr("layout")) + "; pass .to_dense()";
+  }
+  if (tensor.attr("requires_grad").cast<bool>()) {
+    return "a tensor that requires grad; pass .detach()";
+  }
+  if (tensor.attr("is_neg")().cast<bool>()) {
+    return "a tensor that is negated lazily; pass .resolve_neg()";
+  }
+  return "";
+}
+
+std::vector<std::int64_t> integers(const py::object& sequence) {
+  std::vector<std::int64_t> values;
+  for (const py::handle value : sequence) values.push_back(value.cast<std::int64_t>());
+  return values;
+}
+
+}  // namespace
+
+py::object imported_torch() {
+  auto torch = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("torch").ptr()));
+  if (!torch) {
+    PyErr_Clear();
+    return {};
+  }
+  // Another thread may be importing it, and None in sys.modules forbids to.
+  const py::object spec = py::getattr(torch, "__spec__", py::none());
+  const py::object busy = py::getattr(spec, "_initializing", py::none());
+  if (spec.is_none() || py::cast<bool>(py::bool_(busy))) return {};
+  return torch;
+}
+
+View view_of_tensor(const py::object& tensor, const py::object& torch, const std::string& where) {
+  if (const std::string reason = obstacle(tensor, torch); !reason.empty()) {
+    raise({ErrorCode::kContract, where + ": " + reason});
+  }
+  const std::string dtype = text(tensor.attr("dtype"));  // "torch.float32"
+  const std::optional<DType> element = dtype_named(dtype.substr(dtype.find('.') + 1));
+  if (!element) raise({ErrorCode::kContract, where + ": a tensor of " + dtype + " is no input"});
+  View view{.dtype = *element,
+            .shape = integers(tensor.attr("shape")),
+            .strides = integers(tensor.attr("stride")()),
+            .data = reinterpret_cast<std::byte*>(tensor.attr("data_ptr")().cast<std::uintptr_t>()),
+            .writable = true,
+            .owner = tensor};
+  for (std::int64_t& stride : view.strides) stride *= static_cast<std::int64_t>(size_of(*element));
+  return view;
+}
+
+py::object to_torch(const Tensor& tensor, const py::object& torch) {
+  const py::object value = torch.attr("from_numpy")(to_array(tensor));
+  if (tensor.dtype() != DType::kBFloat16) return value;
+  return value.attr("view")(torch.attr("bfloat16"));
+}
+
+void mark_written(const py::object& tensor, const py::object& torch) {
+  if (tensor.attr("is_inference")().cast<bool>()) return;  // autograd never sees it
+  torch.attr("autograd").attr("graph").attr("increment_version")(tensor);
+}
+
+}  // namespace polystate::python

@@ -1,0 +1,130 @@
+"""Opens artifacts."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NoReturn
+
+from polystate import _core
+from polystate.artifact.manifest import Constant, Manifest, Method
+from polystate.artifact.manifest import State as StateSpec
+from polystate.errors import ContractError, UnsupportedError
+from polystate.runtime.session import Session
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    trust_code: bool = False,
+    threads: int | None = None,
+    verification: Literal["full", "trusted"] = "full",
+    expect_sha256: str | None = None,
+) -> Model:
+    """Open an artifact.
+
+    Parameters
+    ----------
+    path
+        The artifact's directory.
+    trust_code
+        Whether an artifact may run machine code of its own, as AOTInductor's packages do.
+        ExecuTorch's programs have none, and no other engine is built in: nothing depends on it yet.
+    threads
+        How many threads the engine may use. The whole process shares them: the last value counts.
+        None leaves them as they are, at first one a core.
+    verification
+        ``"full"`` hashes every file and runs the bytes that were hashed. ``"trusted"`` compares
+        sizes only and maps the files: for artifacts that nobody can write to while they are open.
+    expect_sha256
+        The SHA-256 that manifest.json must have, in lower-case hex. The manifest's digest covers
+        no other file: see ``SHA256SUMS``.
+
+    Raises
+    ------
+    ArtifactError
+        The artifact is damaged, inconsistent or not the one expected.
+    ContractError
+        An option is out of range.
+    UnsupportedError
+        This build or machine cannot run it.
+    IoError
+        A file cannot be read.
+    """
+    if verification not in ("full", "trusted"):
+        raise ContractError(f"verification is {verification!r}: 'full' or 'trusted' is needed")
+    if threads is not None and threads < 1:
+        raise ContractError(f"threads is {threads}: at least 1, or None, is needed")
+    core = _core.load(os.fspath(path), threads or 0, verification == "trusted", expect_sha256 or "")
+    return Model(core, os.fspath(path))
+
+
+class Model:
+    """A program with its weights: immutable, shared by sessions and threads; made by ``load``."""
+
+    def __init__(self, core: _core.Model, path: str) -> None:
+        self._core = core
+        self._path = path
+        self._manifest_text = core.manifest_text()
+
+    def session(self, *, profile: bool = False) -> Session:
+        """Make a session with a state of its own, which starts at the initial values.
+
+        Parameters
+        ----------
+        profile
+            Whether to record an ETDump of every call, for ``Session.take_profile``.
+        """
+        return Session(self._core.new_session(profile), tuple(self.state))
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        """The methods by name; ``str`` of one is its signature."""
+        return MappingProxyType({method.name: method for method in self._parsed.methods})
+
+    @property
+    def state(self) -> Mapping[str, StateSpec]:
+        """What is known of each state before any session: dtype, shape, initial values."""
+        return MappingProxyType({state.name: state for state in self._parsed.state})
+
+    @property
+    def constants(self) -> Mapping[str, Constant]:
+        """The values that the exporter was given for users of the artifact."""
+        return MappingProxyType(self._parsed.constants)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """All that the artifact says of itself (docs/artifact.md), as a copy of plain data."""
+        manifest: dict[str, Any] = json.loads(self._manifest_text)
+        return manifest
+
+    @property
+    def contract(self) -> dict[str, dict[str, Any]]:
+        """What is checked before each method runs, as plain data; keys as in docs/artifact.md."""
+        keys = ("symbols", "inputs", "outputs", "guards", "checks")
+        return {m["name"]: {key: m[key] for key in keys} for m in self.manifest["methods"]}
+
+    @property
+    def state_bytes(self) -> int:
+        """Bytes of state that one more session will need."""
+        return self._core.state_bytes
+
+    @property
+    def activation_bytes(self) -> int:
+        """Bytes of working memory that one more session will need at most."""
+        return self._core.activation_bytes
+
+    def __repr__(self) -> str:
+        return f"<polystate model '{self._path}': {', '.join(self.methods)}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsupportedError(
+            f"a Model cannot be pickled or copied: load '{self._path}' in the other process"
+        )
+
+    @functools.cached_property
+    def _parsed(self) -> Manifest:
+        return Manifest.from_json(self.manifest)
