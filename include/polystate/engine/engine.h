@@ -18,15 +18,21 @@ struct EngineSessionOptions {
   bool profile = false;
 };
 
-// One caller's copy of a program's state and working memory. Not for two threads at once: Session sees to that.
+// One caller's copy of a program's state and working memory. Not for two threads at once: Session
+// sees to that.
 class EngineSession {
  public:
   virtual ~EngineSession() = default;
 
-  // Runs method `method` (index in the manifest) on inputs that the contract accepted. Returns the outputs, which nothing
-  // overwrites later, and writes the inputs that the method mutates; both only on success. kEngine on failure: the state then
-  // may be half updated, unless the manifest calls the method atomic. kContract when a check inside the program failed.
+  // Runs method `method` (index in the manifest) on inputs that the contract accepted; those that
+  // it mutates are writable. Returns the outputs, which nothing overwrites later, and writes the
+  // inputs that the method mutates; both only on success. kContract when a check inside the program
+  // failed, kEngine on another failure.
   virtual Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs) = 0;
+
+  // Whether the state is as it was before the last run, if that run failed; otherwise it may be
+  // half updated.
+  [[nodiscard]] virtual bool state_intact() const = 0;
 
   // The live memory of state `index` (order of the manifest); stable while the session exists.
   [[nodiscard]] virtual std::span<std::byte> state(std::size_t index) = 0;
@@ -38,13 +44,14 @@ class EngineSession {
   virtual Result<std::vector<std::byte>> take_profile() = 0;
 };
 
-// A loaded program: immutable, shared by threads.
+// A loaded program: immutable, shared by threads. It outlives its sessions.
 class Engine {
  public:
   virtual ~Engine() = default;
 
   // A session with initial state; all methods are initialised before it is returned.
-  virtual Result<std::unique_ptr<EngineSession>> new_session(const EngineSessionOptions& options) = 0;
+  virtual Result<std::unique_ptr<EngineSession>> new_session(
+      const EngineSessionOptions& options) const = 0;
 
   // Bytes that one more session will need at most: state, and working memory.
   [[nodiscard]] virtual std::uint64_t state_bytes() const = 0;

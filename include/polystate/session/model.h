@@ -13,7 +13,8 @@ namespace polystate {
 
 struct ModelOptions {
   ArtifactOptions artifact;
-  // Threads of the engine's pool, which the whole process shares; 0 leaves it as it is (at first: one per core).
+  // Threads of the engine's pool, which the whole process shares; 0 leaves it as it is (at first:
+  // one per core).
   std::uint32_t threads = 0;
 };
 
@@ -24,7 +25,8 @@ struct SessionOptions {
 // A program with its weights: immutable, cheap to copy, shared by threads. Sessions keep it alive.
 class Model {
  public:
-  static Result<Model> open(const std::filesystem::path& directory, const ModelOptions& options = {});
+  static Result<Model> open(const std::filesystem::path& directory,
+                            const ModelOptions& options = {});
   // Over an engine of the caller's.
   static Model create(Artifact artifact, std::unique_ptr<Engine> engine);
 
@@ -40,8 +42,8 @@ class Model {
  private:
   friend class Session;
   struct Loaded;
-  explicit Model(std::shared_ptr<Loaded> loaded);
-  std::shared_ptr<Loaded> loaded_;
+  explicit Model(std::shared_ptr<const Loaded> loaded);
+  std::shared_ptr<const Loaded> loaded_;
 };
 
 }  // namespace polystate

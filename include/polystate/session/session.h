@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
 #include "polystate/core/tensor.h"
 
 namespace polystate {
@@ -24,23 +25,26 @@ class Snapshot {
  private:
   friend class Session;
   Snapshot() = default;
-  std::vector<std::byte> bytes_;        // every state, one after another
-  std::vector<std::byte> model_digest_;  // of the manifest
+  std::vector<std::byte> bytes_;  // every state, one after another
+  Sha256 model_{};                // the digest of its manifest
 };
 
-// One caller's state over a shared model. Every call checks its inputs against the contract first; a refused call leaves the
-// state untouched. A call from a second thread while one runs is kBusy. After a failure inside the engine that may have left
-// the state half updated, the session refuses to run (kEngine) until reset, restore or load.
+// One caller's state over a shared model. Every call checks its inputs against the contract first;
+// a refused call leaves the state untouched. A call from a second thread while one runs is kBusy.
+// After a failure inside the engine that may have left the state half updated, the error says so
+// and the session refuses everything (kEngine) but reset, restore and load. A session that was
+// moved from refuses everything (kContract).
 class Session {
  public:
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
 
-  // Runs a method on `inputs`, in the manifest's order; returns its outputs, owned by the caller. Inputs that the method
-  // mutates are written after success and are not returned.
+  // Runs a method on `inputs`, in the manifest's order; returns its outputs, owned by the caller.
+  // Inputs that the method mutates are written after success and are not returned.
   Result<std::vector<Tensor>> run(std::string_view method, std::span<const Tensor> inputs);
-  Result<std::vector<Tensor>> run(std::string_view method, std::initializer_list<Tensor> inputs = {}) {
+  Result<std::vector<Tensor>> run(std::string_view method,
+                                  std::initializer_list<Tensor> inputs = {}) {
     return run(method, std::span<const Tensor>(inputs.begin(), inputs.size()));
   }
 
@@ -51,12 +55,13 @@ class Session {
   // kContract when the snapshot is of another model.
   Status restore(const Snapshot& snapshot);
 
-  // Writes the state to a file, atomically; load refuses another model's (kContract) and a damaged one (kArtifact), and leaves
-  // the state as it was.
+  // Writes the state to a file, atomically; load refuses another model's (kContract) and a damaged
+  // one (kArtifact), and leaves the state as it was.
   Status save(const std::filesystem::path& path);
   Status load(const std::filesystem::path& path);
 
-  // A copy of a named state (fully qualified), and the way to set it. kContract for an unknown name, dtype or shape.
+  // A copy of a named state (fully qualified), and the way to set it. kContract for an unknown
+  // name, dtype or shape.
   Result<Tensor> read_state(std::string_view name);
   Status write_state(std::string_view name, const Tensor& value);
 
@@ -65,7 +70,7 @@ class Session {
 
  private:
   friend class Model;
-  struct Impl;
+  class Impl;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

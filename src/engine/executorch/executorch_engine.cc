@@ -1,0 +1,107 @@
+#include "engine/executorch/executorch_engine.h"
+
+#include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/executor/program.h>
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "engine/executorch/data_loader.h"
+#include "engine/executorch/executorch_session.h"
+#include "engine/executorch/log_capture.h"
+#include "engine/executorch/program_check.h"
+#include "engine/executorch/state_layout.h"
+#include "engine/executorch/thread_pool.h"
+#include "kernels/register.h"
+
+namespace polystate {
+namespace {
+
+using executorch::runtime::Program;
+
+// An ExecuTorch program, with what its sessions share.
+class ExecutorchEngine final : public Engine {
+ public:
+  ExecutorchEngine(Artifact artifact, std::unique_ptr<FileBytesLoader> loader, Program program,
+                   ArenaSizes arenas)
+      : artifact_(std::move(artifact)),
+        loader_(std::move(loader)),
+        program_(std::move(program)),
+        arenas_(arenas) {}
+
+  Result<std::unique_ptr<EngineSession>> new_session(
+      const EngineSessionOptions& options) const override {
+    auto session = ExecutorchSession::load(program_, artifact_.manifest(), arenas_, options);
+    if (!session) {
+      return session.error();
+    }
+    const auto layout = shared_layout(**session);
+    if (!layout) {
+      return layout.error();
+    }
+    (*session)->start(*layout);
+    return std::unique_ptr<EngineSession>(std::move(*session));
+  }
+
+  [[nodiscard]] std::uint64_t state_bytes() const override { return arenas_.state; }
+  [[nodiscard]] std::uint64_t activation_bytes() const override { return arenas_.activations; }
+
+ private:
+  // The layout of the state, read from the first session.
+  Result<std::shared_ptr<const StateLayout>> shared_layout(const ExecutorchSession& session) const {
+    const std::lock_guard lock(layout_mutex_);
+    if (layout_ == nullptr) {
+      Result<StateLayout> layout = session.read_layout();
+      if (!layout) {
+        return layout.error();
+      }
+      layout_ = std::make_shared<const StateLayout>(std::move(*layout));
+    }
+    return layout_;
+  }
+
+  Artifact artifact_;
+  std::unique_ptr<FileBytesLoader> loader_;  // the program keeps a pointer to it
+  Program program_;
+  ArenaSizes arenas_;
+  mutable std::mutex layout_mutex_;
+  mutable std::shared_ptr<const StateLayout> layout_;
+};
+
+// Packed weights are kept once a process instead of once a method and session.
+void share_packed_weights() {
+  executorch::runtime::BackendOptions<1> options;
+  (void)options.set_option("weight_cache_enabled", true);
+  (void)executorch::runtime::set_option("XnnpackBackend", options.view());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
+                                                       const EngineOptions& options) {
+  install_log_capture();
+  const LogCapture log;
+  register_kernels();
+  share_packed_weights();
+  if (options.threads > 0) {
+    if (Status status = set_thread_count(options.threads); !status) {
+      return status.error();
+    }
+  }
+  auto loader = std::make_unique<FileBytesLoader>(artifact.program());
+  auto program = Program::load(loader.get(), Program::Verification::InternalConsistency);
+  if (!program.ok()) {
+    return Error{ErrorCode::kArtifact,
+                 artifact.manifest().program.file + " is no valid program: " + log.errors()};
+  }
+  const Result<ArenaSizes> arenas = check_program(*program, artifact.manifest());
+  if (!arenas) {
+    return Error{arenas.error().code,
+                 artifact.manifest().program.file + ": " + arenas.error().message};
+  }
+  return std::unique_ptr<Engine>(std::make_unique<ExecutorchEngine>(artifact, std::move(loader),
+                                                                    std::move(*program), *arenas));
+}
+
+}  // namespace polystate

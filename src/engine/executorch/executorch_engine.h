@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/engine_factory.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/engine/engine.h"
+
+namespace polystate {
+
+// As make_engine, for ExecuTorch.
+Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
+                                                       const EngineOptions& options);
+
+}  // namespace polystate

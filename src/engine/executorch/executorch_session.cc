@@ -1,0 +1,106 @@
+#include "engine/executorch/executorch_session.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/executorch/thread_pool.h"
+#include "kernels/check_failure.h"
+
+namespace polystate {
+namespace {
+
+// The error of a run that stopped at a check of the program.
+Error failed_check(const MethodSpec& method, const CheckFailure& failure) {
+  const auto check = std::ranges::find(method.checks, failure.id, &Check::id);
+  if (check == method.checks.end()) {
+    return Error{ErrorCode::kEngine, "method '" + method.name + "': check " +
+                                         std::to_string(failure.id) +
+                                         ", which is not in manifest.json, found " + failure.found};
+  }
+  const std::string source = check->source.empty() ? "" : " (" + check->source + ")";
+  return Error{ErrorCode::kContract, "method '" + method.name + "': '" + check->text +
+                                         "' does not hold" + source + ": found " + failure.found};
+}
+
+}  // namespace
+
+ExecutorchSession::ExecutorchSession(const Manifest& manifest, Arena activations, Arena state)
+    : manifest_(manifest), memory_{std::move(activations), std::move(state), {}} {}
+
+Result<std::unique_ptr<ExecutorchSession>> ExecutorchSession::load(
+    const executorch::runtime::Program& program, const Manifest& manifest, ArenaSizes arenas,
+    const EngineSessionOptions& options) {
+  Result<Arena> activations = Arena::create(arenas.activations);
+  if (!activations) {
+    return activations.error();
+  }
+  Result<Arena> state = Arena::create(arenas.state);
+  if (!state) {
+    return state.error();
+  }
+  std::unique_ptr<ExecutorchSession> session(
+      new ExecutorchSession(manifest, std::move(*activations), std::move(*state)));
+  if (options.profile) {
+    session->profiler_ = std::make_unique<Profiler>();
+  }
+  auto* const tracer = options.profile ? session->profiler_->tracer() : nullptr;
+  // Loading a method writes initial values into the state: all are loaded now, and none later.
+  for (const MethodSpec& spec : manifest.methods) {
+    auto method = LoadedMethod::load(program, spec, session->memory_, tracer);
+    if (!method) {
+      return method.error();
+    }
+    session->methods_.push_back(std::move(*method));
+  }
+  return session;
+}
+
+Result<StateLayout> ExecutorchSession::read_layout() const {
+  return StateLayout::read(manifest_, methods_, memory_.state);
+}
+
+void ExecutorchSession::start(std::shared_ptr<const StateLayout> layout) {
+  layout_ = std::move(layout);
+  reset();
+}
+
+Result<std::vector<Tensor>> ExecutorchSession::run(std::size_t method,
+                                                   std::span<const Tensor> inputs) {
+  const MethodSpec& spec = manifest_.methods[method];
+  LoadedMethod& loaded = *methods_[method];
+  state_intact_ = true;
+  if (Status set = loaded.set_inputs(inputs); !set) {
+    return set.error();
+  }
+  (void)take_check_failure();
+  const auto pool = use_thread_pool();
+  const Status executed = loaded.execute();
+  if (!executed) {
+    state_intact_ = spec.atomic;
+    const std::optional<CheckFailure> failure = take_check_failure();
+    return failure.has_value() ? failed_check(spec, *failure) : executed.error();
+  }
+  Result<std::vector<Tensor>> outputs = loaded.outputs();
+  const Status written = outputs ? loaded.write_inputs(inputs) : Status(outputs.error());
+  if (!written) {
+    state_intact_ = spec.writes.empty();
+    return written.error();
+  }
+  return outputs;
+}
+
+std::span<std::byte> ExecutorchSession::state(std::size_t index) {
+  return layout_->find(index, memory_.state);
+}
+
+void ExecutorchSession::reset() {
+  layout_->initialise(memory_.state);
+  state_intact_ = true;
+}
+
+Result<std::vector<std::byte>> ExecutorchSession::take_profile() {
+  return profiler_ == nullptr ? std::vector<std::byte>() : profiler_->take();
+}
+
+}  // namespace polystate

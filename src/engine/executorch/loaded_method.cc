@@ -1,0 +1,192 @@
+#include "engine/executorch/loaded_method.h"
+
+#include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "engine/executorch/log_capture.h"
+#include "kernels/element_type.h"
+#include "kernels/layout.h"
+
+namespace polystate {
+namespace {
+
+using executorch::aten::DimOrderType;
+using executorch::aten::SizesType;
+using executorch::aten::StridesType;
+using executorch::aten::TensorImpl;
+using executorch::runtime::EValue;
+using EtError = executorch::runtime::Error;
+
+constexpr std::size_t kMaxRank = executorch::runtime::kTensorDimensionLimit;
+
+executorch::runtime::Span<std::uint8_t> as_span(const Arena& arena) {
+  return {reinterpret_cast<std::uint8_t*>(arena.bytes().data()), arena.bytes().size()};
+}
+
+// What ExecuTorch logged, or its error code where it logged nothing.
+std::string reason(const LogCapture& log, EtError error) {
+  return log.errors().empty() ? executorch::runtime::to_string(error) : log.errors();
+}
+
+// Copies elements from any order of dimensions in memory to row-major order.
+void copy_row_major(const EtTensor& from, const Tensor& to) {
+  const Strides from_strides = byte_strides(from);
+  const Strides elements = row_major_strides(to.shape());
+  std::vector<CopyDimension> dimensions;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    dimensions.push_back({to.shape()[i], elements[i] * from.element_size(), from_strides[i]});
+  }
+  copy_elements(dimensions, static_cast<std::size_t>(from.element_size()),
+                to.mutable_bytes().data(), data_of(from));
+}
+
+}  // namespace
+
+LoadedMethod::LoadedMethod(const MethodSpec& spec, SessionMemory& memory)
+    : spec_(spec),
+      arenas_{as_span(memory.activations), as_span(memory.state)},
+      planned_({arenas_.data(), arenas_.size()}),
+      manager_(&structures_, &planned_, &memory.temporary) {}
+
+Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(
+    const executorch::runtime::Program& program, const MethodSpec& spec, SessionMemory& memory,
+    executorch::runtime::EventTracer* tracer) {
+  const LogCapture log;
+  std::unique_ptr<LoadedMethod> loaded(new LoadedMethod(spec, memory));
+  auto method = program.load_method(spec.name.c_str(), &loaded->manager_, tracer);
+  if (!method.ok()) {
+    const bool unsupported = method.error() == EtError::OperatorMissing ||
+                             method.error() == EtError::NotSupported ||
+                             method.error() == EtError::DelegateInvalidCompatibility;
+    return Error{unsupported ? ErrorCode::kUnsupported : ErrorCode::kArtifact,
+                 "method '" + spec.name + "' cannot be loaded: " + reason(log, method.error())};
+  }
+  loaded->method_.emplace(std::move(*method));
+  return loaded;
+}
+
+std::optional<std::span<std::byte>> LoadedMethod::find_buffer(const std::string& name) {
+  const LogCapture log;
+  const auto buffer = method_->get_attribute(name);
+  if (!buffer.ok()) {
+    return {};
+  }
+  return std::span(data_of(*buffer), buffer->nbytes());
+}
+
+Status LoadedMethod::set_inputs(std::span<const Tensor> inputs) {
+  const LogCapture log;
+  if (inputs.size() != spec_.inputs.size()) {
+    return Error{ErrorCode::kContract, "method '" + spec_.name + "' takes " +
+                                           std::to_string(spec_.inputs.size()) + " inputs, not " +
+                                           std::to_string(inputs.size())};
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (Status status = set_input(i, inputs[i]); !status) {
+      return Error{status.error().code, "method '" + spec_.name + "', input " + std::to_string(i) +
+                                            " '" + spec_.inputs[i].name +
+                                            "': " + status.error().message};
+    }
+  }
+  return {};
+}
+
+Status LoadedMethod::set_input(std::size_t index, const Tensor& input) {
+  const Shape& shape = input.shape();
+  if (shape.size() > kMaxRank) {
+    return Error{ErrorCode::kEngine, std::to_string(shape.size()) +
+                                         " dimensions are more than the engine's " +
+                                         std::to_string(kMaxRank)};
+  }
+  std::array<SizesType, kMaxRank> sizes;
+  std::array<DimOrderType, kMaxRank> order;
+  std::array<StridesType, kMaxRank> strides;
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (std::max(shape[i], stride) > std::numeric_limits<SizesType>::max()) {
+      return Error{ErrorCode::kEngine,
+                   "shape " + to_string(shape) + " is beyond the engine's 32-bit sizes"};
+    }
+    sizes[i] = static_cast<SizesType>(shape[i]);
+    order[i] = static_cast<DimOrderType>(i);
+    strides[i] = static_cast<StridesType>(stride);
+    stride *= shape[i];
+  }
+  // The engine takes a pointer to memory that it could write; a functional program only reads its
+  // inputs.
+  auto* const data = const_cast<std::byte*>(input.bytes().data());
+  TensorImpl view(scalar_type_of(input.dtype()), static_cast<ssize_t>(shape.size()), sizes.data(),
+                  data, order.data(), strides.data());
+  const LogCapture log;
+  const EtError error = method_->set_input(EValue(EtTensor(&view)), index);
+  return error == EtError::Ok ? Status() : Error{ErrorCode::kEngine, reason(log, error)};
+}
+
+Status LoadedMethod::execute() {
+  for (std::size_t i = 0; i < method_->outputs_size(); ++i) {
+    const EValue& output = method_->get_output(i);
+    if (output.isTensor() && output.toTensor().nbytes() > 0 &&
+        output.toTensor().const_data_ptr() == nullptr) {
+      return Error{ErrorCode::kArtifact, "method '" + spec_.name +
+                                             "': the program plans no memory " + "for its output " +
+                                             std::to_string(i)};
+    }
+  }
+  const LogCapture log;
+  const EtError error = method_->execute();
+  return error == EtError::Ok ? Status()
+                              : Error{ErrorCode::kEngine,
+                                      "method '" + spec_.name + "' failed: " + reason(log, error)};
+}
+
+Result<std::vector<Tensor>> LoadedMethod::outputs() const {
+  std::vector<Tensor> outputs;
+  outputs.reserve(spec_.outputs.size());
+  for (const OutputSpec& output : spec_.outputs) {
+    Result<Tensor> copy = copy_output(output.program_output);
+    if (!copy) {
+      return copy.error();
+    }
+    outputs.push_back(std::move(*copy));
+  }
+  return outputs;
+}
+
+Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) const {
+  // What is written may lie in the memory of an input that is written too, so all is copied first.
+  std::vector<std::pair<std::size_t, Tensor>> writes;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!spec_.inputs[i].written_from.has_value()) {
+      continue;
+    }
+    Result<Tensor> copy = copy_output(*spec_.inputs[i].written_from);
+    if (!copy) {
+      return copy.error();
+    }
+    if (copy->shape() != inputs[i].shape()) {
+      return Error{ErrorCode::kEngine, "method '" + spec_.name + "' computed shape " +
+                                           to_string(copy->shape()) + " for input " +
+                                           std::to_string(i) + " of shape " +
+                                           to_string(inputs[i].shape())};
+    }
+    writes.emplace_back(i, std::move(*copy));
+  }
+  for (const auto& [index, value] : writes) {
+    std::ranges::copy(value.bytes(), inputs[index].mutable_bytes().begin());
+  }
+  return {};
+}
+
+Result<Tensor> LoadedMethod::copy_output(std::size_t program_output) const {
+  const EtTensor& output = method_->get_output(program_output).toTensor();
+  Result<Tensor> copy = Tensor::empty(*dtype_of(output.scalar_type()), sizes_of(output));
+  if (copy) {
+    copy_row_major(output, *copy);
+  }
+  return copy;
+}
+
+}  // namespace polystate

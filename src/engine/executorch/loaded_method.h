@@ -1,0 +1,68 @@
+#pragma once
+
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/executorch/arena.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+
+namespace polystate {
+
+// Memory that all methods of a session share; it outlives them. No two of them run at the same
+// time.
+struct SessionMemory {
+  Arena activations;
+  Arena state;
+  executorch::extension::MallocMemoryAllocator temporary;  // for kernels; emptied after each
+};
+
+// One method of a program, initialised over a session's memory. ExecuTorch says what went wrong in
+// its log only, so each call is made under a LogCapture.
+class LoadedMethod {
+ public:
+  // Writes the initial values of the states that the method touches and that do not start as zeros.
+  // `program`, `spec` and `tracer` (null: no profile) outlive the method. kUnsupported for a
+  // missing operator, kArtifact for another failure.
+  static Result<std::unique_ptr<LoadedMethod>> load(const executorch::runtime::Program& program,
+                                                    const MethodSpec& spec, SessionMemory& memory,
+                                                    executorch::runtime::EventTracer* tracer);
+
+  // Where a buffer's live memory is; nothing for a buffer that the method does not have.
+  std::optional<std::span<std::byte>> find_buffer(const std::string& name);
+
+  // Checks and sets the inputs, whose memory is read until the end of execute; nothing has run
+  // after an error.
+  Status set_inputs(std::span<const Tensor> inputs);
+  Status execute();
+
+  // Copies of what the last execute left in memory that the next one, of any method, overwrites.
+  [[nodiscard]] Result<std::vector<Tensor>> outputs() const;
+  // Writes the inputs that the method mutates: all of them or, after an error, none.
+  Status write_inputs(std::span<const Tensor> inputs) const;
+
+ private:
+  LoadedMethod(const MethodSpec& spec, SessionMemory& memory);
+
+  Status set_input(std::size_t index, const Tensor& input);
+  [[nodiscard]] Result<Tensor> copy_output(std::size_t program_output) const;
+
+  const MethodSpec& spec_;
+  std::array<executorch::runtime::Span<std::uint8_t>, 2> arenas_;
+  executorch::runtime::HierarchicalAllocator planned_;
+  executorch::extension::MallocMemoryAllocator structures_;
+  executorch::runtime::MemoryManager manager_;
+  std::optional<executorch::runtime::Method> method_;  // there once load returns
+};
+
+}  // namespace polystate

@@ -1,0 +1,115 @@
+#include "kernels/advanced_index.h"
+
+#include <string>
+
+#include "kernels/element_type.h"
+
+namespace polystate {
+namespace {
+
+using executorch::aten::ScalarType;
+
+// A mask over as many dimensions as it has selects, in each, the rows where it is true.
+Status append_mask(const EtTensor& self, const EtTensor& mask, std::size_t dimension,
+                   std::vector<DimensionIndex>& indices) {
+  const Shape shape = sizes_of(mask);
+  bool fits = mask.dim() > 0 && dimension + shape.size() <= static_cast<std::size_t>(self.dim());
+  for (std::size_t i = 0; fits && i < shape.size(); ++i) {
+    fits = shape[i] == self.sizes()[dimension + i];
+  }
+  if (!fits) {
+    return Error{ErrorCode::kEngine, "a mask of shape " + to_string(shape) + " at dimension " +
+                                         std::to_string(dimension) + " of shape " +
+                                         to_string(self)};
+  }
+  const std::size_t first = indices.size();
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    indices.push_back({dimension + i, {}, {}});
+  }
+  const Strides strides = row_major_strides(shape);
+  const bool* const values = mask.const_data_ptr<bool>();
+  const std::vector<std::int64_t> offsets = offsets_of(shape, byte_strides(mask));
+  for (std::int64_t k = 0; k < mask.numel(); ++k) {
+    for (std::size_t i = 0; values[offsets[k]] && i < shape.size(); ++i) {
+      indices[first + i].rows.push_back(k / strides[i] % shape[i]);
+    }
+  }
+  for (std::size_t i = first; i < indices.size(); ++i) {
+    indices[i].shape = {static_cast<std::int64_t>(indices[i].rows.size())};
+  }
+  return {};
+}
+
+template <typename T>
+Status append_rows(const EtTensor& self, const EtTensor& index, std::size_t dimension,
+                   std::vector<DimensionIndex>& indices) {
+  DimensionIndex result{dimension, {}, sizes_of(index)};
+  result.rows.reserve(static_cast<std::size_t>(index.numel()));
+  const std::byte* const data = data_of(index);
+  for (const std::int64_t offset : offsets_of(result.shape, byte_strides(index))) {
+    const auto row = resolve_index(*reinterpret_cast<const T*>(data + offset),
+                                   self.size(static_cast<ssize_t>(dimension)));
+    if (!row) {
+      return row.error();
+    }
+    result.rows.push_back(*row);
+  }
+  indices.push_back(std::move(result));
+  return {};
+}
+
+Status append_index(const EtTensor& self, const EtTensor& index, std::size_t dimension,
+                    std::vector<DimensionIndex>& indices) {
+  switch (index.scalar_type()) {
+    case ScalarType::Bool:
+      return append_mask(self, index, dimension, indices);
+    case ScalarType::Int:
+      return append_rows<std::int32_t>(self, index, dimension, indices);
+    case ScalarType::Long:
+      return append_rows<std::int64_t>(self, index, dimension, indices);
+    default:
+      return Error{ErrorCode::kEngine, "an index of type " + type_text(index.scalar_type())};
+  }
+}
+
+}  // namespace
+
+Result<std::vector<DimensionIndex>> resolve_indices(
+    const EtTensor& self, const std::vector<std::optional<EtTensor>>& arguments) {
+  std::vector<DimensionIndex> indices;
+  std::size_t dimension = 0;
+  for (const std::optional<EtTensor>& index : arguments) {
+    if (dimension >= static_cast<std::size_t>(self.dim())) {
+      return Error{ErrorCode::kEngine, "more indices than shape " + to_string(self) + " has"};
+    }
+    if (index.has_value()) {
+      if (Status status = append_index(self, *index, dimension, indices); !status) {
+        return status.error();
+      }
+    }
+    const bool mask = index.has_value() && index->scalar_type() == ScalarType::Bool;
+    dimension += mask ? static_cast<std::size_t>(index->dim()) : 1;
+  }
+  return indices;
+}
+
+Result<Shape> broadcast_shape(const std::vector<DimensionIndex>& indices) {
+  Shape shape;
+  for (const DimensionIndex& index : indices) {
+    if (index.shape.size() > shape.size()) {
+      shape.insert(shape.begin(), index.shape.size() - shape.size(), 1);
+    }
+    for (std::size_t i = 1; i <= index.shape.size(); ++i) {
+      std::int64_t& size = shape[shape.size() - i];
+      const std::int64_t other = index.shape[index.shape.size() - i];
+      if (size != other && size != 1 && other != 1) {
+        return Error{ErrorCode::kEngine, "indices of shapes " + to_string(shape) + " and " +
+                                             to_string(index.shape) + " do not go together"};
+      }
+      size = size == 1 ? other : size;
+    }
+  }
+  return shape;
+}
+
+}  // namespace polystate

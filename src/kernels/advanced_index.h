@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "kernels/arguments.h"
+#include "kernels/layout.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+
+// What one dimension of a tensor is indexed with.
+struct DimensionIndex {
+  std::size_t dimension;
+  std::vector<std::int64_t> rows;  // resolved: not negative, in range
+  Shape shape;                     // of `rows`
+};
+
+// The index tensors of self[indices], in order of their dimensions: int32 or int64 rows, or bool
+// masks, each of which becomes an index for every dimension that it covers. An argument that is
+// absent takes its dimension whole.
+Result<std::vector<DimensionIndex>> resolve_indices(
+    const EtTensor& self, const std::vector<std::optional<EtTensor>>& arguments);
+
+// The shape that all indices are broadcast to.
+Result<Shape> broadcast_shape(const std::vector<DimensionIndex>& indices);
+
+}  // namespace polystate

@@ -1,0 +1,63 @@
+#include "kernels/arguments.h"
+
+#include <string>
+
+namespace polystate {
+namespace {
+
+using executorch::runtime::EValue;
+
+}  // namespace
+
+Arguments::Arguments(KernelStack stack, std::size_t count) : stack_(stack) {
+  if (stack.size() != count + 1) {
+    status_ =
+        Error{ErrorCode::kArtifact, "called with " + std::to_string(stack.size()) +
+                                        " values, its schema has " + std::to_string(count + 1)};
+  }
+}
+
+template <typename T, typename Read>
+T Arguments::read(std::size_t index, const char* type, Read read, T otherwise) {
+  if (!status_) {
+    return otherwise;
+  }
+  auto value = read(*stack_[index]);
+  if (!value.ok()) {
+    status_ = Error{ErrorCode::kArtifact,
+                    "argument " + std::to_string(index) + " is not " + std::string(type)};
+    return otherwise;
+  }
+  return T(*value);
+}
+
+EtTensor Arguments::tensor(std::size_t index) {
+  return read(
+      index, "a tensor", [](const EValue& value) { return value.tryToTensor(); },
+      EtTensor(nullptr));
+}
+
+std::int64_t Arguments::integer(std::size_t index) {
+  return read(
+      index, "an integer", [](const EValue& value) { return value.tryToInt(); }, std::int64_t{0});
+}
+
+bool Arguments::boolean(std::size_t index) {
+  return read(index, "a bool", [](const EValue& value) { return value.tryToBool(); }, false);
+}
+
+std::vector<std::optional<EtTensor>> Arguments::optional_tensors(std::size_t index) {
+  using Tensors = std::vector<std::optional<EtTensor>>;
+  return read(
+      index, "a list of tensors",
+      [](const EValue& value) -> executorch::runtime::Result<Tensors> {
+        auto list = value.tryToListOptionalTensor();
+        if (!list.ok()) {
+          return list.error();
+        }
+        return Tensors(list->begin(), list->end());
+      },
+      Tensors{});
+}
+
+}  // namespace polystate

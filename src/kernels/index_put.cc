@@ -1,0 +1,208 @@
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+
+#include <string>
+#include <type_traits>
+
+#include "kernels/advanced_index.h"
+#include "kernels/element_type.h"
+#include "kernels/layout.h"
+#include "kernels/operators.h"
+
+// self[indices] = values, as NumPy and ATen define it: the index tensors are broadcast to one
+// shape, which stands in the result where the indexed dimensions stood, or in front where those are
+// not neighbours; the other dimensions are taken whole.
+namespace polystate {
+namespace {
+
+using executorch::aten::ScalarType;
+
+// The shape of the selected region: before x positions x after. `before` and `after` are dimensions
+// of self, taken whole.
+struct Selection {
+  std::vector<std::size_t> before;
+  Shape positions;  // the broadcast shape of the index tensors
+  std::vector<std::size_t> after;
+};
+
+Selection select(const EtTensor& self, const std::vector<DimensionIndex>& indices,
+                 Shape positions) {
+  Selection selection{{}, std::move(positions), {}};
+  const bool adjacent =
+      !indices.empty() && indices.back().dimension - indices.front().dimension < indices.size();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(self.dim()); ++i) {
+    if (next < indices.size() && indices[next].dimension == i) {
+      ++next;
+    } else {
+      (adjacent && next == 0 ? selection.before : selection.after).push_back(i);
+    }
+  }
+  return selection;
+}
+
+// Both sides of the copy of a selection: offsets for what is before and at the positions, and the
+// dimensions after them.
+struct Transfer {
+  std::vector<std::int64_t> to_before, from_before;
+  std::vector<std::int64_t> to_positions, from_positions;
+  std::vector<CopyDimension> after;
+};
+
+Result<Transfer> plan(const EtTensor& self, const std::vector<DimensionIndex>& indices,
+                      const Selection& selection, const EtTensor& values) {
+  Shape region;
+  for (const std::size_t i : selection.before) {
+    region.push_back(self.sizes()[i]);
+  }
+  region.insert(region.end(), selection.positions.begin(), selection.positions.end());
+  for (const std::size_t i : selection.after) {
+    region.push_back(self.sizes()[i]);
+  }
+  const auto from = broadcast_strides(sizes_of(values), byte_strides(values), region);
+  if (!from) {
+    return Error{ErrorCode::kEngine, "values have shape " + to_string(values) +
+                                         ", the indices select " + to_string(region)};
+  }
+
+  const Strides to = byte_strides(self);
+  const auto positions_at = from->begin() + static_cast<std::ptrdiff_t>(selection.before.size());
+  const auto after_at = positions_at + static_cast<std::ptrdiff_t>(selection.positions.size());
+  Shape before_sizes;
+  Strides before_strides;
+  for (const std::size_t i : selection.before) {
+    before_sizes.push_back(self.sizes()[i]);
+    before_strides.push_back(to[i]);
+  }
+  Transfer transfer;
+  transfer.to_before = offsets_of(before_sizes, before_strides);
+  transfer.from_before = offsets_of(before_sizes, {from->begin(), positions_at});
+  transfer.from_positions = offsets_of(selection.positions, {positions_at, after_at});
+  transfer.to_positions.resize(transfer.from_positions.size(), 0);
+  for (const DimensionIndex& index : indices) {
+    const auto strides =
+        broadcast_strides(index.shape, row_major_strides(index.shape), selection.positions);
+    const std::vector<std::int64_t> rows = offsets_of(selection.positions, *strides);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      transfer.to_positions[k] +=
+          index.rows[static_cast<std::size_t>(rows[k])] * to[index.dimension];
+    }
+  }
+  for (std::size_t i = 0; i < selection.after.size(); ++i) {
+    const std::size_t dimension = selection.after[i];
+    transfer.after.push_back(
+        {self.sizes()[dimension], to[dimension], after_at[static_cast<std::ptrdiff_t>(i)]});
+  }
+  return transfer;
+}
+
+template <typename T>
+T sum(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a || b;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));  // wraps
+  } else {
+    return a + b;
+  }
+}
+
+template <typename T>
+void add_elements(std::span<const CopyDimension> dimensions, std::byte* to, const std::byte* from) {
+  if (dimensions.empty()) {
+    T& target = *reinterpret_cast<T*>(to);
+    target = sum(target, *reinterpret_cast<const T*>(from));
+    return;
+  }
+  const CopyDimension& outer = dimensions.front();
+  for (std::int64_t i = 0; i < outer.size; ++i) {
+    add_elements<T>(dimensions.subspan(1), to + i * outer.to_stride, from + i * outer.from_stride);
+  }
+}
+
+using AddElements = void (*)(std::span<const CopyDimension>, std::byte*, const std::byte*);
+
+// Null for a type that cannot be added.
+AddElements adder(ScalarType type) {
+  switch (type) {
+    case ScalarType::Bool:
+      return &add_elements<bool>;
+    case ScalarType::Byte:
+      return &add_elements<std::uint8_t>;
+    case ScalarType::Char:
+      return &add_elements<std::int8_t>;
+    case ScalarType::Short:
+      return &add_elements<std::int16_t>;
+    case ScalarType::Int:
+      return &add_elements<std::int32_t>;
+    case ScalarType::Long:
+      return &add_elements<std::int64_t>;
+    case ScalarType::Half:
+      return &add_elements<executorch::aten::Half>;
+    case ScalarType::BFloat16:
+      return &add_elements<executorch::aten::BFloat16>;
+    case ScalarType::Float:
+      return &add_elements<float>;
+    case ScalarType::Double:
+      return &add_elements<double>;
+    default:
+      return nullptr;
+  }
+}
+
+template <typename Write>
+void for_each_position(const Transfer& transfer, std::byte* to, const std::byte* from,
+                       const Write& write) {
+  for (std::size_t b = 0; b < transfer.to_before.size(); ++b) {
+    for (std::size_t p = 0; p < transfer.to_positions.size(); ++p) {
+      write(to + transfer.to_before[b] + transfer.to_positions[p],
+            from + transfer.from_before[b] + transfer.from_positions[p]);
+    }
+  }
+}
+
+}  // namespace
+
+Status IndexPut::run(KernelStack stack) {
+  Arguments arguments(stack, 4);
+  const EtTensor self = arguments.tensor(0);
+  const std::vector<std::optional<EtTensor>> index_arguments = arguments.optional_tensors(1);
+  const EtTensor values = arguments.tensor(2);
+  const bool accumulate = arguments.boolean(3);
+  if (!arguments.status()) {
+    return arguments.status();
+  }
+  if (Status same = require_same_dtype(self, values); !same) {
+    return same;
+  }
+  const AddElements add = accumulate ? adder(self.scalar_type()) : nullptr;
+  if (accumulate && add == nullptr) {
+    return Error{ErrorCode::kEngine,
+                 "cannot add elements of type " + type_text(self.scalar_type())};
+  }
+  const auto indices = resolve_indices(self, index_arguments);
+  if (!indices) {
+    return indices.error();
+  }
+  Result<Shape> positions = broadcast_shape(*indices);
+  if (!positions) {
+    return positions.error();
+  }
+  const Selection selection = select(self, *indices, std::move(*positions));
+  const Result<Transfer> transfer = plan(self, *indices, selection, values);
+  if (!transfer) {
+    return transfer.error();
+  }
+
+  const auto element_bytes = static_cast<std::size_t>(self.element_size());
+  for_each_position(*transfer, data_of(self), data_of(values),
+                    [&](std::byte* to, const std::byte* from) {
+                      if (accumulate) {
+                        add(transfer->after, to, from);
+                      } else {
+                        copy_elements(transfer->after, element_bytes, to, from);
+                      }
+                    });
+  return {};
+}
+
+}  // namespace polystate

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <executorch/runtime/core/evalue.h>
+
+#include <span>
+
+#include "polystate/core/result.h"
+
+namespace polystate {
+
+// The values of one call, as the program lists them: the arguments of the operator's schema (an
+// `out` among them), then the result, which is the same value as `out`, or as the first argument of
+// an operator that works in place.
+using KernelStack = std::span<executorch::runtime::EValue* const>;
+
+// Operators of this project's own. python/polystate/ops has the schema and the meaning of each. A
+// failing operator has written nothing; a check that does not hold leaves a CheckFailure too.
+struct CheckRange {
+  static constexpr const char* kName = "polystate::check_range.out";
+  static Status run(KernelStack stack);  // x, value, low, high, id, out
+};
+
+struct CheckTrue {
+  static constexpr const char* kName = "polystate::check.out";
+  static Status run(KernelStack stack);  // x, ok, id, out
+};
+
+struct CheckSize {
+  static constexpr const char* kName = "polystate::check_size.out";
+  static Status run(KernelStack stack);  // x, value, low, high, id, out
+};
+
+struct SliceScatter {
+  static constexpr const char* kName = "polystate::slice_scatter_";
+  static Status run(KernelStack stack);  // self, src, dim, start, end, step
+};
+
+struct SelectScatter {
+  static constexpr const char* kName = "polystate::select_scatter_";
+  static Status run(KernelStack stack);  // self, src, dim, index
+};
+
+struct IndexCopy {
+  static constexpr const char* kName = "polystate::index_copy_";
+  static Status run(KernelStack stack);  // self, dim, index, source
+};
+
+struct IndexPut {
+  static constexpr const char* kName = "polystate::index_put_";
+  static Status run(KernelStack stack);  // self, indices, values, accumulate
+};
+
+}  // namespace polystate

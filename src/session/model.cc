@@ -1,0 +1,45 @@
+#include "polystate/session/model.h"
+
+#include <utility>
+
+#include "engine/engine_factory.h"
+#include "session/loaded_model.h"
+#include "session/session_impl.h"
+
+namespace polystate {
+
+Model::Model(std::shared_ptr<const Loaded> loaded) : loaded_(std::move(loaded)) {}
+
+Result<Model> Model::open(const std::filesystem::path& directory, const ModelOptions& options) {
+  Result<Artifact> artifact = Artifact::open(directory, options.artifact);
+  if (!artifact) {
+    return artifact.error();
+  }
+  Result<std::unique_ptr<Engine>> engine = make_engine(*artifact, {.threads = options.threads});
+  if (!engine) {
+    return engine.error();
+  }
+  return create(std::move(*artifact), std::move(*engine));
+}
+
+Model Model::create(Artifact artifact, std::unique_ptr<Engine> engine) {
+  return Model(std::make_shared<const Loaded>(std::move(artifact), std::move(engine)));
+}
+
+Result<Session> Model::new_session(const SessionOptions& options) const {
+  auto engine = loaded_->engine->new_session({.profile = options.profile});
+  if (!engine) {
+    return engine.error();
+  }
+  return Session(std::make_unique<Session::Impl>(loaded_, std::move(*engine), options.profile));
+}
+
+const Manifest& Model::manifest() const { return loaded_->artifact.manifest(); }
+
+const Artifact& Model::artifact() const { return loaded_->artifact; }
+
+std::uint64_t Model::state_bytes() const { return loaded_->engine->state_bytes(); }
+
+std::uint64_t Model::activation_bytes() const { return loaded_->engine->activation_bytes(); }
+
+}  // namespace polystate

@@ -1,0 +1,67 @@
+#include "polystate/session/session.h"
+
+#include <utility>
+
+#include "session/claim.h"
+#include "session/session_impl.h"
+
+namespace polystate {
+namespace {
+
+// Calls `use` with the session while it is claimed.
+template <typename Impl, typename Use>
+auto claimed(Impl* impl, const Use& use) -> decltype(use(*impl)) {
+  const Result<Claim> claim = Claim::take(impl == nullptr ? nullptr : &impl->busy());
+  if (!claim) {
+    return claim.error();
+  }
+  return use(*impl);
+}
+
+}  // namespace
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Result<std::vector<Tensor>> Session::run(std::string_view method, std::span<const Tensor> inputs) {
+  return claimed(impl_.get(), [&](Impl& impl) { return impl.run(method, inputs); });
+}
+
+Status Session::reset() {
+  return claimed(impl_.get(), [](Impl& impl) {
+    impl.reset();
+    return Status();
+  });
+}
+
+Result<Snapshot> Session::snapshot() {
+  return claimed(impl_.get(), [](Impl& impl) { return impl.snapshot(); });
+}
+
+Status Session::restore(const Snapshot& snapshot) {
+  return claimed(impl_.get(), [&](Impl& impl) { return impl.restore(snapshot); });
+}
+
+Status Session::save(const std::filesystem::path& path) {
+  return claimed(impl_.get(), [&](Impl& impl) { return impl.save(path); });
+}
+
+Status Session::load(const std::filesystem::path& path) {
+  return claimed(impl_.get(), [&](Impl& impl) { return impl.load(path); });
+}
+
+Result<Tensor> Session::read_state(std::string_view name) {
+  return claimed(impl_.get(), [&](Impl& impl) { return impl.read_state(name); });
+}
+
+Status Session::write_state(std::string_view name, const Tensor& value) {
+  return claimed(impl_.get(), [&](Impl& impl) { return impl.write_state(name, value); });
+}
+
+Result<std::vector<std::byte>> Session::take_profile() {
+  return claimed(impl_.get(), [](Impl& impl) { return impl.take_profile(); });
+}
+
+}  // namespace polystate

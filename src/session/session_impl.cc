@@ -1,0 +1,186 @@
+#include "session/session_impl.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "polystate/artifact/contract.h"
+#include "polystate/core/shape.h"
+#include "session/state_file.h"
+
+namespace polystate {
+namespace {
+
+// Copies only the pages that differ, so that zeros do not touch memory which nothing has used yet.
+void copy_changed(std::span<const std::byte> from, std::span<std::byte> to) {
+  constexpr std::size_t kPageBytes = 4096;
+  for (std::size_t i = 0; i < from.size(); i += kPageBytes) {
+    const std::size_t count = std::min(kPageBytes, from.size() - i);
+    if (std::memcmp(to.data() + i, from.data() + i, count) != 0) {
+      std::memcpy(to.data() + i, from.data() + i, count);
+    }
+  }
+}
+
+std::size_t total_size(std::span<const std::span<std::byte>> states) {
+  std::size_t size = 0;
+  for (const auto state : states) {
+    size += state.size();
+  }
+  return size;
+}
+
+// What the contract cannot see in a read-only view: that the method will write it.
+Status check_writable(const MethodSpec& method, std::span<const Tensor> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (method.inputs[i].written_from.has_value() && !inputs[i].writable()) {
+      return Error{ErrorCode::kContract, "method '" + method.name + "', input " +
+                                             std::to_string(i) + " '" + method.inputs[i].name +
+                                             "' is read-only, and the method writes it"};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Session::Impl::Impl(std::shared_ptr<const Model::Loaded> model,
+                    std::unique_ptr<EngineSession> engine, bool profiles)
+    : model_(std::move(model)), engine_(std::move(engine)), profiles_(profiles) {}
+
+Status Session::Impl::require_whole_state() const {
+  if (broken_by_.empty()) {
+    return {};
+  }
+  return Error{ErrorCode::kEngine, "the state is half updated since method '" + broken_by_ +
+                                       "' failed: reset, restore or load the session first"};
+}
+
+std::vector<std::span<std::byte>> Session::Impl::states() {
+  std::vector<std::span<std::byte>> states;
+  for (std::size_t i = 0; i < manifest().state.size(); ++i) {
+    states.push_back(engine_->state(i));
+  }
+  return states;
+}
+
+void Session::Impl::replace_states(std::span<const std::byte> bytes) {
+  for (const auto state : states()) {
+    copy_changed(bytes.first(state.size()), state);
+    bytes = bytes.subspan(state.size());
+  }
+  broken_by_.clear();
+}
+
+Result<std::vector<Tensor>> Session::Impl::run(std::string_view method,
+                                               std::span<const Tensor> inputs) {
+  if (Status whole = require_whole_state(); !whole) {
+    return whole.error();
+  }
+  const Result<std::size_t> index = manifest().method_index(method);
+  if (!index) {
+    return index.error();
+  }
+  const MethodSpec& spec = manifest().methods[*index];
+  if (Status accepted = check_contract(spec, inputs); !accepted) {
+    return accepted.error();
+  }
+  if (Status writable = check_writable(spec, inputs); !writable) {
+    return writable.error();
+  }
+  Result<std::vector<Tensor>> outputs = engine_->run(*index, inputs);
+  if (!outputs && !engine_->state_intact()) {
+    broken_by_ = spec.name;
+    return Error{outputs.error().code, outputs.error().message +
+                                           "; the state may be half updated: reset, restore or "
+                                           "load the session before the next call"};
+  }
+  return outputs;
+}
+
+void Session::Impl::reset() {
+  engine_->reset();
+  broken_by_.clear();
+}
+
+Result<Snapshot> Session::Impl::snapshot() {
+  if (Status whole = require_whole_state(); !whole) {
+    return whole.error();
+  }
+  const auto all = states();
+  Snapshot snapshot;
+  snapshot.model_ = model_->artifact.manifest_digest();
+  snapshot.bytes_.reserve(total_size(all));
+  for (const auto state : all) {
+    snapshot.bytes_.insert(snapshot.bytes_.end(), state.begin(), state.end());
+  }
+  return snapshot;
+}
+
+Status Session::Impl::restore(const Snapshot& snapshot) {
+  if (snapshot.model_ != model_->artifact.manifest_digest() ||
+      snapshot.bytes_.size() != total_size(states())) {
+    return Error{ErrorCode::kContract, "the snapshot is of another model"};
+  }
+  replace_states(snapshot.bytes_);
+  return {};
+}
+
+Status Session::Impl::save(const std::filesystem::path& path) {
+  if (Status whole = require_whole_state(); !whole) {
+    return whole;
+  }
+  const auto all = states();
+  return write_state_file(path, model_->artifact.manifest_digest(),
+                          std::vector<std::span<const std::byte>>(all.begin(), all.end()));
+}
+
+Status Session::Impl::load(const std::filesystem::path& path) {
+  const auto bytes =
+      read_state_file(path, model_->artifact.manifest_digest(), total_size(states()));
+  if (!bytes) {
+    return bytes.error();
+  }
+  replace_states(*bytes);
+  return {};
+}
+
+Result<Tensor> Session::Impl::read_state(std::string_view name) {
+  if (Status whole = require_whole_state(); !whole) {
+    return whole.error();
+  }
+  const Result<std::size_t> index = manifest().state_index(name);
+  if (!index) {
+    return index.error();
+  }
+  const StateSpec& spec = manifest().state[*index];
+  return Tensor::copy_of(spec.dtype, spec.shape, engine_->state(*index));
+}
+
+Status Session::Impl::write_state(std::string_view name, const Tensor& value) {
+  if (Status whole = require_whole_state(); !whole) {
+    return whole;
+  }
+  const Result<std::size_t> index = manifest().state_index(name);
+  if (!index) {
+    return index.error();
+  }
+  const StateSpec& spec = manifest().state[*index];
+  if (value.dtype() != spec.dtype || value.shape() != spec.shape) {
+    return Error{ErrorCode::kContract,
+                 "state '" + spec.name + "' is " + std::string(name_of(spec.dtype)) +
+                     to_string(spec.shape) + ", not " + std::string(name_of(value.dtype())) +
+                     to_string(value.shape())};
+  }
+  copy_changed(value.bytes(), engine_->state(*index));
+  return {};
+}
+
+Result<std::vector<std::byte>> Session::Impl::take_profile() {
+  if (!profiles_) {
+    return Error{ErrorCode::kContract, "this session was not opened with the option profile"};
+  }
+  return engine_->take_profile();
+}
+
+}  // namespace polystate
