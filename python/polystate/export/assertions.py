@@ -1,0 +1,202 @@
+"""Keeps the assertions of a trace, finds them in its graph and says what they assert."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import sympy  # type: ignore[import-untyped]
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.symbolic_shapes import (
+    _has_uninterpretable_sympy_function,
+    free_unbacked_symbols,
+)
+
+from polystate.errors import UnsupportedError
+from polystate.export.scalars import Scalars
+from polystate.export.sizes import shape_environment
+from polystate.export.sources import is_user_code
+
+aten = torch.ops.aten
+
+_SCALAR_ASSERTS = {aten._assert_scalar.default}
+_TENSOR_ASSERTS = {aten._assert_async.default, aten._assert_async.msg}
+_RANGES = {aten.sym_constrain_range.default, aten.sym_constrain_range_for_size.default}
+
+# Asserts that a tensor has the traced type and device, which the input's types already imply.
+_IMPLIED = {aten._assert_tensor_metadata.default}
+
+# A message of PyTorch's own, or one that shows names of its symbols instead of values.
+_MESSAGE_TO_REPLACE = re.compile(r"Runtime assertion failed for expression|\b(u|s|zuf|zf)\d+\b")
+
+
+@contextlib.contextmanager
+def recorded_assertions() -> Iterator[None]:
+    """Record the user's ``torch._check`` of values in graphs that are traced inside the block.
+
+    torch.export adds such conditions to a graph when the trace is over, in a simplified form and
+    without their messages. It silently leaves out those on floats that are not strict (``<=``) and
+    those that mix floats and integers.
+    """
+    with mock.patch.object(torch, "_check_with", _recording(torch._check_with)):
+        yield
+
+
+def _recording(check: Callable[..., None]) -> Callable[..., None]:
+    def record_and_check(error_type: Any, condition: Any, message: Any) -> None:
+        if _is_on_values(condition) and _called_by_user():
+            aten._assert_scalar.default(condition, _message_text(message))
+        check(error_type, condition, message)
+
+    return record_and_check
+
+
+def _is_on_values(condition: Any) -> bool:
+    return isinstance(condition, torch.SymBool) and bool(free_unbacked_symbols(condition.node.expr))
+
+
+def _called_by_user() -> bool:
+    """Tell whether the caller of ``torch._check`` is the user and not PyTorch."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename == torch.__file__:
+        frame = frame.f_back
+    return is_user_code(frame.f_code.co_filename)
+
+
+def _message_text(message: Any) -> str:
+    if not callable(message):
+        return ""
+    try:
+        return str(message())
+    except Exception:  # the message formats a value that the trace does not have
+        return ""
+
+
+def secure_assertions(exported: ExportedProgram) -> None:
+    """Bring a program, as torch.export gave it, to a form that keeps its assertions from here on.
+
+    ``run_decompositions`` drops assertions on tensors that have no message; they get an empty one.
+
+    Raises
+    ------
+    UnsupportedError
+        When torch.export left out a condition.
+    """
+    for module in exported.graph_module.modules():
+        if isinstance(module, GraphModule):
+            for node in module.graph.find_nodes(
+                op="call_function", target=aten._assert_async.default
+            ):
+                node.target = aten._assert_async.msg
+                node.args = (*node.args, "")
+            module.recompile()
+    _refuse_missing(exported)
+
+
+def _refuse_missing(exported: ExportedProgram) -> None:
+    environment = shape_environment(exported)
+    if environment is None:
+        return
+    kept = {
+        condition
+        for module in exported.graph_module.modules()
+        if isinstance(module, GraphModule)
+        for condition in _traced_conditions(module.graph)
+    }
+    for asserted in environment.deferred_runtime_asserts.values():
+        for condition in (each.expr for each in asserted):
+            if _is_left_out(condition) and condition not in kept:
+                raise UnsupportedError(
+                    f"torch.export leaves out the condition '{condition}'; compute it as a tensor "
+                    "and pass that to torch._assert_async"
+                )
+
+
+def _traced_conditions(graph: Graph) -> Iterator[sympy.Basic]:
+    for node in graph.find_nodes(op="call_function", target=aten._assert_scalar.default):
+        condition = node.args[0]
+        value = condition.meta.get("val") if isinstance(condition, Node) else None
+        if isinstance(value, torch.SymBool):
+            yield value.node.expr
+
+
+def _is_left_out(condition: sympy.Basic) -> bool:
+    """Tell whether torch.export would not add a condition to the graph by itself."""
+    limits_a_float = (
+        isinstance(condition, sympy.LessThan | sympy.GreaterThan)
+        and any(side.is_number for side in condition.args)
+        and any(isinstance(side, sympy.Symbol) and not side.is_integer for side in condition.args)
+    )
+    return limits_a_float or _has_uninterpretable_sympy_function(condition)
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """What one node of a graph asserts.
+
+    Attributes
+    ----------
+    condition
+        A condition on numbers, or a tensor all of whose elements must be true.
+    message
+        The user's, empty where there is none.
+    """
+
+    node: Node
+    condition: sympy.Basic | Node
+    message: str
+
+
+def find_assertions(graph: Graph, scalars: Scalars) -> Iterator[Assertion]:
+    """List the assertions of a graph, without those of its branches.
+
+    Raises
+    ------
+    UnsupportedError
+        For assertions of a kind that is not known here.
+    """
+    for node in graph.nodes:
+        if node.target in _SCALAR_ASSERTS:
+            condition, message = node.args
+            message = "" if _MESSAGE_TO_REPLACE.search(message) else message
+            yield Assertion(node, scalars.read(condition), message)
+        elif node.target in _TENSOR_ASSERTS:
+            condition, *messages = node.args
+            yield Assertion(node, condition, "".join(messages))
+        elif node.target in _RANGES:
+            yield Assertion(node, _range(node, scalars), "")
+        elif _is_unknown(node):
+            raise UnsupportedError(f"the assertion '{node.target}' cannot be checked at run time")
+
+
+def erase_implied(graph: Graph) -> None:
+    """Remove assertions that the types of the inputs imply."""
+    for node in list(graph.nodes):
+        if node.target in _IMPLIED:
+            graph.erase_node(node)
+
+
+def _range(node: Node, scalars: Scalars) -> sympy.Basic:
+    """Read ``sym_constrain_range(size, min=..., max=...)``; a size is not negative either."""
+    number = scalars.read(node.args[0])
+    low, high = node.kwargs.get("min"), node.kwargs.get("max")
+    if low is None and node.target == aten.sym_constrain_range_for_size.default:
+        low = 0
+    limits = [] if low is None else [sympy.Ge(number, low)]
+    return sympy.And(*limits, *([] if high is None else [sympy.Le(number, high)]))
+
+
+def _is_unknown(node: Node) -> bool:
+    name = str(node.target)
+    return (
+        node.op == "call_function"
+        and ("assert" in name or "sym_constrain" in name)
+        and node.target not in _IMPLIED
+    )

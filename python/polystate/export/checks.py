@@ -1,0 +1,263 @@
+"""Turns assertions into what survives lowering: guards, ranges of inputs, and checking operators.
+
+ExecuTorch drops assertions. Here conditions on sizes become guards and conditions on integer inputs
+become ranges of their values, both of which the runtime checks before the engine sees an input.
+Every other condition is computed by tensor operators and tested inside the program by
+``polystate::check``, ``check_range`` and ``check_size``, which fail the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy  # type: ignore[import-untyped]
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
+from torch.fx import Graph, GraphModule, Node
+
+import polystate.ops  # noqa: F401  (registers the checking operators)
+from polystate.artifact.manifest import Check, Guard, ValueRange
+from polystate.errors import UnsupportedError
+from polystate.export.anchors import live_nodes, tie_in
+from polystate.export.assertions import Assertion, erase_implied, find_assertions
+from polystate.export.bounds import Bounds, split, tightest
+from polystate.export.descriptions import (
+    describe_bounds,
+    describe_condition,
+    describe_leaf,
+    describe_tensor,
+)
+from polystate.export.expressions import INT64_MAX, INT64_MIN
+from polystate.export.guards import guard
+from polystate.export.input_bounds import input_bounds
+from polystate.export.provenance import Provenance
+from polystate.export.scalar_tensors import ScalarTensors, call
+from polystate.export.scalars import ITEMS, Leaf, Scalars
+from polystate.export.signature import Argument
+from polystate.export.sizes import Sizes
+from polystate.export.sources import source_of
+
+aten = torch.ops.aten
+operators = torch.ops.polystate
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the assertions of a method became.
+
+    Attributes
+    ----------
+    guards
+        Conditions on sizes.
+    ranges
+        Limits of integer inputs, by the input's name.
+    checks
+        Conditions that operators in the program test.
+    """
+
+    guards: list[Guard] = field(default_factory=list)
+    ranges: dict[str, list[ValueRange]] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+
+
+def lower_assertions(exported: ExportedProgram, sizes: Sizes) -> Checked:
+    """Replace every assertion of a functional program, in place, by what survives lowering.
+
+    Afterwards each change of state comes after the checks, except of those that depend on the
+    changed value itself, and each ``.item()`` after the checks of its range.
+
+    Raises
+    ------
+    ExportError
+        For an assertion that never holds.
+    UnsupportedError
+        For one that cannot be checked at run time.
+    """
+    checked = Checked()
+    specs = exported.graph_signature
+    lifted = [
+        node
+        for node, spec in zip(_placeholders(exported.graph), specs.input_specs, strict=True)
+        if spec.kind != InputKind.USER_INPUT
+    ]
+    changed = [
+        i for i, spec in enumerate(specs.output_specs) if spec.kind == OutputKind.BUFFER_MUTATION
+    ]
+    provenance = Provenance(exported)
+    _Lowering(exported.graph_module, sizes, checked, provenance, lifted, changed).lower()
+    for node, spec in zip(_results(exported.graph), specs.output_specs, strict=True):
+        if isinstance(spec.arg, TensorArgument):
+            spec.arg.name = node.name
+    return checked
+
+
+@dataclass(frozen=True)
+class _Lowering:
+    """The assertions of one graph.
+
+    Attributes
+    ----------
+    module
+        The graph: a method's, or that of a branch inside it.
+    checked
+        Where to put what they become.
+    provenance
+        Of the method's tensors; None in a branch, which is not always taken, so that its
+        conditions say nothing of the inputs.
+    fixed
+        Weights and state among the placeholders.
+    changed
+        Which results are new values of state.
+    """
+
+    module: GraphModule
+    sizes: Sizes
+    checked: Checked
+    provenance: Provenance | None
+    fixed: list[Node]
+    changed: list[int]
+    scalars: Scalars = field(default_factory=Scalars)
+
+    @property
+    def graph(self) -> Graph:
+        return self.module.graph
+
+    def lower(self) -> None:
+        """Replace the assertions of the graph and of the branches inside it."""
+        assertions = list(find_assertions(self.graph, self.scalars))
+        erase_implied(self.graph)
+        for assertion in assertions:
+            self.graph.erase_node(assertion.node)
+        with self.graph.inserting_before(self.graph.output_node()):
+            self._lower_numbers([a for a in assertions if not isinstance(a.condition, Node)])
+            for assertion in assertions:
+                if isinstance(assertion.condition, Node):
+                    source = source_of([assertion.node, assertion.condition])
+                    self._lower_truth(assertion.condition, assertion.message, source)
+        self._lower_branches()
+        self.graph.eliminate_dead_code()
+        self.graph.lint()
+        self.module.recompile()
+
+    def _lower_numbers(self, assertions: list[Assertion]) -> None:
+        bounds: list[Bounds] = []
+        others: dict[sympy.Basic, Assertion] = {}
+        for assertion in assertions:
+            of_numbers, rest = split(assertion.condition, self.scalars.leaves.keys())
+            bounds += of_numbers
+            others.update((condition, assertion) for condition in rest)
+        for bound in tightest(bounds, self.sizes):
+            self._lower_bounds(bound)
+        for condition, assertion in others.items():
+            self._lower_condition(condition, assertion)
+
+    def _lower_bounds(self, bounds: Bounds) -> None:
+        leaf = self.scalars.leaves[bounds.symbol]
+        source = self._source([leaf])
+        if leaf.is_bool and bounds.low == 1:
+            self._lower_truth(leaf.node, "", source)
+            return
+        argument = self.provenance.input_of(leaf.node) if self.provenance else None
+        if argument is not None:
+            self._limit(argument, bounds, source)
+            return
+        writer = ScalarTensors(self.graph, self.scalars.leaves)
+        low = INT64_MIN if bounds.low is None else writer.write_size(bounds.low)
+        high = INT64_MAX if bounds.high is None else writer.write_size(bounds.high)
+        target = operators.check_size if leaf.is_size else operators.check_range
+        text = describe_bounds(bounds, describe_leaf(leaf, self._names), self.sizes)
+        self._add(target.default, (leaf.node, low, high), text, source)
+
+    def _lower_condition(self, condition: sympy.Basic, assertion: Assertion) -> None:
+        labels = {
+            symbol: describe_leaf(self.scalars.leaves[symbol], self._names)
+            for symbol in condition.free_symbols & self.scalars.leaves.keys()
+        }
+        source = self._source([self.scalars.leaves[symbol] for symbol in labels], assertion)
+        if not labels and self.provenance is not None:
+            found = guard(condition, self.sizes, source)
+            self.checked.guards.extend([] if found is None else [found])
+            return
+        ok = ScalarTensors(self.graph, self.scalars.leaves).write(condition)
+        text = assertion.message or describe_condition(condition, self.sizes, labels)
+        self._add(operators.check.default, (ok,), text, source)
+
+    def _lower_truth(self, tensor: Node, message: str, source: str) -> None:
+        """Assert that a tensor is true."""
+        limits = self.provenance and input_bounds(tensor, self.scalars, self.provenance)
+        if limits:
+            for argument, bounds in limits:
+                self._limit(argument, bounds, source)
+            return
+        if tensor.meta["val"].dtype != torch.bool:
+            tensor = call(self.graph, aten.ne.Scalar, tensor, 0)
+        text = message or describe_tensor(tensor, self._names)
+        self._add(operators.check.default, (tensor,), text, source)
+
+    def _limit(self, argument: Argument, bounds: Bounds, source: str) -> None:
+        """Limit the elements of an input."""
+        text = f"the method asserts {describe_bounds(bounds, argument.name, self.sizes)}"
+        limits = ValueRange(
+            None if bounds.low is None else self.sizes.expression(bounds.low),
+            None if bounds.high is None else self.sizes.expression(bounds.high),
+            f"{text} ({source})" if source else text,
+        )
+        self.checked.ranges.setdefault(argument.name, []).append(limits)
+
+    def _add(
+        self, target: Callable[..., Any], condition: tuple[Any, ...], text: str, source: str
+    ) -> None:
+        """Test a condition inside the program."""
+        check = Check(len(self.checked.checks), text, source)
+        self.checked.checks.append(check)
+        nodes = [operand for operand in condition if isinstance(operand, Node)]
+        live = live_nodes(self.graph)
+        read = [item for node in nodes for item in _items(node) if item in live]
+        results = _results(self.graph)
+        tie_in(
+            self.graph,
+            lambda tensor: call(self.graph, target, tensor, *condition, check.id),
+            nodes,
+            must_follow=[*(results[i] for i in self.changed), *read],
+            fixed=self.fixed,
+        )
+
+    def _lower_branches(self) -> None:
+        live = live_nodes(self.graph)
+        for node in self.graph.find_nodes(op="get_attr"):
+            branch = getattr(self.module, node.target)
+            if not isinstance(branch, GraphModule):
+                continue
+            before = len(self.checked.checks)
+            _Lowering(branch, self.sizes, self.checked, None, [], []).lower()
+            if len(self.checked.checks) > before and node not in live:
+                text = self.checked.checks[before].text
+                raise UnsupportedError(f"'{text}' is asserted in a branch whose result is not used")
+
+    @property
+    def _names(self) -> Mapping[Node, str]:
+        return self.provenance.names if self.provenance else {}
+
+    def _source(self, leaves: Iterable[Leaf], *assertions: Assertion) -> str:
+        """Find the user's line of an assertion, or else where its numbers are read."""
+        nodes = [a.node for a in assertions]
+        for leaf in leaves:
+            nodes += [*_items(leaf.node), leaf.node, *leaf.node.all_input_nodes]
+        return source_of(nodes)
+
+
+def _items(tensor: Node) -> list[Node]:
+    """Find where a tensor's only element is read as a number."""
+    return [user for user in tensor.users if user.target in ITEMS]
+
+
+def _placeholders(graph: Graph) -> list[Node]:
+    return list(graph.find_nodes(op="placeholder"))
+
+
+def _results(graph: Graph) -> list[Node]:
+    results: Any = graph.output_node().args[0]
+    return list(results)

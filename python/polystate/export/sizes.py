@@ -1,0 +1,263 @@
+"""The dynamic sizes of a method: what they are called, how far they reach, where they are read."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy  # type: ignore[import-untyped]
+import torch
+from torch._guards import detect_fake_mode
+from torch.export import ExportedProgram
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRangeError, ValueRanges, bound_sympy
+
+from polystate.artifact.manifest import Expression, Symbol
+from polystate.errors import UnsupportedError
+from polystate.export.expressions import INT64_MAX, evaluate, to_expression
+from polystate.export.signature import Argument
+
+# Conditions over at most this many combinations of sizes are decided by trying them all.
+_TRIED_COMBINATIONS = 4096
+
+
+@dataclass(frozen=True)
+class DeclaredSize:
+    """What the user said of one dynamic dimension: its size is ``scale * root + offset``.
+
+    Attributes
+    ----------
+    name
+        Of the root, a ``Dim``; None where the user gave no name.
+    min, max
+        The range of the root.
+    """
+
+    name: str | None
+    min: int
+    max: int
+    scale: int = 1
+    offset: int = 0
+
+
+# The declared dimensions by (position among the flattened arguments, dimension).
+Declared = Mapping[tuple[int, int], DeclaredSize]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The symbols of a method.
+
+    Attributes
+    ----------
+    symbols
+        As the manifest holds them.
+    names
+        The name of each of torch's symbols.
+    """
+
+    symbols: list[Symbol]
+    names: Mapping[sympy.Symbol, str]
+
+    def expression(self, value: Any) -> Expression:
+        """Write a size or a condition on sizes, traced or sympy's, in the manifest's form."""
+        return to_expression(to_sympy(value), self.names)
+
+    def always(self, condition: sympy.Basic) -> bool:
+        """Tell whether a condition surely holds for all sizes within the ranges."""
+        if condition in (sympy.true, sympy.false):
+            return bool(condition)
+        if not condition.free_symbols <= self.names.keys():
+            return False
+        ranges = {s.name: (s.min, s.max) for s in self.symbols}
+        used = {symbol: ranges[self.names[symbol]] for symbol in condition.free_symbols}
+        return _holds_by_bounds(condition, used) or self._holds_by_trial(condition, used)
+
+    def _holds_by_trial(
+        self, condition: sympy.Basic, ranges: Mapping[sympy.Symbol, tuple[int, int]]
+    ) -> bool:
+        if math.prod(high - low + 1 for low, high in ranges.values()) > _TRIED_COMBINATIONS:
+            return False
+        expression = self.expression(condition)
+        names = [self.names[symbol] for symbol in ranges]
+        spans = [range(low, high + 1) for low, high in ranges.values()]
+        return all(
+            _holds(expression, dict(zip(names, sizes, strict=True)))
+            for sizes in itertools.product(*spans)
+        )
+
+
+def to_sympy(value: Any) -> Any:
+    """Give the sympy form of a traced number; other values are returned as they are."""
+    if isinstance(value, torch.SymInt | torch.SymBool | torch.SymFloat):
+        return value.node.expr
+    return value
+
+
+def shape_environment(exported: ExportedProgram) -> ShapeEnv | None:
+    """Find what the trace knows of sizes; None where no tensor was traced."""
+    values = [node.meta.get("val") for node in exported.graph.nodes]
+    mode = detect_fake_mode([value for value in values if isinstance(value, torch.Tensor)])
+    return mode.shape_env if mode is not None else None
+
+
+def read_sizes(
+    exported: ExportedProgram,
+    inputs: Sequence[Argument],
+    declared: Declared,
+    minimum_is_proved: bool = False,
+) -> Sizes:
+    """Name each dynamic size and find the dimension that it is read from.
+
+    Parameters
+    ----------
+    exported
+        The traced method.
+    inputs
+        Its tensor arguments.
+    declared
+        What the user said of the dimensions.
+    minimum_is_proved
+        Whether the graph is known to be right at the declared minimum. PyTorch may have traced for
+        sizes of 2 and more although 0 and 1 were declared; then the contract starts at 2 too,
+        unless this is set.
+
+    Raises
+    ------
+    UnsupportedError
+        When a size cannot be computed from the sizes of the inputs.
+    """
+    environment = shape_environment(exported)
+    homes = _homes(inputs)
+    symbols: list[Symbol] = []
+    names: dict[sympy.Symbol, str] = {}
+    for symbol, home in homes.items():
+        said = _said_of_symbol(home, declared, inputs)
+        name = _unique(_name(said, home, inputs), {s.name for s in symbols})
+        assert environment is not None  # it made the symbols
+        low, high = _range(symbol, said, environment, minimum_is_proved)
+        names[symbol] = name
+        symbols.append(Symbol(name, home.input, home.dimension, low, high, home.scale, home.offset))
+    _require_known(inputs, names)
+    return Sizes(symbols, names)
+
+
+@dataclass(frozen=True)
+class _Home:
+    """A dimension whose size is ``scale * symbol + offset``."""
+
+    input: int
+    dimension: int
+    scale: int
+    offset: int
+
+    @property
+    def is_the_symbol(self) -> bool:
+        return self.scale == 1 and self.offset == 0
+
+
+def _homes(inputs: Sequence[Argument]) -> dict[sympy.Symbol, _Home]:
+    """Find a dimension to read each symbol from, best one that is the symbol itself."""
+    homes: dict[sympy.Symbol, _Home] = {}
+    for index, argument in enumerate(inputs):
+        for dimension, size in enumerate(argument.tensor.shape):
+            found = linear_size(to_sympy(size))
+            if found is None:
+                continue
+            symbol, scale, offset = found
+            home = _Home(index, dimension, scale, offset)
+            if symbol not in homes or (home.is_the_symbol and not homes[symbol].is_the_symbol):
+                homes[symbol] = home
+    return homes
+
+
+def linear_size(size: Any) -> tuple[sympy.Symbol, int, int] | None:
+    """Split ``scale * symbol + offset`` with a positive scale; None for anything else."""
+    if not isinstance(size, sympy.Expr) or len(size.free_symbols) != 1:
+        return None
+    (symbol,) = size.free_symbols
+    offset, slope = size.as_independent(symbol, as_Add=True)
+    scale, rest = slope.as_independent(symbol, as_Add=False)
+    if rest != symbol or not (scale.is_Integer and scale > 0 and offset.is_Integer):
+        return None
+    return symbol, int(scale), int(offset)
+
+
+def _said_of_symbol(
+    home: _Home, declared: Declared, inputs: Sequence[Argument]
+) -> DeclaredSize | None:
+    """Bring what was said of a dimension to the symbol that is read from it."""
+    said = declared.get((inputs[home.input].position, home.dimension))
+    if said is None or (said.scale, said.offset) == (home.scale, home.offset):
+        return said
+    if not home.is_the_symbol:
+        return None
+    low, high = (said.scale * bound + said.offset for bound in (said.min, said.max))
+    return DeclaredSize(None, low, high)
+
+
+def _name(said: DeclaredSize | None, home: _Home, inputs: Sequence[Argument]) -> str:
+    if said is not None and said.name is not None:
+        return said.name
+    return f"{inputs[home.input].name}_{home.dimension}"
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    candidates = itertools.chain([name], (f"{name}_{n}" for n in itertools.count(2)))
+    return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def _range(
+    symbol: sympy.Symbol,
+    said: DeclaredSize | None,
+    environment: ShapeEnv,
+    minimum_is_proved: bool,
+) -> tuple[int, int]:
+    traced = environment.var_to_range[symbol]
+    low, high = _integer(traced.lower), _integer(traced.upper)
+    if said is not None:
+        high = min(high, said.max)
+        low = said.min if minimum_is_proved and low <= 2 else max(low, said.min)
+    return low, high
+
+
+def _integer(bound: Any) -> int:
+    return INT64_MAX if bound == int_oo else int(bound)
+
+
+def _require_known(inputs: Sequence[Argument], names: Mapping[sympy.Symbol, str]) -> None:
+    for argument in inputs:
+        for dimension, size in enumerate(argument.tensor.shape):
+            if isinstance(size, torch.SymInt) and to_sympy(size).free_symbols - names.keys():
+                raise UnsupportedError(
+                    f"dimension {dimension} of input '{argument.name}' has the size "
+                    f"'{to_sympy(size)}', which does not follow from the sizes of the inputs"
+                )
+
+
+def is_unbacked(expression: Any) -> bool:
+    """Tell whether only the run decides a size or number."""
+    return bool(free_unbacked_symbols(to_sympy(expression)))
+
+
+def _holds_by_bounds(
+    condition: sympy.Basic, ranges: Mapping[sympy.Symbol, tuple[int, int]]
+) -> bool:
+    try:
+        bounds = bound_sympy(
+            condition, {s: ValueRanges(low, high) for s, (low, high) in ranges.items()}
+        )
+    except (ValueRangeError, AssertionError, NotImplementedError, TypeError, ZeroDivisionError):
+        return False
+    return bool(bounds.lower == sympy.true)
+
+
+def _holds(expression: Expression, sizes: Mapping[str, int]) -> bool:
+    try:
+        return bool(evaluate(expression, sizes))
+    except ArithmeticError:
+        return False
