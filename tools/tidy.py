@@ -34,9 +34,9 @@ def main() -> int:
         commands = [command for command in commands if Path(command["file"]) in wanted]
     clean = options.build / "clang-tidy"
     clean.mkdir(exist_ok=True)
-    configuration = (ROOT / ".clang-tidy").read_bytes() + run(["clang-tidy", "--version"]).stdout
+    version = run(["clang-tidy", "--version"]).stdout
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        reports = pool.map(lambda command: check(command, clean, configuration), commands)
+        reports = pool.map(lambda command: check(command, clean, version), commands)
         findings = 0
         for command, report in zip(commands, reports, strict=True):
             if report:
@@ -54,9 +54,9 @@ def own_commands(build: Path) -> list[dict[str, str]]:
     return [own[file] for file in sorted(own) if not Path(file).is_relative_to(generated)]
 
 
-def check(command: dict[str, str], clean: Path, configuration: bytes) -> str:
+def check(command: dict[str, str], clean: Path, version: bytes) -> str:
     """Return clang-tidy's report on one source, empty when it is clean now or was before."""
-    digest = digest_of(command, configuration)
+    digest = digest_of(command, version)
     mark = clean / hashlib.sha256(command["file"].encode()).hexdigest()
     if mark.exists() and mark.read_text() == digest:
         return ""
@@ -67,10 +67,12 @@ def check(command: dict[str, str], clean: Path, configuration: bytes) -> str:
     return ""
 
 
-def digest_of(command: dict[str, str], configuration: bytes) -> str:
+def digest_of(command: dict[str, str], version: bytes) -> str:
     """Digest everything that decides about a source's findings, but the system's headers."""
-    digest = hashlib.sha256(configuration + command["command"].encode())
-    for file in sorted(included_files(command)):
+    digest = hashlib.sha256(version + command["command"].encode())
+    configurations = [folder / ".clang-tidy" for folder in Path(command["file"]).parents]
+    files = [str(file) for file in configurations if file.exists()]
+    for file in [*files, *sorted(included_files(command))]:
         digest.update(file.encode() + (Path(command["directory"]) / file).read_bytes())
     return digest.hexdigest()
 
