@@ -1,0 +1,59 @@
+// What a call costs beyond the computation: Session::run, contract checks and owned outputs
+// included, beside ExecuTorch's own Module::execute, on the same program in the same process.
+#include <benchmark/benchmark.h>
+#include <executorch/extension/module/module.h>
+#include <executorch/extension/tensor/tensor.h>
+
+#include <string>
+#include <vector>
+
+#include "bench/benchmark_main.h"
+#include "polystate/core/tensor.h"
+#include "polystate/session/model.h"
+#include "polystate/session/session.h"
+
+namespace polystate::bench {
+namespace {
+
+constexpr int kRows = 2;
+constexpr int kColumns = 4;
+
+void session_run(benchmark::State& state, const std::string& artifact) {
+  const Model model = value_or_exit(Model::open(artifact));
+  Session session = value_or_exit(model.new_session());
+  const std::vector<float> values(kRows * kColumns, 1.0F);
+  const std::vector<Tensor> inputs(2, value_or_exit(Tensor::of({kRows, kColumns}, values)));
+  for (auto _ : state) {
+    const auto outputs = session.run("add", inputs);
+    if (!outputs) state.SkipWithError(outputs.error().message.c_str());
+    benchmark::DoNotOptimize(outputs);
+  }
+}
+
+void module_execute(benchmark::State& state, const std::string& program) {
+  namespace et = executorch::extension;
+  et::Module module(program, et::Module::LoadMode::File);
+  if (module.load_method("add") != executorch::runtime::Error::Ok) {
+    return state.SkipWithError("Module cannot load the method");
+  }
+  const et::TensorPtr tensor =
+      et::make_tensor_ptr({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1.0F));
+  const std::vector<executorch::runtime::EValue> inputs(2, *tensor);
+  for (auto _ : state) {
+    const auto outputs = module.execute("add", inputs);
+    if (!outputs.ok()) state.SkipWithError("Module cannot execute the method");
+    benchmark::DoNotOptimize(outputs);
+  }
+}
+
+void add_benchmarks(const std::string& models) {
+  benchmark::RegisterBenchmark("session_run", session_run, models + "/trivial");
+  benchmark::RegisterBenchmark("module_execute", module_execute, models + "/trivial/model.pte");
+}
+
+}  // namespace
+}  // namespace polystate::bench
+
+int main(int argc, char** argv) {
+  return polystate::bench::run_benchmarks(argc, argv, polystate::bench::add_benchmarks);
+}

@@ -1,0 +1,52 @@
+#include "cli/command.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Validators.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "polystate/session/model.h"
+
+namespace polystate::cli {
+namespace {
+
+constexpr std::uint32_t kMostThreads = 1024;
+
+// What a CLI11 validator returns: empty where `text` is right.
+std::string sha256_fault(const std::string& text) {
+  const bool is_hex = text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return text.size() == 64 && is_hex ? "" : "'" + text + "' is not 64 lower-case hex digits";
+}
+
+}  // namespace
+
+void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments) {
+  command.add_option("DIR", arguments.directory, "The artifact's directory")
+      ->type_name("")
+      ->required();
+  command.add_flag_callback(
+      "--trusted", [&arguments] { arguments.options.verification = Verification::kTrusted; },
+      "Map the files without hashing them: nobody else may write to them");
+  command
+      .add_option("--expect-sha256", arguments.options.expect_sha256,
+                  "Refuse an artifact whose manifest.json has another digest")
+      ->type_name("HEX")
+      ->check(sha256_fault);
+  command.add_flag("--json", arguments.json, "Answer in one line of JSON");
+}
+
+void declare_model_arguments(CLI::App& command, ModelArguments& arguments) {
+  declare_artifact_arguments(command, arguments.artifact);
+  command
+      .add_option("--threads", arguments.threads,
+                  "Threads of the engine, 1 to 1024 (one per core by default)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(std::uint32_t{1}, kMostThreads).description(""));
+}
+
+ModelOptions ModelArguments::model_options() const {
+  return {.artifact = artifact.options, .threads = threads};
+}
+
+}  // namespace polystate::cli

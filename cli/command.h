@@ -1,0 +1,41 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/session/model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace polystate::cli {
+
+// What the command line asks for, to be carried out after it was read.
+using Action = std::function<Result<ExitStatus>(Output&)>;
+
+// What every command takes that opens an artifact.
+struct ArtifactArguments {
+  std::filesystem::path directory;
+  ArtifactOptions options;
+  bool json = false;  // one line of JSON in place of text for people
+};
+
+void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments);
+
+// The same for a command that runs it: `model.artifact` is filled from `arguments` by
+// model_options.
+struct ModelArguments {
+  ArtifactArguments artifact;
+  std::uint32_t threads = 0;  // 0: one a core
+
+  [[nodiscard]] ModelOptions model_options() const;
+};
+
+void declare_model_arguments(CLI::App& command, ModelArguments& arguments);
+
+}  // namespace polystate::cli

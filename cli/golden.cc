@@ -1,0 +1,141 @@
+#include "cli/golden.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/compare.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/artifact/npz.h"
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "polystate/session/session.h"
+
+namespace polystate::cli {
+namespace {
+
+using Record = std::map<std::string, Tensor>;
+
+// One recorded call, and what it must give.
+struct GoldenCall {
+  std::size_t index;
+  const MethodSpec& method;
+};
+
+std::string entry_name(std::size_t call, const char* kind, std::size_t index) {
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "call_%03zu/%s_%zu", call, kind, index);
+  return name.data();
+}
+
+class Replayer {
+ public:
+  Replayer(const Manifest& manifest, Record record, Session& session)
+      : manifest_(manifest), record_(std::move(record)), session_(session) {}
+
+  Result<Replay> replay() {
+    const std::vector<std::string>& names = manifest_.golden->calls;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Result<std::size_t> method = manifest_.method_index(names[i]);
+      if (!method) return method.error();
+      const Status status = replay_call({i, manifest_.methods[*method]});
+      if (!status) return at_call(i, names[i], status.error());
+      if (replay_.deviation.has_value()) break;
+      ++replay_.calls;
+    }
+    return std::move(replay_);
+  }
+
+ private:
+  // On success the call agreed, or replay_ has its deviation.
+  Status replay_call(const GoldenCall& call) {
+    std::vector<Tensor> inputs;
+    for (std::size_t i = 0; i < call.method.inputs.size(); ++i) {
+      Result<Tensor> input = recorded(call, "input", i);
+      if (!input) return input.error();
+      inputs.push_back(*std::move(input));
+    }
+    const Result<std::vector<Tensor>> outputs = session_.run(call.method.name, inputs);
+    if (!outputs) return outputs.error();
+    for (std::size_t i = 0; i < outputs->size(); ++i) {
+      const OutputSpec& output = call.method.outputs[i];
+      const Result<Tensor> expected = recorded(call, "output", i);
+      if (!expected) return expected.error();
+      compare(call, "output '" + output.name + "'", *expected, (*outputs)[i]);
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const InputSpec& input = call.method.inputs[i];
+      if (!input.written_from.has_value()) continue;
+      const Result<Tensor> expected = recorded(call, "written", i);
+      if (!expected) return expected.error();
+      compare(call, "input '" + input.name + "' after the call", *expected, inputs[i]);
+    }
+    return {};
+  }
+
+  void compare(const GoldenCall& call, std::string tensor, const Tensor& expected,
+               const Tensor& found) {
+    if (replay_.deviation.has_value()) return;
+    const GoldenSpec& golden = *manifest_.golden;
+    std::optional<Difference> difference =
+        first_difference(expected, found, {golden.relative_tolerance, golden.absolute_tolerance});
+    if (difference.has_value()) {
+      replay_.deviation =
+          Deviation{call.index, call.method.name, std::move(tensor), *std::move(difference)};
+    } else {
+      replay_.elements += expected.element_count();
+    }
+  }
+
+  [[nodiscard]] Result<Tensor> recorded(const GoldenCall& call, const char* kind,
+                                        std::size_t index) const {
+    const std::string name = entry_name(call.index, kind, index);
+    const auto entry = record_.find(name);
+    if (entry == record_.end()) {
+      return Error{ErrorCode::kArtifact, manifest_.golden->file + " has no entry '" + name + "'"};
+    }
+    return entry->second;
+  }
+
+  // A recorded input that its own contract refuses is a fault of the record.
+  [[nodiscard]] static Error at_call(std::size_t index, const std::string& method,
+                                     const Error& error) {
+    const ErrorCode code = error.code == ErrorCode::kContract ? ErrorCode::kArtifact : error.code;
+    return Error{code, "call " + std::to_string(index + 1) + " (" + method + "): " + error.message};
+  }
+
+  const Manifest& manifest_;
+  Record record_;
+  Session& session_;
+  Replay replay_;
+};
+
+}  // namespace
+
+Result<Replay> replay_golden(const Artifact& artifact, Session& session) {
+  const Manifest& manifest = artifact.manifest();
+  const auto file = artifact.read(manifest.golden->file);
+  if (!file) return file.error();
+  Result<Record> record = parse_npz((*file)->bytes());
+  if (!record) {
+    return Error{ErrorCode::kArtifact, manifest.golden->file + ": " + record.error().message};
+  }
+  return Replayer(manifest, *std::move(record), session).replay();
+}
+
+std::string deviation_text(const Deviation& deviation) {
+  const Difference& difference = deviation.difference;
+  const std::string limit = difference.limit.empty() ? "" : ", limit " + difference.limit;
+  return "call " + std::to_string(deviation.call + 1) + " (" + deviation.method + "), " +
+         deviation.tensor + " " + difference.place + ": expected " + difference.expected +
+         ", found " + difference.found + limit;
+}
+
+}  // namespace polystate::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "cli/compare.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/session/session.h"
+
+namespace polystate::cli {
+
+// The first place where a replayed call gave something else than was recorded.
+struct Deviation {
+  std::size_t call;  // from 0
+  std::string method;
+  std::string tensor;  // "output '0'", "input 'data' after the call"
+  Difference difference;
+};
+
+// What came of replaying an artifact's golden calls.
+struct Replay {
+  std::size_t calls = 0;  // that ran and agreed
+  std::size_t elements = 0;
+  std::optional<Deviation> deviation;
+};
+
+// Runs the golden calls, which the artifact must have, in order on `session`, which must be in its
+// initial state, up to the first deviation. kArtifact where the record itself is at fault: a tensor
+// is missing, or a call breaks its own contract.
+Result<Replay> replay_golden(const Artifact& artifact, Session& session);
+
+// "call 2 (decode), output '0' [0, 3]: expected 1.5, found 1.25, limit 2.5e-06".
+std::string deviation_text(const Deviation& deviation);
+
+}  // namespace polystate::cli

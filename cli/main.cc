@@ -1,0 +1,108 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>  // IWYU pragma: keep (definitions that App's constructor needs)
+#include <CLI/Error.hpp>
+#include <CLI/Formatter.hpp>  // IWYU pragma: keep (likewise)
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/doctor.h"
+#include "cli/exit_status.h"
+#include "cli/inspect.h"
+#include "cli/output.h"
+#include "cli/run.h"
+#include "cli/text.h"
+#include "cli/version.h"
+#include "polystate/core/result.h"
+
+namespace polystate::cli {
+namespace {
+
+constexpr const char* kExitStatuses = R"(Exit status:
+  0  all is well
+  1  a result could not be written
+  2  the command line is wrong
+  3  the artifact is missing, damaged, inconsistent or not trusted
+  4  an input, a name or a session file is one that the model does not take
+  5  the engine failed, cannot run the artifact, or computes other values than were recorded
+)";
+
+ExitStatus report(ExitStatus status, const std::string& message) {
+  std::fprintf(stderr, "polystate: %s\n", printable(message).c_str());
+  return status;
+}
+
+void declare(CLI::App& app, Action& action) {
+  app.require_subcommand(1);
+  app.footer(kExitStatuses);
+  declare_inspect(app, action);
+  declare_run(app, action);
+  declare_doctor(app, action);
+  const std::string version =
+      std::string("polystate ") + kVersion + " (ExecuTorch " + kExecutorchVersion + ")";
+  app.set_version_flag("--version", version, "Print the version and exit");
+  for (CLI::App* const command : app.get_subcommands({})) {
+    command->set_version_flag("--version", version, "Print the version and exit");
+  }
+}
+
+// Reads the command line and does what it asks for.
+ExitStatus execute(int argc, const char* const* argv, Output& output) {
+  CLI::App app(
+      "Inspects, runs and checks artifacts of PyTorch programs with several methods and one state.",
+      "polystate");
+  Action action;
+  declare(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    output.write(app.help());
+    return ExitStatus::kSuccess;
+  } catch (const CLI::CallForVersion& version) {
+    output.write(std::string(version.what()) + "\n");
+    return ExitStatus::kSuccess;
+  } catch (const CLI::ParseError& error) {
+    return report(ExitStatus::kUsage, std::string(error.what()) + " (--help lists what there is)");
+  }
+  const Result<ExitStatus> status = action(output);
+  return status ? *status : report(status_of(status.error().code), status.error().message);
+}
+
+// A descriptor that the caller closed would be given to the next file that is opened, and output
+// would go there.
+void occupy_standard_descriptors() {
+  for (int descriptor = ::open("/dev/null", O_RDONLY); descriptor >= 0;
+       descriptor = ::open("/dev/null", O_RDONLY)) {
+    if (descriptor > STDERR_FILENO) {
+      ::close(descriptor);
+      return;
+    }
+  }
+}
+
+ExitStatus main_status(int argc, const char* const* argv) {
+  occupy_standard_descriptors();
+  std::signal(SIGPIPE, SIG_IGN);        // Output sees a closed pipe
+  std::setlocale(LC_CTYPE, "C.UTF-8");  // for the widths of characters
+  Output output(STDOUT_FILENO);
+  try {
+    const ExitStatus status = execute(argc, argv, output);
+    if (status != ExitStatus::kSuccess || output.status()) return status;
+    return report(ExitStatus::kOutput, output.status().error().message);
+  } catch (const std::exception& error) {  // of the standard library: no memory
+    return report(ExitStatus::kEngine, error.what());
+  }
+}
+
+}  // namespace
+}  // namespace polystate::cli
+
+int main(int argc, char** argv) {
+  return static_cast<int>(polystate::cli::main_status(argc, argv));
+}

@@ -1,0 +1,42 @@
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "polystate/core/result.h"
+
+namespace polystate::cli {
+namespace {
+
+bool wants_colour(int descriptor) {
+  const char* const no_colour = std::getenv("NO_COLOR");
+  return ::isatty(descriptor) == 1 && (no_colour == nullptr || *no_colour == '\0');
+}
+
+}  // namespace
+
+Output::Output(int descriptor) : descriptor_(descriptor), has_colour_(wants_colour(descriptor)) {}
+
+void Output::write(std::string_view text) {
+  while (!text.empty() && !is_closed_) {
+    const ssize_t written = ::write(descriptor_, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+      continue;
+    }
+    const int cause = errno;
+    if (cause == EINTR) continue;
+    is_closed_ = true;
+    if (cause != EPIPE) {
+      status_ = Error{ErrorCode::kIo,
+                      "cannot write to standard output: " + std::generic_category().message(cause)};
+    }
+  }
+}
+
+}  // namespace polystate::cli

@@ -1,0 +1,223 @@
+#include "cli/run.h"
+
+#include <CLI/App.hpp>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/call.h"
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "cli/run_report.h"
+#include "core/atomic_file.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/artifact/npz.h"
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "polystate/session/model.h"
+#include "polystate/session/session.h"
+
+namespace polystate::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunArguments {
+  ModelArguments model;
+  std::vector<CallArguments> calls =
+      std::vector<CallArguments>(1);  // METHOD's, then one for each --call
+  fs::path output;                    // empty: standard output
+  fs::path load_session;              // empty: the initial state
+  fs::path save_session;              // empty: the state is dropped
+  fs::path profile;                   // empty: none is recorded
+};
+
+// A call with everything read that it needs.
+struct PreparedCall {
+  const MethodSpec& method;
+  std::vector<Tensor> inputs;
+};
+
+std::string output_fault(const std::string& path) {
+  const bool is_known = path.ends_with(".npz") || path.ends_with(".npy");
+  return is_known ? "" : "'" + path + "' ends in neither .npz nor .npy";
+}
+
+// Reads all inputs of all calls first, so that a mistake in the last one costs no run.
+Result<std::vector<PreparedCall>> prepare(const Manifest& manifest,
+                                          const std::vector<CallArguments>& calls) {
+  std::vector<PreparedCall> prepared;
+  for (const CallArguments& call : calls) {
+    const Result<std::size_t> index = manifest.method_index(call.method);
+    if (!index) return index.error();
+    const MethodSpec& method = manifest.methods[*index];
+    Result<std::vector<Tensor>> inputs = read_inputs(method, call);
+    if (!inputs) return inputs.error();
+    prepared.push_back({method, *std::move(inputs)});
+  }
+  return prepared;
+}
+
+std::size_t result_count(const std::vector<PreparedCall>& calls) {
+  std::size_t count = 0;
+  for (const PreparedCall& call : calls) {
+    count += call.method.outputs.size();
+    for (const InputSpec& input : call.method.inputs)
+      count += input.written_from.has_value() ? 1 : 0;
+  }
+  return count;
+}
+
+// A .npy file holds one tensor; better said before the run than after it.
+Status check_output(const fs::path& output, const std::vector<PreparedCall>& calls) {
+  const std::size_t count = result_count(calls);
+  if (output.extension() != ".npy" || count == 1) return {};
+  return Error{ErrorCode::kContract,
+               output.string() + ": an .npy file holds one tensor, and there are " +
+                   std::to_string(count) + " (an .npz file holds any number)"};
+}
+
+Result<CallResult> run_call(Session& session, const PreparedCall& call) {
+  Result<std::vector<Tensor>> outputs = session.run(call.method.name, call.inputs);
+  if (!outputs) return outputs.error();
+  CallResult result{.method = call.method.name, .outputs = {}, .written = {}};
+  for (std::size_t i = 0; i < outputs->size(); ++i) {
+    result.outputs.push_back({call.method.outputs[i].name, (*outputs)[i]});
+  }
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const InputSpec& input = call.method.inputs[i];
+    if (input.written_from.has_value()) result.written.push_back({input.name, call.inputs[i]});
+  }
+  return result;
+}
+
+Result<std::vector<CallResult>> run_calls(Session& session,
+                                          const std::vector<PreparedCall>& calls) {
+  std::vector<CallResult> results;
+  for (const PreparedCall& call : calls) {
+    Result<CallResult> result = run_call(session, call);
+    if (!result) {
+      const std::string place = "call " + std::to_string(results.size() + 1) + ": ";
+      return Error{result.error().code, (calls.size() > 1 ? place : "") + result.error().message};
+    }
+    results.push_back(*std::move(result));
+  }
+  return results;
+}
+
+Status write_results(const RunArguments& arguments, const std::vector<CallResult>& results,
+                     Output& output) {
+  if (arguments.output.empty()) {
+    output.write(arguments.model.artifact.json ? results_json(results) : results_text(results));
+    return output.status();
+  }
+  const auto entries = results_entries(results);
+  if (arguments.output.extension() == ".npy") {
+    return write_npy(arguments.output, entries.begin()->second);
+  }
+  return write_npz(arguments.output, entries);
+}
+
+Status write_profile(const fs::path& path, Session& session) {
+  if (path.empty()) return {};
+  const Result<std::vector<std::byte>> profile = session.take_profile();
+  if (!profile) return profile.error();
+  return write_file(path, *profile);
+}
+
+// The session is saved last: where a result cannot be written, the file still holds the state
+// before the calls, and the same command line may be tried again.
+Status save(const RunArguments& arguments, const std::vector<CallResult>& results, Session& session,
+            Output& output) {
+  if (Status status = write_results(arguments, results, output); !status) return status;
+  if (Status status = write_profile(arguments.profile, session); !status) return status;
+  if (arguments.save_session.empty()) return {};
+  return session.save(arguments.save_session);
+}
+
+Result<ExitStatus> run(const RunArguments& arguments, Output& output) {
+  const Result<Model> model =
+      Model::open(arguments.model.artifact.directory, arguments.model.model_options());
+  if (!model) return while_opening(model.error());
+  const Result<std::vector<PreparedCall>> calls = prepare(model->manifest(), arguments.calls);
+  if (!calls) return calls.error();
+  if (Status status = check_output(arguments.output, *calls); !status) return status.error();
+
+  Result<Session> session = model->new_session({.profile = !arguments.profile.empty()});
+  if (!session) return session.error();
+  if (!arguments.load_session.empty()) {
+    const Status status = session->load(arguments.load_session);
+    if (!status) return while_reading_input(status.error());
+  }
+  const Result<std::vector<CallResult>> results = run_calls(*session, *calls);
+  if (!results) return results.error();
+  if (Status status = save(arguments, *results, *session, output); !status) return status.error();
+  return ExitStatus::kSuccess;
+}
+
+constexpr const char* kExamples =
+    R"(An input's VALUE is an .npy file, an .npz file with an entry NAME, or a literal: 3, true,
+[1.5, nan], [[1, 2], [3, 4]]. A literal takes the input's dtype; its brackets give its shape.
+--input belongs to the last --call before it, or to METHOD.
+
+  polystate run DIR step --input x=x.npy --input position=3
+  polystate run DIR set_cache --input data=x.npy --call get_cache --input data=[[0,0]]
+  polystate run DIR decode --input inputs.npz --session s.bin --save-session s.bin -o out.npz
+)";
+
+void declare_calls(CLI::App& command, std::vector<CallArguments>& calls) {
+  command
+      .add_option_function<std::string>(
+          "METHOD", [&calls](const std::string& method) { calls.front().method = method; },
+          "The method to call")
+      ->type_name("")
+      ->required();
+  // The callbacks run while the line is read, and so in its order.
+  command
+      .add_option_function<std::string>(
+          "--input,-i",
+          [&calls](const std::string& input) { calls.back().inputs.push_back(input); },
+          "An input of the call: NAME=VALUE, or an .npz file of several")
+      ->type_name("INPUT")
+      ->check(input_fault)
+      ->trigger_on_parse();
+  command
+      .add_option_function<std::string>(
+          "--call,-c", [&calls](const std::string& method) { calls.push_back({method, {}}); },
+          "Then call METHOD on the same state; may be repeated")
+      ->type_name("METHOD")
+      ->trigger_on_parse();
+}
+
+}  // namespace
+
+void declare_run(CLI::App& polystate, Action& action) {
+  CLI::App* const command = polystate.add_subcommand("run", "Call methods on one state");
+  const auto arguments = std::make_shared<RunArguments>();
+  declare_model_arguments(*command, arguments->model);
+  declare_calls(*command, arguments->calls);
+  command
+      ->add_option("--output,-o", arguments->output,
+                   "Write outputs and mutated inputs here, not to standard output")
+      ->type_name("FILE.npz|npy")
+      ->check(output_fault)
+      ->excludes("--json");
+  command->add_option("--session", arguments->load_session, "Start from this saved session")
+      ->type_name("FILE");
+  command->add_option("--save-session", arguments->save_session, "Save the session afterwards")
+      ->type_name("FILE");
+  command->add_option("--profile", arguments->profile, "Write an ETDump of the calls")
+      ->type_name("FILE");
+  command->footer(kExamples);
+  command->callback([arguments, &action] {
+    action = [arguments](Output& output) { return run(*arguments, output); };
+  });
+}
+
+}  // namespace polystate::cli

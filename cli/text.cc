@@ -1,0 +1,114 @@
+#include "cli/text.h"
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cwchar>
+#include <string>
+#include <string_view>
+
+namespace polystate::cli {
+namespace {
+
+// A character of UTF-8: its code point, and how many bytes it takes; no bytes where the text is not
+// valid there (Unicode 15, table 3-7: overlong forms, surrogates and values over 10FFFF are not).
+struct Character {
+  char32_t code_point;
+  std::size_t size;
+};
+
+Character first_character(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return {0, 0};
+  char32_t code_point = lead & (0x7FU >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return {0, 0};
+    code_point = (code_point << 6U) | (byte(i) & 0x3FU);
+  }
+  constexpr std::array<char32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+  if (code_point < kSmallest.at(size) || code_point > 0x10FFFF || is_surrogate) return {0, 0};
+  return {code_point, size};
+}
+
+// Controls, and the marks that reverse the direction of what follows (Unicode's Bidi_Control).
+bool is_unsafe(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+void append_escaped(std::string& out, std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += "\\x";
+    out += kDigits[byte >> 4U];
+    out += kDigits[byte & 0xFU];
+  }
+}
+
+template <typename T>
+std::string shortest_text(T value) {
+  std::array<char, 32> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), end};
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const std::size_t size = character.size == 0 ? 1 : character.size;
+    if (character.size == 0 || is_unsafe(character.code_point)) {
+      append_escaped(out, text.substr(0, size));
+    } else {
+      out += text.substr(0, size);
+    }
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const int columns = ::wcwidth(static_cast<wchar_t>(character.code_point));
+    width += columns < 0 ? 1 : static_cast<std::size_t>(columns);
+    text.remove_prefix(character.size == 0 ? 1 : character.size);
+  }
+  return width;
+}
+
+std::size_t first_character_size(std::string_view text) {
+  const Character character = first_character(text);
+  return character.size == 0 ? 1 : character.size;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> kUnits = {" KiB", " MiB", " GiB", " TiB"};
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  // 1023.95 would round to 1024.0.
+  for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  std::array<char, 32> buffer{};
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                          std::chars_format::fixed, 1);
+  return std::string(buffer.data(), end) + std::string(kUnits.at(unit));
+}
+
+std::string count_text(std::size_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::string number_text(double value) { return shortest_text(value); }
+std::string number_text(float value) { return shortest_text(value); }
+
+}  // namespace polystate::cli

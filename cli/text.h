@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace polystate::cli {
+
+// The widest line that a table or a tensor takes, in terminal columns.
+inline constexpr std::size_t kLineWidth = 100;
+
+// `text` as it may be shown on a terminal: control characters and bytes that are no UTF-8 become
+// "\x1b" and the like, so that a name in a file can neither move the cursor nor break a table.
+std::string printable(std::string_view text);
+
+// Terminal columns of printable text: none for combining marks, two for wide characters.
+std::size_t display_width(std::string_view text);
+
+// The bytes of the first character of non-empty printable text.
+std::size_t first_character_size(std::string_view text);
+
+// "800 B", "12.3 KiB".
+std::string bytes_text(std::uint64_t bytes);
+
+// "1 file", "3 files".
+std::string count_text(std::size_t count, std::string_view noun);
+
+// The shortest decimal that reads back as `value`: "1e-05", "0.1", "nan", "-inf".
+std::string number_text(double value);
+std::string number_text(float value);
+
+}  // namespace polystate::cli

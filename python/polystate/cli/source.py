@@ -1,0 +1,102 @@
+"""What ``polystate-export`` can export: the kinds of its argument SOURCE.
+
+Today a source is a function of the user's, named by the file or the module that defines it. A
+further kind (a directory, a name on a hub) is a further case of :func:`parse_source`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+FORMS = "path/to/file.py:function or package.module:function"
+
+_FILE_MODULE = "polystate_source"  # a file's own name might hide another module
+
+_NAME = r"[^\W\d]\w*"
+_DOTTED = re.compile(rf"{_NAME}(\.{_NAME})*")
+
+
+class SourceError(Exception):
+    """A source that is not there, or is not what it should be."""
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """A function without arguments that returns what is to be exported.
+
+    Parameters
+    ----------
+    origin
+        The Python file or the dotted module that defines it.
+    function
+        Its name there; dots lead into classes.
+    """
+
+    origin: Path | str
+    function: str
+
+    def load(self) -> Callable[[], Any]:
+        """Import the function; what its file or module raises meanwhile passes through.
+
+        Raises
+        ------
+        SourceError
+            There is no such file, module or function.
+        """
+        found: Any = _import(self.origin)
+        for name in self.function.split("."):
+            if not hasattr(found, name):
+                raise SourceError(f"'{self.origin}' defines no '{self.function}'")
+            found = getattr(found, name)
+        if not callable(found):
+            raise SourceError(f"'{self.origin}:{self.function}' is no function: {found!r}")
+        function: Callable[[], Any] = found
+        return function
+
+
+def parse_source(text: str) -> FunctionSource:
+    """Read SOURCE; SourceError says which forms there are."""
+    origin, colon, function = text.rpartition(":")
+    if colon and _DOTTED.fullmatch(function):
+        if origin.endswith(".py"):
+            return FunctionSource(Path(origin), function)
+        if _DOTTED.fullmatch(origin):
+            return FunctionSource(origin, function)
+    raise SourceError(f"'{text}' is not of the form {FORMS}")
+
+
+def _import(origin: Path | str) -> ModuleType:
+    return _import_file(origin) if isinstance(origin, Path) else _import_module(origin)
+
+
+def _import_file(path: Path) -> ModuleType:
+    """Import a file as ``python path`` would find it: what lies beside it can be imported too."""
+    if not path.is_file():
+        raise SourceError(f"there is no file '{path}'")
+    spec = importlib.util.spec_from_file_location(_FILE_MODULE, path)
+    if spec is None or spec.loader is None:
+        raise SourceError(f"'{path}' cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[_FILE_MODULE] = module  # dataclasses and pickling look classes up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def _import_module(name: str) -> ModuleType:
+    """Import a module as ``python -m name`` would find it: from the current directory first."""
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise SourceError(f"there is no module '{error.name}'") from error

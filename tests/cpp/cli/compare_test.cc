@@ -1,0 +1,70 @@
+#include "cli/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "polystate/core/tensor.h"
+
+namespace polystate::cli {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Tensor doubles(const std::vector<double>& values) {
+  return Tensor::of<double>({static_cast<std::int64_t>(values.size())}, values).value();
+}
+
+TEST(Compare, EqualTensorsDoNotDiffer) {
+  EXPECT_FALSE(first_difference(doubles({1, 2}), doubles({1, 2}), {}).has_value());
+}
+
+TEST(Compare, TheFirstElementOverTheLimitIsNamed) {
+  const Tensor expected = Tensor::of<float>({2, 2}, {1, 2, 4, 8}).value();
+  const Tensor found = Tensor::of<float>({2, 2}, {1, 2.25, 5, 0}).value();
+  const Difference difference = first_difference(expected, found, {0.125, 0.25}).value();
+  EXPECT_EQ(difference.place, "[1, 0]");
+  EXPECT_EQ(difference.expected, "4");
+  EXPECT_EQ(difference.found, "5");
+  EXPECT_EQ(difference.limit, "0.75");
+}
+
+TEST(Compare, TheLimitItselfIsAllowed) {
+  EXPECT_FALSE(first_difference(doubles({4}), doubles({4.75}), {0.125, 0.25}).has_value());
+  EXPECT_TRUE(first_difference(doubles({4}), doubles({4.7500001}), {0.125, 0.25}).has_value());
+}
+
+TEST(Compare, NaNEqualsNaNOnly) {
+  EXPECT_FALSE(first_difference(doubles({kNaN}), doubles({kNaN}), {}).has_value());
+  EXPECT_TRUE(first_difference(doubles({kNaN}), doubles({1}), {1, kInfinity}).has_value());
+  EXPECT_TRUE(first_difference(doubles({1}), doubles({kNaN}), {1, kInfinity}).has_value());
+}
+
+TEST(Compare, AnInfinityEqualsItselfOnly) {
+  EXPECT_FALSE(first_difference(doubles({-kInfinity}), doubles({-kInfinity}), {}).has_value());
+  EXPECT_TRUE(first_difference(doubles({kInfinity}), doubles({-kInfinity}), {1, 1}).has_value());
+  EXPECT_TRUE(first_difference(doubles({kInfinity}), doubles({1e308}), {1, 1}).has_value());
+}
+
+TEST(Compare, IntegersMustBeEqualWhateverTheTolerance) {
+  const Tensor expected = Tensor::of<std::int64_t>({}, {9007199254740993}).value();
+  const Tensor found = Tensor::of<std::int64_t>({}, {9007199254740992}).value();
+  const Difference difference = first_difference(expected, found, {1, 1}).value();
+  EXPECT_EQ(difference.place, "[]");
+  EXPECT_EQ(difference.expected, "9007199254740993");
+  EXPECT_EQ(difference.limit, "");
+}
+
+TEST(Compare, AnotherDtypeOrShapeIsADifference) {
+  const Tensor row = Tensor::of<float>({1, 2}, {1, 2}).value();
+  const Tensor column = Tensor::of<float>({2, 1}, {1, 2}).value();
+  EXPECT_EQ(first_difference(row, column, {}).value().place, "shape");
+  EXPECT_EQ(first_difference(row, doubles({1, 2}), {}).value().place, "dtype");
+}
+
+}  // namespace
+}  // namespace polystate::cli

@@ -1,0 +1,56 @@
+#include "cli/text.h"
+
+#include <gtest/gtest.h>
+
+#include <clocale>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace polystate::cli {
+namespace {
+
+TEST(Text, PrintableKeepsTextInAnyScript) {
+  EXPECT_EQ(printable("größe 长度 😀"), "größe 长度 😀");
+}
+
+TEST(Text, PrintableEscapesControlCharacters) {
+  EXPECT_EQ(printable("a\x1b[31mb\n\x7f"), "a\\x1b[31mb\\x0a\\x7f");
+}
+
+TEST(Text, PrintableEscapesMarksThatReverseTheDirection) {
+  EXPECT_EQ(printable("a\u202Eb"), "a\\xe2\\x80\\xaeb");
+}
+
+TEST(Text, PrintableEscapesBytesThatAreNoUtf8) {
+  EXPECT_EQ(printable("\xFF"), "\\xff");
+  EXPECT_EQ(printable("\xC3"), "\\xc3");                             // cut off
+  EXPECT_EQ(printable("\xC0\x80"), "\\xc0\\x80");                    // overlong
+  EXPECT_EQ(printable("\xED\xA0\x80"), "\\xed\\xa0\\x80");           // a surrogate
+  EXPECT_EQ(printable("\xF4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // past the last code point
+}
+
+TEST(Text, WideCharactersTakeTwoColumnsAndCombiningMarksNone) {
+  ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr);
+  EXPECT_EQ(display_width("abc"), 3);
+  EXPECT_EQ(display_width("长度"), 4);
+  EXPECT_EQ(display_width("e\u0301"), 1);
+}
+
+TEST(Text, BytesAreShownInTheUnitThatFits) {
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(1023), "1023 B");
+  EXPECT_EQ(bytes_text(1536), "1.5 KiB");
+  EXPECT_EQ(bytes_text((1U << 20U) - 1), "1.0 MiB");
+  EXPECT_EQ(bytes_text(std::numeric_limits<std::uint64_t>::max()), "16777216.0 TiB");
+}
+
+TEST(Text, NumbersAreTheShortestThatReadBack) {
+  EXPECT_EQ(number_text(0.1), "0.1");
+  EXPECT_EQ(number_text(0.1F), "0.1");
+  EXPECT_EQ(number_text(1e-5), "1e-05");
+  EXPECT_EQ(number_text(-std::numeric_limits<double>::infinity()), "-inf");
+}
+
+}  // namespace
+}  // namespace polystate::cli

@@ -1,0 +1,158 @@
+"""``polystate doctor``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command_line import change_golden, change_manifest, export_toy, polystate
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return export_toy(tmp_path_factory.mktemp("doctor") / "toy")
+
+
+@pytest.fixture
+def toy(original: Path, tmp_path: Path) -> Path:
+    subprocess.run(["cp", "-r", original, tmp_path / "toy"], check=True)
+    return tmp_path / "toy"
+
+
+def diagnosis(artifact: Path, status: int) -> dict[str, Any]:
+    done = polystate("doctor", artifact, "--json")
+    assert done.returncode == status, done.stdout + done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    assert answer["ok"] == (status == 0)
+    return answer
+
+
+def outcomes(answer: dict[str, Any]) -> dict[str, str]:
+    return {step["name"]: step["outcome"] for step in answer["steps"]}
+
+
+def test_a_sound_artifact_passes_every_step(toy: Path) -> None:
+    done = polystate("doctor", toy)
+    assert (done.returncode, done.stderr) == (0, "")
+    for step in ["processor", "versions", "artifact", "engine", "session", "golden"]:
+        assert f"{step:<10}ok" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_the_json_has_the_keys_that_the_documentation_lists(toy: Path) -> None:
+    answer = diagnosis(toy, 0)
+    assert list(answer) == ["ok", "cpu", "versions", "exported_by", "steps", "deviation"]
+    assert set(answer["versions"]) == {"polystate", "executorch"}
+    assert answer["exported_by"]["torch"].startswith("2.")
+    assert answer["cpu"]["threads"] >= 1
+    assert answer["deviation"] is None
+
+
+def test_processor_features_are_those_of_the_operating_system(toy: Path) -> None:
+    features = diagnosis(toy, 0)["cpu"]["features"]
+    flags = set(Path("/proc/cpuinfo").read_text().split())
+    for name, flag in {"AVX2": "avx2", "AVX-512": "avx512f", "AVX-512 VNNI": "avx512_vnni"}.items():
+        if name in features:
+            assert features[name] == (flag in flags)
+
+
+def test_the_first_deviation_is_named_with_place_values_and_limit(toy: Path) -> None:
+    manifest = json.loads((toy / "manifest.json").read_text())
+    call = manifest["golden"]["calls"].index("step")
+    name = f"call_{call:03d}/output_0"
+    with np.load(toy / "golden.npz") as file:
+        recorded = file[name]
+
+    def change(arrays: dict[str, np.ndarray]) -> None:
+        arrays[name][0, 1] += 1
+        arrays[name][0, 2] += 1
+
+    change_golden(toy, change)
+    answer = diagnosis(toy, 5)
+    assert outcomes(answer)["golden"] == "FAILED"
+    deviation = answer["deviation"]
+    assert (deviation["call"], deviation["method"]) == (call, "step")
+    assert (deviation["tensor"], deviation["place"]) == ("output '0'", "[0, 1]")
+    assert float(deviation["expected"]) == recorded[0, 1] + 1
+    assert float(deviation["found"]) == pytest.approx(recorded[0, 1])
+    assert float(deviation["limit"]) < 0.1
+    done = polystate("doctor", toy)
+    assert f"call {call + 1} (step), output '0' [0, 1]: expected" in " ".join(done.stdout.split())
+
+
+def test_a_deviation_of_a_mutated_input_is_noticed(toy: Path) -> None:
+    manifest = json.loads((toy / "manifest.json").read_text())
+    call = manifest["golden"]["calls"].index("double")
+
+    def change(arrays: dict[str, np.ndarray]) -> None:
+        arrays[f"call_{call:03d}/written_0"][-1] = np.nan
+
+    change_golden(toy, change)
+    deviation = diagnosis(toy, 5)["deviation"]
+    assert deviation["tensor"] == "input 'data' after the call"
+    assert deviation["expected"] == "nan"
+
+
+def test_integers_must_be_exact_whatever_the_tolerance(toy: Path) -> None:
+    manifest = json.loads((toy / "manifest.json").read_text())
+    call = manifest["golden"]["calls"].index("step")
+    change_manifest(toy, lambda m: m["golden"].update(absolute_tolerance=10.0))
+    change_golden(toy, lambda arrays: arrays.update({f"call_{call:03d}/output_1": np.int64(99)}))
+    deviation = diagnosis(toy, 5)["deviation"]
+    assert (deviation["expected"], deviation["place"], deviation["limit"]) == ("99", "[]", "")
+
+
+def test_a_record_that_lacks_a_tensor_is_a_bad_artifact(toy: Path) -> None:
+    change_golden(toy, lambda arrays: arrays.pop("call_000/output_0"))
+    answer = diagnosis(toy, 3)
+    assert answer["steps"][-1]["detail"] == (
+        "call 1 (step): golden.npz has no entry 'call_000/output_0'"
+    )
+
+
+def test_a_record_against_the_contract_is_a_bad_artifact(toy: Path) -> None:
+    change_golden(
+        toy, lambda arrays: arrays.update({"call_000/input_0": np.ones((9, 3), np.float32)})
+    )
+    assert "call 1 (step)" in diagnosis(toy, 3)["steps"][-1]["detail"]
+
+
+def test_without_recorded_calls_the_step_is_skipped(toy: Path) -> None:
+    def change(manifest: dict[str, Any]) -> None:
+        manifest["golden"] = None
+        del manifest["files"]["golden.npz"]
+
+    (toy / "golden.npz").unlink()
+    change_manifest(toy, change)
+    assert outcomes(diagnosis(toy, 0)) == {
+        "artifact": "ok",
+        "engine": "ok",
+        "session": "ok",
+        "golden": "skipped",
+    }
+
+
+def test_the_steps_stop_at_the_first_that_fails(toy: Path) -> None:
+    program = toy / "model.pte"
+    program.write_bytes(program.read_bytes()[:-1])
+    answer = diagnosis(toy, 3)
+    assert outcomes(answer) == {"artifact": "FAILED"}
+    assert "model.pte" in answer["steps"][0]["detail"]
+
+
+def test_a_program_that_is_none_fails_in_the_engine_and_is_a_bad_artifact(toy: Path) -> None:
+    (toy / "model.pte").write_bytes(b"no program" * 100)
+    change_manifest(toy, lambda manifest: None)
+    answer = diagnosis(toy, 3)
+    assert outcomes(answer) == {"artifact": "ok", "engine": "FAILED"}
+
+
+def test_a_trusted_artifact_is_not_said_to_be_hashed(toy: Path) -> None:
+    assert "every SHA-256 matches" in polystate("doctor", toy).stdout
+    trusted = polystate("doctor", toy, "--trusted")
+    assert trusted.returncode == 0
+    assert "SHA-256" not in trusted.stdout

@@ -1,0 +1,219 @@
+"""``polystate-export``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import polystate, polystate_export
+
+MODEL = """
+import torch
+import polystate as ps
+from neighbour import SCALE
+
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.zeros(2))
+
+    def add(self, x):
+        self.total += x * SCALE
+        return self.total.clone()
+
+def make():
+    return Counter(), {"add": ps.Method("add", args=(torch.ones(2),))}
+
+def exported():
+    return ps.export(*make(), backend="portable")
+
+def wrong():
+    return "no module"
+
+def broken():
+    raise RuntimeError("the weights are gone")
+
+class Factory:
+    make = staticmethod(make)
+
+class Parameter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+
+    @torch.no_grad()
+    def add(self, x):
+        self.weight += x
+        return self.weight.clone()
+
+def unsound():
+    return Parameter(), {"add": ps.Method("add", args=(torch.ones(2),))}
+
+number = 3
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    (tmp_path / "neighbour.py").write_text("SCALE = 3\n")
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    return path
+
+
+def inspected(artifact: Path) -> dict[str, object]:
+    done = polystate("inspect", artifact, "--json")
+    assert done.returncode == 0, done.stderr
+    report: dict[str, object] = json.loads(done.stdout)
+    return report
+
+
+def test_a_function_of_a_file_is_exported_with_what_lies_beside_it(
+    model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = polystate_export(f"{model}:make", out)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    ran = polystate("run", out, "add", "--input", "x=[1,2]")
+    assert ran.stdout == "0: float32 [2]\n[3, 6]\n"
+
+
+def test_progress_is_silent_where_stderr_is_no_terminal(model: Path, tmp_path: Path) -> None:
+    done = polystate_export(f"{model}:make", tmp_path / "out")
+    assert "exporting" not in done.stderr
+
+
+def test_a_function_of_a_module_is_found_from_the_current_directory(
+    model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = polystate_export("model:Factory.make", out, cwd=model.parent)
+    assert done.returncode == 0, done.stderr
+    assert polystate("doctor", out).returncode == 0
+
+
+def test_options_reach_the_export(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = polystate_export(
+        f"{model}:make", out,
+        "--backend", "portable",
+        "--constant", "max_length=64", "--constant", "name=a b", "--constant", "fast=true",
+        "--debug-dir", tmp_path / "debug",
+        "--report",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "total" in done.stdout
+    report = inspected(out)
+    assert report["constants"] == {"fast": True, "max_length": 64, "name": "a b"}
+    assert any((tmp_path / "debug").iterdir())
+
+
+def test_a_program_that_was_exported_already_is_saved_as_it_is(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert polystate_export(f"{model}:exported", out).returncode == 0
+    assert "program" in inspected(out)
+    done = polystate_export(f"{model}:exported", tmp_path / "other", "--backend", "xnnpack")
+    assert done.returncode == 2
+    assert "too late to set its backend" in done.stderr
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    "source", ["model.py", "some/folder", "org/name", ":make", "a.py:", "a:b:c d"]
+)
+def test_another_kind_of_source_is_a_usage_error_that_says_what_there_is(
+    source: str, tmp_path: Path
+) -> None:
+    done = polystate_export(source, tmp_path / "out")
+    assert done.returncode == 2
+    assert "path/to/file.py:function or package.module:function" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["a.py:b"], ["a.py:b", "out", "--backend", "gpu"], ["a.py:b", "out", "--constant", "x"]],
+)
+def test_a_wrong_command_line_is_a_usage_error(arguments: list[str]) -> None:
+    assert polystate_export(*arguments).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("{model}:nothing", "defines no 'nothing'"),
+        ("{model}:number", "is no function"),
+        ("{model}:wrong", "returned str"),
+        ("no_such_module_of_ours:make", "there is no module 'no_such_module_of_ours'"),
+        ("no_such_file.py:make", "there is no file 'no_such_file.py'"),
+    ],
+)
+def test_a_source_that_is_not_there_or_gives_something_else_is_a_bad_input(
+    source: str, message: str, model: Path, tmp_path: Path
+) -> None:
+    done = polystate_export(source.format(model=model), tmp_path / "out")
+    assert done.returncode == 4
+    assert message in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_where_the_users_code_fails_its_own_lines_are_shown(model: Path, tmp_path: Path) -> None:
+    done = polystate_export(f"{model}:broken", tmp_path / "out")
+    assert done.returncode == 4
+    assert "the weights are gone" in done.stderr
+    assert "in broken" in done.stderr
+    assert "polystate/cli" not in done.stderr
+
+
+def test_what_is_unsound_is_refused_with_the_users_line(model: Path, tmp_path: Path) -> None:
+    done = polystate_export(f"{model}:unsound", tmp_path / "out")
+    assert done.returncode == 4
+    assert "model.py" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_backend_cannot_do_is_an_engine_error(model: Path, tmp_path: Path) -> None:
+    options = ["--backend", "portable", "--quantization", "q8"]
+    done = polystate_export(f"{model}:make", tmp_path / "out", *options)
+    assert done.returncode == 5
+
+
+def test_something_else_is_not_replaced_and_no_work_is_done_for_it(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("keep")
+    done = polystate_export("no_such_file.py:make", tmp_path)
+    assert done.returncode == 3
+    assert (tmp_path / "notes.txt").read_text() == "keep"
+
+
+def test_the_report_on_a_full_disk_is_an_error(model: Path, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = polystate_export(f"{model}:make", tmp_path / "out", "--report", stdout=full)
+    assert done.returncode == 1
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = polystate_export(f"{model}:make", tmp_path / "out", "--report", stdout=writer)
+    os.close(writer)
+    assert done.returncode == 0, done.stderr
+
+
+def test_help_and_version_fit_and_name_the_command() -> None:
+    done = polystate_export("--help")
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert polystate_export("--version").stdout.startswith("polystate-export ")
+
+
+def test_a_usage_error_does_not_wait_for_torch() -> None:
+    script = """
+import sys
+from polystate.cli.export import main
+assert main(["org/name", "out"]) == 2
+assert "torch" not in sys.modules
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,105 @@
+"""The examples: what they print in C++ and in Python is what eager PyTorch computes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(os.environ.get("POLYSTATE_EXAMPLES", ROOT / "build/dev/examples"))
+
+
+def eager_stateful(model: torch.nn.Module) -> Iterator[list[float]]:
+    model.set_cache(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    window = torch.full((3, 4), -1.0)
+    model.get_cache(window)
+    yield from window.tolist()
+
+
+def eager_running_statistic(model: torch.nn.Module) -> Iterator[list[float]]:
+    def read() -> list[float]:
+        return [float(value) for value in model.read()]
+
+    prior = read()
+    yield prior
+    model.update(torch.tensor([18.5, 21.25, 19.0]))
+    model.update(torch.tensor([22.75]))
+    yield read()
+    model.start(torch.tensor(15.0))
+    model.update(torch.tensor([16.0, 17.0]))
+    yield read()
+    yield prior
+
+
+def eager_encoder_decoder(model: torch.nn.Module) -> Iterator[list[float]]:
+    model.encode(torch.tensor([5, 17, 3, 29, 8]))
+    token = torch.tensor([0])
+    for _ in range(10):
+        token = model.decode(token).argmax(keepdim=True)
+        yield token.tolist()
+
+
+EAGER: dict[str, Callable[[torch.nn.Module], Iterator[list[float]]]] = {
+    "stateful": eager_stateful,
+    "running_statistic": eager_running_statistic,
+    "encoder_decoder": eager_encoder_decoder,
+}
+
+
+def model_of(example: str) -> torch.nn.Module:
+    path = ROOT / "examples" / example / "export.py"
+    spec = importlib.util.spec_from_file_location(f"{example}_export", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    model, _ = module.program()
+    assert isinstance(model, torch.nn.Module)
+    return model
+
+
+def printed(command: list[object]) -> list[list[float]]:
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return [[float(word) for word in numbers(line)] for line in done.stdout.splitlines()]
+
+
+def numbers(line: str) -> list[str]:
+    return [word for word in line.split() if not word.isalpha()]
+
+
+@pytest.mark.parametrize("example", EAGER)
+def test_the_example_prints_what_eager_pytorch_computes(example: str, tmp_path: Path) -> None:
+    folder = ROOT / "examples" / example
+    artifact = tmp_path / example
+    assert printed([sys.executable, folder / "export.py", artifact]) == []
+    with torch.no_grad():
+        expected = list(EAGER[example](model_of(example)))
+    in_cpp = printed([PROGRAMS / example, artifact])
+    in_python = printed([sys.executable, folder / "run.py", artifact])
+    assert in_cpp == in_python
+    np.testing.assert_allclose(np.array(in_cpp), np.array(expected), atol=1e-4)
+
+
+@pytest.mark.parametrize("example", EAGER)
+def test_the_example_says_what_is_wrong(example: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [PROGRAMS / example, tmp_path / "nowhere"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "nowhere" in done.stderr
+
+
+def test_every_example_is_tested() -> None:
+    folders = {path.name for path in (ROOT / "examples").iterdir() if path.is_dir()}
+    assert folders == set(EAGER)
