@@ -10,6 +10,7 @@
 
 #include "numpy_array.h"
 #include "polystate/artifact/manifest.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "raise.h"
@@ -57,12 +58,18 @@ View view_of(const py::object& value, const Wanted& wanted) {
   return view_of_other(value, wanted);
 }
 
+// "method 'step', input 1 'position'"
+std::string input_text(const MethodSpec& method, std::size_t index) {
+  return "method '" + method.name + "', input " + std::to_string(index) + " '" +
+         method.inputs[index].name + "'";
+}
+
 // "its inputs are x, i"
 std::string known_inputs(const MethodSpec& method) {
   if (method.inputs.empty()) return "it has none";
   std::string names = "its inputs are ";
   for (std::size_t i = 0; i < method.inputs.size(); ++i) {
-    names += (i == 0 ? "" : ", ") + method.inputs[i].name;
+    names.append(i == 0 ? "" : ", ").append(method.inputs[i].name);
   }
   return names;
 }
@@ -79,24 +86,20 @@ std::size_t index_of(const MethodSpec& method, const std::string& name) {
 // The caller's values in the order of the manifest.
 std::vector<py::object> in_order(const MethodSpec& method, const py::tuple& positional,
                                  const py::dict& named) {
-  const std::string subject = "method '" + method.name + "'";
   std::vector<py::object> values(method.inputs.size());
   if (positional.size() > values.size()) {
-    refuse(subject + " takes " + std::to_string(values.size()) + " inputs, " +
+    refuse("method '" + method.name + "' takes " + std::to_string(values.size()) + " inputs, " +
            std::to_string(positional.size()) + " were given: " + known_inputs(method));
   }
   for (std::size_t i = 0; i < positional.size(); ++i) values[i] = positional[i];
   for (const auto& [key, value] : named) {
-    const auto name = key.cast<std::string>();
-    py::object& place = values[index_of(method, name)];
-    if (place) refuse(subject + ": input '" + name + "' was given by position and by name");
+    const std::size_t index = index_of(method, key.cast<std::string>());
+    py::object& place = values[index];
+    if (place) refuse(input_text(method, index) + " was given by position and by name");
     place = py::reinterpret_borrow<py::object>(value);
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i]) {
-      refuse(subject + ": input " + std::to_string(i) + " '" + method.inputs[i].name +
-             "' is missing");
-    }
+    if (!values[i]) refuse(input_text(method, i) + " is missing");
   }
   return values;
 }
@@ -112,9 +115,9 @@ Argument Argument::create(const py::object& value, const Wanted& wanted) {
     refuse(wanted.where + ": the method writes it, and the array is read-only");
   }
   if (is_dense(view)) {
-    Tensor tensor = unwrap(wanted.written
-                               ? Tensor::borrow(view.dtype, view.shape, view.data)
-                               : Tensor::borrow_read_only(view.dtype, view.shape, view.data));
+    Tensor tensor =
+        unwrap(wanted.written ? Tensor::borrow(view.dtype, view.shape, view.data)
+                              : Tensor::borrow_read_only(view.dtype, view.shape, view.data));
     return {std::move(view), std::move(tensor), wanted.written, false};
   }
   if (wanted.written && may_overlap(view)) {
@@ -139,11 +142,9 @@ std::vector<Argument> bind_arguments(const MethodSpec& method, const py::tuple& 
   arguments.reserve(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const InputSpec& input = method.inputs[i];
-    arguments.push_back(Argument::create(
-        values[i], {.dtype = input.dtype,
-                    .written = input.written_from.has_value(),
-                    .where = "method '" + method.name + "', input " + std::to_string(i) + " '" +
-                             input.name + "'"}));
+    arguments.push_back(Argument::create(values[i], {.dtype = input.dtype,
+                                                     .written = input.written_from.has_value(),
+                                                     .where = input_text(method, i)}));
   }
   return arguments;
 }

@@ -15,9 +15,9 @@ namespace polystate::python {
 
 // What a Python value is wanted for.
 struct Wanted {
-  DType dtype;         // of numbers and lists, which have none of their own
-  bool written;        // the call writes the caller's memory
-  std::string where;   // "method 'step', input 1 'position'", for messages
+  DType dtype;        // of numbers and lists, which have none of their own
+  bool written;       // the call writes the caller's memory
+  std::string where;  // "method 'step', input 1 'position'", for messages
 };
 
 // A Python value as a tensor: the caller's memory itself where it is dense, else a copy. Keeps the

@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "polystate/artifact/artifact.h"
-#include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
 #include "polystate/session/model.h"
 #include "polystate/session/session.h"
 #include "process.h"
 #include "raise.h"
 #include "session.h"
+#include "without_gil.h"
 
 namespace polystate::python {
 namespace {
@@ -28,26 +29,17 @@ Model load(const std::filesystem::path& path, std::uint32_t threads, bool truste
       .artifact = {.verification = trusted ? Verification::kTrusted : Verification::kFull,
                    .expect_sha256 = std::move(expect_sha256)},
       .threads = threads};
-  Result<Model> model = [&] {
-    const py::gil_scoped_release released;
-    return Model::open(path, options);
-  }();
-  return unwrap(std::move(model));
+  return unwrap(without_gil([&] { return Model::open(path, options); }));
 }
 
 std::unique_ptr<SessionBinding> new_session(const Model& model, bool profile) {
   check_process();
-  Result<Session> session = [&] {
-    const py::gil_scoped_release released;
-    return model.new_session({.profile = profile});
-  }();
-  return std::make_unique<SessionBinding>(model, unwrap(std::move(session)));
+  return std::make_unique<SessionBinding>(
+      model, unwrap(without_gil([&] { return model.new_session({.profile = profile}); })));
 }
 
-py::bytes manifest_text(const Model& model) {
-  const auto file = unwrap(model.artifact().read("manifest.json"));
-  const auto bytes = file->bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+std::string manifest_sha256(const Model& model) {
+  return to_hex(model.artifact().manifest_digest());
 }
 
 }  // namespace
@@ -55,7 +47,7 @@ py::bytes manifest_text(const Model& model) {
 void bind_model(py::module_& module) {
   py::class_<Model>(module, "Model")
       .def("new_session", &new_session)
-      .def("manifest_text", &manifest_text)
+      .def_property_readonly("manifest_sha256", &manifest_sha256)
       .def_property_readonly("state_bytes", &Model::state_bytes)
       .def_property_readonly("activation_bytes", &Model::activation_bytes);
   module.def("load", &load);

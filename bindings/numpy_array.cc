@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -61,8 +60,8 @@ py::dtype from_dtype(DType dtype) {
 }
 
 bool is_masked(const py::array& array) {
-  const auto module = py::reinterpret_steal<py::object>(
-      PyImport_GetModule(py::str("numpy.ma").ptr()));
+  const auto module =
+      py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("numpy.ma").ptr()));
   return module && py::isinstance(array, module.attr("MaskedArray"));
 }
 

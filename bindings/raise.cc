@@ -30,12 +30,10 @@ const char* exception_name(ErrorCode code) {
 }  // namespace
 
 void raise(const Error& error) {
-  const py::object type =
-      py::module_::import("polystate.errors").attr(exception_name(error.code));
+  const py::object type = py::module_::import("polystate.errors").attr(exception_name(error.code));
   // A message may quote a path or a name that is not UTF-8.
-  const py::object message = py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeUTF8(error.message.data(), static_cast<Py_ssize_t>(error.message.size()),
-                           "backslashreplace"));
+  const py::object message = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
+      error.message.data(), static_cast<Py_ssize_t>(error.message.size()), "backslashreplace"));
   if (message) PyErr_SetObject(type.ptr(), message.ptr());
   throw py::error_already_set();
 }

@@ -37,7 +37,7 @@ Results::Results(std::span<const DType> dtypes) : torch_(imported_torch()) {
 
 py::object Results::give(const Tensor& tensor) const {
   if (torch_) return to_torch(tensor, torch_);
-  const py::array array = to_array(tensor);
+  py::array array = to_array(tensor);
   if (tensor.dtype() != DType::kBFloat16) return array;
   return array.attr("view")(bfloat16_);
 }

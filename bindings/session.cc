@@ -18,21 +18,12 @@
 #include "process.h"
 #include "raise.h"
 #include "results.h"
+#include "without_gil.h"
 
 namespace polystate::python {
 namespace {
 
 namespace py = pybind11;
-
-// Calls `work` without the GIL; an error becomes an exception.
-template <typename Work>
-auto without_gil(Work work) {
-  auto result = [&] {
-    const py::gil_scoped_release released;
-    return work();
-  }();
-  return unwrap(std::move(result));
-}
 
 std::vector<DType> dtypes_of(const std::vector<OutputSpec>& outputs) {
   std::vector<DType> dtypes;
@@ -57,7 +48,8 @@ py::tuple SessionBinding::run(const std::string& method, const py::tuple& positi
   std::vector<Tensor> inputs;
   inputs.reserve(arguments.size());
   for (const Argument& argument : arguments) inputs.push_back(argument.tensor());
-  const std::vector<Tensor> outputs = without_gil([&] { return session_.run(method, inputs); });
+  const std::vector<Tensor> outputs =
+      unwrap(without_gil([&] { return session_.run(method, inputs); }));
 
   for (const Argument& argument : arguments) argument.finish();
   py::tuple given(outputs.size());
@@ -67,27 +59,27 @@ py::tuple SessionBinding::run(const std::string& method, const py::tuple& positi
 
 void SessionBinding::reset() {
   check_process();
-  without_gil([&] { return session_.reset(); });
+  unwrap(without_gil([&] { return session_.reset(); }));
 }
 
 Snapshot SessionBinding::snapshot() {
   check_process();
-  return without_gil([&] { return session_.snapshot(); });
+  return unwrap(without_gil([&] { return session_.snapshot(); }));
 }
 
 void SessionBinding::restore(const Snapshot& snapshot) {
   check_process();
-  without_gil([&] { return session_.restore(snapshot); });
+  unwrap(without_gil([&] { return session_.restore(snapshot); }));
 }
 
 void SessionBinding::save(const std::filesystem::path& path) {
   check_process();
-  without_gil([&] { return session_.save(path); });
+  unwrap(without_gil([&] { return session_.save(path); }));
 }
 
 void SessionBinding::load(const std::filesystem::path& path) {
   check_process();
-  without_gil([&] { return session_.load(path); });
+  unwrap(without_gil([&] { return session_.load(path); }));
 }
 
 py::object SessionBinding::read_state(const std::string& name) {
@@ -95,7 +87,7 @@ py::object SessionBinding::read_state(const std::string& name) {
   const Manifest& manifest = model_.manifest();
   const StateSpec& state = manifest.state[unwrap(manifest.state_index(name))];
   const Results results(std::array{state.dtype});
-  return results.give(without_gil([&] { return session_.read_state(name); }));
+  return results.give(unwrap(without_gil([&] { return session_.read_state(name); })));
 }
 
 void SessionBinding::write_state(const std::string& name, const py::object& value) {
@@ -104,17 +96,18 @@ void SessionBinding::write_state(const std::string& name, const py::object& valu
   const StateSpec& state = manifest.state[unwrap(manifest.state_index(name))];
   const Argument argument = Argument::create(
       value, {.dtype = state.dtype, .written = false, .where = "state '" + name + "'"});
-  without_gil([&] { return session_.write_state(name, argument.tensor()); });
+  unwrap(without_gil([&] { return session_.write_state(name, argument.tensor()); }));
 }
 
 py::bytes SessionBinding::take_profile() {
   check_process();
-  const std::vector<std::byte> profile = without_gil([&] { return session_.take_profile(); });
+  const std::vector<std::byte> profile =
+      unwrap(without_gil([&] { return session_.take_profile(); }));
   return {reinterpret_cast<const char*>(profile.data()), profile.size()};
 }
 
-void bind_session(py::module_& module) {
-  py::class_<Snapshot>(module, "Snapshot");
+void bind_session(const py::module_& module) {
+  const py::class_<Snapshot> snapshot(module, "Snapshot");
   py::class_<SessionBinding>(module, "Session")
       .def("run", &SessionBinding::run)
       .def("reset", &SessionBinding::reset)

@@ -32,6 +32,6 @@ class SessionBinding {
 };
 
 // Adds the classes Session and Snapshot to the module.
-void bind_session(pybind11::module_& module);
+void bind_session(const pybind11::module_& module);
 
 }  // namespace polystate::python

@@ -72,10 +72,11 @@ View view_of_tensor(const py::object& tensor, const py::object& torch, const std
   const std::string dtype = text(tensor.attr("dtype"));  // "torch.float32"
   const std::optional<DType> element = dtype_named(dtype.substr(dtype.find('.') + 1));
   if (!element) raise({ErrorCode::kContract, where + ": a tensor of " + dtype + " is no input"});
+  const auto address = tensor.attr("data_ptr")().cast<std::uintptr_t>();
   View view{.dtype = *element,
             .shape = integers(tensor.attr("shape")),
             .strides = integers(tensor.attr("stride")()),
-            .data = reinterpret_cast<std::byte*>(tensor.attr("data_ptr")().cast<std::uintptr_t>()),
+            .data = reinterpret_cast<std::byte*>(address),  // NOLINT(performance-no-int-to-ptr)
             .writable = true,
             .owner = tensor};
   for (std::int64_t& stride : view.strides) stride *= static_cast<std::int64_t>(size_of(*element));
@@ -83,7 +84,7 @@ View view_of_tensor(const py::object& tensor, const py::object& torch, const std
 }
 
 py::object to_torch(const Tensor& tensor, const py::object& torch) {
-  const py::object value = torch.attr("from_numpy")(to_array(tensor));
+  py::object value = torch.attr("from_numpy")(to_array(tensor));
   if (tensor.dtype() != DType::kBFloat16) return value;
   return value.attr("view")(torch.attr("bfloat16"));
 }

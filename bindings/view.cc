@@ -17,23 +17,23 @@ bool is_empty(const View& view) {
   return std::find(view.shape.begin(), view.shape.end(), 0) != view.shape.end();
 }
 
-// Calls `visit` with the address of every element, in row-major order.
+// Calls `visit` with every element's distance from the first, in bytes, in row-major order.
 template <typename Visit>
 void for_each_element(const View& view, Visit visit) {
   if (is_empty(view)) return;
   std::vector<std::int64_t> index(view.shape.size(), 0);
-  std::byte* element = view.data;
+  std::int64_t offset = 0;
   while (true) {
-    visit(element);
+    visit(offset);
     std::size_t dimension = index.size();
     while (dimension > 0 && index[dimension - 1] == view.shape[dimension - 1] - 1) {
       --dimension;
-      element -= index[dimension] * view.strides[dimension];
+      offset -= index[dimension] * view.strides[dimension];
       index[dimension] = 0;
     }
     if (dimension == 0) return;
     ++index[dimension - 1];
-    element += view.strides[dimension - 1];
+    offset += view.strides[dimension - 1];
   }
 }
 
@@ -68,16 +68,16 @@ bool may_overlap(const View& view) {
 
 void gather(const View& view, std::byte* dense) {
   const std::size_t bytes = size_of(view.dtype);
-  for_each_element(view, [&](const std::byte* element) {
-    std::memcpy(dense, element, bytes);
+  for_each_element(view, [&](std::int64_t offset) {
+    std::memcpy(dense, view.data + offset, bytes);
     dense += bytes;
   });
 }
 
 void scatter(const std::byte* dense, const View& view) {
   const std::size_t bytes = size_of(view.dtype);
-  for_each_element(view, [&](std::byte* element) {
-    std::memcpy(element, dense, bytes);
+  for_each_element(view, [&](std::int64_t offset) {
+    std::memcpy(view.data + offset, dense, bytes);
     dense += bytes;
   });
 }

@@ -7,10 +7,10 @@ __version__: str
 def load(path: str, threads: int, trusted: bool, expect_sha256: str) -> Model: ...
 
 class Model:
+    manifest_sha256: str
     state_bytes: int
     activation_bytes: int
     def new_session(self, profile: bool) -> Session: ...
-    def manifest_text(self) -> bytes: ...
 
 class Session:
     def run(

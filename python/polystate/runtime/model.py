@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
 from polystate import _core
 from polystate.artifact.manifest import Constant, Manifest, Method
 from polystate.artifact.manifest import State as StateSpec
-from polystate.errors import ContractError, UnsupportedError
+from polystate.errors import ArtifactError, ContractError, IoError, UnsupportedError
 from polystate.runtime.session import Session
 
 
@@ -68,7 +70,7 @@ class Model:
     def __init__(self, core: _core.Model, path: str) -> None:
         self._core = core
         self._path = path
-        self._manifest_text = core.manifest_text()
+        self._manifest_text = _read_manifest(path, core.manifest_sha256)
 
     def session(self, *, profile: bool = False) -> Session:
         """Make a session with a state of its own, which starts at the initial values.
@@ -82,7 +84,7 @@ class Model:
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        """The methods by name; ``str`` of one is its signature."""
+        """The methods by name, with inputs, outputs and contract; ``str`` of one is a signature."""
         return MappingProxyType({method.name: method for method in self._parsed.methods})
 
     @property
@@ -100,12 +102,6 @@ class Model:
         """All that the artifact says of itself (docs/artifact.md), as a copy of plain data."""
         manifest: dict[str, Any] = json.loads(self._manifest_text)
         return manifest
-
-    @property
-    def contract(self) -> dict[str, dict[str, Any]]:
-        """What is checked before each method runs, as plain data; keys as in docs/artifact.md."""
-        keys = ("symbols", "inputs", "outputs", "guards", "checks")
-        return {m["name"]: {key: m[key] for key in keys} for m in self.manifest["methods"]}
 
     @property
     def state_bytes(self) -> int:
@@ -128,3 +124,15 @@ class Model:
     @functools.cached_property
     def _parsed(self) -> Manifest:
         return Manifest.from_json(self.manifest)
+
+
+def _read_manifest(path: str, sha256: str) -> bytes:
+    """Read the manifest that C++ checked; ArtifactError where another took its place meanwhile."""
+    file = Path(path) / "manifest.json"
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise IoError(error.errno, f"cannot read '{file}': {error.strerror}") from error
+    if hashlib.sha256(text).hexdigest() != sha256:
+        raise ArtifactError(f"'{file}' changed while the artifact was opened; open it again")
+    return text

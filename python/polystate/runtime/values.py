@@ -109,7 +109,7 @@ def _equal(given: Array, converted: Array) -> NDArray[np.bool_]:
         return np.isfinite(converted) | ~np.isfinite(given)
     returned = np.asarray(converted.astype(given.dtype) == given)
     if given.dtype.kind == "f":  # in a list with fractions, larger integers were rounded already
-        return returned & (np.abs(given) <= 2.0**53)
+        return returned & (np.abs(given) < 2.0**53)
     limit = 2.0 ** (8 * given.dtype.itemsize - (given.dtype.kind == "i"))
     return returned & (converted < limit)  # the way back from there is undefined
 
