@@ -20,6 +20,7 @@ from torch.fx.experimental.symbolic_shapes import (
 )
 
 from polystate.errors import UnsupportedError
+from polystate.export.eager_checks import assert_eager_checks
 from polystate.export.scalars import Scalars
 from polystate.export.sizes import shape_environment
 from polystate.export.sources import is_user_code
@@ -83,6 +84,7 @@ def secure_assertions(exported: ExportedProgram) -> None:
     """Bring a program, as torch.export gave it, to a form that keeps its assertions from here on.
 
     ``run_decompositions`` drops assertions on tensors that have no message; they get an empty one.
+    Operators whose own checks get lost on the way get assertions.
 
     Raises
     ------
@@ -96,6 +98,7 @@ def secure_assertions(exported: ExportedProgram) -> None:
             ):
                 node.target = aten._assert_async.msg
                 node.args = (*node.args, "")
+            assert_eager_checks(module.graph)
             module.recompile()
     _refuse_missing(exported)
 

@@ -36,7 +36,6 @@ from polystate.export.input_bounds import input_bounds
 from polystate.export.provenance import Provenance
 from polystate.export.scalar_tensors import ScalarTensors, call
 from polystate.export.scalars import ITEMS, Leaf, Scalars
-from polystate.export.signature import Argument
 from polystate.export.sizes import Sizes
 from polystate.export.sources import source_of
 
@@ -162,7 +161,7 @@ class _Lowering:
             return
         argument = self.provenance.input_of(leaf.node) if self.provenance else None
         if argument is not None:
-            self._limit(argument, bounds, source)
+            self._limit(argument.name, bounds, source)
             return
         writer = ScalarTensors(self.graph, self.scalars.leaves)
         low = INT64_MIN if bounds.low is None else writer.write_size(bounds.low)
@@ -189,23 +188,23 @@ class _Lowering:
         """Assert that a tensor is true."""
         limits = self.provenance and input_bounds(tensor, self.scalars, self.provenance)
         if limits:
-            for argument, bounds in limits:
-                self._limit(argument, bounds, source)
+            for bounds in tightest(limits, self.sizes):
+                self._limit(bounds.symbol.name, bounds, source)
             return
         if tensor.meta["val"].dtype != torch.bool:
             tensor = call(self.graph, aten.ne.Scalar, tensor, 0)
         text = message or describe_tensor(tensor, self._names)
         self._add(operators.check.default, (tensor,), text, source)
 
-    def _limit(self, argument: Argument, bounds: Bounds, source: str) -> None:
+    def _limit(self, name: str, bounds: Bounds, source: str) -> None:
         """Limit the elements of an input."""
-        text = f"the method asserts {describe_bounds(bounds, argument.name, self.sizes)}"
+        text = f"the method asserts {describe_bounds(bounds, name, self.sizes)}"
         limits = ValueRange(
             None if bounds.low is None else self.sizes.expression(bounds.low),
             None if bounds.high is None else self.sizes.expression(bounds.high),
             f"{text} ({source})" if source else text,
         )
-        self.checked.ranges.setdefault(argument.name, []).append(limits)
+        self.checked.ranges.setdefault(name, []).append(limits)
 
     def _add(
         self, target: Callable[..., Any], condition: tuple[Any, ...], text: str, source: str

@@ -26,6 +26,8 @@ Names = Mapping[Node, str]
 
 def describe_tensor(value: Any, names: Names, depth: int = _DEPTH) -> str:
     """Describe the operators that compute a tensor: ``lt(sum(abs(x)), 100)``."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(describe_tensor(element, names, depth) for element in value)}]"
     if not isinstance(value, Node):
         return str(value)
     if value.op != "call_function":

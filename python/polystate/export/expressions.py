@@ -182,10 +182,9 @@ def _rounded_half_to_even(numerator: sympy.Expr, denominator: sympy.Expr) -> sym
     """Round as Python does: half-way cases go to the even neighbour."""
     if not _sized(denominator).is_positive:
         raise _NotExactError(f"the divisor '{denominator}' may be zero or negative")
-    doubled, divisor = 2 * numerator + denominator, 2 * denominator
-    half_up = torch_functions.FloorDiv(doubled, divisor)
-    is_tie = 1 - sympy.Min(1, torch_functions.PythonMod(doubled, divisor))
-    return half_up - is_tie * torch_functions.PythonMod(half_up, 2)
+    half_up = torch_functions.FloorDiv(2 * numerator + denominator, 2 * denominator)
+    half_down = -torch_functions.FloorDiv(denominator - 2 * numerator, 2 * denominator)
+    return half_up - (half_up - half_down) * torch_functions.PythonMod(half_up, 2)
 
 
 _ROUNDINGS: dict[type, Callable[[sympy.Expr, sympy.Expr], sympy.Expr]] = {

@@ -11,7 +11,6 @@ from torch.fx import Node
 from polystate.export.bounds import Bounds, solve
 from polystate.export.provenance import Provenance, keeps_elements
 from polystate.export.scalars import Scalars
-from polystate.export.signature import Argument
 
 aten = torch.ops.aten
 
@@ -33,14 +32,13 @@ _COMPARISONS: dict[Any, type] = {
 }
 
 
-def input_bounds(
-    condition: Any, scalars: Scalars, provenance: Provenance
-) -> list[tuple[Argument, Bounds]] | None:
+def input_bounds(condition: Any, scalars: Scalars, provenance: Provenance) -> list[Bounds] | None:
     """Read a tensor condition, all of whose elements must hold, as limits of integer inputs.
 
     Returns
     -------
-    The limits, which together say just what the condition says; None where it says something else.
+    The limits, of symbols that are named as the inputs; together they say just what the condition
+    says. None where it says something else.
     """
     if not isinstance(condition, Node):
         return None
@@ -54,14 +52,12 @@ def input_bounds(
     return None
 
 
-def _comparison(
-    condition: Node, scalars: Scalars, provenance: Provenance
-) -> list[tuple[Argument, Bounds]] | None:
+def _comparison(condition: Node, scalars: Scalars, provenance: Provenance) -> list[Bounds] | None:
     tensor, limit = condition.args
     argument = provenance.input_of(tensor)
     bound = scalars.read(limit)
     if argument is None or not bound.is_integer or bound.free_symbols & scalars.leaves.keys():
         return None
-    element = sympy.Dummy(argument.name, integer=True)
+    element = sympy.Symbol(argument.name, integer=True)
     found = solve(element, _COMPARISONS[condition.target], 1, -bound)
-    return None if found is None else [(argument, found)]
+    return None if found is None else [found]

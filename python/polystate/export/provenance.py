@@ -76,7 +76,7 @@ class Provenance:
     def input_of(self, node: Any) -> Argument | None:
         """Find the integer input whose elements are all in `node`, and no others."""
         while isinstance(node, Node) and node not in self._inputs:
-            node = _operand_of_same_values(node)
+            node = operand_of_same_values(node)
         return self._inputs.get(node) if isinstance(node, Node) and _is_integer(node) else None
 
     def name_of(self, node: Any) -> str | None:
@@ -100,7 +100,7 @@ def _is_integer(node: Node) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype in INTEGERS
 
 
-def _operand_of_same_values(node: Node) -> Node | None:
+def operand_of_same_values(node: Node) -> Node | None:
     """Return the first operand of an operator that keeps every value; None for other operators."""
     if node.op != "call_function" or not node.args or not isinstance(node.args[0], Node):
         return None

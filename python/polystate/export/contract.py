@@ -1,0 +1,155 @@
+"""What a traced method assumes about its inputs, in the manifest's form."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from polystate.artifact.manifest import Check, Expression, Guard, Input, Output, Symbol, ValueRange
+from polystate.errors import ExportError, UnsupportedError
+from polystate.export.checks import lower_assertions
+from polystate.export.dimensions import Axis, Dimensions
+from polystate.export.guards import traced_guards
+from polystate.export.indices import index_ranges
+from polystate.export.signature import (
+    Argument,
+    Result,
+    constant_arguments,
+    mutated_arguments,
+    results,
+    tensor_arguments,
+)
+from polystate.export.sizes import Declared, DeclaredSize, Sizes, read_sizes
+from polystate.export.state import dtype_name
+
+
+@dataclass(frozen=True)
+class MethodContract:
+    """The part of a manifest's method that the trace decides.
+
+    Attributes
+    ----------
+    constants
+        Arguments that are no inputs, since the trace holds their values.
+    """
+
+    symbols: list[Symbol]
+    inputs: list[Input]
+    outputs: list[Output]
+    guards: list[Guard]
+    checks: list[Check]
+    constants: list[Argument]
+
+
+def method_contract(
+    name: str, functional: ExportedProgram, declared: Declared, minimum_is_proved: bool = False
+) -> MethodContract:
+    """Read a method's contract and make its program keep what only the program can check.
+
+    Parameters
+    ----------
+    name
+        The method's, for messages.
+    functional
+        A program that was traced inside `recorded_assertions`, then secured (`secure_assertions`),
+        then decomposed. Its assertions are replaced in place, see `lower_assertions`.
+    declared
+        What the user said of the dimensions, see `declared_sizes`.
+    minimum_is_proved
+        Whether the graph is known to be right at the declared minimum, see `read_sizes`.
+
+    Raises
+    ------
+    ExportError
+        When no input can fulfil the contract.
+    UnsupportedError
+        When an assumption cannot be checked at run time, or an argument or a result is of a kind
+        that the runtime does not have.
+    """
+    with _of_method(name):
+        arguments = tensor_arguments(functional)
+        returned = results(functional)
+        sizes = read_sizes(functional, arguments, declared, minimum_is_proved)
+        guards = traced_guards(functional, sizes)
+        indexed = index_ranges(functional, sizes)
+        checked = lower_assertions(functional, sizes)
+        written = mutated_arguments(functional)
+        inputs = [
+            Input(
+                argument.name,
+                dtype_name(argument.tensor.dtype),
+                [sizes.expression(size) for size in argument.tensor.shape],
+                _merged(indexed.get(argument.name, []), checked.ranges.get(argument.name, [])),
+                written.get(argument.node.name),
+            )
+            for argument in arguments
+        ]
+        return MethodContract(
+            symbols=sizes.symbols,
+            inputs=inputs,
+            outputs=[_output(result, sizes) for result in returned],
+            guards=guards + [g for g in checked.guards if g.text not in {o.text for o in guards}],
+            checks=checked.checks,
+            constants=constant_arguments(functional),
+        )
+
+
+def declared_sizes(dimensions: Dimensions) -> Declared:
+    """Bring the dimensions of a method's examples to the form that contracts are read with."""
+    return {(axis.leaf, axis.dimension): _declared_size(axis) for axis in dimensions.axes}
+
+
+def _declared_size(axis: Axis) -> DeclaredSize:
+    offset = axis.size_of(0)
+    # Sizes that a hint declares have keys of words, which no Dim can have.
+    name = axis.key if axis.key.isidentifier() else None
+    return DeclaredSize(name, axis.min, axis.max, axis.size_of(1) - offset, offset)
+
+
+@contextlib.contextmanager
+def _of_method(name: str) -> Iterator[None]:
+    """Name the method in errors."""
+    try:
+        yield
+    except (ExportError, UnsupportedError) as error:
+        raise type(error)(f"method '{name}': {error}") from error
+
+
+def _output(result: Result, sizes: Sizes) -> Output:
+    value = result.node.meta["val"]
+    shape = [_known(size, sizes) for size in value.shape]
+    return Output(result.name, dtype_name(value.dtype), shape, result.program_output)
+
+
+def _known(size: Any, sizes: Sizes) -> Expression | None:
+    """Write a size of a result; None where only the run decides it."""
+    try:
+        return sizes.expression(size)
+    except UnsupportedError:
+        return None
+
+
+def _merged(*ranges: Sequence[ValueRange]) -> list[ValueRange]:
+    """Join limits, without those that others state too."""
+    merged: list[ValueRange] = []
+    for limits in (r for each in ranges for r in each):
+        if not any(_states(other, limits) for other in merged):
+            merged.append(limits)
+    return merged
+
+
+def _states(one: ValueRange, other: ValueRange) -> bool:
+    """Tell whether a range plainly implies another."""
+    return (
+        other.min is None
+        or other.min == one.min
+        or (isinstance(one.min, int) and isinstance(other.min, int) and one.min >= other.min)
+    ) and (
+        other.max is None
+        or other.max == one.max
+        or (isinstance(one.max, int) and isinstance(other.max, int) and one.max <= other.max)
+    )

@@ -1,0 +1,225 @@
+"""Limits integer inputs that are used as indices to the dimension that they index."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy  # type: ignore[import-untyped]
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
+from torch.fx import Node
+
+from polystate.artifact.manifest import ValueRange
+from polystate.errors import UnsupportedError
+from polystate.export.provenance import INTEGERS, Provenance, operand_of_same_values
+from polystate.export.scalars import ITEMS, Scalars
+from polystate.export.signature import Argument
+from polystate.export.sizes import Sizes, to_sympy
+
+aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class _Use:
+    """One use as an index: of dimension `dimension` of `tensor`, by elements of `index`.
+
+    `past_the_end` is 1 where the size of the dimension itself is allowed too, as a slice's bound.
+    """
+
+    tensor: Node
+    dimension: int
+    index: Any
+    past_the_end: int = 0
+
+
+def index_ranges(exported: ExportedProgram, sizes: Sizes) -> dict[str, list[ValueRange]]:
+    """Find the values that integer inputs may have, by the input's name.
+
+    An input counts as an index if all its elements are used as such, as they are or with a known
+    offset (constants, ``arange``). Negative indices, which count from the end in PyTorch, are
+    refused too. Indices that the graph computes in another way are left to the operators, which
+    check them.
+    """
+    reader = _IndexReader(exported)
+    found: dict[str, list[ValueRange]] = {}
+    for node in exported.graph.nodes:
+        for use in _uses(node):
+            index = reader.read(use.index)
+            if index is None:
+                continue
+            limits = found.setdefault(index.argument.name, [])
+            limit = _range(use, index, reader.provenance, sizes)
+            if limit is not None and limit not in limits:
+                limits.append(limit)
+    return {name: limits for name, limits in found.items() if limits}
+
+
+@dataclass(frozen=True)
+class _Index:
+    """Elements of an input, plus offsets that reach from `low` to `high`."""
+
+    argument: Argument
+    low: sympy.Expr
+    high: sympy.Expr
+
+
+def _range(use: _Use, index: _Index, provenance: Provenance, sizes: Sizes) -> ValueRange | None:
+    shape = use.tensor.meta["val"].shape
+    dimension = use.dimension % max(len(shape), 1)
+    if not shape:
+        return None
+    last = to_sympy(shape[dimension]) - 1 + use.past_the_end
+    name = provenance.name_of(use.tensor)
+    verb = "slices" if use.past_the_end else "indexes"
+    what = f"'{name}'" if name else "a computed tensor"
+    try:
+        low = sizes.expression(-index.low)
+        high = sizes.expression(sympy.sympify(last) - index.high)
+    except UnsupportedError:  # only the run knows the size
+        return None
+    return ValueRange(low, high, f"{verb} dimension {dimension} of {what}")
+
+
+class _IndexReader:
+    """Recognises index operands that are inputs with known offsets."""
+
+    def __init__(self, exported: ExportedProgram) -> None:
+        self.provenance = Provenance(exported)
+        self._scalars = Scalars()
+        self._constants = _constants(exported)
+
+    def read(self, node: Any) -> _Index | None:
+        """Read an operand; None where it is something else."""
+        if not isinstance(node, Node):
+            return None
+        argument = self.provenance.input_of(node)
+        if argument is not None:
+            return _Index(argument, sympy.Integer(0), sympy.Integer(0))
+        if node.target in ITEMS:
+            return self.read(node.args[0])
+        if node.target in _SUMS:
+            left, right = node.args[:2]
+            return self._shifted(left, right) or self._shifted(right, left)
+        if node.target in _DIFFERENCES:
+            return self._shifted(node.args[0], node.args[1], sign=-1)
+        operand = operand_of_same_values(node)
+        return self.read(operand) if operand is not None else None
+
+    def _shifted(self, node: Any, offset: Any, sign: int = 1) -> _Index | None:
+        index = self.read(node)
+        offsets = self._offsets(offset)
+        if index is None or offsets is None:
+            return None
+        low, high = (sign * bound for bound in offsets[::sign])
+        return _Index(index.argument, index.low + low, index.high + high)
+
+    def _offsets(self, value: Any) -> tuple[sympy.Expr, sympy.Expr] | None:
+        """Find the least and greatest of known whole numbers; None for others."""
+        if not isinstance(value, Node):
+            return (sympy.Integer(value),) * 2 if isinstance(value, int) else None
+        if value in self._constants:
+            return self._constants[value]
+        if value.target in _ARANGES:
+            return self._arange(*_ARANGES[value.target](value.args))
+        operand = operand_of_same_values(value)
+        if operand is not None:
+            return self._offsets(operand)
+        return self._size(value)
+
+    def _arange(self, start: Any, end: Any) -> tuple[sympy.Expr, sympy.Expr] | None:
+        first, last = self._size(start), self._size(end)
+        return None if first is None or last is None else (first[0], last[0] - 1)
+
+    def _size(self, value: Any) -> tuple[sympy.Expr, sympy.Expr] | None:
+        """Read a number that sizes decide."""
+        if isinstance(value, Node) and isinstance(value.meta.get("val"), torch.Tensor):
+            return None
+        try:
+            number = self._scalars.read(value)
+        except UnsupportedError:
+            return None
+        known = number.is_integer and not number.free_symbols & self._scalars.leaves.keys()
+        return (number, number) if known else None
+
+
+def _constants(exported: ExportedProgram) -> dict[Node, tuple[sympy.Expr, sympy.Expr]]:
+    """Find the least and greatest elements of constant whole numbers."""
+    found = {}
+    placeholders = exported.graph.find_nodes(op="placeholder")
+    for node, spec in zip(placeholders, exported.graph_signature.input_specs, strict=True):
+        if spec.kind == InputKind.CONSTANT_TENSOR and spec.target is not None:
+            value = exported.constants[spec.target]
+            if isinstance(value, torch.Tensor) and value.dtype in INTEGERS and value.numel() > 0:
+                found[node] = (sympy.Integer(int(value.min())), sympy.Integer(int(value.max())))
+    return found
+
+
+_SUMS = {aten.add.Tensor, aten.add.Scalar, operator.add}
+_DIFFERENCES = {aten.sub.Tensor, aten.sub.Scalar, operator.sub}
+
+# From an operator's arguments to start and end, for steps of 1.
+_ARANGES: dict[Any, Callable[[Sequence[Any]], tuple[Any, Any]]] = {
+    aten.arange.default: lambda args: (0, args[0]),
+    aten.arange.start: lambda args: (args[0], args[1]),
+}
+
+
+def _uses(node: Node) -> Iterator[_Use]:
+    """List the operands of a node that index a dimension of another."""
+    operands: Any = node.args
+    if node.target in _ALONG_DIMENSION:
+        tensor, dimension, index = (operands[i] for i in _ALONG_DIMENSION[node.target])
+        yield _Use(tensor, dimension, index)
+    elif node.target in _BY_LISTS:
+        yield from _listed_uses(operands[0], operands[1])
+    elif node.target == aten.embedding.default:
+        yield _Use(operands[0], 0, operands[1])
+    elif node.target in _SLICES:
+        tensor, *bounds = (operands[i] for i in _SLICES[node.target] if i < len(operands))
+        dimension, *ends = bounds or [0]
+        for end in ends:
+            yield _Use(tensor, dimension, end, past_the_end=1)
+
+
+def _listed_uses(tensor: Node, indices: Sequence[Node | None]) -> Iterator[_Use]:
+    dimension = 0
+    for index in indices:
+        value = None if index is None else index.meta["val"]
+        if value is not None and value.dtype == torch.bool:
+            dimension += value.dim()  # a mask stands for as many dimensions as it has
+            continue
+        yield _Use(tensor, dimension, index)
+        dimension += 1
+
+
+# Where an operator has the tensor, the dimension and the index.
+_ALONG_DIMENSION: dict[Any, tuple[int, int, int]] = {
+    aten.index_select.default: (0, 1, 2),
+    aten.index_copy.default: (0, 1, 2),
+    aten.index_add.default: (0, 1, 2),
+    aten.index_reduce.default: (0, 1, 2),
+    aten.index_fill.int_Scalar: (0, 1, 2),
+    aten.index_fill.int_Tensor: (0, 1, 2),
+    aten.gather.default: (0, 1, 2),
+    aten.scatter.src: (0, 1, 2),
+    aten.scatter.value: (0, 1, 2),
+    aten.scatter.reduce: (0, 1, 2),
+    aten.scatter.value_reduce: (0, 1, 2),
+    aten.scatter_add.default: (0, 1, 2),
+    aten.scatter_reduce.two: (0, 1, 2),
+    aten.select.int: (0, 1, 2),
+    aten.select_scatter.default: (0, 2, 3),
+}
+
+# Operators that take one index, or None, for each leading dimension.
+_BY_LISTS = {aten.index.Tensor, aten.index_put.default, aten._unsafe_index.Tensor}
+
+# Where an operator has the tensor, the dimension and the bounds of a slice.
+_SLICES: dict[Any, tuple[int, ...]] = {
+    aten.slice.Tensor: (0, 1, 2, 3),
+    aten.slice_scatter.default: (0, 2, 3, 4),
+}
