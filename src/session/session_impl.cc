@@ -30,18 +30,6 @@ std::size_t total_size(std::span<const std::span<std::byte>> states) {
   return size;
 }
 
-// What the contract cannot see in a read-only view: that the method will write it.
-Status check_writable(const MethodSpec& method, std::span<const Tensor> inputs) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (method.inputs[i].written_from.has_value() && !inputs[i].writable()) {
-      return Error{ErrorCode::kContract, "method '" + method.name + "', input " +
-                                             std::to_string(i) + " '" + method.inputs[i].name +
-                                             "' is read-only, and the method writes it"};
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Session::Impl::Impl(std::shared_ptr<const Model::Loaded> model,
@@ -84,9 +72,6 @@ Result<std::vector<Tensor>> Session::Impl::run(std::string_view method,
   const MethodSpec& spec = manifest().methods[*index];
   if (Status accepted = check_contract(spec, inputs); !accepted) {
     return accepted.error();
-  }
-  if (Status writable = check_writable(spec, inputs); !writable) {
-    return writable.error();
   }
   Result<std::vector<Tensor>> outputs = engine_->run(*index, inputs);
   if (!outputs && !engine_->state_intact()) {

@@ -3,8 +3,18 @@
 #include <cstring>
 
 namespace polystate {
+namespace {
 
 using executorch::runtime::FreeableBuffer;
+
+// ExecuTorch is done with a segment, at least until another session loads it again.
+void release_segment(void* file, void* data, std::size_t size) {
+  const auto& bytes = *static_cast<const FileBytes*>(file);
+  bytes.release(static_cast<std::size_t>(static_cast<std::byte*>(data) - bytes.bytes().data()),
+                size);
+}
+
+}  // namespace
 
 executorch::runtime::Result<FreeableBuffer> FileBytesLoader::load(std::size_t offset,
                                                                   std::size_t size,
@@ -13,7 +23,9 @@ executorch::runtime::Result<FreeableBuffer> FileBytesLoader::load(std::size_t of
   ET_CHECK_OR_RETURN_ERROR(offset <= bytes.size() && size <= bytes.size() - offset, InvalidProgram,
                            "bytes %zu..%zu of a program of %zu bytes", offset, offset + size,
                            bytes.size());
-  return FreeableBuffer(bytes.data() + offset, size, nullptr);
+  // The buffer passes the context on as it is; release_segment takes it as const again.
+  return FreeableBuffer(bytes.data() + offset, size, &release_segment,
+                        const_cast<FileBytes*>(file_.get()));
 }
 
 executorch::runtime::Error FileBytesLoader::load_into(std::size_t offset, std::size_t size,

@@ -113,7 +113,7 @@ Status LoadedMethod::set_input(std::size_t index, const Tensor& input) {
     sizes[i] = static_cast<SizesType>(shape[i]);
     order[i] = static_cast<DimOrderType>(i);
     strides[i] = static_cast<StridesType>(stride);
-    stride *= shape[i];
+    stride *= std::max<std::int64_t>(shape[i], 1);
   }
   // The engine takes a pointer to memory that it could write; a functional program only reads its
   // inputs.

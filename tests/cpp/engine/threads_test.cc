@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "engine/opened.h"
+
+namespace polystate {
+namespace {
+
+// What `step` returns in the last of `calls` calls of a session of its own.
+std::vector<float> last_step(const Opened& opened, EngineSession& session, int calls) {
+  std::vector<float> last;
+  for (int i = 0; i < calls; ++i) {
+    const Tensor x = floats({1, 16}, std::vector<float>(16, static_cast<float>(i % 7)));
+    last = elements<float>(opened.run(session, "step", {x}).value()[0]);
+  }
+  return last;
+}
+
+TEST(Threads, EachWithASessionComputeWhatOneComputes) {
+  const Opened opened("layered");
+  const std::vector<float> expected =
+      last_step(opened, *opened.engine().new_session({}).value(), 200);
+  std::vector<std::vector<float>> found(4);
+  std::vector<std::thread> threads;
+  for (auto& result : found) {
+    threads.emplace_back([&opened, &result] {
+      result = last_step(opened, *opened.engine().new_session({}).value(), 200);
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (const auto& result : found) {
+    EXPECT_EQ(result, expected);
+  }
+}
+
+TEST(Threads, OpenAndCloseSessionsAtTheSameTime) {
+  const Opened opened("layered");
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 25; ++i) {
+        const auto session = opened.engine().new_session({});
+        if (!session || last_step(opened, **session, 1).size() != 16) {
+          ++failures;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  EXPECT_EQ(failures, 0);
+}
+
+TEST(Threads, MayChangeTheSizeOfThePoolWhileSessionsRun) {
+  const Opened opened("layered");
+  const Artifact artifact = Artifact::open(POLYSTATE_FIXTURES "/counter").value();
+  std::atomic<bool> done = false;
+  std::thread runner([&] {
+    const auto session = opened.engine().new_session({}).value();
+    while (!done) {
+      last_step(opened, *session, 20);
+    }
+  });
+  for (std::uint32_t threads = 1; threads <= 3; ++threads) {
+    EXPECT_TRUE(make_engine(artifact, {.threads = threads}));
+  }
+  done = true;
+  runner.join();
+}
+
+}  // namespace
+}  // namespace polystate

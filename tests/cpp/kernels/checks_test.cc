@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/check_failure.h"
+#include "kernels/kernel_call.h"
+
+namespace polystate {
+namespace {
+
+using EtError = executorch::runtime::Error;
+
+constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
+
+Tensor floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::of(std::move(shape), values).value();
+}
+
+// Runs check_range on `value` with limits; `out` is where x goes.
+EtError check_range(const Tensor& value, std::int64_t low, std::int64_t high, const Tensor& out) {
+  const Tensor x = floats({2}, {5, 7});
+  return KernelCall("polystate::check_range.out")
+      .tensor(x)
+      .tensor(value)
+      .integer(low)
+      .integer(high)
+      .integer(3)
+      .tensor(out)
+      .run(5);
+}
+
+template <typename T>
+Tensor one(T value) {
+  Tensor tensor = Tensor::empty(dtype_of<T>(), {}).value();
+  std::memcpy(tensor.mutable_bytes().data(), &value, sizeof(T));
+  return tensor;
+}
+
+// The bits of a two-byte float.
+Tensor one_half(DType dtype, std::uint16_t bits) {
+  return Tensor::copy_of(dtype, {}, std::as_bytes(std::span(&bits, 1))).value();
+}
+
+TEST(CheckRange, PassesOnXWhenEveryValueIsInside) {
+  const Tensor out = floats({2}, {0, 0});
+  EXPECT_EQ(check_range(one<std::int64_t>(3), 3, 3, out), EtError::Ok);
+  EXPECT_EQ(out.values<float>()[0], 5);
+  EXPECT_EQ(out.values<float>()[1], 7);
+  EXPECT_FALSE(take_check_failure().has_value());
+}
+
+TEST(CheckRange, TakesBothLimitsForEveryType) {
+  const std::vector<Tensor> fours = {
+      one<std::uint8_t>(4),
+      one<std::int8_t>(4),
+      one<std::int16_t>(4),
+      one<std::int32_t>(4),
+      one<std::int64_t>(4),
+      one_half(DType::kFloat16, 0x4400),
+      one_half(DType::kBFloat16, 0x4080),
+      one<float>(4),
+      one<double>(4),
+  };
+  for (const Tensor& four : fours) {
+    const Tensor out = floats({2}, {0, 0});
+    EXPECT_EQ(check_range(four, 4, 4, out), EtError::Ok) << name_of(four.dtype());
+    EXPECT_NE(check_range(four, 5, 9, out), EtError::Ok) << name_of(four.dtype());
+    EXPECT_NE(check_range(four, -9, 3, out), EtError::Ok) << name_of(four.dtype());
+    EXPECT_TRUE(take_check_failure().has_value());
+  }
+  EXPECT_EQ(check_range(one(true), 1, 1, floats({2}, {0, 0})), EtError::Ok);
+  EXPECT_NE(check_range(one(true), 0, 0, floats({2}, {0, 0})), EtError::Ok);
+  EXPECT_EQ(take_check_failure()->found, "true");
+}
+
+TEST(CheckRange, RecordsItsNumberAndTheFirstValueOutside) {
+  const Tensor values = Tensor::of<std::int32_t>({2, 2}, {1, 9, -4, 8}).value();
+  const Tensor out = floats({2}, {0, 0});
+  EXPECT_EQ(check_range(values, 0, 8, out), EtError::InvalidArgument);
+  const std::optional<CheckFailure> failure = take_check_failure();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->id, 3);
+  EXPECT_EQ(failure->found, "9");
+  EXPECT_EQ(out.values<float>()[0], 0) << "a check that fails must write nothing";
+  EXPECT_FALSE(take_check_failure().has_value()) << "a failure is taken once";
+}
+
+TEST(CheckRange, RefusesNotANumberAndInfinity) {
+  const Tensor out = floats({2}, {0, 0});
+  EXPECT_NE(check_range(one(std::nanf("")), -100, 100, out), EtError::Ok);
+  EXPECT_EQ(take_check_failure()->found, "nan");
+  EXPECT_NE(check_range(one(-std::numeric_limits<double>::infinity()), kLowest, 0, out),
+            EtError::Ok);
+  EXPECT_EQ(take_check_failure()->found, "-inf");
+}
+
+TEST(CheckRange, AcceptsAnyIntegerBetweenTheExtremes) {
+  for (const std::int64_t value : {kLowest, std::int64_t{0}, kHighest}) {
+    EXPECT_EQ(check_range(one(value), kLowest, kHighest, floats({2}, {0, 0})), EtError::Ok);
+  }
+}
+
+TEST(CheckRange, HoldsForNoValues) {
+  EXPECT_EQ(check_range(floats({0, 3}, {}), 1, 0, floats({2}, {0, 0})), EtError::Ok);
+}
+
+TEST(CheckRange, RefusesAnOutOfAnotherTypeOrSize) {
+  EXPECT_EQ(check_range(one<float>(1), 0, 1, Tensor::of<std::int64_t>({2}, {0, 0}).value()),
+            EtError::InvalidArgument);
+  EXPECT_EQ(check_range(one<float>(1), 0, 1, floats({1}, {0})), EtError::InvalidArgument);
+  EXPECT_FALSE(take_check_failure().has_value()) << "that is not what the check looks for";
+}
+
+EtError check(const Tensor& ok, const Tensor& out) {
+  const Tensor x = floats({2}, {5, 7});
+  return KernelCall("polystate::check.out").tensor(x).tensor(ok).integer(4).tensor(out).run(3);
+}
+
+TEST(CheckTrue, NeedsEveryElement) {
+  const Tensor out = floats({2}, {0, 0});
+  EXPECT_EQ(
+      check(Tensor::copy_of(DType::kBool, {2}, std::as_bytes(std::span("\1\1", 2))).value(), out),
+      EtError::Ok);
+  EXPECT_EQ(out.values<float>()[1], 7);
+  EXPECT_NE(
+      check(Tensor::copy_of(DType::kBool, {2}, std::as_bytes(std::span("\1\0", 2))).value(), out),
+      EtError::Ok);
+  const std::optional<CheckFailure> failure = take_check_failure();
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->id, 4);
+  EXPECT_EQ(failure->found, "false");
+}
+
+TEST(CheckTrue, TakesNoOtherTypeThanBool) {
+  EXPECT_EQ(check(one<float>(1), floats({2}, {0, 0})), EtError::InvalidArgument);
+}
+
+TEST(CheckSize, TakesBothLimits) {
+  const auto check_size = [](std::int64_t value) {
+    const Tensor x = floats({1}, {5});
+    const Tensor out = floats({1}, {0});
+    return KernelCall("polystate::check_size.out")
+        .tensor(x)
+        .integer(value)
+        .integer(2)
+        .integer(4)
+        .integer(9)
+        .tensor(out)
+        .run(5);
+  };
+  EXPECT_EQ(check_size(2), EtError::Ok);
+  EXPECT_EQ(check_size(4), EtError::Ok);
+  EXPECT_NE(check_size(1), EtError::Ok);
+  EXPECT_NE(check_size(5), EtError::Ok);
+  EXPECT_EQ(take_check_failure()->found, "5");
+}
+
+TEST(Checks, RefuseArgumentsOfAnotherKindInsteadOfAborting) {
+  const Tensor x = floats({1}, {5});
+  EXPECT_EQ(KernelCall("polystate::check.out").tensor(x).integer(1).integer(4).tensor(x).run(3),
+            EtError::InvalidArgument);
+  EXPECT_EQ(KernelCall("polystate::check.out").tensor(x).tensor(x).run(0),
+            EtError::InvalidArgument);
+  EXPECT_EQ(KernelCall("polystate::index_put_").tensor(x).tensor(x).tensor(x).boolean(false).run(),
+            EtError::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace polystate

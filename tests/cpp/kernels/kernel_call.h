@@ -1,0 +1,54 @@
+#pragma once
+
+#include <executorch/extension/tensor/tensor.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/evalue.h>
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "polystate/core/tensor.h"
+
+namespace polystate {
+
+// Calls an operator as a program does: its arguments in order, then the result.
+class KernelCall {
+ public:
+  explicit KernelCall(std::string name) : name_(std::move(name)) {}
+  KernelCall(const KernelCall&) = delete;
+  KernelCall& operator=(const KernelCall&) = delete;
+
+  // An argument over the tensor's own memory. `order`: its dimensions in memory, outermost first;
+  // empty: row-major.
+  KernelCall& tensor(const Tensor& tensor, const std::vector<std::int64_t>& order = {});
+  KernelCall& tensors(const std::vector<std::optional<Tensor>>& tensors);
+  KernelCall& integer(std::int64_t value);
+  KernelCall& boolean(bool value);
+
+  // Ok when the operator is content. Its result is the argument at `result`.
+  executorch::runtime::Error run(std::size_t result = 0);
+
+ private:
+  using OptionalTensor = std::optional<executorch::aten::Tensor>;
+  using OptionalTensors = executorch::runtime::BoxedEvalueList<OptionalTensor>;
+
+  executorch::aten::Tensor view(const Tensor& tensor, const std::vector<std::int64_t>& order);
+  KernelCall& push(const executorch::runtime::EValue& value);
+
+  // Everything that a value of the stack points to; addresses do not move.
+  struct List {
+    std::deque<executorch::runtime::EValue> values;
+    std::vector<executorch::runtime::EValue*> pointers;
+    std::vector<OptionalTensor> unwrapped;
+    std::optional<OptionalTensors> boxed;
+  };
+  std::string name_;
+  std::vector<executorch::extension::TensorPtr> views_;
+  std::deque<List> lists_;
+  std::deque<executorch::runtime::EValue> values_;
+};
+
+}  // namespace polystate
