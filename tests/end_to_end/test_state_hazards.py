@@ -252,7 +252,7 @@ class Types(nn.Module):
         super().__init__()
         self.register_buffer("flags", torch.tensor([True, False, True]))
         self.register_buffer("step", torch.tensor(3))
-        self.register_buffer("half", torch.tensor([1.5, -2.5], dtype=torch.float16))
+        self.register_buffer("sixteen", torch.tensor([1.5, -2.5], dtype=torch.float16))
         self.register_buffer("brain", torch.full((3,), 2.0, dtype=torch.bfloat16))
         self.register_buffer("scalar", torch.tensor(0.5))
         self.register_buffer("bytes", torch.tensor([1, 255], dtype=torch.uint8))
@@ -269,9 +269,9 @@ class Types(nn.Module):
         return self.step + 0, self.scalar + 0
 
     def halves(self, x):
-        self.half.add_(x.to(torch.float16))
+        self.sixteen.add_(x.to(torch.float16))
         self.brain.mul_(2)
-        return self.half + 0, self.brain + 0
+        return self.sixteen + 0, self.brain + 0
 
     def integers(self):
         self.bytes.add_(1)
@@ -280,7 +280,7 @@ class Types(nn.Module):
         return self.bytes + 0, self.small + 0, self.wide + 0
 
     def all(self):
-        return self.flags, self.step, self.half, self.brain, self.scalar
+        return self.flags, self.step, self.sixteen, self.brain, self.scalar
 
 
 def test_bool_int64_float16_bfloat16_and_0_d_buffers(tmp_path, backend):

@@ -12,7 +12,6 @@ from torch.export.dynamic_shapes import _combine_args, _DimHint, _DimHintType, _
 from torch.utils import _pytree as pytree
 
 from polystate.errors import ExportError
-from polystate.export.sizes import DeclaredSize
 
 # The size that an unbounded dimension is grown to when a method is tried out.
 _SMALL = 5
@@ -25,7 +24,6 @@ class Axis:
     leaf: int
     dimension: int
     key: str  # axes of one key have sizes that depend on one another
-    name: str | None  # of the Dim, or of the one that it derives from
     min: int  # of what the key stands for
     max: int
     size_of: Callable[[int], int]  # from the key's value to this axis's size
@@ -72,13 +70,6 @@ class Dimensions:
         except Exception as error:
             raise ExportError(f"method '{name}': dynamic_shapes does not fit the examples: {error}") from error
         return Dimensions(tuple(axes))
-
-    def declared(self) -> dict[tuple[int, int], DeclaredSize]:
-        """What the user said of each dimension, by flattened argument and dimension."""
-        return {
-            (axis.leaf, axis.dimension): DeclaredSize(axis.name, axis.min, axis.max)
-            for axis in self.axes
-        }
 
     def ranges(self) -> dict[str, tuple[int, int]]:
         """The range of each key."""
@@ -152,11 +143,11 @@ def _axis(method: str, tensor: torch.Tensor, leaf: int, dimension: int, dim: Any
         # Which of such sizes must be equal is torch.export's finding; those of one size now may be.
         key = f"size {tensor.shape[dimension]}"
         low, high = _bounded(method, key, dim.min, dim.max)
-        return Axis(leaf, dimension, key, None, low, high, _identity)
+        return Axis(leaf, dimension, key, low, high, _identity)
     root = getattr(dim, "root", dim)
     name = root.__name__
     low, high = _bounded(method, name, root.min, root.max)
-    return Axis(leaf, dimension, name, name, low, high, getattr(dim, "fn", _identity))
+    return Axis(leaf, dimension, name, low, high, getattr(dim, "fn", _identity))
 
 
 def _identity(size: int) -> int:

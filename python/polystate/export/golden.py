@@ -17,7 +17,9 @@ from polystate.export.trace import Traced
 _LARGE = 8 * 1024 * 1024
 
 
-def record(eager: EagerModule, methods: Sequence[Traced], written: dict[str, Sequence[int]]) -> list[tuple[str, GoldenCall]]:
+def record(
+    eager: EagerModule, methods: Sequence[Traced], written: Sequence[Sequence[int]]
+) -> list[tuple[str, GoldenCall]]:
     """Calls every method on its examples, in order, twice, over one state that starts at its initial values.
 
     Parameters
@@ -31,9 +33,10 @@ def record(eager: EagerModule, methods: Sequence[Traced], written: dict[str, Seq
         Method names with their calls, in the order in which they ran.
     """
     with eager.restored(), torch.no_grad():
-        calls = [(m.name, _call(m, written[m.name])) for m in methods]
+        pairs = list(zip(methods, written, strict=True))
+        calls = [(method.name, _call(method, inputs)) for method, inputs in pairs]
         if sum(array.nbytes for _, call in calls for _, array in call.arrays()) < _LARGE:
-            calls += [(m.name, _call(m, written[m.name])) for m in methods]
+            calls += [(method.name, _call(method, inputs)) for method, inputs in pairs]
     return calls
 
 

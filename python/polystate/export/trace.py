@@ -19,7 +19,8 @@ import torch.fx.experimental._config as shape_config
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
-from polystate.errors import Error, ExportError
+from polystate.errors import Error, ExportError, UnsupportedError
+from polystate.export.assertions import recorded_assertions, secure_assertions
 from polystate.export.dimensions import Dimensions
 from polystate.export.eager import EagerModule, Outcome, copied_leaves
 from polystate.export.explain import explain, rewrite
@@ -98,7 +99,10 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
             traced_args, traced_kwargs = dimensions.resized(args, kwargs, sizes)
         try:
             exported = _export(eager, function, traced_args, traced_kwargs, method, rung)
+            secure_assertions(exported)
             functional = exported.run_decompositions({})
+        except UnsupportedError as error:
+            raise UnsupportedError(f"method '{name}': {error}") from error
         except Exception as error:  # torch.export raises many kinds
             failures.append(f"{rung.how}: {explain(error)}")
             rewrites += [advice for advice in (rewrite(error),) if advice]
@@ -128,6 +132,7 @@ def _export(
         eager.restored(),
         as_forward(eager.model, function) as module,
         shape_config.patch(backed_size_oblivious=rung.oblivious),
+        recorded_assertions(),
         _no_overlap_check(),
         quiet(),
         torch.no_grad(),
