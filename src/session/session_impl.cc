@@ -153,8 +153,8 @@ Status Session::Impl::write_state(std::string_view name, const Tensor& value) {
   const StateSpec& spec = manifest().state[*index];
   if (value.dtype() != spec.dtype || value.shape() != spec.shape) {
     return Error{ErrorCode::kContract,
-                 "state '" + spec.name + "' is " + std::string(name_of(spec.dtype)) +
-                     to_string(spec.shape) + ", not " + std::string(name_of(value.dtype())) +
+                 "state '" + spec.name + "' is " + std::string(name_of(spec.dtype)) + " " +
+                     to_string(spec.shape) + ", not " + std::string(name_of(value.dtype())) + " " +
                      to_string(value.shape())};
   }
   copy_changed(value.bytes(), engine_->state(*index));

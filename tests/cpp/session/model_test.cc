@@ -1,0 +1,75 @@
+#include "polystate/session/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "temporary_folder.h"
+
+namespace polystate {
+namespace {
+
+using ::testing::ElementsAre;
+
+Tensor floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::of(std::move(shape), values).value();
+}
+
+TEST(Model, OpensAnArtifactAndRunsItsMethodsOverOneState) {
+  const Model model = Model::open(POLYSTATE_FIXTURES "/counter").value();
+  EXPECT_EQ(model.manifest().methods.size(), 5U);
+  EXPECT_EQ(std::get<std::int64_t>(model.manifest().constants.at("max_length")), 64);
+  EXPECT_GE(model.state_bytes(), 24U);
+  EXPECT_GT(model.activation_bytes(), 0U);
+  Session session = model.new_session().value();
+  const Tensor doubled = session.run("add", {floats({4}, {1, 2, 3, 4})}).value()[0];
+  EXPECT_THAT(doubled.values<float>(), ElementsAre(2, 4, 6, 8));
+  EXPECT_EQ(session.read_state("count").value().values<std::int64_t>()[0], 4);
+}
+
+TEST(Model, IsSharedByItsCopiesAndSessions) {
+  Model model = Model::open(POLYSTATE_FIXTURES "/counter").value();
+  const Model copy = model;
+  Session first = model.new_session().value();
+  Session second = copy.new_session().value();
+  model = Model::open(POLYSTATE_FIXTURES "/writing").value();
+  ASSERT_TRUE(first.run("add", {floats({4}, {1, 1, 1, 1})}));
+  EXPECT_EQ(second.read_state("count").value().values<std::int64_t>()[0], 3);
+}
+
+TEST(Model, CarriesStateFromOneProcessToAnotherThroughAFile) {
+  const TemporaryFolder folder;
+  {
+    Session session = Model::open(POLYSTATE_FIXTURES "/cache").value().new_session().value();
+    ASSERT_TRUE(session.run("last_row", {floats({6}, {1, 2, 3, 4, 5, 6})}));
+    ASSERT_TRUE(session.save(folder / "session"));
+  }
+  Session session = Model::open(POLYSTATE_FIXTURES "/cache").value().new_session().value();
+  ASSERT_TRUE(session.load(folder / "session"));
+  const Tensor sum = session.run("fill", {floats({1, 1}, {10})}).value()[0];
+  EXPECT_EQ(sum.values<float>()[0], 31);
+}
+
+TEST(Model, RefusesAFolderThatIsNoArtifact) {
+  const TemporaryFolder folder;
+  EXPECT_FALSE(Model::open(folder.path()));
+  EXPECT_FALSE(Model::open(folder / "nothing"));
+}
+
+TEST(Model, RepairsASessionWhoseStateAFailedMethodBroke) {
+  Session session = Model::open(POLYSTATE_FIXTURES "/cache").value().new_session().value();
+  const Tensor x = floats({6}, {1, 2, 3, 4, 5, 6});
+  const auto position = [](std::int64_t value) {
+    return Tensor::of<std::int64_t>({}, {value}).value();
+  };
+  ASSERT_TRUE(session.run("fail_after_write", {x, position(5)}));
+  const Snapshot snapshot = session.snapshot().value();
+  const auto failed = session.run("fail_after_write", {x, position(6)});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kContract);
+  EXPECT_EQ(session.run("fail_after_write", {x, position(5)}).error().code, ErrorCode::kEngine);
+  ASSERT_TRUE(session.restore(snapshot));
+  EXPECT_TRUE(session.run("fail_after_write", {x, position(5)}));
+}
+
+}  // namespace
+}  // namespace polystate
