@@ -1,23 +1,25 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <span>
 #include <string>
 
+#include "polystate/artifact/file_bytes.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
 
 namespace polystate {
 
-using Sha256 = std::array<std::byte, 32>;
+class ArtifactFolder;
 
-// How much an artifact's files are trusted.
-enum class Verification {
-  kFull,     // every file is hashed, and the bytes that were hashed (a private copy) are the bytes that run
-  kTrusted,  // sizes only; files are memory-mapped: for artifacts that nobody else can write to while they are open
+// How much an artifact's files are trusted. The manifest is hashed and checked in any case.
+enum class Verification : std::uint8_t {
+  kFull,     // every file is hashed, and the bytes that were hashed (a private copy) are the bytes
+             // that run
+  kTrusted,  // sizes only; files are memory-mapped: for artifacts that nobody else can write to
+             // while they are open
 };
 
 struct ArtifactOptions {
@@ -26,18 +28,18 @@ struct ArtifactOptions {
   std::string expect_sha256;
 };
 
-// Read-only bytes with their owner. Pages that ExecuTorch gives back may be dropped and come back unchanged.
-class FileBytes {
- public:
-  virtual ~FileBytes() = default;
-  [[nodiscard]] virtual std::span<const std::byte> bytes() const = 0;
-};
-
-// An artifact directory that passed every check that needs no engine. It owns the program's bytes.
+// An artifact directory that passed every check that needs no engine. It owns the program's bytes,
+// and keeps the directory open: what `read` gives is of the same artifact, even when another took
+// its place. Cheap to copy.
 class Artifact {
  public:
-  // kArtifact names the file and the field; kIo when a file cannot be read.
-  static Result<Artifact> open(const std::filesystem::path& directory, const ArtifactOptions& options = {});
+  // More bytes of a manifest are refused.
+  static constexpr std::uint64_t kMaxManifestBytes = 64UL * 1024 * 1024;
+
+  // kArtifact names the file and the field; kIo when a file cannot be read, kUnsupported for a
+  // newer format, kContract for an `expect_sha256` that is no digest.
+  static Result<Artifact> open(const std::filesystem::path& directory,
+                               const ArtifactOptions& options = {});
 
   [[nodiscard]] const Manifest& manifest() const { return *manifest_; }
   [[nodiscard]] const Sha256& manifest_digest() const { return manifest_digest_; }
@@ -49,11 +51,16 @@ class Artifact {
 
  private:
   Artifact() = default;
+
+  // Hashes every file, or checks its size, and keeps the program.
+  Status load_files();
+
   std::filesystem::path directory_;
+  std::shared_ptr<const ArtifactFolder> folder_;
   ArtifactOptions options_;
   std::shared_ptr<const Manifest> manifest_;
   Sha256 manifest_digest_{};
-  std::map<std::string, Sha256> digests_;
+  std::map<std::string, Sha256> digests_;  // of every file of the manifest
   std::shared_ptr<const FileBytes> program_;
 };
 

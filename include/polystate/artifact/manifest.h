@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -14,7 +15,8 @@
 
 namespace polystate {
 
-// A dynamic size. Its value is read from one input: (size of `dimension` of `input` - offset) / scale, which must be whole.
+// A dynamic size. Its value is read from one input: (size of `dimension` of `input` - offset) /
+// scale, which must be whole and within min..max. That dimension's own expression says the same.
 struct Symbol {
   std::string name;  // the user's Dim name where there is one
   std::size_t input;
@@ -29,15 +31,18 @@ struct Symbol {
 struct ValueRange {
   std::optional<Expression> min;
   std::optional<Expression> max;
-  std::string reason;  // "indexes dimension 1 of 'cache'", for messages
+  std::string reason;  // for messages, where it follows "the largest that": "indexes dimension 1 of
+                       // 'cache'"
 };
 
 struct InputSpec {
   std::string name;
   DType dtype;
   std::vector<Expression> shape;
-  std::vector<ValueRange> values;               // all must hold
-  std::optional<std::size_t> written_from;      // the program output that is copied into the caller's tensor after the call
+  std::vector<ValueRange> values;  // all must hold
+  // The program output that is copied into the caller's tensor after the call. The n inputs that a
+  // method mutates have 0..n-1.
+  std::optional<std::size_t> written_from;
 };
 
 struct OutputSpec {
@@ -61,7 +66,7 @@ struct Check {
   std::string source;
 };
 
-enum class StateUpdate { kInPlace, kWrittenBack };
+enum class StateUpdate : std::uint8_t { kInPlace, kWrittenBack };
 
 struct StateWrite {
   std::size_t state;  // index into Manifest::state
@@ -76,9 +81,9 @@ struct MethodSpec {
   std::vector<OutputSpec> outputs;
   std::vector<Guard> guards;
   std::vector<Check> checks;
-  std::vector<std::size_t> reads;   // states
+  std::vector<std::size_t> reads;  // states
   std::vector<StateWrite> writes;
-  bool atomic = true;               // a failed call leaves the state as it was
+  bool atomic = true;  // a failed call leaves the state as it was
   std::uint64_t activation_bytes = 0;
 };
 
@@ -86,8 +91,8 @@ struct StateSpec {
   std::string name;  // fully qualified: "decoder.layers.0.keys"
   DType dtype;
   std::vector<std::int64_t> shape;
-  bool zeros;                        // starts as zeros; otherwise the program holds the initial values
-  std::string preview;               // the first initial values, for people
+  bool zeros;           // starts as zeros; otherwise the program holds the initial values
+  std::string preview;  // the first initial values, for people
 };
 
 struct ProgramSpec {
@@ -101,7 +106,8 @@ struct ProgramSpec {
 
 struct GoldenSpec {
   std::string file;
-  std::vector<std::string> calls;  // method names; the calls run in this order from the initial state
+  std::vector<std::string>
+      calls;  // method names; the calls run in this order from the initial state
   double relative_tolerance = 0;
   double absolute_tolerance = 0;
 };
@@ -110,21 +116,45 @@ using Constant = std::variant<bool, std::int64_t, double, std::string>;
 
 // What an artifact says of itself; docs/artifact.md describes the format. Immutable after parse.
 struct Manifest {
-  std::int64_t format_version;
+  static constexpr std::int64_t kFormatVersion = 1;
+
+  // The most that is read; a document with more is refused.
+  static constexpr std::size_t kMaxRank = 16;  // ExecuTorch's own limit
+  static constexpr std::size_t kMaxMethods = 1024;
+  static constexpr std::size_t kMaxStates = 65536;
+  static constexpr std::size_t kMaxFiles = 1024;
+  static constexpr std::size_t kMaxConstants = 4096;
+  static constexpr std::size_t kMaxOperators = 4096;
+  static constexpr std::size_t kMaxGoldenCalls = 4096;
+  // In one method.
+  static constexpr std::size_t kMaxSymbols = 64;
+  static constexpr std::size_t kMaxInputs = 1024;
+  static constexpr std::size_t kMaxOutputs = 1024;
+  static constexpr std::size_t kMaxGuards = 4096;
+  static constexpr std::size_t kMaxChecks = 4096;
+  static constexpr std::size_t kMaxValueRanges = 64;  // of one input
+
+  std::int64_t format_version = kFormatVersion;
   std::map<std::string, std::string> versions;  // producer's: polystate, torch, executorch
   ProgramSpec program;
-  std::map<std::string, std::uint64_t> files;  // sizes in bytes of every file but manifest.json and SHA256SUMS
+  std::map<std::string, std::uint64_t>
+      files;  // sizes in bytes of every file but manifest.json and SHA256SUMS
   std::map<std::string, Constant> constants;
   std::vector<StateSpec> state;
   std::vector<MethodSpec> methods;
   std::optional<GoldenSpec> golden;
 
-  // Parses and validates the text. kArtifact with the JSON path of the first thing that is wrong.
+  // Parses the text and checks everything that can be checked without the program: keys, types,
+  // ranges, names, references, sizes that overflow. kArtifact with the JSON path of the first thing
+  // that is wrong; kUnsupported for a newer version.
   static Result<Manifest> parse(std::string_view json);
 
   // The index of a method; kContract with the names there are.
   [[nodiscard]] Result<std::size_t> method_index(std::string_view name) const;
   [[nodiscard]] Result<std::size_t> state_index(std::string_view name) const;
 };
+
+// The names of a method's symbols, in order: what Expression::to_string takes.
+std::vector<std::string> symbol_names(const MethodSpec& method);
 
 }  // namespace polystate

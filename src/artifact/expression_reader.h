@@ -1,0 +1,14 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "artifact/json_cursor.h"
+#include "polystate/artifact/expression.h"
+
+namespace polystate {
+
+// Reads an expression over `symbols` in the manifest's form; the constant 0 after an error.
+Expression read_expression(const JsonCursor& at, std::span<const std::string> symbols);
+
+}  // namespace polystate

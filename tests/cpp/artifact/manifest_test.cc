@@ -1,0 +1,135 @@
+#include "polystate/artifact/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "artifact/tiny_artifact.h"
+#include "polystate/artifact/expression.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
+
+namespace polystate {
+namespace {
+
+Manifest tiny() { return Manifest::parse(tiny_manifest()).value(); }
+
+TEST(Manifest, KeepsWhatTheProgramIs) {
+  const Manifest manifest = tiny();
+  EXPECT_EQ(manifest.format_version, 1);
+  EXPECT_EQ(manifest.versions.at("torch"), "2.13.0");
+  EXPECT_EQ(manifest.program.engine, "executorch");
+  EXPECT_EQ(manifest.program.file, "model.pte");
+  EXPECT_EQ(manifest.program.backend, "xnnpack");
+  EXPECT_EQ(manifest.program.quantization, "");
+  EXPECT_EQ(manifest.program.operators, (std::vector<std::string>{"aten::add.out"}));
+  EXPECT_EQ(manifest.program.delegates, (std::vector<std::string>{"XnnpackBackend"}));
+  EXPECT_EQ(manifest.files.at("model.pte"), 100);
+}
+
+TEST(Manifest, KeepsConstantsWithTheirTypes) {
+  const Manifest manifest = tiny();
+  EXPECT_EQ(std::get<std::int64_t>(manifest.constants.at("max_length")), 64);
+  EXPECT_EQ(std::get<double>(manifest.constants.at("scale")), -0.5);
+  EXPECT_EQ(std::get<bool>(manifest.constants.at("tied")), true);
+  EXPECT_EQ(std::get<std::string>(manifest.constants.at("task")), "toy");
+}
+
+TEST(Manifest, KeepsStates) {
+  const Manifest manifest = tiny();
+  ASSERT_EQ(manifest.state.size(), 2);
+  EXPECT_EQ(manifest.state[0].name, "cache");
+  EXPECT_EQ(manifest.state[0].dtype, DType::kFloat32);
+  EXPECT_EQ(manifest.state[0].shape, (Shape{10, 20}));
+  EXPECT_TRUE(manifest.state[0].zeros);
+  EXPECT_EQ(manifest.state[1].shape, Shape{});
+  EXPECT_FALSE(manifest.state[1].zeros);
+  EXPECT_EQ(manifest.state[1].preview, "7");
+}
+
+TEST(Manifest, KeepsSymbolsAndInputs) {
+  const MethodSpec method = tiny().methods[0];
+  EXPECT_EQ(symbol_names(method), (std::vector<std::string>{"batch", "half"}));
+  const Symbol& half = method.symbols[1];
+  EXPECT_EQ(half.input, 1);
+  EXPECT_EQ(half.dimension, 0);
+  EXPECT_EQ(half.min, 0);
+  EXPECT_EQ(half.max, std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(half.scale, 2);
+  EXPECT_EQ(half.offset, 1);
+  ASSERT_EQ(method.inputs.size(), 3);
+  EXPECT_EQ(method.inputs[0].shape[1].to_string(symbol_names(method)), "3 * batch");
+  EXPECT_EQ(method.inputs[0].written_from, std::nullopt);
+  const InputSpec& position = method.inputs[1];
+  EXPECT_EQ(position.dtype, DType::kInt64);
+  EXPECT_EQ(position.written_from, 0);
+  ASSERT_EQ(position.values.size(), 1);
+  EXPECT_EQ(position.values[0].min->to_string({}), "0");
+  EXPECT_EQ(position.values[0].max->to_string(symbol_names(method)), "batch - 1");
+  EXPECT_EQ(position.values[0].reason, "indexes dimension 0 of 'cache'");
+}
+
+TEST(Manifest, KeepsOutputsGuardsChecksAndStateUse) {
+  const MethodSpec method = tiny().methods[0];
+  ASSERT_EQ(method.outputs.size(), 2);
+  EXPECT_EQ(method.outputs[0].program_output, 2);
+  EXPECT_TRUE(method.outputs[0].shape[0]->is_symbol(0));
+  EXPECT_EQ(method.outputs[0].shape[1], std::nullopt);
+  EXPECT_EQ(method.guards[0].text, "batch % 2 == 0");
+  EXPECT_EQ(method.guards[0].source, "model.py:12");
+  EXPECT_EQ(method.checks[1].id, 4);
+  EXPECT_EQ(method.reads, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(method.writes[0].state, 1);
+  EXPECT_EQ(method.writes[0].update, StateUpdate::kInPlace);
+  EXPECT_TRUE(method.atomic);
+  EXPECT_EQ(method.activation_bytes, 4096);
+}
+
+TEST(Manifest, KeepsTheGoldenCalls) {
+  const Manifest manifest = tiny();
+  ASSERT_TRUE(manifest.golden.has_value());
+  EXPECT_EQ(manifest.golden->file, "golden.npz");
+  EXPECT_EQ(manifest.golden->calls, (std::vector<std::string>{"set_cache", "get_cache"}));
+  EXPECT_EQ(manifest.golden->relative_tolerance, 1e-5);
+  EXPECT_EQ(manifest.golden->absolute_tolerance, 0);
+}
+
+TEST(Manifest, FindsMethodsAndStatesByName) {
+  const Manifest manifest = tiny();
+  EXPECT_EQ(manifest.method_index("get_cache").value(), 1);
+  EXPECT_EQ(manifest.state_index("step.count").value(), 1);
+}
+
+TEST(Manifest, AnUnknownNameIsAnsweredWithTheNamesThereAre) {
+  const Manifest manifest = tiny();
+  const Result<std::size_t> method = manifest.method_index("encode");
+  ASSERT_FALSE(method);
+  EXPECT_EQ(method.error().code, ErrorCode::kContract);
+  EXPECT_EQ(method.error().message, "there is no method 'encode'; there are set_cache, get_cache");
+  EXPECT_EQ(manifest.state_index("Cache").error().message,
+            "there is no state 'Cache'; there are cache, step.count");
+}
+
+TEST(Manifest, AModelWithoutStateSaysSo) {
+  Manifest manifest = tiny();
+  manifest.state.clear();
+  EXPECT_EQ(manifest.state_index("cache").error().message,
+            "there is no state 'cache'; there are none");
+}
+
+TEST(Manifest, ANewerVersionIsUnsupportedWhateverElseItHolds) {
+  const Result<Manifest> manifest =
+      Manifest::parse(R"({"format": "polystate", "format_version": 2, "something_new": {}})");
+  ASSERT_FALSE(manifest);
+  EXPECT_EQ(manifest.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(manifest.error().message,
+            "format_version: is 2, made by a newer polystate: this one reads version 1");
+}
+
+}  // namespace
+}  // namespace polystate
