@@ -25,6 +25,7 @@ from polystate.export.signature import (
 )
 from polystate.export.sizes import Declared, DeclaredSize, Sizes, read_sizes
 from polystate.export.state import dtype_name
+from polystate.export.trial import Trial
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,11 @@ class MethodContract:
 
 
 def method_contract(
-    name: str, functional: ExportedProgram, declared: Declared, minimum_is_proved: bool = False
+    name: str,
+    functional: ExportedProgram,
+    declared: Declared,
+    minimum_is_proved: bool = False,
+    trial: Trial | None = None,
 ) -> MethodContract:
     """Read a method's contract and make its program keep what only the program can check.
 
@@ -56,11 +61,14 @@ def method_contract(
         The method's, for messages.
     functional
         A program that was traced inside `recorded_assertions`, then secured (`secure_assertions`),
-        then decomposed. Its assertions are replaced in place, see `lower_assertions`.
+        then decomposed under the same ``backed_size_oblivious``: otherwise PyTorch adds guards
+        against sizes 0 and 1. Its assertions are replaced in place, see `lower_assertions`.
     declared
         What the user said of the dimensions, see `declared_sizes`.
     minimum_is_proved
         Whether the graph is known to be right at the declared minimum, see `read_sizes`.
+    trial
+        Finds out which assumptions of the decomposition matter, see `traced_guards`; None: all do.
 
     Raises
     ------
@@ -74,7 +82,7 @@ def method_contract(
         arguments = tensor_arguments(functional)
         returned = results(functional)
         sizes = read_sizes(functional, arguments, declared, minimum_is_proved)
-        guards = traced_guards(functional, sizes)
+        guards = traced_guards(functional, sizes, trial)
         indexed = index_ranges(functional, sizes)
         checked = lower_assertions(functional, sizes)
         written = mutated_arguments(functional)

@@ -90,7 +90,8 @@ def _translate(e: sympy.Basic, names: Mapping[sympy.Symbol, str]) -> Expression:
     if kind in _RELATIONS:
         return _relation(e, names)
     if kind in _DIRECT:
-        return [_DIRECT[kind], *(_translate(argument, names) for argument in e.args)]
+        operands = [_translate(argument, names) for argument in e.args]
+        return [_DIRECT[kind], *_in_order(_DIRECT[kind], operands)]
     if kind in _REWRITES:
         return _translate(_REWRITES[kind](*e.args), names)
     if kind in _ROUNDINGS:
@@ -98,6 +99,13 @@ def _translate(e: sympy.Basic, names: Mapping[sympy.Symbol, str]) -> Expression:
     if isinstance(e, sympy.Pow) and e.exp.is_Integer and e.exp > 0:
         return ["**", _translate(e.base, names), int(e.exp)]
     raise _NotExactError(f"'{e}' ({kind.__name__}) has no integer form")
+
+
+def _in_order(operator: str, operands: list[Expression]) -> list[Expression]:
+    """Sort operands whose order does not matter: sympy's depends on torch's names of symbols."""
+    if operator in ("//", "%", "**"):
+        return operands
+    return sorted(operands, key=lambda operand: (not isinstance(operand, int), to_text(operand)))
 
 
 def _integer(value: int) -> int:
@@ -257,6 +265,29 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "and": lambda a, b: bool(a) and bool(b),
     "or": lambda a, b: bool(a) or bool(b),
 }
+
+
+def holds(condition: Expression, sizes: Mapping[str, int]) -> bool:
+    """Tell whether a condition is true; where its arithmetic fails it is not."""
+    try:
+        return bool(evaluate(condition, sizes))
+    except ArithmeticError:
+        return False
+
+
+def constants_of(expression: Expression) -> set[int]:
+    """Find the integers in an expression."""
+    if isinstance(expression, list):
+        return {value for operand in expression[1:] for value in constants_of(operand)}
+    return {expression} if isinstance(expression, int) else set()
+
+
+def symbols_of(expression: Expression) -> set[str]:
+    """Find the names of the symbols in an expression."""
+    if isinstance(expression, list):
+        return {name for operand in expression[1:] for name in symbols_of(operand)}
+    return {expression} if isinstance(expression, str) else set()
+
 
 # How tightly each operator binds in text, as in Python.
 _BINDING = {"or": 1, "and": 2, "not": 3, "+": 5, "*": 6, "//": 6, "%": 6, "**": 8}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import sympy  # type: ignore[import-untyped]
 import torch
@@ -15,10 +16,15 @@ from polystate.errors import ExportError
 from polystate.export.expressions import to_text
 from polystate.export.sizes import Sizes, shape_environment, to_sympy
 from polystate.export.sources import source_of, source_of_guard
+from polystate.export.trial import Trial
 
 aten = torch.ops.aten
 
 _SQUEEZES = {aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims}
+
+
+# Guards with the conditions that they state, by their texts.
+_Found = dict[str, tuple[Guard, sympy.Basic]]
 
 
 def guard(condition: sympy.Basic, sizes: Sizes, source: str) -> Guard | None:
@@ -39,31 +45,65 @@ def guard(condition: sympy.Basic, sizes: Sizes, source: str) -> Guard | None:
     return Guard(expression, to_text(expression), source)
 
 
-def traced_guards(exported: ExportedProgram, sizes: Sizes) -> list[Guard]:
-    """List what torch.export assumed: branches taken, divisibility, equalities, bounds.
+def traced_guards(
+    functional: ExportedProgram, sizes: Sizes, trial: Trial | None = None
+) -> list[Guard]:
+    """List what the trace assumed: branches taken, divisibility, equalities, bounds.
+
+    The decomposition into fewer operators assumes more than torch.export did, often only to choose
+    between forms of equal results; `trial` finds that out.
 
     Raises
     ------
     UnsupportedError
         For an assumption that cannot be written.
     """
-    found = (guard(condition, sizes, source) for condition, source in _assumed(exported))
-    unique = {g.text: g for g in reversed([g for g in found if g is not None])}
-    return list(reversed(unique.values()))
+    found: _Found = {}
+    for assumption in _assumed(functional, trial):
+        assumed = guard(assumption.condition, sizes, assumption.source)
+        if assumed is None or assumed.text in found:
+            continue
+        if trial is None or assumption.is_of_export or _matters(assumed, found, sizes, trial):
+            found[assumed.text] = (assumed, assumption.condition)
+    return _without_implied(list(found.values()), sizes)
 
 
-def _assumed(exported: ExportedProgram) -> Iterator[tuple[sympy.Basic, str]]:
-    environment = shape_environment(exported)
+def _matters(assumed: Guard, found: _Found, sizes: Sizes, trial: Trial) -> bool:
+    given = [other.condition for other, _ in found.values()]
+    return not trial.holds_without(assumed.condition, given, sizes)
+
+
+def _without_implied(guards: list[tuple[Guard, sympy.Basic]], sizes: Sizes) -> list[Guard]:
+    """Leave out guards that others imply; short ones stay."""
+    kept = [g for g, _ in guards]
+    for candidate, condition in sorted(guards, key=lambda g: len(g[0].text), reverse=True):
+        others = [g.condition for g in kept if g is not candidate]
+        if sizes.always(condition, given=others):
+            kept = [g for g in kept if g is not candidate]
+    return kept
+
+
+@dataclass(frozen=True)
+class _Assumption:
+    condition: sympy.Basic
+    source: str
+    is_of_export: bool
+
+
+def _assumed(functional: ExportedProgram, trial: Trial | None) -> Iterator[_Assumption]:
+    environment = shape_environment(functional)
     if environment is None:
         return
-    for assumed in environment.guards:
+    for i, assumed in enumerate(environment.guards):
         # Equal and derived sizes are replaced by what they are equal to, as in the shapes of the
         # inputs, which the runtime compares.
-        yield environment.replace(assumed.expr), source_of_guard(assumed.sloc)
-    for node in exported.graph.nodes:
+        condition = environment.replace(assumed.expr)
+        is_of_export = trial is None or i < trial.guards_of_export
+        yield _Assumption(condition, source_of_guard(assumed.sloc), is_of_export)
+    for node in functional.graph.nodes:
         if node.target in _SQUEEZES:
             for size in _kept_by_squeeze(node):
-                yield sympy.Ne(to_sympy(size), 1), source_of([node])
+                yield _Assumption(sympy.Ne(to_sympy(size), 1), source_of([node]), True)
 
 
 def _kept_by_squeeze(node: Node) -> Iterator[torch.SymInt]:

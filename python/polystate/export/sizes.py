@@ -18,7 +18,7 @@ from torch.utils._sympy.value_ranges import ValueRangeError, ValueRanges, bound_
 
 from polystate.artifact.manifest import Expression, Symbol
 from polystate.errors import UnsupportedError
-from polystate.export.expressions import INT64_MAX, evaluate, to_expression
+from polystate.export.expressions import INT64_MAX, holds, symbols_of, to_expression
 from polystate.export.signature import Argument
 
 # Conditions over at most this many combinations of sizes are decided by trying them all.
@@ -58,37 +58,43 @@ class Sizes:
         As the manifest holds them.
     names
         The name of each of torch's symbols.
+    one_is_proved
+        Whether conditions that only tell size 1 from larger ones need not hold.
     """
 
     symbols: list[Symbol]
     names: Mapping[sympy.Symbol, str]
+    one_is_proved: bool = False
 
     def expression(self, value: Any) -> Expression:
         """Write a size or a condition on sizes, traced or sympy's, in the manifest's form."""
         return to_expression(to_sympy(value), self.names)
 
-    def always(self, condition: sympy.Basic) -> bool:
-        """Tell whether a condition surely holds for all sizes within the ranges."""
+    def always(self, condition: sympy.Basic, given: Sequence[Expression] = ()) -> bool:
+        """Tell whether a condition surely holds for all sizes within the ranges.
+
+        Parameters
+        ----------
+        condition
+            Over torch's symbols.
+        given
+            Other conditions, in the manifest's form, that hold too.
+        """
         if condition in (sympy.true, sympy.false):
             return bool(condition)
         if not condition.free_symbols <= self.names.keys():
             return False
-        ranges = {s.name: (s.min, s.max) for s in self.symbols}
-        used = {symbol: ranges[self.names[symbol]] for symbol in condition.free_symbols}
-        return _holds_by_bounds(condition, used) or self._holds_by_trial(condition, used)
-
-    def _holds_by_trial(
-        self, condition: sympy.Basic, ranges: Mapping[sympy.Symbol, tuple[int, int]]
-    ) -> bool:
-        if math.prod(high - low + 1 for low, high in ranges.values()) > _TRIED_COMBINATIONS:
-            return False
-        expression = self.expression(condition)
-        names = [self.names[symbol] for symbol in ranges]
-        spans = [range(low, high + 1) for low, high in ranges.values()]
-        return all(
-            _holds(expression, dict(zip(names, sizes, strict=True)))
-            for sizes in itertools.product(*spans)
+        ranges = self._ranges()
+        bounds = {symbol: ranges[self.names[symbol]] for symbol in condition.free_symbols}
+        return _holds_by_bounds(condition, bounds) or _holds_by_trial(
+            self.expression(condition), given, ranges
         )
+
+    def _ranges(self) -> dict[str, tuple[int, int]]:
+        return {
+            s.name: (2 if self.one_is_proved and s.min == 1 < s.max else s.min, s.max)
+            for s in self.symbols
+        }
 
 
 def to_sympy(value: Any) -> Any:
@@ -122,9 +128,10 @@ def read_sizes(
     declared
         What the user said of the dimensions.
     minimum_is_proved
-        Whether the graph is known to be right at the declared minimum. PyTorch may have traced for
-        sizes of 2 and more although 0 and 1 were declared; then the contract starts at 2 too,
-        unless this is set.
+        Whether the decomposed graph is known to be right, and the module to run, where sizes are 1
+        and 1 was declared. PyTorch may have traced for sizes of 2 and more; then the contract
+        starts at 2 too, unless this is set. It may also have compared sizes with 1 in choosing
+        between forms of equal results; this leaves such guards out.
 
     Raises
     ------
@@ -143,7 +150,7 @@ def read_sizes(
         names[symbol] = name
         symbols.append(Symbol(name, home.input, home.dimension, low, high, home.scale, home.offset))
     _require_known(inputs, names)
-    return Sizes(symbols, names)
+    return Sizes(symbols, names, minimum_is_proved)
 
 
 @dataclass(frozen=True)
@@ -221,7 +228,8 @@ def _range(
     low, high = _integer(traced.lower), _integer(traced.upper)
     if said is not None:
         high = min(high, said.max)
-        low = said.min if minimum_is_proved and low <= 2 else max(low, said.min)
+        is_proved = minimum_is_proved and said.min == 1 and low == 2
+        low = said.min if is_proved else max(low, said.min)
     return low, high
 
 
@@ -256,8 +264,17 @@ def _holds_by_bounds(
     return bool(bounds.lower == sympy.true)
 
 
-def _holds(expression: Expression, sizes: Mapping[str, int]) -> bool:
-    try:
-        return bool(evaluate(expression, sizes))
-    except ArithmeticError:
+def _holds_by_trial(
+    condition: Expression, given: Sequence[Expression], ranges: Mapping[str, tuple[int, int]]
+) -> bool:
+    used = symbols_of(["and", condition, *given])
+    spans = [range(low, high + 1) for name, (low, high) in ranges.items() if name in used]
+    if math.prod(map(len, spans)) > _TRIED_COMBINATIONS:
         return False
+    names = [name for name in ranges if name in used]
+    combinations = (dict(zip(names, sizes, strict=True)) for sizes in itertools.product(*spans))
+    return all(
+        holds(condition, sizes)
+        for sizes in combinations
+        if all(holds(other, sizes) for other in given)
+    )

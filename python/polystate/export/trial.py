@@ -1,0 +1,100 @@
+"""Tries a method where its trace assumed that it is not called."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.utils import _pytree as pytree
+
+from polystate.artifact.manifest import Expression
+from polystate.export.expressions import constants_of, evaluate, holds, symbols_of
+from polystate.export.signature import tensor_arguments
+from polystate.export.sizes import Sizes
+
+# How many combinations of sizes are searched for those that break a condition.
+_SEARCHED = 4096
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A method to be tried at other sizes than those of its examples.
+
+    Attributes
+    ----------
+    exported
+        As torch.export gave it.
+    args, kwargs
+        Its examples.
+    is_right
+        Runs the module and the decomposed program on examples. True where they agree; False where
+        they differ, or where the module does not take the examples.
+    """
+
+    exported: ExportedProgram
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    is_right: Callable[[tuple[Any, ...], dict[str, Any]], bool]
+
+    @property
+    def guards_of_export(self) -> int:
+        """The number of assumptions that torch.export made; later ones are a decomposition's."""
+        return len(self.exported._guards_code)
+
+    def holds_without(
+        self, condition: Expression, given: Sequence[Expression], sizes: Sizes
+    ) -> bool:
+        """Tell whether the program is right at sizes that break a condition but none of `given`.
+
+        A few such sizes are tried. Where none are found, nothing is known: False.
+        """
+        broken = list(itertools.islice(_breaking(condition, given, sizes), _SEARCHED))
+        if not broken:
+            return False
+        chosen = {0, len(broken) // 2, len(broken) - 1}
+        return all(self.is_right(*self._examples(broken[i], sizes)) for i in sorted(chosen))
+
+    def _examples(
+        self, values: Mapping[str, int], sizes: Sizes
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Bring the examples to sizes by repeating their own elements."""
+        leaves, structure = pytree.tree_flatten((self.args, dict(self.kwargs)))
+        for argument in tensor_arguments(self.exported):
+            for dimension, size in enumerate(argument.tensor.shape):
+                wanted = evaluate(sizes.expression(size), values)
+                leaves[argument.position] = _resized(leaves[argument.position], dimension, wanted)
+        examples: tuple[tuple[Any, ...], dict[str, Any]] = pytree.tree_unflatten(leaves, structure)
+        return examples
+
+
+def _resized(tensor: torch.Tensor, dimension: int, size: int) -> torch.Tensor:
+    if tensor.shape[dimension] == size:
+        return tensor
+    return tensor.index_select(dimension, torch.arange(size) % max(tensor.shape[dimension], 1))
+
+
+def _breaking(
+    condition: Expression, given: Sequence[Expression], sizes: Sizes
+) -> Iterator[dict[str, int]]:
+    """Give sizes that break a condition, near its constants and the ends of the ranges."""
+    ends = {s.name: (s.min, s.max) for s in sizes.symbols}
+    used = symbols_of(["and", condition, *given])
+    spans = [_values(*ends[name], constants_of(condition)) for name in sorted(used)]
+    others = {name: high for name, (_, high) in ends.items() if name not in used}
+    for combination in itertools.islice(itertools.product(*spans), _SEARCHED):
+        values = {**others, **dict(zip(sorted(used), combination, strict=True))}
+        if not holds(condition, values) and all(holds(other, values) for other in given):
+            yield values
+
+
+def _values(low: int, high: int, near: set[int]) -> list[int]:
+    if high - low < math.isqrt(_SEARCHED):
+        return list(range(low, high + 1))
+    chosen = {low, low + 1, (low + high) // 2, high - 1, high}
+    chosen |= {constant + step for constant in near for step in (-1, 0, 1)}
+    return sorted(value for value in chosen if low <= value <= high)
