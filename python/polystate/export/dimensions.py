@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.export import ExportedProgram
 from torch.export.dynamic_shapes import _combine_args, _DimHint, _DimHintType, _tree_map_with_path
 from torch.utils import _pytree as pytree
 
 from polystate.errors import ExportError
+from polystate.export.signature import arguments
 
 # The size that an unbounded dimension is grown to when a method is tried out.
 _SMALL = 5
@@ -27,13 +30,15 @@ class Axis:
     min: int  # of what the key stands for
     max: int
     size_of: Callable[[int], int]  # from the key's value to this axis's size
+    hint: bool = False  # Dim.AUTO or Dim.DYNAMIC: torch.export may find a narrower range
 
 
 @dataclass(frozen=True)
 class Dimensions:
-    """Every varying dimension of a method's examples."""
+    """Every varying dimension of a method's examples; narrowed: a trace covers less than was declared."""
 
     axes: tuple[Axis, ...]
+    narrowed: bool = False
 
     @staticmethod
     def of(
@@ -70,6 +75,22 @@ class Dimensions:
         except Exception as error:
             raise ExportError(f"method '{name}': dynamic_shapes does not fit the examples: {error}") from error
         return Dimensions(tuple(axes))
+
+    def found_by(self, exported: ExportedProgram) -> Dimensions:
+        """The dimensions within the ranges that a trace found; sizes that it found static vary no more."""
+        tensors = [a.value for a in arguments(exported)]
+        axes = []
+        for axis in self.axes:
+            size = tensors[axis.leaf].shape[axis.dimension]
+            if axis.hint and isinstance(size, torch.SymInt):
+                found = exported.range_constraints.get(size.node.expr)
+                low = axis.min if found is None else max(axis.min, int(found.lower))
+                high = axis.max if found is None else min(axis.max, int(found.upper))
+                axes.append(dataclasses.replace(axis, key=str(size), min=low, max=high))
+            elif not axis.hint:
+                axes.append(axis)
+        ranges, found = ([(a.min, a.max) for a in each] for each in (self.axes, axes))
+        return Dimensions(tuple(axes), narrowed=ranges != found)
 
     def ranges(self) -> dict[str, tuple[int, int]]:
         """The range of each key."""
@@ -143,7 +164,7 @@ def _axis(method: str, tensor: torch.Tensor, leaf: int, dimension: int, dim: Any
         # Which of such sizes must be equal is torch.export's finding; those of one size now may be.
         key = f"size {tensor.shape[dimension]}"
         low, high = _bounded(method, key, dim.min, dim.max)
-        return Axis(leaf, dimension, key, low, high, _identity)
+        return Axis(leaf, dimension, key, low, high, _identity, hint=True)
     root = getattr(dim, "root", dim)
     name = root.__name__
     low, high = _bounded(method, name, root.min, root.max)

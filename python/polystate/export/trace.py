@@ -20,6 +20,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from polystate.errors import Error, ExportError, UnsupportedError
+from polystate.export.assumptions import Assumptions
 from polystate.export.assertions import recorded_assertions, secure_assertions
 from polystate.export.dimensions import Dimensions
 from polystate.export.eager import EagerModule, Outcome, copied_leaves
@@ -37,10 +38,14 @@ class Traced:
 
     Attributes
     ----------
-    exported
-        As torch.export gave it, with its guards.
+    args, kwargs
+        The user's examples, each with memory of its own.
+    dimensions
+        The sizes that vary, within the ranges that the trace covers.
     functional
-        The same without mutation: changed buffers and inputs are outputs.
+        The graph without mutation: changed buffers and inputs are outputs.
+    assumptions
+        What it holds for.
     how
         The rung of the ladder that was taken, for the report.
     """
@@ -49,11 +54,22 @@ class Traced:
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    dynamic_shapes: Any
     dimensions: Dimensions
-    exported: ExportedProgram
     functional: ExportedProgram
+    assumptions: Assumptions
     how: str
+
+    def covers_all(self) -> bool:
+        """Whether the graph holds for all that the user declared. With named dimensions torch.export sees to it."""
+        return not self.dimensions.narrowed and not self.assumptions.guards
+
+    def points(self) -> list[tuple[str, Any, Any]]:
+        """The example and the corners of the ranges: where they are, positional and keyword arguments."""
+        points = [("at the example's sizes", self.args, self.kwargs)]
+        for sizes in self.dimensions.corners():
+            where = "at " + ", ".join(f"{key} = {size}" for key, size in sizes.items())
+            points.append((where, *self.dimensions.resized(self.args, self.kwargs, sizes)))
+        return points
 
 
 @dataclass(frozen=True)
@@ -63,11 +79,12 @@ class _Rung:
     grown: bool
 
 
+# Grown examples first: sizes of 0 and 1, or at an end of their range, invite specialisation.
 _LADDER = (
-    _Rung("sizes 0 and 1 as any other", oblivious=True, grown=False),
     _Rung("sizes 0 and 1 as any other, grown examples", oblivious=True, grown=True),
-    _Rung("plain", oblivious=False, grown=False),
+    _Rung("sizes 0 and 1 as any other", oblivious=True, grown=False),
     _Rung("plain, grown examples", oblivious=False, grown=True),
+    _Rung("plain", oblivious=False, grown=False),
 )
 
 
@@ -90,30 +107,27 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
         raise ExportError(f"method '{name}' fails on its own examples: {explain(error)}") from error
     failures: list[str] = []
     rewrites: list[str] = []
+    narrow: list[Traced] = []
     for rung in _LADDER:
         if rung.grown and not dimensions.axes:
             continue
-        traced_args, traced_kwargs = args, kwargs
-        if rung.grown:
-            sizes = dimensions.interior(args, kwargs)
-            traced_args, traced_kwargs = dimensions.resized(args, kwargs, sizes)
         try:
-            exported = _export(eager, function, traced_args, traced_kwargs, method, rung)
-            secure_assertions(exported)
-            functional = exported.run_decompositions({})
+            traced = _climb(eager, name, method, dimensions, rung)
         except UnsupportedError as error:
             raise UnsupportedError(f"method '{name}': {error}") from error
         except Exception as error:  # torch.export raises many kinds
             failures.append(f"{rung.how}: {explain(error)}")
             rewrites += [advice for advice in (rewrite(error),) if advice]
             continue
-        traced = Traced(
-            name, function, args, kwargs, method.dynamic_shapes, dimensions, exported, functional, rung.how
-        )
         deviation = _first_deviation(eager, traced)
-        if deviation is None:
+        if deviation is not None:
+            failures.append(f"{rung.how}: {deviation}")
+        elif traced.covers_all():
             return traced
-        failures.append(f"{rung.how}: {deviation}")
+        else:
+            narrow.append(traced)
+    if narrow:
+        return max(narrow, key=lambda traced: traced.assumptions.breadth())
     raise ExportError(
         "\n  ".join(
             [
@@ -122,6 +136,33 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
                 *(f"rewrite: {advice}" for advice in dict.fromkeys(rewrites)),
             ]
         )
+    )
+
+
+def _climb(
+    eager: EagerModule, name: str, method: Method, dimensions: Dimensions, rung: _Rung
+) -> Traced:
+    """One attempt."""
+    function = resolve(eager.model, name, method)
+    args, kwargs = method.examples()
+    traced_args, traced_kwargs = args, kwargs
+    if rung.grown:
+        sizes = dimensions.interior(args, kwargs)
+        traced_args, traced_kwargs = dimensions.resized(args, kwargs, sizes)
+    exported = _export(eager, function, traced_args, traced_kwargs, method, rung)
+    assumptions = Assumptions.of(exported)
+    secure_assertions(exported)
+    functional = exported.run_decompositions({})
+    assumptions.restore(functional)
+    return Traced(
+        name=name,
+        function=function,
+        args=args,
+        kwargs=kwargs,
+        dimensions=dimensions.found_by(exported),
+        functional=functional,
+        assumptions=assumptions,
+        how=rung.how,
     )
 
 
@@ -171,19 +212,13 @@ def quiet() -> Iterator[None]:
 
 def _first_deviation(eager: EagerModule, traced: Traced) -> str | None:
     """Where the graph differs from the module, over the example and the corners of the ranges; None: nowhere."""
-    points: list[tuple[str, Any, Any]] = [("at the example's sizes", traced.args, traced.kwargs)]
-    for sizes in traced.dimensions.corners():
-        where = "at " + ", ".join(f"{key} = {size}" for key, size in sizes.items())
-        points.append((where, *traced.dimensions.resized(traced.args, traced.kwargs, sizes)))
-    for where, args, kwargs in points:
+    for where, args, kwargs in traced.points():
         try:
             expected = eager.run(traced.function, args, kwargs)
         except Exception:  # the module itself refuses these sizes; so may the graph
-            if where.startswith("at the example"):
-                raise
             continue
         try:
-            found = replay(eager, traced.exported, args, kwargs)
+            found = _replay(eager, traced.functional, args, kwargs)
         except Exception as error:
             return f"{where} the graph fails: {explain(error)}"
         difference = _difference(expected, found)
@@ -192,11 +227,11 @@ def _first_deviation(eager: EagerModule, traced: Traced) -> str | None:
     return None
 
 
-def replay(eager: EagerModule, exported: ExportedProgram, args: Any, kwargs: Any) -> Outcome:
+def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any) -> Outcome:
     """Runs an exported graph by PyTorch, from the initial values."""
     args, kwargs = pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
     with eager.restored(), torch.no_grad(), quiet():
-        module = exported.module(check_guards=False)
+        module = program.module(check_guards=False)
         torch.manual_seed(0)
         outputs = module(*args, **kwargs)
         return Outcome(
