@@ -36,16 +36,22 @@ class Assumptions:
             dict(environment.replacements),
         )
 
-    def restore(self, program: ExportedProgram) -> None:
-        """Forgets what passes have added since; symbols that they made are kept."""
+    def restore_ranges(self, program: ExportedProgram) -> None:
+        """Undoes what passes did to ranges and replacements since; symbols that they made are kept."""
         environment = shape_environment(program)
         if environment is None:
             return
-        environment.guards[:] = self.guards
         environment.var_to_range.update(self.ranges)
         for symbol in self.ranges.keys() & environment.replacements.keys() - self.replacements.keys():
             del environment.replacements[symbol]
         environment._update_version_counter()
+
+    def restore(self, program: ExportedProgram) -> None:
+        """Undoes all that passes added since."""
+        self.restore_ranges(program)
+        environment = shape_environment(program)
+        if environment is not None:
+            environment.guards[:] = self.guards
 
     def breadth(self) -> tuple[float, int]:
         """How much a trace covers: compares greater for wider ranges, then for fewer guards."""

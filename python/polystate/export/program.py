@@ -24,7 +24,8 @@ from polystate.export.method import Method
 from polystate.export.quantize import quantized
 from polystate.export.report import report
 from polystate.export.state import StateBuffer, find_state
-from polystate.export.trace import Traced, quiet, trace
+from polystate.export.trace import Traced, is_right, quiet, trace
+from polystate.export.trial import Trial
 from polystate.export.tolerances import golden_tolerances
 
 _BACKENDS = ("portable", "xnnpack")
@@ -131,7 +132,7 @@ def export(
         eager = EagerModule(model)
         traced = [trace(eager, name, method) for name, method in methods.items()]
         state = find_state(eager, [(t.name, t.functional) for t in traced])
-        contracts = [_contract(t) for t in traced]
+        contracts = [_contract(eager, t) for t in traced]
         lowered = lower(
             {t.name: t.functional for t in traced},
             state,
@@ -184,10 +185,20 @@ def _check_arguments(
         raise ContractError(f"backend is {backend!r}; it may be {' or '.join(map(repr, _BACKENDS))}")
 
 
-def _contract(traced: Traced) -> MethodContract:
+def _contract(eager: EagerModule, traced: Traced) -> MethodContract:
     contract = method_contract(
-        traced.name, traced.functional, declared_sizes(traced.dimensions), minimum_is_proved=True
+        traced.name,
+        traced.functional,
+        declared_sizes(traced.dimensions),
+        minimum_is_proved=True,
+        trial=Trial(
+            traced.exported,
+            traced.args,
+            traced.kwargs,
+            lambda args, kwargs: is_right(eager, traced, args, kwargs),
+        ),
     )
+    traced.assumptions.restore(traced.functional)
     for symbol in contract.symbols:
         if symbol.max >= 2**62:
             raise ExportError(

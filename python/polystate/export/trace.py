@@ -42,10 +42,12 @@ class Traced:
         The user's examples, each with memory of its own.
     dimensions
         The sizes that vary, within the ranges that the trace covers.
+    exported
+        The graph as torch.export gave it.
     functional
         The graph without mutation: changed buffers and inputs are outputs.
     assumptions
-        What it holds for.
+        What torch.export assumed.
     how
         The rung of the ladder that was taken, for the report.
     """
@@ -55,6 +57,7 @@ class Traced:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     dimensions: Dimensions
+    exported: ExportedProgram
     functional: ExportedProgram
     assumptions: Assumptions
     how: str
@@ -152,14 +155,16 @@ def _climb(
     exported = _export(eager, function, traced_args, traced_kwargs, method, rung)
     assumptions = Assumptions.of(exported)
     secure_assertions(exported)
-    functional = exported.run_decompositions({})
-    assumptions.restore(functional)
+    with shape_config.patch(backed_size_oblivious=rung.oblivious):
+        functional = exported.run_decompositions({})
+    assumptions.restore_ranges(functional)
     return Traced(
         name=name,
         function=function,
         args=args,
         kwargs=kwargs,
         dimensions=dimensions.found_by(exported),
+        exported=exported,
         functional=functional,
         assumptions=assumptions,
         how=rung.how,
@@ -217,14 +222,29 @@ def _first_deviation(eager: EagerModule, traced: Traced) -> str | None:
             expected = eager.run(traced.function, args, kwargs)
         except Exception:  # the module itself refuses these sizes; so may the graph
             continue
-        try:
-            found = _replay(eager, traced.functional, args, kwargs)
-        except Exception as error:
-            return f"{where} the graph fails: {explain(error)}"
-        difference = _difference(expected, found)
+        difference = _difference_at(eager, traced, args, kwargs, expected)
         if difference is not None:
             return f"{where} {difference}"
     return None
+
+
+def is_right(eager: EagerModule, traced: Traced, args: Any, kwargs: Any) -> bool:
+    """Whether the module takes the arguments and the graph does the same with them."""
+    try:
+        expected = eager.run(traced.function, args, kwargs)
+    except Exception:  # the module may raise anything
+        return False
+    return _difference_at(eager, traced, args, kwargs, expected) is None
+
+
+def _difference_at(
+    eager: EagerModule, traced: Traced, args: Any, kwargs: Any, expected: Outcome
+) -> str | None:
+    try:
+        found = _replay(eager, traced.functional, args, kwargs)
+    except Exception as error:
+        return f"the graph fails: {explain(error)}"
+    return _difference(expected, found)
 
 
 def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any) -> Outcome:
