@@ -14,7 +14,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "raise.h"
-#include "torch_tensor.h"
+#include "torch.h"
 #include "view.h"
 
 namespace polystate::python {
@@ -47,14 +47,11 @@ View view_of_other(const py::object& value, const Wanted& wanted) {
   return view;
 }
 
-View view_of(const py::object& value, const Wanted& wanted) {
+View view_of(const py::object& value, const Wanted& wanted, const Torch& torch) {
   if (py::isinstance<py::array>(value)) {
     return view_of_array(py::reinterpret_borrow<py::array>(value), wanted.where);
   }
-  const py::object torch = imported_torch();
-  if (torch && py::isinstance(value, torch.attr("Tensor"))) {
-    return view_of_tensor(value, torch, wanted.where);
-  }
+  if (torch.is_tensor(value)) return torch.view_of(value, wanted.where);
   return view_of_other(value, wanted);
 }
 
@@ -109,8 +106,8 @@ std::vector<py::object> in_order(const MethodSpec& method, const py::tuple& posi
 Argument::Argument(View view, Tensor tensor, bool written, bool copied)
     : view_(std::move(view)), tensor_(std::move(tensor)), written_(written), copied_(copied) {}
 
-Argument Argument::create(const py::object& value, const Wanted& wanted) {
-  View view = view_of(value, wanted);
+Argument Argument::create(const py::object& value, const Wanted& wanted, const Torch& torch) {
+  View view = view_of(value, wanted, torch);
   if (wanted.written && !view.writable) {
     refuse(wanted.where + ": the method writes it, and the array is read-only");
   }
@@ -128,23 +125,23 @@ Argument Argument::create(const py::object& value, const Wanted& wanted) {
   return {std::move(view), std::move(tensor), wanted.written, true};
 }
 
-void Argument::finish() const {
+void Argument::finish(const Torch& torch) const {
   if (!written_) return;
   if (copied_) scatter(tensor_.bytes().data(), view_);
-  const py::object torch = imported_torch();
-  if (torch && py::isinstance(view_.owner, torch.attr("Tensor"))) mark_written(view_.owner, torch);
+  if (torch.is_tensor(view_.owner)) torch.mark_written(view_.owner);
 }
 
 std::vector<Argument> bind_arguments(const MethodSpec& method, const py::tuple& positional,
-                                     const py::dict& named) {
+                                     const py::dict& named, const Torch& torch) {
   const std::vector<py::object> values = in_order(method, positional, named);
   std::vector<Argument> arguments;
   arguments.reserve(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const InputSpec& input = method.inputs[i];
-    arguments.push_back(Argument::create(values[i], {.dtype = input.dtype,
-                                                     .written = input.written_from.has_value(),
-                                                     .where = input_text(method, i)}));
+    const Wanted wanted{.dtype = input.dtype,
+                        .written = input.written_from.has_value(),
+                        .where = input_text(method, i)};
+    arguments.push_back(Argument::create(values[i], wanted, torch));
   }
   return arguments;
 }

@@ -9,6 +9,7 @@
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/tensor.h"
+#include "torch.h"
 #include "view.h"
 
 namespace polystate::python {
@@ -27,12 +28,12 @@ class Argument {
   // ContractError when the value is no tensor, array, buffer, number or list of numbers; when a
   // number does not fit the dtype exactly; when memory that is to be written is read-only, has two
   // elements in one place, or is not the caller's.
-  static Argument create(const pybind11::object& value, const Wanted& wanted);
+  static Argument create(const pybind11::object& value, const Wanted& wanted, const Torch& torch);
 
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
 
   // Brings what the call wrote back to the caller, after the call.
-  void finish() const;
+  void finish(const Torch& torch) const;
 
  private:
   Argument(View view, Tensor tensor, bool written, bool copied);
@@ -46,6 +47,6 @@ class Argument {
 // The inputs of a call in the manifest's order, from positions and names. ContractError for inputs
 // that are missing, unknown, given twice or too many.
 std::vector<Argument> bind_arguments(const MethodSpec& method, const pybind11::tuple& positional,
-                                     const pybind11::dict& named);
+                                     const pybind11::dict& named, const Torch& torch);
 
 }  // namespace polystate::python

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "numpy_array.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "raise.h"
-#include "torch_tensor.h"
+#include "torch.h"
 
 namespace polystate::python {
 namespace {
@@ -29,14 +30,14 @@ py::object numpy_bfloat16() {
 
 }  // namespace
 
-Results::Results(std::span<const DType> dtypes) : torch_(imported_torch()) {
+Results::Results(std::span<const DType> dtypes, Torch torch) : torch_(std::move(torch)) {
   if (!torch_ && std::find(dtypes.begin(), dtypes.end(), DType::kBFloat16) != dtypes.end()) {
     bfloat16_ = numpy_bfloat16();
   }
 }
 
 py::object Results::give(const Tensor& tensor) const {
-  if (torch_) return to_torch(tensor, torch_);
+  if (torch_) return torch_.give(tensor);
   py::array array = to_array(tensor);
   if (tensor.dtype() != DType::kBFloat16) return array;
   return array.attr("view")(bfloat16_);

@@ -6,6 +6,7 @@
 
 #include "polystate/core/dtype.h"
 #include "polystate/core/tensor.h"
+#include "torch.h"
 
 namespace polystate::python {
 
@@ -15,13 +16,13 @@ class Results {
  public:
   // Made before a call, so that nothing runs whose results could not be given: UnsupportedError for
   // bfloat16 where neither torch nor ml_dtypes is there.
-  explicit Results(std::span<const DType> dtypes);
+  Results(std::span<const DType> dtypes, Torch torch);
 
   [[nodiscard]] pybind11::object give(const Tensor& tensor) const;
 
  private:
-  pybind11::object torch_;     // the module, or null
-  pybind11::object bfloat16_;  // NumPy's type of that name where it is needed, or null
+  Torch torch_;
+  pybind11::object bfloat16_;  // NumPy's type of that name where it is needed, else null
 };
 
 }  // namespace polystate::python

@@ -18,6 +18,7 @@
 #include "process.h"
 #include "raise.h"
 #include "results.h"
+#include "torch.h"
 #include "without_gil.h"
 
 namespace polystate::python {
@@ -42,8 +43,9 @@ py::tuple SessionBinding::run(const std::string& method, const py::tuple& positi
   check_process();
   const Manifest& manifest = model_.manifest();
   const MethodSpec& spec = manifest.methods[unwrap(manifest.method_index(method))];
-  const std::vector<Argument> arguments = bind_arguments(spec, positional, named);
-  const Results results(dtypes_of(spec.outputs));
+  const Torch torch = Torch::find();
+  const std::vector<Argument> arguments = bind_arguments(spec, positional, named, torch);
+  const Results results(dtypes_of(spec.outputs), torch);
 
   std::vector<Tensor> inputs;
   inputs.reserve(arguments.size());
@@ -51,7 +53,7 @@ py::tuple SessionBinding::run(const std::string& method, const py::tuple& positi
   const std::vector<Tensor> outputs =
       unwrap(without_gil([&] { return session_.run(method, inputs); }));
 
-  for (const Argument& argument : arguments) argument.finish();
+  for (const Argument& argument : arguments) argument.finish(torch);
   py::tuple given(outputs.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) given[i] = results.give(outputs[i]);
   return given;
@@ -86,7 +88,7 @@ py::object SessionBinding::read_state(const std::string& name) {
   check_process();
   const Manifest& manifest = model_.manifest();
   const StateSpec& state = manifest.state[unwrap(manifest.state_index(name))];
-  const Results results(std::array{state.dtype});
+  const Results results(std::array{state.dtype}, Torch::find());
   return results.give(unwrap(without_gil([&] { return session_.read_state(name); })));
 }
 
@@ -94,8 +96,8 @@ void SessionBinding::write_state(const std::string& name, const py::object& valu
   check_process();
   const Manifest& manifest = model_.manifest();
   const StateSpec& state = manifest.state[unwrap(manifest.state_index(name))];
-  const Argument argument = Argument::create(
-      value, {.dtype = state.dtype, .written = false, .where = "state '" + name + "'"});
+  const Wanted wanted{.dtype = state.dtype, .written = false, .where = "state '" + name + "'"};
+  const Argument argument = Argument::create(value, wanted, Torch::find());
   unwrap(without_gil([&] { return session_.write_state(name, argument.tensor()); }));
 }
 

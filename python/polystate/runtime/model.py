@@ -17,6 +17,8 @@ from polystate.artifact.manifest import State as StateSpec
 from polystate.errors import ArtifactError, ContractError, IoError, UnsupportedError
 from polystate.runtime.session import Session
 
+_MOST_THREADS = 1024  # all are started at once, busy or not
+
 
 def load(
     path: str | os.PathLike[str],
@@ -58,10 +60,11 @@ def load(
     """
     if verification not in ("full", "trusted"):
         raise ContractError(f"verification is {verification!r}: 'full' or 'trusted' is needed")
-    if threads is not None and threads < 1:
-        raise ContractError(f"threads is {threads}: at least 1, or None, is needed")
-    core = _core.load(os.fspath(path), threads or 0, verification == "trusted", expect_sha256 or "")
-    return Model(core, os.fspath(path))
+    if threads is not None and not 1 <= threads <= _MOST_THREADS:
+        raise ContractError(f"threads is {threads}: 1 to {_MOST_THREADS}, or None, is needed")
+    name = os.fsdecode(path)
+    core = _core.load(name, threads or 0, verification == "trusted", expect_sha256 or "")
+    return Model(core, name)
 
 
 class Model:

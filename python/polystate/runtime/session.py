@@ -137,7 +137,7 @@ class Session:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all state to a file, which appears as a whole or not at all."""
-        self._core.save(os.fspath(path))
+        self._core.save(os.fsdecode(path))
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Set all state as ``save`` wrote it.
@@ -149,7 +149,7 @@ class Session:
         ArtifactError
             The file is damaged. The state is as it was.
         """
-        self._core.load(os.fspath(path))
+        self._core.load(os.fsdecode(path))
 
     def take_profile(self) -> bytes:
         """Give the ETDump of the calls since the last time.

@@ -31,7 +31,7 @@ def exact_array(numbers: Any, dtype: str, where: str) -> Array:
     Returns
     -------
     numpy.ndarray
-        Of that dtype; bfloat16 as its bits in uint16.
+        Of that dtype; bfloat16 as its bits in int16.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def exact_array(numbers: Any, dtype: str, where: str) -> Array:
     if not same.all():
         value = given[~same].flat[0]
         raise ContractError(f"{where}: {value} cannot be {dtype} without a change of its value")
-    return _bfloat16_bits(converted) if dtype == "bfloat16" else converted
+    return _bfloat16_bits(converted).view(np.int16) if dtype == "bfloat16" else converted
 
 
 def shared_array(value: Any, written: bool, where: str) -> Array:

@@ -1,4 +1,4 @@
-#include "torch_tensor.h"
+#include "torch.h"
 
 #include <pybind11/numpy.h>
 
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "numpy_array.h"
@@ -22,17 +23,45 @@ namespace py = pybind11;
 
 std::string text(const py::object& value) { return py::str(value).cast<std::string>(); }
 
-// Why a tensor has no memory that can be read as it is; empty where it has.
-std::string obstacle(const py::object& tensor, const py::object& torch) {
-  const py::object type = py::type::of(tensor);
-  if (!type.is(torch.attr("Tensor")) && !type.is(torch.attr("nn").attr("Parameter"))) {
+std::vector<std::int64_t> integers(const py::tuple& tuple) {
+  std::vector<std::int64_t> values;
+  values.reserve(tuple.size());
+  for (const py::handle value : tuple) values.push_back(value.cast<std::int64_t>());
+  return values;
+}
+
+}  // namespace
+
+Torch Torch::find() {
+  Torch torch;
+  auto module = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("torch").ptr()));
+  if (!module) {
+    PyErr_Clear();
+    return torch;
+  }
+  // Another thread may still import it; and None in sys.modules forbids to.
+  const py::object spec = py::getattr(module, "__spec__", py::none());
+  const py::object busy = py::getattr(spec, "_initializing", py::none());
+  if (spec.is_none() || py::cast<bool>(py::bool_(busy))) return torch;
+  torch.tensor_type_ = module.attr("Tensor");
+  torch.module_ = std::move(module);
+  return torch;
+}
+
+bool Torch::is_tensor(const py::object& value) const {
+  return module_ && py::isinstance(value, tensor_type_);
+}
+
+std::string Torch::obstacle(const py::object& tensor) const {
+  const py::handle type = py::type::handle_of(tensor);
+  if (!type.is(tensor_type_) && !type.is(module_.attr("nn").attr("Parameter"))) {
     return "a tensor of the subclass '" + text(type.attr("__name__")) +
            "'; a plain torch.Tensor is needed";
   }
   if (!tensor.attr("is_cpu").cast<bool>()) {
     return "a tensor on the device '" + text(tensor.attr("device")) + "'; pass .cpu()";
   }
-  if (!tensor.attr("layout").is(torch.attr("strided"))) {
+  if (!tensor.attr("layout").is(module_.attr("strided"))) {
     return "a tensor of the layout " + text(tensor.attr("layout")) + "; pass .to_dense()";
   }
   if (tensor.attr("requires_grad").cast<bool>()) {
@@ -44,29 +73,8 @@ std::string obstacle(const py::object& tensor, const py::object& torch) {
   return "";
 }
 
-std::vector<std::int64_t> integers(const py::object& sequence) {
-  std::vector<std::int64_t> values;
-  for (const py::handle value : sequence) values.push_back(value.cast<std::int64_t>());
-  return values;
-}
-
-}  // namespace
-
-py::object imported_torch() {
-  auto torch = py::reinterpret_steal<py::object>(PyImport_GetModule(py::str("torch").ptr()));
-  if (!torch) {
-    PyErr_Clear();
-    return {};
-  }
-  // Another thread may be importing it, and None in sys.modules forbids to.
-  const py::object spec = py::getattr(torch, "__spec__", py::none());
-  const py::object busy = py::getattr(spec, "_initializing", py::none());
-  if (spec.is_none() || py::cast<bool>(py::bool_(busy))) return {};
-  return torch;
-}
-
-View view_of_tensor(const py::object& tensor, const py::object& torch, const std::string& where) {
-  if (const std::string reason = obstacle(tensor, torch); !reason.empty()) {
+View Torch::view_of(const py::object& tensor, const std::string& where) const {
+  if (const std::string reason = obstacle(tensor); !reason.empty()) {
     raise({ErrorCode::kContract, where + ": " + reason});
   }
   const std::string dtype = text(tensor.attr("dtype"));  // "torch.float32"
@@ -83,15 +91,15 @@ View view_of_tensor(const py::object& tensor, const py::object& torch, const std
   return view;
 }
 
-py::object to_torch(const Tensor& tensor, const py::object& torch) {
-  py::object value = torch.attr("from_numpy")(to_array(tensor));
+py::object Torch::give(const Tensor& tensor) const {
+  py::object value = module_.attr("from_numpy")(to_array(tensor));
   if (tensor.dtype() != DType::kBFloat16) return value;
-  return value.attr("view")(torch.attr("bfloat16"));
+  return value.attr("view")(module_.attr("bfloat16"));
 }
 
-void mark_written(const py::object& tensor, const py::object& torch) {
+void Torch::mark_written(const py::object& tensor) const {
   if (tensor.attr("is_inference")().cast<bool>()) return;  // autograd never sees it
-  torch.attr("autograd").attr("graph").attr("increment_version")(tensor);
+  module_.attr("autograd").attr("graph").attr("increment_version")(tensor);
 }
 
 }  // namespace polystate::python

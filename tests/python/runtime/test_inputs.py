@@ -1,0 +1,229 @@
+"""What a session takes as inputs, and what it refuses."""
+
+from __future__ import annotations
+
+import array
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from conftest import DTYPES
+
+import polystate as ps
+
+ROWS = torch.tensor([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
+
+
+@pytest.fixture(scope="module")
+def echo_session(echo: Any) -> ps.Session:
+    return ps.load(echo).session()
+
+
+def values(dtype: str) -> torch.Tensor:
+    return torch.tensor([[0, 1, 2], [3, 4, 5], [6, 7, 100]]).to(getattr(torch, dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_torch_tensor_of_each_dtype_goes_in_and_comes_out(
+    echo_session: ps.Session, dtype: str
+) -> None:
+    x = values(dtype)
+    [found] = echo_session.run(dtype, x)
+    assert found.dtype == x.dtype
+    assert torch.equal(found, x)
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if dtype != "bfloat16"])
+def test_a_numpy_array_means_what_the_torch_tensor_means(
+    echo_session: ps.Session, dtype: str
+) -> None:
+    x = values(dtype)
+    assert torch.equal(*echo_session.run(dtype, x.numpy()), x)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_and_lists_take_the_dtype_of_the_input(
+    echo_session: ps.Session, dtype: str
+) -> None:
+    [found] = echo_session.run(dtype, [[0, 1, 0], [1.0, 1, True]])
+    assert found.dtype == getattr(torch, dtype)
+    assert found.tolist() == [[0, 1, 0], [1, 1, 1]]
+
+
+def test_nan_and_infinity_pass_through(echo_session: ps.Session) -> None:
+    odd = torch.tensor([[float("nan"), float("inf"), -float("inf")], [-0.0, 1e-45, 0.0]])
+    [found] = echo_session.run("float32", odd)
+    assert torch.equal(found.view(torch.int32), odd.view(torch.int32))
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        torch.arange(12.0).reshape(3, 4).T[:, :3][:2],
+        torch.arange(24.0).reshape(2, 12)[:, ::4],
+        torch.tensor([1.0, 2.0, 3.0]).expand(2, 3),
+        torch.arange(6.0).reshape(2, 3).flip(0),
+        np.arange(6, dtype=np.float32).reshape(2, 3)[::-1, ::-1],
+        np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3)),
+        np.broadcast_to(np.float32([7, 8, 9]), (2, 3)),
+        np.frombuffer(b"x" + np.arange(6, dtype=np.float32).tobytes(), np.uint8)[1:]
+        .view(np.float32)
+        .reshape(2, 3),
+    ],
+    ids=["transposed", "stepped", "expanded", "flipped", "reversed", "fortran", "broadcast", "odd"],
+)
+def test_memory_in_any_order_is_taken_by_its_elements(session: ps.Session, x: Any) -> None:
+    [found] = session.run("subtract", x, ROWS)
+    np.testing.assert_array_equal(found.numpy(), np.asarray(x) - ROWS.numpy())
+
+
+def test_inputs_are_taken_by_position_and_by_name(session: ps.Session) -> None:
+    expected = [[0.5, -2.5, 2.5], [3.5, 4.5, -6.5]]
+    half = torch.full((2, 3), 0.5)
+    for found in (
+        session.run("subtract", ROWS, half),
+        session.run("subtract", ROWS, y=half),
+        session.run("subtract", y=half, x=ROWS),
+    ):
+        assert found[0].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("positional", "named", "message"),
+    [
+        ((ROWS,), {}, "method 'subtract', input 1 'y' is missing"),
+        ((), {"y": ROWS}, "method 'subtract', input 0 'x' is missing"),
+        ((ROWS, ROWS, ROWS), {}, "method 'subtract' takes 2 inputs, 3 were given"),
+        ((ROWS,), {"z": ROWS}, "method 'subtract' has no input 'z': its inputs are x, y"),
+        ((ROWS,), {"x": ROWS}, "method 'subtract', input 0 'x' was given by position and by name"),
+    ],
+)
+def test_inputs_that_do_not_fit_the_method_are_named(
+    session: ps.Session, positional: Any, named: Any, message: str
+) -> None:
+    with pytest.raises(ps.ContractError, match=message):
+        session.run("subtract", *positional, **named)
+
+
+def test_an_unknown_method_is_named(session: ps.Session) -> None:
+    with pytest.raises(ps.ContractError, match="decode"):
+        session.run("decode", 1)
+
+
+class Marked(torch.Tensor):
+    """A subclass, which may mean anything by its memory."""
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (ROWS.double(), "float64"),
+        (ROWS.numpy().astype(np.int64), "int64"),
+        (np.float64(1.0), "float64"),
+        (ROWS.numpy().astype(">f4"), "a NumPy array of dtype '>f4' is no tensor"),
+        (ROWS.numpy().astype(np.complex64), "a NumPy array of dtype '<c8' is no tensor"),
+        (np.array([["a", "b", "c"]] * 2), "a NumPy array of dtype '<U1' is no tensor"),
+        (ROWS.to(torch.complex64), r"a tensor of torch.complex64 is no input"),
+        (ROWS.clone().requires_grad_(), r"a tensor that requires grad; pass .detach\(\)"),
+        (torch.nn.Parameter(ROWS.clone()), r"a tensor that requires grad"),
+        (ROWS.to("meta"), "a tensor on the device 'meta'"),
+        (ROWS.to_sparse(), "a tensor of the layout torch.sparse_coo"),
+        (ROWS.as_subclass(Marked), "a tensor of the subclass 'Marked'"),
+        (torch.complex(ROWS, ROWS).conj().imag, "a tensor that is negated lazily"),
+        (np.ma.masked_array(ROWS.numpy(), mask=False), "a masked array's mask would be lost"),
+        (None, "a NoneType is no tensor"),
+        ("text", "a str is no tensor"),
+        ([[1, 2], [3]], "lists of unequal lengths are no tensor"),
+    ],
+)
+def test_a_value_that_is_no_input_is_refused_by_its_kind(
+    session: ps.Session, x: Any, message: str
+) -> None:
+    with pytest.raises(ps.ContractError, match=message) as refusal:
+        session.run("subtract", ROWS, x)
+    assert str(refusal.value).startswith("method 'subtract', input 1 'y': ")
+
+
+def test_a_number_that_does_not_fit_exactly_is_refused(session: ps.Session) -> None:
+    with pytest.raises(ps.ContractError, match=r"input 0 'by': 1\.5 cannot be int64"):
+        session.run("count", 1.5)
+    assert session.run("count", 2.0) == ()
+    assert session.state["calls"] == 2
+
+
+def test_a_parameter_without_grad_is_an_input(session: ps.Session) -> None:
+    x = torch.nn.Parameter(ROWS.clone(), requires_grad=False)
+    assert torch.equal(*session.run("subtract", x, torch.zeros(2, 3)), ROWS)
+
+
+def test_other_buffers_are_inputs(session: ps.Session) -> None:
+    flat = memoryview(array.array("f", [1, 2, 3, 4, 5, 6]))
+    x = flat.cast("B").cast("f", (2, 3))
+    [found] = session.run("subtract", x, np.zeros((2, 3), np.float32))
+    assert found.tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("kind", ["torch", "numpy"])
+@pytest.mark.parametrize("view", ["dense", "transposed", "stepped", "negative"])
+def test_an_input_that_the_method_mutates_is_written(
+    session: ps.Session, kind: str, view: str
+) -> None:
+    if view == "negative" and kind == "torch":
+        view = "stepped"  # torch has no negative strides
+    memory = np.full((6, 6), 7, np.float32)
+    data = {
+        "dense": lambda: memory[:2].reshape(-1)[:6].reshape(2, 3),
+        "transposed": lambda: memory.T[1:3, :3],
+        "stepped": lambda: memory[::3, ::2],
+        "negative": lambda: memory[1::-1, 5:2:-1],
+    }[view]()
+    assert np.shares_memory(data, memory)
+    data[:] = ROWS.numpy()
+    expected = memory.copy()
+    expected[memory != 7] *= 2
+    [found] = session.run("double", torch.from_numpy(data) if kind == "torch" else data)
+    assert torch.equal(found, ROWS * 2 + 1)
+    np.testing.assert_array_equal(memory, expected)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (np.broadcast_to(np.float32([1, 2, 3]), (2, 3)), "and the array is read-only"),
+        (np.frombuffer(bytes(24), np.float32).reshape(2, 3), "and the array is read-only"),
+        (torch.zeros(3).expand(2, 3), "and several of its elements share memory"),
+        (torch.zeros(6).as_strided((2, 3), (1, 1)), "and several of its elements share memory"),
+        ([[1, 2, 3], [4, 5, 6]], "pass an array or a tensor, no numbers"),
+        (memoryview(bytes(24)).cast("f", (2, 3)), "and the array is read-only"),
+    ],
+)
+def test_memory_that_a_method_cannot_write_is_refused(
+    session: ps.Session, data: Any, message: str
+) -> None:
+    with pytest.raises(ps.ContractError, match="input 0 'data': the method writes it") as refusal:
+        session.run("double", data)
+    assert message in str(refusal.value)
+
+
+def test_a_refused_call_writes_nothing(session: ps.Session) -> None:
+    data = torch.ones(4, 6)[::2]
+    with pytest.raises(ps.ContractError):
+        session.run("double", data)
+    assert torch.equal(data, torch.ones(2, 6))
+
+
+def test_autograd_learns_that_a_tensor_was_written(session: ps.Session) -> None:
+    data = torch.ones(2, 3)
+    weight = torch.ones(2, 3, requires_grad=True)
+    loss = (weight * data).sum()  # saves data for the gradient of weight
+    session.run("double", data)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_a_tensor_of_inference_mode_is_written_too(session: ps.Session) -> None:
+    with torch.inference_mode():
+        data = torch.ones(4, 3)
+    session.run("double", data[::2])
+    assert data.tolist() == [[2, 2, 2], [1, 1, 1], [2, 2, 2], [1, 1, 1]]

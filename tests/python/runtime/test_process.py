@@ -1,0 +1,170 @@
+"""What lies around the calls: other processes, other extensions, memory and descriptors."""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import RunPython
+
+import polystate as ps
+
+FORKED = """
+import os, sys
+import polystate as ps
+model = ps.load(sys.argv[1])
+session = model.session()
+session.run("work", 1.0)
+snapshot = session.snapshot()
+calls = [
+    lambda: session.run("get"), lambda: session.state["total"], lambda: session.reset(),
+    lambda: session.restore(snapshot), lambda: session.save("/dev/null"), lambda: model.session(),
+    lambda: ps.load(sys.argv[1]),
+]
+child = os.fork()
+if child == 0:
+    refused = 0
+    for call in calls:
+        try:
+            call()
+        except ps.UnsupportedError as error:
+            refused += f"process {os.getpid()} was forked from process {os.getppid()}" in str(error)
+    os._exit(refused)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), len(calls))
+print(session.run("get")[0].tolist())
+"""
+
+
+def test_a_forked_process_is_refused_with_a_way_out(toy: Path, run_python: RunPython) -> None:
+    assert run_python(FORKED, toy) == "7 7\n[1.0, 2.0, 3.0, 4.0]\n"
+
+
+FORKED_BEFORE = """
+import os, sys
+import polystate as ps
+import polystate.runtime
+child = os.fork()
+outcome = ps.load(sys.argv[1]).session().run("get")[0].tolist()
+if child == 0:
+    os._exit(0 if outcome == [1, 2, 3, 4] else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), outcome)
+"""
+
+
+def test_a_process_that_was_forked_before_may_load(toy: Path, run_python: RunPython) -> None:
+    assert run_python(FORKED_BEFORE, toy) == "0 [1.0, 2.0, 3.0, 4.0]\n"
+
+
+SPAWNED = """
+import multiprocessing, sys
+
+def work(path):
+    import polystate as ps
+    return ps.load(path).session().run("get")[0].tolist()
+
+if __name__ == "__main__":
+    import polystate as ps
+    session = ps.load(sys.argv[1]).session()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(work, (sys.argv[1],)) == session.run("get")[0].tolist())
+"""
+
+
+def test_a_spawned_process_may_load(toy: Path, tmp_path: Path, run_python: RunPython) -> None:
+    (tmp_path / "main.py").write_text(SPAWNED)
+    program = "import runpy, sys; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    assert run_python(program, tmp_path / "main.py", toy) == "True\n"
+
+
+IMPORTS = {
+    "polystate": "import polystate as ps; session = ps.load(sys.argv[1]).session()",
+    "exir": "import executorch.exir",
+    "pybindings": "from executorch.extension.pybindings import portable_lib",
+}
+
+BOTH = """
+import numpy as np, torch
+from executorch.extension.pybindings import portable_lib
+module = portable_lib._load_for_executorch(sys.argv[2])
+[doubled] = module.run_method("float32", [torch.ones(2, 3)])
+import polystate as ps
+session = ps.load(sys.argv[1]).session()
+print(session.run("add", torch.ones(1, 4))[0].tolist(), doubled.tolist())
+"""
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ["polystate", "exir", "pybindings"],
+        ["pybindings", "polystate", "exir"],
+        ["exir", "pybindings", "polystate"],
+    ],
+    ids="-".join,
+)
+def test_executorchs_own_extension_works_beside_ours_in_any_order(
+    toy: Path, echo: Path, run_python: RunPython, order: list[str]
+) -> None:
+    program = "import sys\n" + "\n".join(IMPORTS[name] for name in order) + BOTH
+    expected = "[2.0, 3.0, 4.0, 5.0] [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]\n"
+    assert run_python(program, toy, echo / "model.pte") == expected
+
+
+def resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_memory_is_flat_over_a_hundred_thousand_calls(model: ps.Model) -> None:
+    session = model.session()
+    rows = torch.ones(2, 4)
+
+    def call(times: int) -> None:
+        for _ in range(times):
+            session.run("add", rows)
+            session.run("count", 1)
+
+    call(5_000)
+    gc.collect()
+    before = resident_bytes()
+    call(50_000)
+    gc.collect()
+    assert resident_bytes() - before < 1 << 20
+    assert session.state["calls"] == 55_000
+
+
+def test_memory_and_descriptors_are_flat_over_a_thousand_sessions(model: ps.Model) -> None:
+    def use(times: int) -> None:
+        for _ in range(times):
+            session = model.session()
+            session.run("add", [[1, 1, 1, 1]])
+            session.restore(session.snapshot())
+
+    use(50)
+    gc.collect()
+    before, open_before = resident_bytes(), descriptors()
+    use(1_000)
+    gc.collect()
+    assert descriptors() == open_before
+    assert resident_bytes() - before < 4 << 20
+
+
+def test_memory_and_descriptors_are_flat_over_many_loads(toy: Path) -> None:
+    def use(times: int) -> None:
+        for _ in range(times):
+            ps.load(toy).session().run("get")
+
+    use(20)
+    gc.collect()
+    before, open_before = resident_bytes(), descriptors()
+    use(200)
+    gc.collect()
+    assert descriptors() == open_before
+    assert resident_bytes() - before < 8 << 20
