@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
@@ -14,6 +14,7 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.fx.experimental.symbolic_shapes import (
     _has_uninterpretable_sympy_function,
     free_unbacked_symbols,
@@ -34,19 +35,28 @@ _RANGES = {aten.sym_constrain_range.default, aten.sym_constrain_range_for_size.d
 # Asserts that a tensor has the traced type and device, which the input's types already imply.
 _IMPLIED = {aten._assert_tensor_metadata.default}
 
-# A message of PyTorch's own, or one that shows names of its symbols instead of values.
-_MESSAGE_TO_REPLACE = re.compile(r"Runtime assertion failed for expression|\b(u|s|zuf|zf)\d+\b")
+_GENERATED_MESSAGE = re.compile(
+    r"Runtime assertion failed for expression (?P<text>.*) on node '.*'"
+)
+
+# The name of one of PyTorch's symbols, which says nothing to a user.
+_SYMBOL = re.compile(r"\b(u|s|zuf|zf)\d+\b")
 
 
 @contextlib.contextmanager
 def recorded_assertions() -> Iterator[None]:
-    """Record the user's ``torch._check`` of values in graphs that are traced inside the block.
+    """Record the user's assertions on values in graphs that are traced inside the block.
 
-    torch.export adds such conditions to a graph when the trace is over, in a simplified form and
-    without their messages. It silently leaves out those on floats that are not strict (``<=``) and
-    those that mix floats and integers.
+    torch.export adds conditions of ``torch._check`` to a graph when the trace is over, in a
+    simplified form and without their messages. It silently leaves out those on floats that are not
+    strict (``<=``), those that mix floats and integers, and in branches every
+    ``torch._assert_async`` without a message.
     """
-    with mock.patch.object(torch, "_check_with", _recording(torch._check_with)):
+    kept = torch.fx.node._side_effectful_functions | {aten._assert_async.default}
+    with (
+        mock.patch.object(torch, "_check_with", _recording(torch._check_with)),
+        mock.patch.object(torch.fx.node, "_side_effectful_functions", kept),
+    ):
         yield
 
 
@@ -54,9 +64,18 @@ def _recording(check: Callable[..., None]) -> Callable[..., None]:
     def record_and_check(error_type: Any, condition: Any, message: Any) -> None:
         if _is_on_values(condition) and _called_by_user():
             aten._assert_scalar.default(condition, _message_text(message))
+            _keep_last_assertion()
         check(error_type, condition, message)
 
     return record_and_check
+
+
+def _keep_last_assertion() -> None:
+    """Stop torch.export from replacing the assertion that was recorded last by one of its own."""
+    mode = get_proxy_mode()
+    if mode is not None:
+        node = next(reversed(mode.tracer.graph.nodes))
+        node.meta["_fx_runtime_assert_preserve"] = True
 
 
 def _is_on_values(condition: Any) -> bool:
@@ -91,16 +110,18 @@ def secure_assertions(exported: ExportedProgram) -> None:
     UnsupportedError
         When torch.export left out a condition.
     """
-    for module in exported.graph_module.modules():
-        if isinstance(module, GraphModule):
-            for node in module.graph.find_nodes(
-                op="call_function", target=aten._assert_async.default
-            ):
-                node.target = aten._assert_async.msg
-                node.args = (*node.args, "")
-            assert_eager_checks(module.graph)
-            module.recompile()
+    for module in _graph_modules(exported):
+        for node in module.graph.find_nodes(op="call_function", target=aten._assert_async.default):
+            node.target = aten._assert_async.msg
+            node.args = (*node.args, "")
+        assert_eager_checks(module.graph)
+        module.recompile()
     _refuse_missing(exported)
+
+
+def _graph_modules(exported: ExportedProgram) -> list[GraphModule]:
+    """List the graphs of a program, those of its branches included."""
+    return [m for m in exported.graph_module.modules() if isinstance(m, GraphModule)]
 
 
 def _refuse_missing(exported: ExportedProgram) -> None:
@@ -109,9 +130,8 @@ def _refuse_missing(exported: ExportedProgram) -> None:
         return
     kept = {
         condition
-        for module in exported.graph_module.modules()
-        if isinstance(module, GraphModule)
-        for condition in _traced_conditions(module.graph)
+        for module in _graph_modules(exported)
+        for _, condition in _traced_conditions(module.graph)
     }
     for asserted in environment.deferred_runtime_asserts.values():
         for condition in (each.expr for each in asserted):
@@ -122,12 +142,13 @@ def _refuse_missing(exported: ExportedProgram) -> None:
                 )
 
 
-def _traced_conditions(graph: Graph) -> Iterator[sympy.Basic]:
+def _traced_conditions(graph: Graph) -> Iterator[tuple[Node, sympy.Basic]]:
+    """List assertions on numbers with what they assert in PyTorch's symbols."""
     for node in graph.find_nodes(op="call_function", target=aten._assert_scalar.default):
         condition = node.args[0]
         value = condition.meta.get("val") if isinstance(condition, Node) else None
         if isinstance(value, torch.SymBool):
-            yield value.node.expr
+            yield node, value.node.expr
 
 
 def _is_left_out(condition: sympy.Basic) -> bool:
@@ -157,8 +178,29 @@ class Assertion:
     message: str
 
 
-def find_assertions(graph: Graph, scalars: Scalars) -> Iterator[Assertion]:
+def user_messages(exported: ExportedProgram) -> dict[str, str]:
+    """Map conditions to the messages that the user gave them; a decomposition loses these.
+
+    The conditions are written as PyTorch's messages write them.
+    """
+    messages = {}
+    for module in _graph_modules(exported):
+        for node, condition in _traced_conditions(module.graph):
+            message = str(node.args[1])
+            if not _GENERATED_MESSAGE.match(message):
+                messages[str(condition)] = message
+    return messages
+
+
+def find_assertions(
+    graph: Graph, scalars: Scalars, messages: Mapping[str, str]
+) -> Iterator[Assertion]:
     """List the assertions of a graph, without those of its branches.
+
+    Parameters
+    ----------
+    messages
+        The user's, see `user_messages`.
 
     Raises
     ------
@@ -168,8 +210,7 @@ def find_assertions(graph: Graph, scalars: Scalars) -> Iterator[Assertion]:
     for node in graph.nodes:
         if node.target in _SCALAR_ASSERTS:
             condition, message = node.args
-            message = "" if _MESSAGE_TO_REPLACE.search(message) else message
-            yield Assertion(node, scalars.read(condition), message)
+            yield Assertion(node, scalars.read(condition), _for_users(message, messages))
         elif node.target in _TENSOR_ASSERTS:
             condition, *messages = node.args
             yield Assertion(node, condition, "".join(messages))
@@ -177,6 +218,14 @@ def find_assertions(graph: Graph, scalars: Scalars) -> Iterator[Assertion]:
             yield Assertion(node, _range(node, scalars), "")
         elif _is_unknown(node):
             raise UnsupportedError(f"the assertion '{node.target}' cannot be checked at run time")
+
+
+def _for_users(message: str, messages: Mapping[str, str]) -> str:
+    """Give the user's message instead of PyTorch's, unless it shows symbols instead of values."""
+    generated = _GENERATED_MESSAGE.match(message)
+    if generated:
+        message = messages.get(generated["text"], "")
+    return "" if _SYMBOL.search(message) else message
 
 
 def erase_implied(graph: Graph) -> None:

@@ -28,17 +28,26 @@ def split(
     for part in sympy.And.make_args(condition):
         found = _bounds(part, numbers)
         if found is None:
-            others.append(_ascending(part))
+            others.append(_normal(part))
         else:
             bounds.append(found)
     return bounds, others
 
 
-def _ascending(part: sympy.Basic) -> sympy.Basic:
-    """Write a comparison with ``<`` or ``<=``, so that equal ones compare equal."""
-    if isinstance(part, sympy.StrictGreaterThan | sympy.GreaterThan):
-        return part.reversed
-    return part
+def _normal(condition: sympy.Basic) -> sympy.Basic:
+    """Write comparisons in one way, constants on the right, so that equal ones compare equal."""
+    comparisons = condition.atoms(sympy.core.relational.Relational)
+    return condition.xreplace({each: _normal_comparison(each) for each in comparisons})
+
+
+def _normal_comparison(comparison: sympy.Basic) -> sympy.Basic:
+    if isinstance(comparison, sympy.StrictGreaterThan | sympy.GreaterThan):
+        comparison = comparison.reversed
+    left_constant, left = comparison.lhs.as_coeff_Add()
+    right_constant, right = comparison.rhs.as_coeff_Add()
+    if left == 0:
+        return comparison.func(left_constant - right_constant, right).reversed
+    return comparison.func(left, right + right_constant - left_constant)
 
 
 def tightest(bounds: Sequence[Bounds], sizes: Sizes) -> list[Bounds]:

@@ -62,11 +62,18 @@ class Checked:
     checks: list[Check] = field(default_factory=list)
 
 
-def lower_assertions(exported: ExportedProgram, sizes: Sizes) -> Checked:
+def lower_assertions(
+    exported: ExportedProgram, sizes: Sizes, messages: Mapping[str, str] | None = None
+) -> Checked:
     """Replace every assertion of a functional program, in place, by what survives lowering.
 
     Afterwards each change of state comes after the checks, except of those that depend on the
     changed value itself, and each ``.item()`` after the checks of its range.
+
+    Parameters
+    ----------
+    messages
+        The user's messages, see `user_messages`.
 
     Raises
     ------
@@ -86,7 +93,9 @@ def lower_assertions(exported: ExportedProgram, sizes: Sizes) -> Checked:
         i for i, spec in enumerate(specs.output_specs) if spec.kind == OutputKind.BUFFER_MUTATION
     ]
     provenance = Provenance(exported)
-    _Lowering(exported.graph_module, sizes, checked, provenance, lifted, changed).lower()
+    _Lowering(
+        exported.graph_module, sizes, messages or {}, checked, provenance, lifted, changed
+    ).lower()
     for node, spec in zip(_results(exported.graph), specs.output_specs, strict=True):
         if isinstance(spec.arg, TensorArgument):
             spec.arg.name = node.name
@@ -114,6 +123,7 @@ class _Lowering:
 
     module: GraphModule
     sizes: Sizes
+    messages: Mapping[str, str]
     checked: Checked
     provenance: Provenance | None
     fixed: list[Node]
@@ -126,7 +136,7 @@ class _Lowering:
 
     def lower(self) -> None:
         """Replace the assertions of the graph and of the branches inside it."""
-        assertions = list(find_assertions(self.graph, self.scalars))
+        assertions = list(find_assertions(self.graph, self.scalars, self.messages))
         erase_implied(self.graph)
         for assertion in assertions:
             self.graph.erase_node(assertion.node)
@@ -147,7 +157,9 @@ class _Lowering:
         for assertion in assertions:
             of_numbers, rest = split(assertion.condition, self.scalars.leaves.keys())
             bounds += of_numbers
-            others.update((condition, assertion) for condition in rest)
+            for condition in rest:
+                if condition not in others or not others[condition].message:
+                    others[condition] = assertion
         for bound in tightest(bounds, self.sizes):
             self._lower_bounds(bound)
         for condition, assertion in others.items():
@@ -231,7 +243,7 @@ class _Lowering:
             if not isinstance(branch, GraphModule):
                 continue
             before = len(self.checked.checks)
-            _Lowering(branch, self.sizes, self.checked, None, [], []).lower()
+            _Lowering(branch, self.sizes, self.messages, self.checked, None, [], []).lower()
             if len(self.checked.checks) > before and node not in live:
                 text = self.checked.checks[before].text
                 raise UnsupportedError(f"'{text}' is asserted in a branch whose result is not used")

@@ -11,6 +11,7 @@ from torch.export import ExportedProgram
 
 from polystate.artifact.manifest import Check, Expression, Guard, Input, Output, Symbol, ValueRange
 from polystate.errors import ExportError, UnsupportedError
+from polystate.export.assertions import user_messages
 from polystate.export.checks import lower_assertions
 from polystate.export.dimensions import Axis, Dimensions
 from polystate.export.guards import traced_guards
@@ -69,6 +70,7 @@ def method_contract(
         Whether the graph is known to be right at the declared minimum, see `read_sizes`.
     trial
         Finds out which assumptions of the decomposition matter, see `traced_guards`; None: all do.
+        It also knows the user's messages.
 
     Raises
     ------
@@ -84,7 +86,8 @@ def method_contract(
         sizes = read_sizes(functional, arguments, declared, minimum_is_proved)
         guards = traced_guards(functional, sizes, trial)
         indexed = index_ranges(functional, sizes)
-        checked = lower_assertions(functional, sizes)
+        messages = user_messages(trial.exported) if trial else {}
+        checked = lower_assertions(functional, sizes, messages)
         written = mutated_arguments(functional)
         inputs = [
             Input(
@@ -113,8 +116,7 @@ def declared_sizes(dimensions: Dimensions) -> Declared:
 
 def _declared_size(axis: Axis) -> DeclaredSize:
     offset = axis.size_of(0)
-    # Sizes that a hint declares have keys of words, which no Dim can have.
-    name = axis.key if axis.key.isidentifier() else None
+    name = None if axis.hint else axis.key
     return DeclaredSize(name, axis.min, axis.max, axis.size_of(1) - offset, offset)
 
 

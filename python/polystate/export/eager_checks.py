@@ -6,9 +6,6 @@ count from the end, and ``one_hot`` as a comparison, which is false for classes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import torch
 from torch.fx import Graph, Node
 
@@ -27,19 +24,24 @@ _WITHOUT_NEGATIVE_INDICES = {
 def assert_eager_checks(graph: Graph) -> None:
     """Insert assertions before the operators that need them, in a graph as torch.export gave it."""
     for node in list(graph.nodes):
-        for comparison, index, limit in _limits(node):
-            with graph.inserting_before(node):
-                holds = call(graph, aten.all.default, call(graph, comparison, index, limit))
-                asserted = call(graph, aten._assert_async.msg, holds, "")
+        with graph.inserting_before(node):
+            holds = _condition(graph, node)
+            if holds is not None:
+                asserted = call(
+                    graph, aten._assert_async.msg, call(graph, aten.all.default, holds), ""
+                )
                 asserted.meta["stack_trace"] = node.meta.get("stack_trace")
 
 
-def _limits(node: Node) -> Iterator[tuple[Callable[..., Any], Any, Any]]:
-    """List what holds for the operands of a node."""
+def _condition(graph: Graph, node: Node) -> Node | None:
+    """Write what holds for the operands of a node; None where that needs no assertion."""
     if node.target in _WITHOUT_NEGATIVE_INDICES:
-        yield aten.ge.Scalar, node.args[2], 0
-    elif node.target == aten.one_hot.default:
+        return call(graph, aten.ge.Scalar, node.args[2], 0)
+    if node.target == aten.one_hot.default:
         classes = node.args[1] if len(node.args) > 1 else -1
-        yield aten.ge.Scalar, node.args[0], 0
-        if classes != -1:
-            yield aten.lt.Scalar, node.args[0], classes
+        not_negative = call(graph, aten.ge.Scalar, node.args[0], 0)
+        if classes == -1:
+            return not_negative
+        below = call(graph, aten.lt.Scalar, node.args[0], classes)
+        return call(graph, aten.logical_and.default, not_negative, below)
+    return None

@@ -101,10 +101,10 @@ class _IndexReader:
             return _Index(argument, sympy.Integer(0), sympy.Integer(0))
         if node.target in ITEMS:
             return self.read(node.args[0])
-        if node.target in _SUMS:
+        if node.target in _SUMS and _is_unscaled(node):
             left, right = node.args[:2]
             return self._shifted(left, right) or self._shifted(right, left)
-        if node.target in _DIFFERENCES:
+        if node.target in _DIFFERENCES and _is_unscaled(node):
             return self._shifted(node.args[0], node.args[1], sign=-1)
         operand = operand_of_same_values(node)
         return self.read(operand) if operand is not None else None
@@ -156,6 +156,11 @@ def _constants(exported: ExportedProgram) -> dict[Node, tuple[sympy.Expr, sympy.
             if isinstance(value, torch.Tensor) and value.dtype in INTEGERS and value.numel() > 0:
                 found[node] = (sympy.Integer(int(value.min())), sympy.Integer(int(value.max())))
     return found
+
+
+def _is_unscaled(node: Node) -> bool:
+    """Tell whether a sum or a difference takes its second operand as it is."""
+    return len(node.args) == 2 and not node.kwargs
 
 
 _SUMS = {aten.add.Tensor, aten.add.Scalar, operator.add}

@@ -45,7 +45,8 @@ _CASTS = {
     aten.to.dtype_layout,
 }
 
-# The result has the shape of the first operand, of which it is a copy with some elements replaced.
+# The result has the dimensions of the first operand, of which it is a part or a copy with some
+# elements replaced.
 _SAME_DIMENSIONS = {
     aten.alias.default,
     aten.clone.default,
@@ -57,6 +58,7 @@ _SAME_DIMENSIONS = {
     aten.scatter.src,
     aten.scatter.value,
     aten.select_scatter.default,
+    aten.slice.Tensor,
     aten.slice_scatter.default,
 }
 
