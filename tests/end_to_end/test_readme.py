@@ -1,0 +1,52 @@
+"""The README's programs work as they are printed."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"<!-- readme: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    """Every program of the README in a file, the exported artifact beside them."""
+    directory = tmp_path_factory.mktemp("readme")
+    for name, text in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")):
+        (directory / name).write_text(text, encoding="utf-8")
+    run(directory, sys.executable, "export.py")
+    return directory
+
+
+def run(directory, *command):
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_export_reports_the_contract_and_how_state_is_updated(directory):
+    report = run(directory, sys.executable, "export.py")
+    assert "rows 1..64" in report
+    assert "writes 'total'" in report
+
+
+def test_the_python_program_runs(directory):
+    assert "[2. 2. 2. 2.] 2.0" in run(directory, sys.executable, "run.py")
+
+
+def test_the_cpp_program_builds_as_a_project_of_its_own_and_runs(directory):
+    prefix = directory / "prefix"
+    run(ROOT, "cmake", "--install", "build/dev", "--prefix", str(prefix))
+    run(directory, "cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(directory, "cmake", "--build", "build")
+    assert run(directory, "build/average").split() == ["2", "2", "2", "2"]
+
+
+def test_the_shell_commands_run(directory):
+    for line in (directory / "shell").read_text(encoding="utf-8").splitlines():
+        command = line.split()
+        assert command[0] == "polystate"
+        assert run(directory, str(Path(sys.executable).parent / "polystate"), *command[1:])
