@@ -1,13 +1,22 @@
 #include "engine/executorch/program_check.h"
 
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/core/tag.h>
+#include <executorch/runtime/executor/method_meta.h>
+#include <executorch/runtime/executor/program.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "kernels/element_type.h"
 #include "kernels/register.h"
+#include "polystate/artifact/expression.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 
 namespace polystate {
@@ -22,7 +31,7 @@ using executorch::runtime::TensorInfo;
 constexpr std::size_t kArenas = 2;
 
 // More than any machine's address space has: a size beyond it is damage.
-constexpr std::int64_t kMaxArenaBytes = std::int64_t{1} << 46;
+constexpr std::int64_t kMaxArenaBytes = 64LL * 1024 * 1024 * 1024 * 1024;
 
 // What a tensor of the program must be, and how messages call it.
 struct Expected {
@@ -154,6 +163,10 @@ Status check_states(const MethodMeta& meta, const Manifest& manifest, const Meth
     if (state == manifest.state.end()) {
       return Error{ErrorCode::kArtifact, name + " is in the program, but not in manifest.json"};
     }
+    const auto index = static_cast<std::size_t>(state - manifest.state.begin());
+    if (present[index]) {
+      continue;  // a view of the state, which ExecuTorch gives the state's name
+    }
     if (Status same = check_tensor(*info, {name, state->dtype, state->shape.size()}); !same) {
       return same;
     }
@@ -165,7 +178,7 @@ Status check_states(const MethodMeta& meta, const Manifest& manifest, const Meth
       return Error{ErrorCode::kUnsupported,
                    name + ": the program has another order of dimensions in memory than row-major"};
     }
-    present[static_cast<std::size_t>(state - manifest.state.begin())] = true;
+    present[index] = true;
   }
   std::vector<std::size_t> touched = method.reads;
   for (const StateWrite& write : method.writes) {
@@ -235,7 +248,7 @@ Result<ArenaSizes> check_program(const Program& program, const Manifest& manifes
       return Error{ErrorCode::kArtifact,
                    "method '" + method.name + "' is in manifest.json, but not in the program"};
     }
-    if (Status status = check_method(*meta, manifest, method); !status) {
+    if (const Status status = check_method(*meta, manifest, method); !status) {
       return status.error();
     }
     const Result<std::uint64_t> activations = arena_size(*meta, 0, method.name);
