@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,7 +11,6 @@
 #include "cli/literal.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/artifact/npz.h"
-#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 
@@ -37,12 +35,12 @@ class InputReader {
 
   Result<std::vector<Tensor>> take() && {
     std::vector<Tensor> tensors;
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      if (!tensors_[i].has_value()) {
-        const std::string& name = method_.inputs[i].name;
+    for (std::optional<Tensor>& tensor : tensors_) {
+      if (!tensor.has_value()) {
+        const std::string& name = method_.inputs[tensors.size()].name;
         return fault(name, "is missing (--input " + name + "=...)");
       }
-      tensors.push_back(*std::move(tensors_[i]));
+      tensors.push_back(*std::move(tensor));
     }
     return tensors;
   }
@@ -114,7 +112,8 @@ std::string input_fault(const std::string& input) {
 Result<std::vector<Tensor>> read_inputs(const MethodSpec& method, const CallArguments& arguments) {
   InputReader reader(method);
   for (const std::string& input : arguments.inputs) {
-    if (Status status = reader.add(input); !status) return status.error();
+    const Status status = reader.add(input);
+    if (!status) return status.error();
   }
   return std::move(reader).take();
 }

@@ -4,8 +4,8 @@
 #include <CLI/Validators.hpp>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
+#include "polystate/artifact/artifact.h"
 #include "polystate/session/model.h"
 
 namespace polystate::cli {

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cli/text.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
@@ -27,7 +29,7 @@ std::string type_text(DType dtype, const std::string& sizes) {
 // The size of dimension `dimension` of input `index`, with the ranges of the symbols that are read
 // from it.
 std::string size_text(const MethodSpec& method, std::size_t index, std::size_t dimension) {
-  const std::string size = method.inputs[index].shape[dimension].to_string(symbol_names(method));
+  std::string size = method.inputs[index].shape[dimension].to_string(symbol_names(method));
   for (const Symbol& symbol : method.symbols) {
     if (symbol.input != index || symbol.dimension != dimension) continue;
     if (size == symbol.name) return symbol_text(symbol);
@@ -43,21 +45,21 @@ std::string symbol_text(const Symbol& symbol) {
 }
 
 std::string input_type_text(const MethodSpec& method, std::size_t index) {
-  std::string sizes;
-  for (std::size_t i = 0; i < method.inputs[index].shape.size(); ++i) {
-    sizes += (i == 0 ? "" : ", ") + size_text(method, index, i);
-  }
-  return type_text(method.inputs[index].dtype, sizes);
+  const InputSpec& input = method.inputs[index];
+  std::vector<std::string> sizes(input.shape.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = size_text(method, index, i);
+  return type_text(input.dtype, joined(sizes));
 }
 
 std::string output_type_text(const MethodSpec& method, std::size_t index) {
   const std::vector<std::string> symbols = symbol_names(method);
-  std::string sizes;
-  for (const std::optional<Expression>& size : method.outputs[index].shape) {
-    sizes += sizes.empty() ? "" : ", ";
-    sizes += size.has_value() ? size->to_string(symbols) : "?";
+  const OutputSpec& output = method.outputs[index];
+  std::vector<std::string> sizes;
+  sizes.reserve(output.shape.size());
+  for (const std::optional<Expression>& size : output.shape) {
+    sizes.push_back(size.has_value() ? size->to_string(symbols) : "?");
   }
-  return type_text(method.outputs[index].dtype, sizes);
+  return type_text(output.dtype, joined(sizes));
 }
 
 std::string value_range_text(const ValueRange& range, std::span<const std::string> symbols) {
@@ -66,6 +68,13 @@ std::string value_range_text(const ValueRange& range, std::span<const std::strin
   text += "..";
   if (range.max.has_value()) text += " " + range.max->to_string(symbols);
   return range.reason.empty() ? text : text + ": " + range.reason;
+}
+
+std::string versions_text(const std::map<std::string, std::string>& versions) {
+  std::vector<std::string> parts;
+  parts.reserve(versions.size());
+  for (const auto& [name, version] : versions) parts.push_back(joined({name, version}, " "));
+  return joined(parts);
 }
 
 std::string update_text(const StateWrite& write) {

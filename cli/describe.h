@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 
@@ -25,6 +26,9 @@ std::string output_type_text(const MethodSpec& method, std::size_t index);
 
 // "0 .. length - 1: indexes dimension 1 of 'cache'"; a side without a limit is left out.
 std::string value_range_text(const ValueRange& range, std::span<const std::string> symbols);
+
+// "executorch 1.5.1, torch 2.13.0".
+std::string versions_text(const std::map<std::string, std::string>& versions);
 
 // "in place: nothing reads the old value later".
 std::string update_text(const StateWrite& write);

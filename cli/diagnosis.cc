@@ -1,13 +1,14 @@
 #include "cli/diagnosis.h"
 
 #include <cstddef>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/cpu.h"
+#include "cli/describe.h"
 #include "cli/exit_status.h"
 #include "cli/golden.h"
 #include "cli/table.h"
@@ -29,23 +30,14 @@ std::string padded(std::string_view text, std::size_t columns) {
 
 // "x86-64, 2 threads: AVX2, FMA; without AVX-512".
 std::string cpu_text(const Cpu& cpu) {
-  std::string available;
-  std::string missing;
+  std::vector<std::string> available;
+  std::vector<std::string> missing;
   for (const CpuFeature& feature : cpu.features) {
-    std::string& list = feature.is_available ? available : missing;
-    list += (list.empty() ? "" : ", ") + feature.name;
+    (feature.is_available ? available : missing).push_back(feature.name);
   }
   return cpu.architecture + ", " + count_text(cpu.threads, "thread") +
-         (available.empty() ? "" : ": " + available) +
-         (missing.empty() ? "" : "; without " + missing);
-}
-
-std::string versions_text(const std::map<std::string, std::string>& versions) {
-  std::string text;
-  for (const auto& [name, version] : versions) {
-    text += (text.empty() ? "" : ", ") + name + " " + version;
-  }
-  return text;
+         (available.empty() ? "" : ": " + joined(available)) +
+         (missing.empty() ? "" : "; without " + joined(missing));
 }
 
 Json cpu_json(const Cpu& cpu) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace polystate::cli {
 
-enum class Outcome { kPassed, kFailed, kSkipped };
+enum class Outcome : std::uint8_t { kPassed, kFailed, kSkipped };
 
 // One thing that `polystate doctor` looked at.
 struct Step {

@@ -1,8 +1,6 @@
 #include "cli/doctor.h"
 
 #include <CLI/App.hpp>
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/cpu.h"
+#include "cli/describe.h"
 #include "cli/diagnosis.h"
 #include "cli/exit_status.h"
 #include "cli/footprint.h"
@@ -74,7 +73,7 @@ class Doctor {
     if (!golden.has_value()) {
       return add({"golden", Outcome::kSkipped, "the artifact has no recorded calls"});
     }
-    Result<Replay> replay = replay_golden(artifact, session);
+    Result<Replay> replay = replay_golden(artifact, *golden, session);
     if (!replay) return fail("golden", replay.error());
     if (replay->deviation.has_value()) {
       diagnosis_.deviation = std::move(replay->deviation);
@@ -91,13 +90,9 @@ class Doctor {
     std::uint64_t bytes = 0;
     for (const auto& [name, size] : sizes) bytes += size;
     const bool is_hashed = arguments_.artifact.options.verification == Verification::kFull;
-    std::string producers;
-    for (const auto& [name, version] : artifact.manifest().versions) {
-      producers += ", " + name + " " + version;
-    }
     return count_text(sizes.size(), "file") + ", " + bytes_text(bytes) + ", " +
            (is_hashed ? "every SHA-256 matches" : "sizes match (--trusted: not hashed)") +
-           "; exported by" + producers.substr(std::min<std::size_t>(1, producers.size()));
+           "; exported by " + versions_text(artifact.manifest().versions);
   }
 
   static std::string engine_text(const ProgramSpec& program) {

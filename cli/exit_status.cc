@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "polystate/core/result.h"
+
 namespace polystate::cli {
 
 ExitStatus status_of(ErrorCode code) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
+
 #include "polystate/core/result.h"
 
 namespace polystate::cli {
 
 // What `polystate` returns to the shell; docs/command_line.md lists the same for users.
-enum class ExitStatus : int {
+enum class ExitStatus : std::uint8_t {
   kSuccess = 0,
   kOutput = 1,    // a result could not be written
   kUsage = 2,     // an unknown command or option, or a malformed argument

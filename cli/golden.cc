@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,16 +36,16 @@ std::string entry_name(std::size_t call, const char* kind, std::size_t index) {
 
 class Replayer {
  public:
-  Replayer(const Manifest& manifest, Record record, Session& session)
-      : manifest_(manifest), record_(std::move(record)), session_(session) {}
+  Replayer(const Manifest& manifest, const GoldenSpec& golden, Record record, Session& session)
+      : manifest_(manifest), golden_(golden), record_(std::move(record)), session_(session) {}
 
   Result<Replay> replay() {
-    const std::vector<std::string>& names = manifest_.golden->calls;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const Result<std::size_t> method = manifest_.method_index(names[i]);
+    for (std::size_t i = 0; i < golden_.calls.size(); ++i) {
+      const std::string& name = golden_.calls[i];
+      const Result<std::size_t> method = manifest_.method_index(name);
       if (!method) return method.error();
       const Status status = replay_call({i, manifest_.methods[*method]});
-      if (!status) return at_call(i, names[i], status.error());
+      if (!status) return at_call(i, name, status.error());
       if (replay_.deviation.has_value()) break;
       ++replay_.calls;
     }
@@ -83,9 +82,8 @@ class Replayer {
   void compare(const GoldenCall& call, std::string tensor, const Tensor& expected,
                const Tensor& found) {
     if (replay_.deviation.has_value()) return;
-    const GoldenSpec& golden = *manifest_.golden;
     std::optional<Difference> difference =
-        first_difference(expected, found, {golden.relative_tolerance, golden.absolute_tolerance});
+        first_difference(expected, found, {golden_.relative_tolerance, golden_.absolute_tolerance});
     if (difference.has_value()) {
       replay_.deviation =
           Deviation{call.index, call.method.name, std::move(tensor), *std::move(difference)};
@@ -99,7 +97,7 @@ class Replayer {
     const std::string name = entry_name(call.index, kind, index);
     const auto entry = record_.find(name);
     if (entry == record_.end()) {
-      return Error{ErrorCode::kArtifact, manifest_.golden->file + " has no entry '" + name + "'"};
+      return Error{ErrorCode::kArtifact, golden_.file + " has no entry '" + name + "'"};
     }
     return entry->second;
   }
@@ -112,6 +110,7 @@ class Replayer {
   }
 
   const Manifest& manifest_;
+  const GoldenSpec& golden_;
   Record record_;
   Session& session_;
   Replay replay_;
@@ -119,15 +118,14 @@ class Replayer {
 
 }  // namespace
 
-Result<Replay> replay_golden(const Artifact& artifact, Session& session) {
-  const Manifest& manifest = artifact.manifest();
-  const auto file = artifact.read(manifest.golden->file);
+Result<Replay> replay_golden(const Artifact& artifact, const GoldenSpec& golden, Session& session) {
+  const auto file = artifact.read(golden.file);
   if (!file) return file.error();
   Result<Record> record = parse_npz((*file)->bytes());
   if (!record) {
-    return Error{ErrorCode::kArtifact, manifest.golden->file + ": " + record.error().message};
+    return Error{ErrorCode::kArtifact, golden.file + ": " + record.error().message};
   }
-  return Replayer(manifest, *std::move(record), session).replay();
+  return Replayer(artifact.manifest(), golden, *std::move(record), session).replay();
 }
 
 std::string deviation_text(const Deviation& deviation) {

@@ -6,6 +6,7 @@
 
 #include "cli/compare.h"
 #include "polystate/artifact/artifact.h"
+#include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
 #include "polystate/session/session.h"
 
@@ -26,10 +27,10 @@ struct Replay {
   std::optional<Deviation> deviation;
 };
 
-// Runs the golden calls, which the artifact must have, in order on `session`, which must be in its
-// initial state, up to the first deviation. kArtifact where the record itself is at fault: a tensor
-// is missing, or a call breaks its own contract.
-Result<Replay> replay_golden(const Artifact& artifact, Session& session);
+// Runs the golden calls that the artifact's manifest lists, in order on `session`, which must be in
+// its initial state, up to the first deviation. kArtifact where the record itself is at fault: a
+// tensor is missing, or a call breaks its own contract.
+Result<Replay> replay_golden(const Artifact& artifact, const GoldenSpec& golden, Session& session);
 
 // "call 2 (decode), output '0' [0, 3]: expected 1.5, found 1.25, limit 2.5e-06".
 std::string deviation_text(const Deviation& deviation);

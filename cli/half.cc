@@ -9,24 +9,29 @@
 namespace polystate::cli {
 namespace {
 
-constexpr int kFloat16MantissaBits = 10;
-constexpr int kFloat16Bias = 15;
-constexpr std::uint16_t kFloat16Infinity = 0x7C00;
-constexpr std::uint16_t kFloat16NaN = 0x7E00;
+constexpr int kMantissaBits = 10;  // of float16
+constexpr int kBias = 15;
+constexpr float kImplicitBit = 1 << kMantissaBits;  // in units of the last place
+constexpr std::uint32_t kSign = 0x8000;
+constexpr std::uint32_t kExponentMask = 0x1F;
+constexpr std::uint32_t kMantissaMask = 0x3FF;
+constexpr std::uint32_t kInfinity = kExponentMask << kMantissaBits;
+constexpr std::uint32_t kNaN = kInfinity | 0x200U;
 
 }  // namespace
 
 float float16_to_float(std::uint16_t bits) {
-  const float sign = (bits & 0x8000U) != 0 ? -1.0F : 1.0F;
-  const int exponent = (bits >> kFloat16MantissaBits) & 0x1F;
-  const int mantissa = bits & 0x3FF;
-  if (exponent == 0x1F) {
+  const std::uint32_t pattern = bits;
+  const float sign = (pattern & kSign) != 0 ? -1.0F : 1.0F;
+  const std::uint32_t exponent = (pattern >> kMantissaBits) & kExponentMask;
+  const std::uint32_t mantissa = pattern & kMantissaMask;
+  if (exponent == kExponentMask) {
     return mantissa != 0 ? std::numeric_limits<float>::quiet_NaN()
                          : sign * std::numeric_limits<float>::infinity();
   }
-  const int implicit = exponent == 0 ? 0 : 1 << kFloat16MantissaBits;
-  const int scale = (exponent == 0 ? 1 : exponent) - kFloat16Bias - kFloat16MantissaBits;
-  return sign * std::ldexp(static_cast<float>(implicit + mantissa), scale);
+  const float units = static_cast<float>(mantissa) + (exponent == 0 ? 0 : kImplicitBit);
+  const int scale = std::max(static_cast<int>(exponent), 1) - kBias - kMantissaBits;
+  return sign * std::ldexp(units, scale);
 }
 
 float bfloat16_to_float(std::uint16_t bits) {
@@ -34,20 +39,22 @@ float bfloat16_to_float(std::uint16_t bits) {
 }
 
 std::uint16_t float_to_float16(float value) {
-  const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  if (std::isnan(value)) return sign | kFloat16NaN;
+  const std::uint32_t sign = std::signbit(value) ? kSign : 0;
   const float magnitude = std::fabs(value);
-  if (std::isinf(magnitude)) return sign | kFloat16Infinity;
-  // In units of the last place at this magnitude, which is the smallest subnormal below 2^-14.
-  const int exponent =
-      magnitude == 0 ? 1 - kFloat16Bias : std::max(std::ilogb(magnitude), 1 - kFloat16Bias);
-  const float units = std::nearbyint(std::ldexp(magnitude, kFloat16MantissaBits - exponent));
-  // Exponent field and mantissa are one integer: a mantissa that rounds up carries into the
-  // exponent, as it should.
-  const auto mantissa = static_cast<std::uint32_t>(units);
-  const auto field = static_cast<std::uint32_t>(exponent + kFloat16Bias - 1);
-  const std::uint32_t bits = (field << kFloat16MantissaBits) + mantissa;
-  return sign | static_cast<std::uint16_t>(bits < kFloat16Infinity ? bits : kFloat16Infinity);
+  std::uint32_t bits = kInfinity;
+  if (std::isnan(value)) {
+    bits = kNaN;
+  } else if (std::isfinite(value)) {
+    // In units of the last place at this magnitude, which are those of 2^-14 for all that is less.
+    constexpr int kSmallest = 1 - kBias;
+    const int exponent = magnitude == 0 ? kSmallest : std::max(std::ilogb(magnitude), kSmallest);
+    const float units = std::nearbyint(std::ldexp(magnitude, kMantissaBits - exponent));
+    // Exponent and mantissa are one integer: a mantissa that rounds up carries into the exponent,
+    // as it should.
+    const auto field = static_cast<std::uint32_t>(exponent - kSmallest);
+    bits = std::min((field << kMantissaBits) + static_cast<std::uint32_t>(units), kInfinity);
+  }
+  return static_cast<std::uint16_t>(sign | bits);
 }
 
 std::uint16_t float_to_bfloat16(float value) {

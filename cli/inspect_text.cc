@@ -20,11 +20,8 @@
 namespace polystate::cli {
 namespace {
 
-// Joins what is not empty by ", ".
 std::string listed(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text.empty() ? "none" : text;
+  return parts.empty() ? "none" : joined(parts);
 }
 
 std::string constant_text(const Constant& constant) {
@@ -67,12 +64,10 @@ class Report {
 
   void add_summary() {
     const ProgramSpec& program = manifest_.program;
-    std::vector<std::string> versions;
-    for (const auto& [name, version] : manifest_.versions) versions.push_back(name + " " + version);
     Table table;
     table.add_row({"Artifact", artifact_.directory().string()});
     table.add_row({"Format", std::to_string(manifest_.format_version)});
-    table.add_row({"Exported by", listed(versions)});
+    table.add_row({"Exported by", versions_text(manifest_.versions)});
     table.add_row({"Engine", program.engine + ", backend " + program.backend});
     table.add_row({"Quantization", program.quantization.empty() ? "none" : program.quantization});
     table.add_row({"Operators", listed(program.operators)});

@@ -105,7 +105,7 @@ std::string range_text() {
 
 // "uint8 (0 to 255)", "bool": what an element had to be.
 std::string kind_text(DType dtype) {
-  const std::string name(name_of(dtype));
+  std::string name(name_of(dtype));
   switch (dtype) {
     case DType::kUInt8:
       return name + range_text<std::uint8_t>();
@@ -128,7 +128,8 @@ class LiteralReader {
   LiteralReader(std::string_view text, DType dtype) : text_(text), dtype_(dtype) {}
 
   Result<Tensor> read() {
-    if (Status status = read_value(0); !status) return status.error();
+    const Status status = read_value(0);
+    if (!status) return status.error();
     skip_spaces();
     if (position_ != text_.size()) return fail("something follows the value");
     return Tensor::copy_of(dtype_, std::move(shape_), bytes_);

@@ -1,15 +1,18 @@
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>  // IWYU pragma: keep (definitions that App's constructor needs)
 #include <CLI/Error.hpp>
 #include <CLI/Formatter.hpp>  // IWYU pragma: keep (likewise)
+#include <algorithm>
 #include <clocale>
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/doctor.h"
@@ -53,14 +56,15 @@ void declare(CLI::App& app, Action& action) {
 }
 
 // Reads the command line and does what it asks for.
-ExitStatus execute(int argc, const char* const* argv, Output& output) {
+ExitStatus execute(std::vector<std::string> arguments, Output& output) {
   CLI::App app(
       "Inspects, runs and checks artifacts of PyTorch programs with several methods and one state.",
       "polystate");
   Action action;
   declare(app, action);
   try {
-    app.parse(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the end
+    app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     output.write(app.help());
     return ExitStatus::kSuccess;
@@ -86,13 +90,13 @@ void occupy_standard_descriptors() {
   }
 }
 
-ExitStatus main_status(int argc, const char* const* argv) {
+ExitStatus main_status(std::vector<std::string> arguments) {
   occupy_standard_descriptors();
-  std::signal(SIGPIPE, SIG_IGN);        // Output sees a closed pipe
+  ::signal(SIGPIPE, SIG_IGN);           // Output sees a closed pipe
   std::setlocale(LC_CTYPE, "C.UTF-8");  // for the widths of characters
   Output output(STDOUT_FILENO);
   try {
-    const ExitStatus status = execute(argc, argv, output);
+    const ExitStatus status = execute(std::move(arguments), output);
     if (status != ExitStatus::kSuccess || output.status()) return status;
     return report(ExitStatus::kOutput, output.status().error().message);
   } catch (const std::exception& error) {  // of the standard library: no memory
@@ -104,5 +108,5 @@ ExitStatus main_status(int argc, const char* const* argv) {
 }  // namespace polystate::cli
 
 int main(int argc, char** argv) {
-  return static_cast<int>(polystate::cli::main_status(argc, argv));
+  return static_cast<int>(polystate::cli::main_status({argv + std::min(argc, 1), argv + argc}));
 }

@@ -1,10 +1,10 @@
 #include "cli/output.h"
 
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 #include <system_error>
 

@@ -147,7 +147,8 @@ Result<ExitStatus> run(const RunArguments& arguments, Output& output) {
   if (!model) return while_opening(model.error());
   const Result<std::vector<PreparedCall>> calls = prepare(model->manifest(), arguments.calls);
   if (!calls) return calls.error();
-  if (Status status = check_output(arguments.output, *calls); !status) return status.error();
+  const Status fits = check_output(arguments.output, *calls);
+  if (!fits) return fits.error();
 
   Result<Session> session = model->new_session({.profile = !arguments.profile.empty()});
   if (!session) return session.error();
@@ -157,7 +158,8 @@ Result<ExitStatus> run(const RunArguments& arguments, Output& output) {
   }
   const Result<std::vector<CallResult>> results = run_calls(*session, *calls);
   if (!results) return results.error();
-  if (Status status = save(arguments, *results, *session, output); !status) return status.error();
+  const Status saved = save(arguments, *results, *session, output);
+  if (!saved) return saved.error();
   return ExitStatus::kSuccess;
 }
 

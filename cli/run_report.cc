@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,7 +38,7 @@ Json element_json(const Tensor& tensor, std::size_t index) {
   const Element element = element_at(tensor, index);
   if (const bool* truth = std::get_if<bool>(&element)) return *truth;
   if (const std::int64_t* integer = std::get_if<std::int64_t>(&element)) return *integer;
-  const std::string text = element_text(tensor, index);
+  std::string text = element_text(tensor, index);
   if (!std::isfinite(std::get<double>(element))) return text;
   return std::strtod(text.c_str(), nullptr);
 }
@@ -100,7 +101,7 @@ std::string results_json(const std::vector<CallResult>& results) {
                      {"written", tensors_json(result.written)}});
   }
   const Json report = {{"calls", std::move(calls)}};
-  return report.dump() + "\n";
+  return report.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::map<std::string, Tensor> results_entries(const std::vector<CallResult>& results) {
@@ -109,8 +110,9 @@ std::map<std::string, Tensor> results_entries(const std::vector<CallResult>& res
     const std::string prefix = results.size() > 1 ? call_prefix(i) : "";
     for (const auto& [name, tensor] : results[i].outputs) entries.emplace(prefix + name, tensor);
     for (const auto& [name, tensor] : results[i].written) {
-      const bool is_taken = entries.contains(prefix + name);
-      entries.emplace(prefix + (is_taken ? "input_" : "") + name, tensor);
+      std::string entry = prefix + name;
+      if (entries.contains(entry)) entry.insert(prefix.size(), "input_");
+      entries.emplace(std::move(entry), tensor);
     }
   }
   return entries;

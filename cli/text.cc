@@ -1,12 +1,15 @@
 #include "cli/text.h"
 
+#include <wchar.h>  // wcwidth, which is POSIX's
+
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cwchar>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace polystate::cli {
 namespace {
@@ -53,6 +56,7 @@ void append_escaped(std::string& out, std::string_view bytes) {
 
 template <typename T>
 std::string shortest_text(T value) {
+  if (std::isnan(value)) return "nan";  // whatever its sign
   std::array<char, 32> buffer{};
   const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   return {buffer.data(), end};
@@ -102,6 +106,15 @@ std::string bytes_text(std::uint64_t bytes) {
   const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                           std::chars_format::fixed, 1);
   return std::string(buffer.data(), end) + std::string(kUnits.at(unit));
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += separator;
+    text += part;
+  }
+  return text;
 }
 
 std::string count_text(std::size_t count, std::string_view noun) {

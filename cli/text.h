@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace polystate::cli {
 
@@ -22,6 +23,9 @@ std::size_t first_character_size(std::string_view text);
 
 // "800 B", "12.3 KiB".
 std::string bytes_text(std::uint64_t bytes);
+
+// "a, b, c".
+std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
 // "1 file", "3 files".
 std::string count_text(std::size_t count, std::string_view noun);

@@ -168,10 +168,10 @@ def test_where_the_users_code_fails_its_own_lines_are_shown(model: Path, tmp_pat
     assert "polystate/cli" not in done.stderr
 
 
-def test_what_is_unsound_is_refused_with_the_users_line(model: Path, tmp_path: Path) -> None:
+def test_what_is_unsound_is_refused_and_the_culprit_named(model: Path, tmp_path: Path) -> None:
     done = polystate_export(f"{model}:unsound", tmp_path / "out")
     assert done.returncode == 4
-    assert "model.py" in done.stderr
+    assert "parameter 'weight'" in done.stderr
     assert not (tmp_path / "out").exists()
 
 

@@ -127,13 +127,15 @@ def test_the_table_fits_and_says_the_same(toy: Path) -> None:
         assert text in done.stdout, text
 
 
-def test_names_in_any_script_align_and_controls_are_shown(toy: Path, tmp_path: Path) -> None:
+def test_text_in_any_script_is_shown_and_marks_that_reverse_it_are_escaped(
+    toy: Path, tmp_path: Path
+) -> None:
     copied = tmp_path / "toy"
     subprocess.run(["cp", "-r", toy, copied], check=True)
-    change_manifest(copied, lambda manifest: manifest["constants"].update({"text": "长\x1b[2J"}))
+    change_manifest(copied, lambda manifest: manifest["constants"].update({"text": "长\u202e"}))
     done = polystate("inspect", copied)
     assert done.returncode == 0
-    assert '"长\\x1b[2J"' in done.stdout
+    assert '"长\\xe2\\x80\\xae"' in done.stdout
 
 
 def test_headings_are_bold_on_a_terminal_unless_the_user_asks_for_no_colour(toy: Path) -> None:

@@ -10,12 +10,12 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from polystate.artifact.write import check_destination
+import polystate
+from polystate.artifact import check_destination
 from polystate.cli.progress import step
 from polystate.cli.source import FORMS, SourceError, parse_source
 from polystate.errors import (
@@ -114,7 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--debug-dir", metavar="DIR", type=Path, help="keep graphs, memory plan and ETRecord here")
     add("--report", action="store_true", help="print how state is updated, and why so")
-    add("--version", action="version", version=f"polystate-export {metadata.version('polystate')}")
+    add("--version", action="version", version=f"polystate-export {polystate.__version__}")
     return parser
 
 
