@@ -1,6 +1,12 @@
 #include "engine/engine_factory.h"
 
+#include <memory>
+#include <string>
+
 #include "engine/executorch/executorch_engine.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/engine/engine.h"
 
 namespace polystate {
 

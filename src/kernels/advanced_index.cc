@@ -1,8 +1,20 @@
 #include "kernels/advanced_index.h"
 
-#include <string>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+#include <sys/types.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/arguments.h"
 #include "kernels/element_type.h"
+#include "kernels/layout.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
 
 namespace polystate {
 namespace {
@@ -83,7 +95,7 @@ Result<std::vector<DimensionIndex>> resolve_indices(
       return Error{ErrorCode::kEngine, "more indices than shape " + to_string(self) + " has"};
     }
     if (index.has_value()) {
-      if (Status status = append_index(self, *index, dimension, indices); !status) {
+      if (const Status status = append_index(self, *index, dimension, indices); !status) {
         return status.error();
       }
     }
@@ -93,7 +105,7 @@ Result<std::vector<DimensionIndex>> resolve_indices(
   return indices;
 }
 
-Result<Shape> broadcast_shape(const std::vector<DimensionIndex>& indices) {
+Shape broadcast_shape(const std::vector<DimensionIndex>& indices) {
   Shape shape;
   for (const DimensionIndex& index : indices) {
     if (index.shape.size() > shape.size()) {
@@ -101,12 +113,7 @@ Result<Shape> broadcast_shape(const std::vector<DimensionIndex>& indices) {
     }
     for (std::size_t i = 1; i <= index.shape.size(); ++i) {
       std::int64_t& size = shape[shape.size() - i];
-      const std::int64_t other = index.shape[index.shape.size() - i];
-      if (size != other && size != 1 && other != 1) {
-        return Error{ErrorCode::kEngine, "indices of shapes " + to_string(shape) + " and " +
-                                             to_string(index.shape) + " do not go together"};
-      }
-      size = size == 1 ? other : size;
+      size = size == 1 ? index.shape[index.shape.size() - i] : size;
     }
   }
   return shape;

@@ -23,7 +23,7 @@ struct DimensionIndex {
 Result<std::vector<DimensionIndex>> resolve_indices(
     const EtTensor& self, const std::vector<std::optional<EtTensor>>& arguments);
 
-// The shape that all indices are broadcast to.
-Result<Shape> broadcast_shape(const std::vector<DimensionIndex>& indices);
+// The shape that all indices are broadcast to, if they go together.
+Shape broadcast_shape(const std::vector<DimensionIndex>& indices);
 
 }  // namespace polystate

@@ -1,6 +1,16 @@
 #include "kernels/arguments.h"
 
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/result.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "kernels/operators.h"
+#include "polystate/core/result.h"
 
 namespace polystate {
 namespace {

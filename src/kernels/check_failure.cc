@@ -1,5 +1,6 @@
 #include "kernels/check_failure.h"
 
+#include <optional>
 #include <utility>
 
 namespace polystate {

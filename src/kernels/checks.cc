@@ -1,13 +1,19 @@
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_util.h>
 
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "kernels/arguments.h"
 #include "kernels/check_failure.h"
 #include "kernels/element_type.h"
 #include "kernels/layout.h"
 #include "kernels/operators.h"
+#include "polystate/core/result.h"
 
 namespace polystate {
 namespace {

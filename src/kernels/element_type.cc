@@ -1,8 +1,14 @@
 #include "kernels/element_type.h"
 
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
+
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <utility>
+
+#include "polystate/core/dtype.h"
 
 namespace polystate {
 namespace {

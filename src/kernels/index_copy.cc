@@ -1,8 +1,16 @@
-#include <string>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/arguments.h"
 #include "kernels/element_type.h"
 #include "kernels/layout.h"
 #include "kernels/operators.h"
+#include "polystate/core/result.h"
 
 namespace polystate {
 namespace {
@@ -46,7 +54,7 @@ Status IndexCopy::run(KernelStack stack) {
     return dimension.error();
   }
   const Result<std::span<const std::int64_t>> rows =
-      checked_rows(index, self.dim() == 0 ? 1 : self.size(*dimension));
+      checked_rows(index, self.dim() == 0 ? 1 : self.sizes()[*dimension]);
   if (!rows) {
     return rows.error();
   }

@@ -1,12 +1,20 @@
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
-#include <string>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "kernels/advanced_index.h"
+#include "kernels/arguments.h"
 #include "kernels/element_type.h"
 #include "kernels/layout.h"
 #include "kernels/operators.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
 
 // self[indices] = values, as NumPy and ATen define it: the index tensors are broadcast to one
 // shape, which stands in the result where the indexed dimensions stood, or in front where those are
@@ -48,45 +56,72 @@ struct Transfer {
   std::vector<CopyDimension> after;
 };
 
+// Byte offsets into self of every position that the indices name.
+Result<std::vector<std::int64_t>> position_offsets(const std::vector<DimensionIndex>& indices,
+                                                   const Shape& positions, const Strides& self) {
+  std::vector<std::int64_t> offsets(offsets_of(positions, row_major_strides(positions)).size(), 0);
+  for (const DimensionIndex& index : indices) {
+    const auto strides = broadcast_strides(index.shape, row_major_strides(index.shape), positions);
+    if (!strides) {
+      return Error{ErrorCode::kEngine, "an index of shape " + to_string(index.shape) +
+                                           " does not go with others of shape " +
+                                           to_string(positions)};
+    }
+    const std::vector<std::int64_t> rows = offsets_of(positions, *strides);
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      offsets[k] += index.rows[static_cast<std::size_t>(rows[k])] * self[index.dimension];
+    }
+  }
+  return offsets;
+}
+
+// The sizes of some of a tensor's dimensions.
+Shape sizes_at(const EtTensor& tensor, const std::vector<std::size_t>& dimensions) {
+  Shape sizes;
+  sizes.reserve(dimensions.size());
+  for (const std::size_t i : dimensions) {
+    sizes.push_back(tensor.sizes()[i]);
+  }
+  return sizes;
+}
+
+Shape region_of(const EtTensor& self, const Selection& selection) {
+  Shape region = sizes_at(self, selection.before);
+  region.insert(region.end(), selection.positions.begin(), selection.positions.end());
+  const Shape after = sizes_at(self, selection.after);
+  region.insert(region.end(), after.begin(), after.end());
+  return region;
+}
+
 Result<Transfer> plan(const EtTensor& self, const std::vector<DimensionIndex>& indices,
                       const Selection& selection, const EtTensor& values) {
-  Shape region;
-  for (const std::size_t i : selection.before) {
-    region.push_back(self.sizes()[i]);
+  const Strides to = byte_strides(self);
+  Result<std::vector<std::int64_t>> to_positions =
+      position_offsets(indices, selection.positions, to);
+  if (!to_positions) {
+    return to_positions.error();
   }
-  region.insert(region.end(), selection.positions.begin(), selection.positions.end());
-  for (const std::size_t i : selection.after) {
-    region.push_back(self.sizes()[i]);
-  }
+  const Shape region = region_of(self, selection);
   const auto from = broadcast_strides(sizes_of(values), byte_strides(values), region);
   if (!from) {
     return Error{ErrorCode::kEngine, "values have shape " + to_string(values) +
                                          ", the indices select " + to_string(region)};
   }
 
-  const Strides to = byte_strides(self);
   const auto positions_at = from->begin() + static_cast<std::ptrdiff_t>(selection.before.size());
   const auto after_at = positions_at + static_cast<std::ptrdiff_t>(selection.positions.size());
-  Shape before_sizes;
-  Strides before_strides;
+  Strides to_before;
+  to_before.reserve(selection.before.size());
   for (const std::size_t i : selection.before) {
-    before_sizes.push_back(self.sizes()[i]);
-    before_strides.push_back(to[i]);
+    to_before.push_back(to[i]);
   }
+  const Shape before = sizes_at(self, selection.before);
   Transfer transfer;
-  transfer.to_before = offsets_of(before_sizes, before_strides);
-  transfer.from_before = offsets_of(before_sizes, {from->begin(), positions_at});
+  transfer.to_before = offsets_of(before, to_before);
+  transfer.from_before = offsets_of(before, {from->begin(), positions_at});
+  transfer.to_positions = std::move(*to_positions);
   transfer.from_positions = offsets_of(selection.positions, {positions_at, after_at});
-  transfer.to_positions.resize(transfer.from_positions.size(), 0);
-  for (const DimensionIndex& index : indices) {
-    const auto strides =
-        broadcast_strides(index.shape, row_major_strides(index.shape), selection.positions);
-    const std::vector<std::int64_t> rows = offsets_of(selection.positions, *strides);
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      transfer.to_positions[k] +=
-          index.rows[static_cast<std::size_t>(rows[k])] * to[index.dimension];
-    }
-  }
+  transfer.after.reserve(selection.after.size());
   for (std::size_t i = 0; i < selection.after.size(); ++i) {
     const std::size_t dimension = selection.after[i];
     transfer.after.push_back(
@@ -183,11 +218,7 @@ Status IndexPut::run(KernelStack stack) {
   if (!indices) {
     return indices.error();
   }
-  Result<Shape> positions = broadcast_shape(*indices);
-  if (!positions) {
-    return positions.error();
-  }
-  const Selection selection = select(self, *indices, std::move(*positions));
+  const Selection selection = select(self, *indices, broadcast_shape(*indices));
   const Result<Transfer> transfer = plan(self, *indices, selection, values);
   if (!transfer) {
     return transfer.error();

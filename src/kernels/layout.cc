@@ -1,8 +1,18 @@
 #include "kernels/layout.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "kernels/arguments.h"
 #include "kernels/element_type.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
 
 namespace polystate {
 namespace {

@@ -1,14 +1,20 @@
 #include "kernels/register.h"
 
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/evalue.h>
 #include <executorch/runtime/core/event_tracer_hooks.h>
+#include <executorch/runtime/core/span.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 #include <executorch/runtime/kernel/operator_registry.h>
+#include <executorch/runtime/platform/log.h>
 
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <span>
 
 #include "kernels/operators.h"
+#include "polystate/core/result.h"
 
 namespace polystate {
 namespace {
@@ -37,7 +43,7 @@ constexpr Kernel kernel() {
 }
 
 constexpr std::array kKernels = {
-    kernel<CheckRange>(),    kernel<CheckTrue>(),     kernel<CheckSize>(), kernel<SliceScatter>(),
+    kernel<CheckRange>(),    kernel<CheckTrue>(), kernel<CheckSize>(), kernel<SliceScatter>(),
     kernel<SelectScatter>(), kernel<IndexCopy>(), kernel<IndexPut>(),
 };
 

@@ -1,7 +1,12 @@
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "kernels/arguments.h"
 #include "kernels/layout.h"
 #include "kernels/operators.h"
+#include "polystate/core/result.h"
 
 namespace polystate {
 
@@ -24,7 +29,7 @@ Status SelectScatter::run(KernelStack stack) {
   if (!dimension) {
     return dimension.error();
   }
-  const Result<std::int64_t> row = resolve_index(index, self.size(*dimension));
+  const Result<std::int64_t> row = resolve_index(index, self.sizes()[*dimension]);
   if (!row) {
     return row.error();
   }

@@ -1,8 +1,13 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "kernels/arguments.h"
 #include "kernels/layout.h"
 #include "kernels/operators.h"
+#include "polystate/core/result.h"
 
 namespace polystate {
 namespace {
@@ -50,7 +55,7 @@ Status SliceScatter::run(KernelStack stack) {
   if (!dimension) {
     return dimension.error();
   }
-  const Result<Slice> slice = resolve_slice(start, end, step, self.size(*dimension));
+  const Result<Slice> slice = resolve_slice(start, end, step, self.sizes()[*dimension]);
   if (!slice) {
     return slice.error();
   }

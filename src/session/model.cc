@@ -1,8 +1,16 @@
 #include "polystate/session/model.h"
 
+#include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "engine/engine_factory.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/result.h"
+#include "polystate/engine/engine.h"
+#include "polystate/session/session.h"
 #include "session/loaded_model.h"
 #include "session/session_impl.h"
 

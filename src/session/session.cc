@@ -1,7 +1,15 @@
 #include "polystate/session/session.h"
 
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
 #include "session/claim.h"
 #include "session/session_impl.h"
 

@@ -1,11 +1,24 @@
 #include "session/session_impl.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "polystate/artifact/contract.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
 #include "polystate/core/shape.h"
+#include "polystate/core/tensor.h"
+#include "polystate/engine/engine.h"
+#include "polystate/session/model.h"
+#include "polystate/session/session.h"
 #include "session/state_file.h"
 
 namespace polystate {
@@ -46,6 +59,7 @@ Status Session::Impl::require_whole_state() const {
 
 std::vector<std::span<std::byte>> Session::Impl::states() {
   std::vector<std::span<std::byte>> states;
+  states.reserve(manifest().state.size());
   for (std::size_t i = 0; i < manifest().state.size(); ++i) {
     states.push_back(engine_->state(i));
   }
@@ -62,7 +76,7 @@ void Session::Impl::replace_states(std::span<const std::byte> bytes) {
 
 Result<std::vector<Tensor>> Session::Impl::run(std::string_view method,
                                                std::span<const Tensor> inputs) {
-  if (Status whole = require_whole_state(); !whole) {
+  if (const Status whole = require_whole_state(); !whole) {
     return whole.error();
   }
   const Result<std::size_t> index = manifest().method_index(method);
@@ -70,7 +84,7 @@ Result<std::vector<Tensor>> Session::Impl::run(std::string_view method,
     return index.error();
   }
   const MethodSpec& spec = manifest().methods[*index];
-  if (Status accepted = check_contract(spec, inputs); !accepted) {
+  if (const Status accepted = check_contract(spec, inputs); !accepted) {
     return accepted.error();
   }
   Result<std::vector<Tensor>> outputs = engine_->run(*index, inputs);
@@ -89,7 +103,7 @@ void Session::Impl::reset() {
 }
 
 Result<Snapshot> Session::Impl::snapshot() {
-  if (Status whole = require_whole_state(); !whole) {
+  if (const Status whole = require_whole_state(); !whole) {
     return whole.error();
   }
   const auto all = states();
@@ -131,7 +145,7 @@ Status Session::Impl::load(const std::filesystem::path& path) {
 }
 
 Result<Tensor> Session::Impl::read_state(std::string_view name) {
-  if (Status whole = require_whole_state(); !whole) {
+  if (const Status whole = require_whole_state(); !whole) {
     return whole.error();
   }
   const Result<std::size_t> index = manifest().state_index(name);

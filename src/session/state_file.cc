@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "core/atomic_file.h"
 #include "core/file.h"
+#include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
 
 namespace polystate {
 namespace {
@@ -28,7 +34,7 @@ static_assert(sizeof(Header) == 56 && std::is_trivially_copyable_v<Header>);
 constexpr std::array<char, 8> kMagic = {'p', 'o', 'l', 'y', 's', 'e', 's', 's'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kDigestBytes = sizeof(Sha256);
-constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+constexpr std::size_t kChunkBytes = 1024UL * 1024;
 
 Error damaged(const InputFile& file, const std::string& what) {
   return Error{ErrorCode::kArtifact, "saved session " + file.shown_name() + ": " + what};
@@ -105,7 +111,7 @@ Result<std::vector<std::byte>> read_state_file(const std::filesystem::path& path
     return damaged(*file, "has " + std::to_string(file->size()) + " bytes, at least " +
                               std::to_string(sizeof(Header) + kDigestBytes) + " are needed");
   }
-  if (Status read = file->read_at(0, std::as_writable_bytes(std::span(&header, 1))); !read) {
+  if (const Status read = file->read_at(0, std::as_writable_bytes(std::span(&header, 1))); !read) {
     return read.error();
   }
   if (header.magic != kMagic) {
@@ -116,7 +122,7 @@ Result<std::vector<std::byte>> read_state_file(const std::filesystem::path& path
                               std::to_string(header.size) + " of state that it announces");
   }
   std::vector<std::byte> state(size);
-  if (Status whole = read_checked(*file, header, state); !whole) {
+  if (const Status whole = read_checked(*file, header, state); !whole) {
     return whole.error();
   }
   if (header.version != kVersion || header.zero != 0) {

@@ -3,11 +3,13 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <string>
 #include <utility>
 
 #include "core/file.h"
+#include "polystate/core/result.h"
 
 namespace polystate {
 namespace {

@@ -1,6 +1,14 @@
 #include "engine/executorch/data_loader.h"
 
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/freeable_buffer.h>
+#include <executorch/runtime/core/result.h>
+
+#include <cstddef>
 #include <cstring>
+#include <span>
+
+#include "polystate/artifact/file_bytes.h"
 
 namespace polystate {
 namespace {
@@ -8,6 +16,7 @@ namespace {
 using executorch::runtime::FreeableBuffer;
 
 // ExecuTorch is done with a segment, at least until another session loads it again.
+// NOLINTNEXTLINE(misc-const-correctness): the signature is ExecuTorch's
 void release_segment(void* file, void* data, std::size_t size) {
   const auto& bytes = *static_cast<const FileBytes*>(file);
   bytes.release(static_cast<std::size_t>(static_cast<std::byte*>(data) - bytes.bytes().data()),

@@ -1,12 +1,15 @@
 #include "engine/executorch/executorch_engine.h"
 
 #include <executorch/runtime/backend/interface.h>
+#include <executorch/runtime/backend/options.h>
 #include <executorch/runtime/executor/program.h>
 
+#include <cstdint>
+#include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
 
+#include "engine/engine_factory.h"
 #include "engine/executorch/data_loader.h"
 #include "engine/executorch/executorch_session.h"
 #include "engine/executorch/log_capture.h"
@@ -14,6 +17,9 @@
 #include "engine/executorch/state_layout.h"
 #include "engine/executorch/thread_pool.h"
 #include "kernels/register.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/engine/engine.h"
 
 namespace polystate {
 namespace {
@@ -49,7 +55,7 @@ class ExecutorchEngine final : public Engine {
 
  private:
   // The layout of the state, read from the first session.
-  Result<std::shared_ptr<const StateLayout>> shared_layout(const ExecutorchSession& session) const {
+  Result<std::shared_ptr<const StateLayout>> shared_layout(ExecutorchSession& session) const {
     const std::lock_guard lock(layout_mutex_);
     if (layout_ == nullptr) {
       Result<StateLayout> layout = session.read_layout();
@@ -85,7 +91,7 @@ Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
   register_kernels();
   share_packed_weights();
   if (options.threads > 0) {
-    if (Status status = set_thread_count(options.threads); !status) {
+    if (const Status status = set_thread_count(options.threads); !status) {
       return status.error();
     }
   }

@@ -1,11 +1,27 @@
 #include "engine/executorch/executorch_session.h"
 
+#include <executorch/runtime/executor/program.h>
+
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "engine/executorch/arena.h"
+#include "engine/executorch/loaded_method.h"
+#include "engine/executorch/profiler.h"
+#include "engine/executorch/program_check.h"
+#include "engine/executorch/state_layout.h"
 #include "engine/executorch/thread_pool.h"
 #include "kernels/check_failure.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "polystate/engine/engine.h"
 
 namespace polystate {
 namespace {
@@ -45,6 +61,7 @@ Result<std::unique_ptr<ExecutorchSession>> ExecutorchSession::load(
     session->profiler_ = std::make_unique<Profiler>();
   }
   auto* const tracer = options.profile ? session->profiler_->tracer() : nullptr;
+  session->methods_.reserve(manifest.methods.size());
   // Loading a method writes initial values into the state: all are loaded now, and none later.
   for (const MethodSpec& spec : manifest.methods) {
     auto method = LoadedMethod::load(program, spec, session->memory_, tracer);
@@ -56,7 +73,7 @@ Result<std::unique_ptr<ExecutorchSession>> ExecutorchSession::load(
   return session;
 }
 
-Result<StateLayout> ExecutorchSession::read_layout() const {
+Result<StateLayout> ExecutorchSession::read_layout() {
   return StateLayout::read(manifest_, methods_, memory_.state);
 }
 
@@ -68,9 +85,9 @@ void ExecutorchSession::start(std::shared_ptr<const StateLayout> layout) {
 Result<std::vector<Tensor>> ExecutorchSession::run(std::size_t method,
                                                    std::span<const Tensor> inputs) {
   const MethodSpec& spec = manifest_.methods[method];
-  LoadedMethod& loaded = *methods_[method];
+  LoadedMethod& loaded = methods_[method];
   state_intact_ = true;
-  if (Status set = loaded.set_inputs(inputs); !set) {
+  if (const Status set = loaded.set_inputs(inputs); !set) {
     return set.error();
   }
   (void)take_check_failure();

@@ -25,7 +25,7 @@ class ExecutorchSession final : public EngineSession {
       const EngineSessionOptions& options);
 
   // What the layout is read from, before `start`.
-  [[nodiscard]] Result<StateLayout> read_layout() const;
+  Result<StateLayout> read_layout();
 
   // Sets the state to its initial values.
   void start(std::shared_ptr<const StateLayout> layout);
@@ -42,7 +42,7 @@ class ExecutorchSession final : public EngineSession {
   const Manifest& manifest_;
   SessionMemory memory_;
   std::unique_ptr<Profiler> profiler_;  // null without profile; the methods keep a pointer to it
-  std::vector<std::unique_ptr<LoadedMethod>> methods_;  // by the manifest's order
+  std::vector<LoadedMethod> methods_;   // by the manifest's order
   std::shared_ptr<const StateLayout> layout_;
   bool state_intact_ = true;
 };

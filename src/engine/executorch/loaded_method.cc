@@ -1,14 +1,38 @@
 #include "engine/executorch/loaded_method.h"
 
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/event_tracer.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/core/exec_aten/util/tensor_dimension_limit.h>
+#include <executorch/runtime/core/span.h>
+#include <executorch/runtime/executor/method.h>
+#include <executorch/runtime/executor/program.h>
+#include <sys/types.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "engine/executorch/arena.h"
 #include "engine/executorch/log_capture.h"
+#include "kernels/arguments.h"
 #include "kernels/element_type.h"
 #include "kernels/layout.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
+#include "polystate/core/tensor.h"
 
 namespace polystate {
 namespace {
@@ -36,6 +60,7 @@ void copy_row_major(const EtTensor& from, const Tensor& to) {
   const Strides from_strides = byte_strides(from);
   const Strides elements = row_major_strides(to.shape());
   std::vector<CopyDimension> dimensions;
+  dimensions.reserve(elements.size());
   for (std::size_t i = 0; i < elements.size(); ++i) {
     dimensions.push_back({to.shape()[i], elements[i] * from.element_size(), from_strides[i]});
   }
@@ -45,18 +70,21 @@ void copy_row_major(const EtTensor& from, const Tensor& to) {
 
 }  // namespace
 
-LoadedMethod::LoadedMethod(const MethodSpec& spec, SessionMemory& memory)
-    : spec_(spec),
-      arenas_{as_span(memory.activations), as_span(memory.state)},
-      planned_({arenas_.data(), arenas_.size()}),
-      manager_(&structures_, &planned_, &memory.temporary) {}
+LoadedMethod::Memory::Memory(SessionMemory& session)
+    : arenas{as_span(session.activations), as_span(session.state)},
+      planned({arenas.data(), arenas.size()}),
+      manager(&structures, &planned, &session.temporary) {}
 
-Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(
-    const executorch::runtime::Program& program, const MethodSpec& spec, SessionMemory& memory,
-    executorch::runtime::EventTracer* tracer) {
+LoadedMethod::LoadedMethod(const MethodSpec& spec, std::unique_ptr<Memory> memory,
+                           executorch::runtime::Method method)
+    : spec_(&spec), memory_(std::move(memory)), method_(std::move(method)) {}
+
+Result<LoadedMethod> LoadedMethod::load(const executorch::runtime::Program& program,
+                                        const MethodSpec& spec, SessionMemory& memory,
+                                        executorch::runtime::EventTracer* tracer) {
   const LogCapture log;
-  std::unique_ptr<LoadedMethod> loaded(new LoadedMethod(spec, memory));
-  auto method = program.load_method(spec.name.c_str(), &loaded->manager_, tracer);
+  auto own = std::make_unique<Memory>(memory);
+  auto method = program.load_method(spec.name.c_str(), &own->manager, tracer);
   if (!method.ok()) {
     const bool unsupported = method.error() == EtError::OperatorMissing ||
                              method.error() == EtError::NotSupported ||
@@ -64,13 +92,12 @@ Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(
     return Error{unsupported ? ErrorCode::kUnsupported : ErrorCode::kArtifact,
                  "method '" + spec.name + "' cannot be loaded: " + reason(log, method.error())};
   }
-  loaded->method_.emplace(std::move(*method));
-  return loaded;
+  return LoadedMethod(spec, std::move(own), std::move(*method));
 }
 
 std::optional<std::span<std::byte>> LoadedMethod::find_buffer(const std::string& name) {
   const LogCapture log;
-  const auto buffer = method_->get_attribute(name);
+  const auto buffer = method_.get_attribute(name);
   if (!buffer.ok()) {
     return {};
   }
@@ -79,15 +106,15 @@ std::optional<std::span<std::byte>> LoadedMethod::find_buffer(const std::string&
 
 Status LoadedMethod::set_inputs(std::span<const Tensor> inputs) {
   const LogCapture log;
-  if (inputs.size() != spec_.inputs.size()) {
-    return Error{ErrorCode::kContract, "method '" + spec_.name + "' takes " +
-                                           std::to_string(spec_.inputs.size()) + " inputs, not " +
+  if (inputs.size() != spec_->inputs.size()) {
+    return Error{ErrorCode::kContract, "method '" + spec_->name + "' takes " +
+                                           std::to_string(spec_->inputs.size()) + " inputs, not " +
                                            std::to_string(inputs.size())};
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (Status status = set_input(i, inputs[i]); !status) {
-      return Error{status.error().code, "method '" + spec_.name + "', input " + std::to_string(i) +
-                                            " '" + spec_.inputs[i].name +
+    if (const Status status = set_input(i, inputs[i]); !status) {
+      return Error{status.error().code, "method '" + spec_->name + "', input " + std::to_string(i) +
+                                            " '" + spec_->inputs[i].name +
                                             "': " + status.error().message};
     }
   }
@@ -121,31 +148,31 @@ Status LoadedMethod::set_input(std::size_t index, const Tensor& input) {
   TensorImpl view(scalar_type_of(input.dtype()), static_cast<ssize_t>(shape.size()), sizes.data(),
                   data, order.data(), strides.data());
   const LogCapture log;
-  const EtError error = method_->set_input(EValue(EtTensor(&view)), index);
+  const EtError error = method_.set_input(EValue(EtTensor(&view)), index);
   return error == EtError::Ok ? Status() : Error{ErrorCode::kEngine, reason(log, error)};
 }
 
 Status LoadedMethod::execute() {
-  for (std::size_t i = 0; i < method_->outputs_size(); ++i) {
-    const EValue& output = method_->get_output(i);
+  for (std::size_t i = 0; i < method_.outputs_size(); ++i) {
+    const EValue& output = method_.get_output(i);
     if (output.isTensor() && output.toTensor().nbytes() > 0 &&
         output.toTensor().const_data_ptr() == nullptr) {
-      return Error{ErrorCode::kArtifact, "method '" + spec_.name +
+      return Error{ErrorCode::kArtifact, "method '" + spec_->name +
                                              "': the program plans no memory " + "for its output " +
                                              std::to_string(i)};
     }
   }
   const LogCapture log;
-  const EtError error = method_->execute();
+  const EtError error = method_.execute();
   return error == EtError::Ok ? Status()
                               : Error{ErrorCode::kEngine,
-                                      "method '" + spec_.name + "' failed: " + reason(log, error)};
+                                      "method '" + spec_->name + "' failed: " + reason(log, error)};
 }
 
 Result<std::vector<Tensor>> LoadedMethod::outputs() const {
   std::vector<Tensor> outputs;
-  outputs.reserve(spec_.outputs.size());
-  for (const OutputSpec& output : spec_.outputs) {
+  outputs.reserve(spec_->outputs.size());
+  for (const OutputSpec& output : spec_->outputs) {
     Result<Tensor> copy = copy_output(output.program_output);
     if (!copy) {
       return copy.error();
@@ -159,15 +186,16 @@ Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) const {
   // What is written may lie in the memory of an input that is written too, so all is copied first.
   std::vector<std::pair<std::size_t, Tensor>> writes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!spec_.inputs[i].written_from.has_value()) {
+    const std::optional<std::size_t> source = spec_->inputs[i].written_from;
+    if (!source.has_value()) {
       continue;
     }
-    Result<Tensor> copy = copy_output(*spec_.inputs[i].written_from);
+    Result<Tensor> copy = copy_output(*source);
     if (!copy) {
       return copy.error();
     }
     if (copy->shape() != inputs[i].shape()) {
-      return Error{ErrorCode::kEngine, "method '" + spec_.name + "' computed shape " +
+      return Error{ErrorCode::kEngine, "method '" + spec_->name + "' computed shape " +
                                            to_string(copy->shape()) + " for input " +
                                            std::to_string(i) + " of shape " +
                                            to_string(inputs[i].shape())};
@@ -181,8 +209,13 @@ Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) const {
 }
 
 Result<Tensor> LoadedMethod::copy_output(std::size_t program_output) const {
-  const EtTensor& output = method_->get_output(program_output).toTensor();
-  Result<Tensor> copy = Tensor::empty(*dtype_of(output.scalar_type()), sizes_of(output));
+  const EtTensor& output = method_.get_output(program_output).toTensor();
+  const std::optional<DType> dtype = dtype_of(output.scalar_type());
+  if (!dtype.has_value()) {
+    return Error{ErrorCode::kUnsupported, "method '" + spec_->name + "' returns elements of " +
+                                              type_text(output.scalar_type())};
+  }
+  Result<Tensor> copy = Tensor::empty(*dtype, sizes_of(output));
   if (copy) {
     copy_row_major(output, *copy);
   }

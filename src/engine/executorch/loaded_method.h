@@ -34,9 +34,9 @@ class LoadedMethod {
   // Writes the initial values of the states that the method touches and that do not start as zeros.
   // `program`, `spec` and `tracer` (null: no profile) outlive the method. kUnsupported for a
   // missing operator, kArtifact for another failure.
-  static Result<std::unique_ptr<LoadedMethod>> load(const executorch::runtime::Program& program,
-                                                    const MethodSpec& spec, SessionMemory& memory,
-                                                    executorch::runtime::EventTracer* tracer);
+  static Result<LoadedMethod> load(const executorch::runtime::Program& program,
+                                   const MethodSpec& spec, SessionMemory& memory,
+                                   executorch::runtime::EventTracer* tracer);
 
   // Where a buffer's live memory is; nothing for a buffer that the method does not have.
   std::optional<std::span<std::byte>> find_buffer(const std::string& name);
@@ -52,17 +52,25 @@ class LoadedMethod {
   Status write_inputs(std::span<const Tensor> inputs) const;
 
  private:
-  LoadedMethod(const MethodSpec& spec, SessionMemory& memory);
+  // What a method's structures lie in, and how it finds the session's memory.
+  struct Memory {
+    explicit Memory(SessionMemory& session);
+
+    std::array<executorch::runtime::Span<std::uint8_t>, 2> arenas;
+    executorch::runtime::HierarchicalAllocator planned;
+    executorch::extension::MallocMemoryAllocator structures;
+    executorch::runtime::MemoryManager manager;
+  };
+
+  LoadedMethod(const MethodSpec& spec, std::unique_ptr<Memory> memory,
+               executorch::runtime::Method method);
 
   Status set_input(std::size_t index, const Tensor& input);
   [[nodiscard]] Result<Tensor> copy_output(std::size_t program_output) const;
 
-  const MethodSpec& spec_;
-  std::array<executorch::runtime::Span<std::uint8_t>, 2> arenas_;
-  executorch::runtime::HierarchicalAllocator planned_;
-  executorch::extension::MallocMemoryAllocator structures_;
-  executorch::runtime::MemoryManager manager_;
-  std::optional<executorch::runtime::Method> method_;  // there once load returns
+  const MethodSpec* spec_;
+  std::unique_ptr<Memory> memory_;  // the method has pointers into it
+  executorch::runtime::Method method_;
 };
 
 }  // namespace polystate

@@ -2,7 +2,9 @@
 
 #include <executorch/runtime/platform/platform.h>
 #include <executorch/runtime/platform/runtime.h>
+#include <executorch/runtime/platform/types.h>
 
+#include <cstddef>
 #include <mutex>
 #include <string_view>
 
@@ -19,6 +21,7 @@ thread_local LogCapture* innermost = nullptr;
 // Where messages went before; written once, before our sink is installed.
 decltype(PalImpl::emit_log_message) previous_sink = nullptr;
 
+// NOLINTNEXTLINE(readability-function-size): the signature is ExecuTorch's
 void sink(et_timestamp_t timestamp, et_pal_log_level_t level, const char* file,
           const char* function, std::size_t line, const char* message, std::size_t length) {
   if (innermost == nullptr) {

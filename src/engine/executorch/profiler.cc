@@ -1,7 +1,11 @@
 #include "engine/executorch/profiler.h"
 
+#include <executorch/devtools/etdump/etdump_flatcc.h>
+
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 namespace polystate {
 

@@ -1,9 +1,19 @@
 #include "engine/executorch/state_layout.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "engine/executorch/arena.h"
+#include "engine/executorch/loaded_method.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 
 namespace polystate {
@@ -32,12 +42,11 @@ std::optional<Range> range_in(const Arena& arena, std::span<const std::byte> buf
 }
 
 // Where the methods have a state; nothing for a state without elements.
-Result<Range> find_state(const StateSpec& state,
-                         std::span<const std::unique_ptr<LoadedMethod>> methods,
+Result<Range> find_state(const StateSpec& state, std::span<LoadedMethod> methods,
                          const Arena& arena) {
   std::optional<Range> found;
-  for (const std::unique_ptr<LoadedMethod>& method : methods) {
-    const auto buffer = method->find_buffer(state.name);
+  for (LoadedMethod& method : methods) {
+    const auto buffer = method.find_buffer(state.name);
     if (!buffer.has_value() || buffer->empty()) {
       continue;
     }
@@ -79,8 +88,7 @@ Status check_apart(const Manifest& manifest, const std::vector<Range>& ranges) {
 
 }  // namespace
 
-Result<StateLayout> StateLayout::read(const Manifest& manifest,
-                                      std::span<const std::unique_ptr<LoadedMethod>> methods,
+Result<StateLayout> StateLayout::read(const Manifest& manifest, std::span<LoadedMethod> methods,
                                       const Arena& arena) {
   std::vector<Range> ranges;
   for (const StateSpec& state : manifest.state) {
@@ -90,7 +98,7 @@ Result<StateLayout> StateLayout::read(const Manifest& manifest,
     }
     ranges.push_back(*range);
   }
-  if (Status apart = check_apart(manifest, ranges); !apart) {
+  if (const Status apart = check_apart(manifest, ranges); !apart) {
     return apart.error();
   }
   StateLayout layout;

@@ -19,8 +19,7 @@ class StateLayout {
   // Reads it from a session whose methods are all loaded and of which none ran. kArtifact when a
   // state is not where states may be: in the arena, apart from the others, at one address in all
   // methods.
-  static Result<StateLayout> read(const Manifest& manifest,
-                                  std::span<const std::unique_ptr<LoadedMethod>> methods,
+  static Result<StateLayout> read(const Manifest& manifest, std::span<LoadedMethod> methods,
                                   const Arena& arena);
 
   // The memory of state `index` in a session's arena.

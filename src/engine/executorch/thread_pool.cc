@@ -1,15 +1,20 @@
 #include "engine/executorch/thread_pool.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
+
+#include "polystate/core/result.h"
 
 // The library exports this class, but the package ships no header of it.
 namespace executorch::extension::threadpool {
 class ThreadPool {
  public:
   std::size_t get_thread_count() const;
-  bool _unsafe_reset_threadpool(std::uint32_t count);  // unsafe while the pool works
+  // Unsafe while the pool works.
+  bool _unsafe_reset_threadpool(std::uint32_t count);  // NOLINT(readability-identifier-naming)
 };
 ThreadPool* get_threadpool();
 }  // namespace executorch::extension::threadpool

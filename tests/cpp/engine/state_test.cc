@@ -59,6 +59,14 @@ TEST(State, IsEachSessionsOwn) {
   EXPECT_THAT(elements<float>(opened.run(*second, "get").value()[1]), ElementsAre(5, 5, 5, 5));
 }
 
+TEST(State, MayBeReadAsAView) {
+  Opened opened("counter");
+  ASSERT_TRUE(opened.run("add", {floats({4}, {1, 2, 3, 4})}));
+  const Tensor view = opened.run("viewed").value()[0];
+  EXPECT_EQ(view.shape(), Shape({2, 2}));
+  EXPECT_THAT(elements<float>(view), ElementsAre(1, 2, 3, 4));
+}
+
 TEST(State, OfNoElementsIsThere) {
   Opened opened("types");
   EXPECT_TRUE(opened.state("empty").empty());

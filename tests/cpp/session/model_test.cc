@@ -16,7 +16,7 @@ Tensor floats(Shape shape, const std::vector<float>& values) {
 
 TEST(Model, OpensAnArtifactAndRunsItsMethodsOverOneState) {
   const Model model = Model::open(POLYSTATE_FIXTURES "/counter").value();
-  EXPECT_EQ(model.manifest().methods.size(), 5U);
+  EXPECT_EQ(model.manifest().methods.size(), 6U);
   EXPECT_EQ(std::get<std::int64_t>(model.manifest().constants.at("max_length")), 64);
   EXPECT_GE(model.state_bytes(), 24U);
   EXPECT_GT(model.activation_bytes(), 0U);
