@@ -1,4 +1,4 @@
-"""Modules made from a seed: a few buffers, a few methods that are random sequences of steps over them."""
+"""Modules made from a seed: a few buffers, and methods that are random steps over them."""
 
 import random
 
@@ -10,8 +10,8 @@ import polystate as ps
 
 ROWS, COLUMNS, MAX_BATCH = 6, 5, 6
 
-# What a method may do; each takes the module, the names of two of its matrices, the input [batch, COLUMNS] and an index [1],
-# and returns something to return, or None.
+# What a method may do; each takes the module, the names of two of its matrices, the input
+# [batch, COLUMNS] and an index [1], and returns something to return, or None.
 
 
 def accumulate(m, a, b, x, i):
@@ -114,7 +114,8 @@ class Generated(nn.Module):
         chance = random.Random(seed)
         torch.manual_seed(seed)
         for name in ("a", "A", "a_b"):
-            start = torch.zeros(ROWS, COLUMNS) if chance.random() < 0.3 else torch.randn(ROWS, COLUMNS)
+            filled = torch.zeros if chance.random() < 0.3 else torch.randn
+            start = filled(ROWS, COLUMNS)
             self.register_buffer(name, start)
         self.register_buffer("count", torch.tensor(chance.randrange(5)))
         self.register_buffer("flag", torch.tensor(chance.random() < 0.5))

@@ -1,4 +1,4 @@
-"""Random sequences of calls on generated modules, in eager PyTorch and on a session, compare at every step."""
+"""Random calls on generated modules do the same in eager PyTorch and on a session."""
 
 import copy
 import functools

@@ -1,4 +1,4 @@
-"""What goes wrong with state in a plain export of several methods; each test is named after the hazard."""
+"""What goes wrong with state in a plain export of several methods, hazard by hazard."""
 
 import itertools
 
@@ -297,9 +297,7 @@ class Branches(nn.Module):
         self.register_buffer("total", torch.tensor([1.0, 2.0]))
 
     def step(self, x):
-        delta = torch.cond(
-            x.sum() > 0, lambda x, t: x + t, lambda x, t: x * 2 - t, (x, self.total)
-        )
+        delta = torch.cond(x.sum() > 0, lambda x, t: x + t, lambda x, t: x * 2 - t, (x, self.total))
         self.total.add_(delta)
         return delta
 
@@ -341,9 +339,7 @@ class Tree(nn.Module):
 
 def test_buffers_of_submodules(tmp_path, backend):
     x = torch.tensor([1.0, 2.0])
-    twins = Twins(
-        Tree(), {n: ps.Method(n, (x,)) for n in ("both", "deep")}, tmp_path, backend
-    )
+    twins = Twins(Tree(), {n: ps.Method(n, (x,)) for n in ("both", "deep")}, tmp_path, backend)
     assert set(twins.program.state) == {"left.seen", "right.seen", "inner.0.seen"}
     for name in ("deep", "both", "deep", "both"):
         twins.call(name, x)

@@ -16,7 +16,7 @@ BACKENDS = ["portable", "xnnpack"]
 
 
 class Twins:
-    """Calls every method on the module in eager PyTorch and on a session, and compares all that comes of it.
+    """Calls methods on the module in eager PyTorch and on a session, and compares all of it.
 
     Parameters
     ----------
@@ -48,10 +48,14 @@ class Twins:
         self.session = self.model.session()
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[torch.Tensor, ...]:
-        """Calls one method on both; compares outputs, mutated inputs and all state; returns the session's outputs."""
+        """Calls one method on both; compares outputs, mutated inputs and all state.
+
+        Returns the session's outputs.
+        """
         theirs_args, theirs_kwargs = copy.deepcopy((args, kwargs))
         with torch.no_grad():
-            expected = getattr(self.eager, str(self.methods[name].target))(*theirs_args, **theirs_kwargs)
+            method = getattr(self.eager, str(self.methods[name].target))
+            expected = method(*theirs_args, **theirs_kwargs)
         flat_args, _ = torch.utils._pytree.tree_flatten((args, kwargs))
         found = self.session.run(name, *[a for a in flat_args if isinstance(a, torch.Tensor)])
         leaves = [x for x in torch.utils._pytree.tree_leaves(expected) if x is not None]

@@ -1,8 +1,8 @@
 """What torch.export assumed of sizes, kept from what later passes would add to it.
 
-Every pass that runs a graph on its symbolic sizes may add guards, narrow ranges and replace sizes by numbers, for the example's sake
-and without anyone checking them. The trace's own assumptions were checked, against the user's ranges; they are the contract, and
-memory is planned by them.
+Every pass that runs a graph on its symbolic sizes may add guards, narrow ranges and replace sizes
+by numbers, for the example's sake and without anyone checking them. The trace's own assumptions
+were checked, against the user's ranges; they are the contract, and memory is planned by them.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ class Assumptions:
         )
 
     def restore_ranges(self, program: ExportedProgram) -> None:
-        """Undoes what passes did to ranges and replacements since; symbols that they made are kept."""
+        """Undoes what passes did to ranges and replacements since; their own symbols stay."""
         environment = shape_environment(program)
         if environment is None:
             return
         environment.var_to_range.update(self.ranges)
-        for symbol in self.ranges.keys() & environment.replacements.keys() - self.replacements.keys():
+        for symbol in (
+            self.ranges.keys() & environment.replacements.keys() - self.replacements.keys()
+        ):
             del environment.replacements[symbol]
         environment._update_version_counter()
 

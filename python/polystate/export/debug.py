@@ -1,4 +1,4 @@
-"""Keeps what an export did on the way: graphs before and after each stage, the memory plan, the ETRecord."""
+"""Keeps what an export did on the way: graphs of each stage, memory plan, ETRecord."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _ARENAS = {1: "activations", 2: "state"}
 
 
 def write_debug(directory: Path, lowered: Lowered) -> None:
-    """Writes ``<method>/<stage>.txt``, ``memory_plan.json`` and ``etrecord.bin`` (for ExecuTorch's Inspector)."""
+    """Writes ``<method>/<stage>.txt``, ``memory_plan.json`` and ``etrecord.bin``.
+
+    ExecuTorch's Inspector reads the last of these.
+    """
     for method, stages in lowered.graphs.items():
         folder = directory / method
         folder.mkdir(exist_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from torch.export.dynamic_shapes import _combine_args, _DimHint, _DimHintType, _
 from torch.utils import _pytree as pytree
 
 from polystate.errors import ExportError
+from polystate.export.explain import explain
 from polystate.export.signature import arguments
 
 # The size that an unbounded dimension is grown to when a method is tried out.
@@ -35,7 +35,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Dimensions:
-    """Every varying dimension of a method's examples; narrowed: a trace covers less than was declared."""
+    """Every varying dimension of a method's examples.
+
+    Attributes
+    ----------
+    narrowed
+        Whether a trace covers less than was declared.
+    """
 
     axes: tuple[Axis, ...]
     narrowed: bool = False
@@ -67,17 +73,21 @@ class Dimensions:
                     if axis is not None:
                         axes.append(axis)
 
-        combined = _combine_args(function, args, kwargs)
+        combined: Any = _combine_args(function, args, kwargs)
         if isinstance(dynamic_shapes, tuple | list):
             combined = type(dynamic_shapes)(combined.values())
         try:
             _tree_map_with_path(visit, combined, dynamic_shapes, tree_name="inputs")
+        except ExportError:
+            raise
         except Exception as error:
-            raise ExportError(f"method '{name}': dynamic_shapes does not fit the examples: {error}") from error
+            raise ExportError(
+                f"method '{name}': dynamic_shapes does not fit the examples: {explain(error)}"
+            ) from error
         return Dimensions(tuple(axes))
 
     def found_by(self, exported: ExportedProgram) -> Dimensions:
-        """The dimensions within the ranges that a trace found; sizes that it found static vary no more."""
+        """The dimensions within the ranges that a trace found, without those it found static."""
         tensors = [a.value for a in arguments(exported)]
         axes = []
         for axis in self.axes:
@@ -97,7 +107,7 @@ class Dimensions:
         return {axis.key: (axis.min, axis.max) for axis in self.axes}
 
     def resized(self, args: Any, kwargs: Any, sizes: Mapping[str, int]) -> tuple[Any, Any]:
-        """The arguments with each varying dimension brought to its size by repeating its own values."""
+        """The arguments with each varying dimension at its size, by repeating its own values."""
         leaves, structure = pytree.tree_flatten((args, kwargs))
         for axis in self.axes:
             if axis.key in sizes:
@@ -114,7 +124,10 @@ class Dimensions:
         return resized
 
     def interior(self, args: Any, kwargs: Any) -> dict[str, int]:
-        """Sizes strictly inside their ranges where that is possible, unlike one another and unlike static sizes."""
+        """Sizes strictly inside their ranges, unlike one another and unlike static sizes.
+
+        Each where that is possible.
+        """
         varying = {(axis.leaf, axis.dimension) for axis in self.axes}
         taken = {
             size
@@ -134,7 +147,11 @@ class Dimensions:
         return sizes
 
     def corners(self) -> list[dict[str, int]]:
-        """All minima, all maxima, the middle, and each dimension at one end with the others at the other."""
+        """The corners of the ranges, as values of the keys.
+
+        All minima, all maxima, the middle, and each dimension at one end with the others at the
+        other.
+        """
         ranges = self.ranges()
         if not ranges:
             return []
@@ -158,17 +175,36 @@ def _items(spec: Any) -> Iterator[tuple[int, Any]]:
 def _axis(method: str, tensor: torch.Tensor, leaf: int, dimension: int, dim: Any) -> Axis | None:
     if dim is None or isinstance(dim, int):
         return None
+    if not 0 <= dimension < tensor.dim():
+        raise ExportError(
+            f"method '{method}': dynamic_shapes names dimension {dimension} of an example with "
+            f"{tensor.dim()} dimensions"
+        )
     if isinstance(dim, _DimHint):
         if dim.type == _DimHintType.STATIC or dim.max is None:
             return None  # without a maximum, only a size that torch.export finds static will do
         # Which of such sizes must be equal is torch.export's finding; those of one size now may be.
         key = f"size {tensor.shape[dimension]}"
         low, high = _bounded(method, key, dim.min, dim.max)
-        return Axis(leaf, dimension, key, low, high, _identity, hint=True)
+        axis = Axis(leaf, dimension, key, low, high, _identity, hint=True)
+        return _fitting(method, axis, tensor)
     root = getattr(dim, "root", dim)
     name = root.__name__
     low, high = _bounded(method, name, root.min, root.max)
-    return Axis(leaf, dimension, name, low, high, getattr(dim, "fn", _identity))
+    axis = Axis(leaf, dimension, name, low, high, getattr(dim, "fn", _identity))
+    return _fitting(method, axis, tensor)
+
+
+def _fitting(method: str, axis: Axis, tensor: torch.Tensor) -> Axis:
+    """The axis; ExportError when the example is outside its range."""
+    size = tensor.shape[axis.dimension]
+    low, high = axis.size_of(axis.min), axis.size_of(axis.max)
+    if not low <= size <= high:
+        raise ExportError(
+            f"method '{method}': dimension {axis.dimension} of an example is {size}; "
+            f"dynamic_shapes limits it to {low}..{high}"
+        )
+    return axis
 
 
 def _identity(size: int) -> int:
@@ -176,9 +212,9 @@ def _identity(size: int) -> int:
 
 
 def _bounded(method: str, name: str, low: Any, high: Any) -> tuple[int, int]:
-    if high is None or high == math.inf or int(high) >= 2**62:
+    if not isinstance(high, int) or high >= 2**62:  # without a maximum it is PyTorch's infinity
         raise ExportError(
-            f"method '{method}': dimension '{name}' has no maximum, and memory is planned at export; "
-            f"give it one: Dim('{name}', max=...) or Dim.DYNAMIC(max=...)"
+            f"method '{method}': dimension '{name}' has no maximum, and memory is planned at "
+            f"export; give it one: Dim('{name}', max=...) or Dim.DYNAMIC(max=...)"
         )
     return int(low or 0), int(high)

@@ -1,4 +1,6 @@
-"""Brings an edge program to the form that the runtime calls: tensors in, tensors out, no needless copies.
+"""Brings an edge program to the form that the runtime calls.
+
+That is: tensors in, tensors out, no needless copies.
 
 Needs the edge program after delegation. Keeps what the method computes and how many outputs it has.
 """
@@ -12,7 +14,10 @@ from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
 
 
 def return_written_inputs(program: ExportedProgram) -> None:
-    """Makes the new values of mutated inputs plain outputs, in their place: the runtime writes them after success."""
+    """Makes the new values of mutated inputs plain outputs, in their place.
+
+    The runtime writes them to the caller's memory after success.
+    """
     for spec in program.graph_signature.output_specs:
         if spec.kind == OutputKind.USER_INPUT_MUTATION:
             spec.kind, spec.target = OutputKind.USER_OUTPUT, None
@@ -29,7 +34,7 @@ def drop_constant_inputs(program: ExportedProgram) -> None:
     graph = program.graph_module.graph
     for node in list(graph.nodes):
         if node.op == "placeholder" and node.name in constants:
-            node.replace_all_uses_with(node.meta["val"])  # type: ignore[arg-type]
+            node.replace_all_uses_with(node.meta["val"])
             graph.erase_node(node)
     signature.input_specs = [s for s in signature.input_specs if s.arg.name not in constants]
     program.graph_module.recompile()

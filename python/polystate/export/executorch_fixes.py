@@ -1,4 +1,7 @@
-"""Corrections of executorch 1.5.1 that hold while a program is lowered; each says what goes wrong without it."""
+"""Corrections of executorch 1.5.1 that hold while a program is lowered.
+
+Each says what goes wrong without it.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,10 @@ def applied() -> Iterator[None]:
 
 
 def _in_placeholder_order(lift: Any) -> Any:
-    """Lifted constants of a method without inputs get specs in another order than their placeholders.
+    """Sorts the specs of lifted constants as their placeholders are.
 
-    Such a program fails to verify (``SpecViolationError``), or would swap two constants.
+    In a method without inputs they come in another order. Such a program fails to verify
+    (``SpecViolationError``), or would swap two constants.
     """
 
     def lift_in_order(program: ExportedProgram) -> ExportedProgram:
@@ -52,8 +56,8 @@ def _in_placeholder_order(lift: Any) -> Any:
 def _with_distinct_keys(serialize: Any) -> Any:
     """XNNPACK's weight cache names packed weights by the bytes of the unpacked ones alone.
 
-    Two weights of the same bytes but other scales, shapes or layouts would share one packed copy. Here the name depends on
-    all of these. The bytes themselves are still stored once.
+    Two weights of the same bytes but other scales, shapes or layouts would share one packed copy.
+    Here the name depends on all of these. The bytes themselves are still stored once.
     """
 
     def serialize_with_distinct_key(visitor: Any, *args: Any, **kwargs: Any) -> int:
@@ -72,6 +76,7 @@ def _with_distinct_keys(serialize: Any) -> Any:
             named.get("groups", kwargs.get("groups", 1)),
         )
         source = quantization.q_input if quantization is not None else node
+        assert source is not None
         value = source.meta["val"]
         digest = hashlib.sha256(entry.named_key.encode())
         digest.update(repr((tuple(value.shape), str(value.dtype), layout)).encode())
@@ -88,7 +93,9 @@ def _with_distinct_keys(serialize: Any) -> Any:
 
 
 def _quantization_bytes(quantization: Any) -> bytes:
-    parts = [repr((quantization.qmin, quantization.qmax, str(quantization.dtype), quantization.axis))]
+    parts = [
+        repr((quantization.qmin, quantization.qmax, str(quantization.dtype), quantization.axis))
+    ]
     parts += [repr((quantization.per_channel, quantization.group_size))]
     raw = "".join(parts).encode()
     for value in (quantization.scale, quantization.zp):

@@ -1,4 +1,4 @@
-"""Says what torch.export or the lowering did not like, in words that a user of polystate can act on."""
+"""Says what torch.export or the lowering did not like, in words that a user can act on."""
 
 from __future__ import annotations
 
@@ -38,16 +38,22 @@ _MOST_LINES = 6
 _REWRITES = (
     (
         "data-dependent expression",
-        "a number read from a tensor must be bounded before it is used: k = i.item(); torch._check(k >= 0); "
-        "torch._check(k < n); or index with a tensor of one dimension or more: cache.index_copy_(0, i.reshape(1), x[None])",
+        "a number read from a tensor must be bounded before it is used: k = i.item(); "
+        "torch._check(k >= 0); torch._check(k < n); or index with a tensor of one dimension or "
+        "more: cache.index_copy_(0, i.reshape(1), x[None])",
     ),
     (
         "Constraints violated",
-        "narrow the Dim to the sizes for which the code takes one path, and export one method for each path",
+        "narrow the Dim to the sizes for which the code takes one path, and export one method for "
+        "each path",
     ),
     (
         "is mutated in the forward method",
         "register the tensor as a buffer: self.register_buffer(name, tensor)",
+    ),
+    (
+        "fake tensor in the exported program constant's list",
+        "change a buffer itself, not its .data or a NumPy array over it: self.buffer.add_(x)",
     ),
     (
         "Missing out variants",
@@ -71,7 +77,7 @@ def rewrite(error: BaseException) -> str | None:
 
 
 def user_line(error: BaseException) -> str:
-    """The innermost line of an exception's traceback that belongs to no library; empty where there is none."""
+    """The innermost line of an exception's traceback that is no library's; empty: there is none."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not frame.filename.startswith((*_LIBRARIES, "<")):
             return f"{frame.filename}:{frame.lineno}: {frame.line}"

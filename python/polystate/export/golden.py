@@ -20,7 +20,10 @@ _LARGE = 8 * 1024 * 1024
 def record(
     eager: EagerModule, methods: Sequence[Traced], written: Sequence[Sequence[int]]
 ) -> list[tuple[str, GoldenCall]]:
-    """Calls every method on its examples, in order, twice, over one state that starts at its initial values.
+    """Calls every method on its examples, in order, twice, over one state.
+
+    The state starts at its initial values. The record ends before a call that the module refuses,
+    and after the first round where that is large.
 
     Parameters
     ----------
@@ -32,12 +35,21 @@ def record(
     list
         Method names with their calls, in the order in which they ran.
     """
+    calls: list[tuple[str, GoldenCall]] = []
+    pairs = list(zip(methods, written, strict=True))
     with eager.restored(), torch.no_grad():
-        pairs = list(zip(methods, written, strict=True))
-        calls = [(method.name, _call(method, inputs)) for method, inputs in pairs]
-        if sum(array.nbytes for _, call in calls for _, array in call.arrays()) < _LARGE:
-            calls += [(method.name, _call(method, inputs)) for method, inputs in pairs]
+        for method, inputs in [*pairs, *pairs]:
+            if len(calls) >= len(pairs) and _bytes(calls) >= _LARGE:
+                break
+            try:
+                calls.append((method.name, _call(method, inputs)))
+            except Exception:  # the module may refuse its examples in the state that it is in now
+                break
     return calls
+
+
+def _bytes(calls: Sequence[tuple[str, GoldenCall]]) -> int:
+    return sum(array.nbytes for _, call in calls for _, array in call.arrays())
 
 
 def _call(method: Traced, written: Sequence[int]) -> GoldenCall:

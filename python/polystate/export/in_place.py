@@ -1,15 +1,17 @@
-"""Updates state in place where that is sound; elsewhere the write-back at the end of the method stays.
+"""Updates state in place where that is sound; elsewhere the write-back at the end stays.
 
-Needs a method's graph with out-variants, just before memory is planned: ``copy_(state, value)`` at its end for every changed
-state, old values that are outputs copied (old_values). Keeps what the method computes.
+Needs a method's graph with out-variants, just before memory is planned: ``copy_(state, value)`` at
+its end for every changed state, old values that are outputs copied (old_values). Keeps what the
+method computes.
 
 A value may be computed straight into the state's memory when
 
 - nothing reads the old value after it: no later operator, no view of the state;
-- its own operator reads the old value element by element, at the place that it writes, or not at all; or it changes a part of
-  the state and has a form that changes just that part;
+- its own operator reads the old value element by element, at the place that it writes, or not at
+  all; or it changes a part of the state and has a form that changes just that part;
 - no check comes after it, so that a check that fails leaves the state as it was;
-- it is large, or nothing that can fail comes after it: small state is written last, which makes the method atomic.
+- it is large, or nothing that can fail comes after it: small state is written last, which makes
+  the method atomic.
 """
 
 from __future__ import annotations
@@ -29,18 +31,17 @@ import polystate.ops  # noqa: F401  (registers the operators that change a part 
 SMALL = 64 * 1024
 
 # Each element of the result depends on the operands' elements at the same place only.
-_ELEMENTWISE = frozenset(
-    f"aten::{name}"
-    for name in (
-        "abs add atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp copy cos cosh div elu eq erf exp "
-        "expm1 floor floor_divide fmod ge gelu gt hardtanh le leaky_relu log log1p log2 log10 logical_and logical_not "
-        "logical_or logical_xor lt masked_fill maximum minimum mul ne neg pow reciprocal relu remainder round rsqrt "
-        "rsub sigmoid sign sin sinh sqrt sub tan tanh trunc where"
-    ).split()
-)
+_ELEMENTWISE_NAMES = """
+    abs add atan atan2 bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp copy cos cosh div
+    elu eq erf exp expm1 floor floor_divide fmod ge gelu gt hardtanh le leaky_relu log log1p log2
+    log10 logical_and logical_not logical_or logical_xor lt masked_fill maximum minimum mul ne neg
+    pow reciprocal relu remainder round rsqrt rsub sigmoid sign sin sinh sqrt sub tan tanh trunc
+    where
+"""
+_ELEMENTWISE = frozenset(f"aten::{name}" for name in _ELEMENTWISE_NAMES.split())
 
-# Operators that change a part of their first operand; the form that does so in place, and the defaults of its arguments (all of
-# which a program must give).
+# Operators that change a part of their first operand; the form that does so in place, and the
+# defaults of its arguments (all of which a program must give).
 _PARTIAL: dict[str, tuple[torch._ops.OpOverload, tuple[object, ...]]] = {
     "aten::index_put": (torch.ops.polystate.index_put_.default, (None, None, None, False)),
     "aten::select_scatter": (torch.ops.polystate.select_scatter_.default, (None, None, 0, 0)),
@@ -115,7 +116,7 @@ def _obstacle(graph: torch.fx.Graph, write: torch.fx.Node) -> str | None:
     for reader in _readers(state):
         if reader is not write and reader is not value and position[reader] > position[value]:
             return f"'{_short(reader)}' reads the old value later"
-    base = value.target._schema.name
+    base = _schema(value).name
     if _reads(value, state) and not (
         (base in _ELEMENTWISE and _reads_directly(value, state)) or base in _PARTIAL
     ):
@@ -128,7 +129,8 @@ def _obstacle(graph: torch.fx.Graph, write: torch.fx.Node) -> str | None:
     if any(_is_check(node) for node in later):
         return "a check comes later"
     if later and old.numel() * old.element_size() < SMALL:
-        return f"small ({old.numel() * old.element_size()} bytes): written last, so that a failed call changes nothing"
+        size = old.numel() * old.element_size()
+        return f"small ({size} bytes): written last, so that a failed call changes nothing"
     return None
 
 
@@ -139,7 +141,7 @@ def _compute_into(
     assert isinstance(state, torch.fx.Node) and isinstance(value, torch.fx.Node)
     allocation = value.kwargs["out"]
     assert isinstance(allocation, torch.fx.Node)
-    base = value.target._schema.name
+    base = _schema(value).name
     if base in _PARTIAL:
         value.target, defaults = _PARTIAL[base]
         value.args, value.kwargs = _complete(value, defaults), {}
@@ -156,7 +158,7 @@ def _compute_into(
 
 def _complete(node: torch.fx.Node, defaults: tuple[object, ...]) -> tuple[Any, ...]:
     """A partial operator's arguments in full; None stands for the default, as aten has it."""
-    names = [argument.name for argument in node.target._schema.arguments]
+    names = [argument.name for argument in _schema(node).arguments]
     given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
     return tuple(
         default if given.get(name) is None else given[name]
@@ -164,13 +166,19 @@ def _complete(node: torch.fx.Node, defaults: tuple[object, ...]) -> tuple[Any, .
     )
 
 
+def _schema(node: torch.fx.Node) -> torch.FunctionSchema:
+    assert isinstance(node.target, torch._ops.OpOverload)
+    return node.target._schema
+
+
 def _has_one_out(node: torch.fx.Node) -> bool:
+    out = node.kwargs.get("out")
     return (
         node.op == "call_function"
         and isinstance(node.target, torch._ops.OpOverload)
         and is_out_variant(node.target._schema.name, node.target._schema.overload_name)
-        and isinstance(node.kwargs.get("out"), torch.fx.Node)
-        and node.kwargs["out"].target == memory.alloc
+        and isinstance(out, torch.fx.Node)
+        and out.target == memory.alloc
     )
 
 
@@ -194,7 +202,7 @@ def _reads_directly(node: torch.fx.Node, state: torch.fx.Node) -> bool:
     return not views.intersection(node.all_input_nodes)
 
 
-def _touches(argument: object, state: torch.fx.Node) -> bool:
+def _touches(argument: Any, state: torch.fx.Node) -> bool:
     aliases = {state, *(r for r in _readers(state) if r.target == memory.view)}
     found: list[torch.fx.Node] = []
     torch.fx.map_arg(argument, found.append)
@@ -230,7 +238,11 @@ def _changed_by_operators(
     }
     ours = {target for target, _ in _PARTIAL.values()} | {torch.ops.aten.copy_.default}
     for node in graph.nodes:
-        if node.name in written and node.target not in ours and node.kwargs.get("out") not in states:
+        if (
+            node.name in written
+            and node.target not in ours
+            and node.kwargs.get("out") not in states
+        ):
             changed[node] = str(written[node.name])
     return changed
 

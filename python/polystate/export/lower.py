@@ -41,10 +41,19 @@ _ACTIVATIONS = 1
 
 @dataclass(frozen=True)
 class Passes:
-    """The user's own graph passes: callables from a GraphModule to a PassResult (or None, when changed in place)."""
+    """The user's own graph passes.
+
+    They are callables that take a GraphModule, and change it in place and return None, or return a
+    GraphModule or a PassResult.
+    """
 
     before_lowering: Sequence[Pass] = ()  # on the functional aten graph
     after_lowering: Sequence[Pass] = ()  # on the edge graph, with its delegates
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any."""
+        return bool(self.before_lowering or self.after_lowering)
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,9 @@ class _StatePlanning(MemoryPlanningPass):
         self.updates: list[Updates] = []
 
     def run(
-        self, graph_module: torch.fx.GraphModule, graph_signature: ExportGraphSignature | None = None
+        self,
+        graph_module: torch.fx.GraphModule,
+        graph_signature: ExportGraphSignature | None = None,
     ) -> PassResult:
         assert graph_signature is not None
         self.updates.append(update_in_place(graph_module, graph_signature))
@@ -88,7 +99,13 @@ def lower(
     passes: Passes,
     keep_record: bool = False,
 ) -> Lowered:
-    """Lowers every method into one program; `keep_record` keeps the graphs between the stages and an ETRecord."""
+    """Lowers every method into one program.
+
+    Parameters
+    ----------
+    keep_record
+        Whether the graphs between the stages and an ETRecord are kept.
+    """
     names = frozenset(buffer.name for buffer in state)
     graphs: dict[str, dict[str, str]] = {name: {} for name in programs}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.utils import _pytree as pytree
 
-from polystate.errors import ExportError
+from polystate.errors import ContractError, ExportError
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,11 @@ class Method:
     Parameters
     ----------
     target
-        The name of a method of the module, or a callable over the same module (a bound method of a submodule, a closure).
+        The name of a method of the module, or a callable over the same module (a bound method of a
+        submodule, a closure).
     args, kwargs
-        Example arguments, as for ``torch.export.export``. Tensors may be nested in tuples, lists and dictionaries. Every
-        value that is not a tensor is a constant of the exported method.
+        Example arguments, as for ``torch.export.export``. Tensors may be nested in tuples, lists
+        and dictionaries. Every value that is not a tensor is a constant of the exported method.
     dynamic_shapes
         Which dimensions vary and how far, in ``torch.export``'s form; None: all are static.
     """
@@ -33,11 +34,24 @@ class Method:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     dynamic_shapes: Any = None
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.target, str) or callable(self.target)):
+            raise ContractError(
+                f"the target of a Method is a {type(self.target).__name__}; it may be the name of "
+                f"a method or a callable"
+            )
+        if isinstance(self.args, torch.Tensor | str):
+            raise ContractError(
+                f"args of a Method is a {type(self.args).__name__}; it must be a sequence of the "
+                f"arguments: args=(x,)"
+            )
+
     def examples(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with every tensor copied, so that no two examples share memory."""
-        return pytree.tree_map_only(
+        examples: tuple[tuple[Any, ...], dict[str, Any]] = pytree.tree_map_only(
             torch.Tensor, _contiguous_copy, (tuple(self.args), dict(self.kwargs))
         )
+        return examples
 
 
 def _contiguous_copy(tensor: torch.Tensor) -> torch.Tensor:
@@ -46,21 +60,23 @@ def _contiguous_copy(tensor: torch.Tensor) -> torch.Tensor:
 
 def resolve(model: torch.nn.Module, name: str, method: Method) -> Callable[..., Any]:
     """The callable that a method names; ExportError when the module has none such."""
-    if callable(method.target):
-        return method.target
-    function = getattr(model, method.target, None)
+    function: Any = method.target
+    if isinstance(function, str):
+        function = getattr(model, function, None)
+    if isinstance(function, torch.nn.Module):
+        function = function.forward  # a module in the place of `forward` would be a submodule
     if not callable(function):
         raise ExportError(
-            f"method '{name}': {type(model).__name__} has no method '{method.target}'"
+            f"method '{name}': {type(model).__name__} has no method {method.target!r}"
         )
-    return function
+    return cast("Callable[..., Any]", function)
 
 
 @contextlib.contextmanager
 def as_forward(model: torch.nn.Module, function: Callable[..., Any]) -> Iterator[torch.nn.Module]:
-    """The module with `function` in the place of its ``forward``; the names of its tensors do not change."""
+    """The module with `function` in the place of ``forward``; its tensors keep their names."""
     had_own = "forward" in model.__dict__
-    previous = model.__dict__.get("forward")
+    previous: Any = model.__dict__.get("forward")
     model.forward = function
     try:
         yield model

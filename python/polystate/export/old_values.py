@@ -1,10 +1,12 @@
 """Keeps old values of state alive where a method returns or moves them.
 
-After lowering, a changed buffer is written at the end of its method, and what the graph calls its old value is the same memory.
-Outputs are read after that; so is a buffer that another one is copied from (``a, b = b, a``). There, and where a method returns
-a buffer as it is, this pass puts a copy of the value.
+After lowering, a changed buffer is written at the end of its method, and what the graph calls its
+old value is the same memory. Outputs are read after that; so is a buffer that another one is copied
+from (``a, b = b, a``). There, and where a method returns a buffer as it is, this pass puts a copy
+of the value.
 
-Needs the edge program after delegation. Keeps the graph's signature; changes only the values that outputs name.
+Needs the edge program after delegation. Keeps the graph's signature; changes only the values that
+outputs name.
 """
 
 from __future__ import annotations

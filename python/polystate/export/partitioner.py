@@ -14,8 +14,8 @@ from torch.export.graph_signature import InputKind
 class StateSafePartitioner(Partitioner):
     """Shows another partitioner every state buffer as if it were an input of the method.
 
-    A partitioner takes a buffer that is the weight of a linear for a constant, and bakes its value at export into the
-    delegate; an input it must leave outside.
+    A partitioner takes a buffer that is the weight of a linear for a constant, and bakes its value
+    at export into the delegate; an input it must leave outside.
 
     Parameters
     ----------
@@ -46,9 +46,12 @@ class StateSafePartitioner(Partitioner):
         return operators, supports_without_state
 
     def transform_for_pre_decomposition(self, ep: ExportedProgram) -> ExportedProgram:
-        return self._inner.transform_for_pre_decomposition(ep)
+        """The program as the inner partitioner wants it before it is decomposed."""
+        program: ExportedProgram = self._inner.transform_for_pre_decomposition(ep)
+        return program
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
+        """The inner partitioner's partition of the program without its state."""
         with self._state_as_inputs(exported_program):
             return self._inner.partition(exported_program)
 

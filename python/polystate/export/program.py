@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import dataclasses
 import keyword
 import math
 import os
@@ -12,25 +12,25 @@ from pathlib import Path
 
 import torch
 
-import polystate
-from polystate.artifact import GoldenCall, golden_npz, manifest, write_artifact
-from polystate.errors import ContractError, ExportError, UnsupportedError
+from polystate.artifact import golden_npz, write_artifact
+from polystate.artifact.manifest import Constant, Manifest, State
+from polystate.artifact.manifest import Method as DescribedMethod
+from polystate.errors import ContractError, ExportError
 from polystate.export.contract import MethodContract, declared_sizes, method_contract
 from polystate.export.debug import write_debug
+from polystate.export.describe import GOLDEN_FILE, PROGRAM_FILE, describe
 from polystate.export.eager import EagerModule
 from polystate.export.golden import record
-from polystate.export.lower import Lowered, Pass, Passes, lower
+from polystate.export.lower import Pass, Passes, lower
 from polystate.export.method import Method
 from polystate.export.quantize import quantized
 from polystate.export.report import report
-from polystate.export.state import StateBuffer, find_state
+from polystate.export.state import find_state
 from polystate.export.trace import Traced, is_right, quiet, trace
 from polystate.export.trial import Trial
-from polystate.export.tolerances import golden_tolerances
+from polystate.export.verify import verify
 
 _BACKENDS = ("portable", "xnnpack")
-_PROGRAM_FILE = "model.pte"
-_GOLDEN_FILE = "golden.npz"
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ class Program:
         What the artifact will say of itself, as data; file sizes are filled in when it is saved.
     """
 
-    manifest: manifest.Manifest
+    manifest: Manifest
     _files: Mapping[str, bytes]
     _how: Mapping[str, str]
 
     @property
-    def methods(self) -> dict[str, manifest.Method]:
+    def methods(self) -> dict[str, DescribedMethod]:
         """The entry points by name: inputs, outputs, contract, how state is updated."""
         return {method.name: method for method in self.manifest.methods}
 
     @property
-    def state(self) -> dict[str, manifest.State]:
+    def state(self) -> dict[str, State]:
         """The buffers that some method changes, by fully qualified name."""
         return {state.name: state for state in self.manifest.state}
 
@@ -87,15 +87,15 @@ def export(
     *,
     backend: str = "xnnpack",
     quantization: str | None = None,
-    constants: Mapping[str, manifest.Constant] | None = None,
+    constants: Mapping[str, Constant] | None = None,
     passes_before_lowering: Sequence[Pass] = (),
     passes_after_lowering: Sequence[Pass] = (),
     debug_dir: str | os.PathLike[str] | None = None,
 ) -> Program:
     """Exports the methods of a module into one program with shared weights and state.
 
-    Every buffer that some method changes is state of all methods; it starts with the value that it has now. All other
-    tensors are constants. The module is as it was when this returns.
+    Every buffer that some method changes is state of all methods; it starts with the value that it
+    has now. All other tensors are constants. The module is as it was when this returns.
 
     Parameters
     ----------
@@ -106,12 +106,15 @@ def export(
     backend
         ``"xnnpack"`` (fast on CPUs) or ``"portable"`` (ExecuTorch's own kernels only).
     quantization
-        None, or ``"q8"`` (xnnpack only): linears with int8 weights per channel and int8 activations per row.
+        None, or ``"q8"`` (xnnpack only): linears with int8 weights per channel and int8 activations
+        per row.
     constants
         Values that C++ and Python can read from the artifact.
     passes_before_lowering, passes_after_lowering
-        Graph passes of your own: callables that take a ``torch.fx.GraphModule`` and change it in place, or return it or a
-        ``PassResult``; on the functional aten graph of each method, and on its edge graph after delegation.
+        Graph passes of your own: callables that take a ``torch.fx.GraphModule`` and change it in
+        place, or return it or a ``PassResult``; on the functional aten graph of each method, and on
+        its edge graph after delegation. The module is then no reference for the program: nothing is
+        compared with it, and no calls are recorded.
     debug_dir
         Where the graphs between the stages, the memory plan and the ETRecord are kept.
 
@@ -126,6 +129,7 @@ def export(
     """
     _check_arguments(model, methods, backend)
     kept_constants = _checked_constants(constants or {})
+    passes = Passes(passes_before_lowering, passes_after_lowering)
     if debug_dir is not None:
         Path(debug_dir).mkdir(parents=True, exist_ok=True)
     with quantized(model, quantization, backend), quiet():
@@ -137,52 +141,41 @@ def export(
             {t.name: t.functional for t in traced},
             state,
             backend,
-            Passes(passes_before_lowering, passes_after_lowering),
+            passes,
             keep_record=debug_dir is not None,
         )
-        calls = record(eager, traced, [_written(c) for c in contracts])
-    described = manifest.Manifest(
-        versions=_versions(),
-        program=manifest.Program(
-            engine="executorch",
-            file=_PROGRAM_FILE,
-            backend=backend,
-            quantization=quantization,
-            operators=lowered.operators,
-            delegates=lowered.delegates,
-        ),
-        files={},
-        constants=kept_constants,
-        state=[_described(buffer) for buffer in state],
-        methods=[
-            _method(contract, t, lowered, state)
-            for t, contract in zip(traced, contracts, strict=True)
-        ],
-        golden=_golden(calls, contracts, quantization),
-    )
-    if debug_dir is not None:
-        write_debug(Path(debug_dir), lowered)
-    files = {
-        _PROGRAM_FILE: lowered.program.buffer,
-        _GOLDEN_FILE: golden_npz([call for _, call in calls]),
-    }
+        files = {PROGRAM_FILE: lowered.program.buffer}
+        calls = None
+        if not passes.given:  # a pass may change what the program computes
+            calls = record(eager, traced, [_written(contract) for contract in contracts])
+            files[GOLDEN_FILE] = golden_npz([call for _, call in calls])
+        described = describe(backend, quantization, traced, contracts, lowered, state, calls)
+        described = dataclasses.replace(described, constants=kept_constants)
+        if debug_dir is not None:
+            write_debug(Path(debug_dir), lowered)
+        if not passes.given:
+            verify(eager, traced, described, files)
     return Program(described, files, {t.name: t.how for t in traced})
 
 
-def _check_arguments(
-    model: torch.nn.Module, methods: Mapping[str, Method], backend: str
-) -> None:
+def _check_arguments(model: torch.nn.Module, methods: Mapping[str, Method], backend: str) -> None:
     if not isinstance(model, torch.nn.Module):
         raise ContractError(f"model is a {type(model).__name__}, not a torch.nn.Module")
+    if not isinstance(methods, Mapping):
+        raise ContractError(f"methods is a {type(methods).__name__}, not a mapping of names")
     if not methods:
         raise ContractError("methods is empty: name at least one entry point")
     for name, method in methods.items():
         if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
             raise ContractError(f"method name {name!r} is not a Python identifier")
         if not isinstance(method, Method):
-            raise ContractError(f"method '{name}' is a {type(method).__name__}, not a polystate.Method")
+            raise ContractError(
+                f"method '{name}' is a {type(method).__name__}, not a polystate.Method"
+            )
     if backend not in _BACKENDS:
-        raise ContractError(f"backend is {backend!r}; it may be {' or '.join(map(repr, _BACKENDS))}")
+        raise ContractError(
+            f"backend is {backend!r}; it may be {' or '.join(map(repr, _BACKENDS))}"
+        )
 
 
 def _contract(eager: EagerModule, traced: Traced) -> MethodContract:
@@ -202,8 +195,8 @@ def _contract(eager: EagerModule, traced: Traced) -> MethodContract:
     for symbol in contract.symbols:
         if symbol.max >= 2**62:
             raise ExportError(
-                f"method '{traced.name}': dimension '{symbol.name}' has no maximum, and memory is planned at "
-                f"export; give it one: Dim.AUTO(max=...)"
+                f"method '{traced.name}': dimension '{symbol.name}' has no maximum, and memory is "
+                f"planned at export; give it one: Dim.AUTO(max=...)"
             )
     return contract
 
@@ -212,80 +205,19 @@ def _written(contract: MethodContract) -> list[int]:
     return [i for i, tensor in enumerate(contract.inputs) if tensor.written_from is not None]
 
 
-def _golden(
-    calls: Sequence[tuple[str, GoldenCall]],
-    contracts: Sequence[MethodContract],
-    quantization: str | None,
-) -> manifest.Golden:
-    dtypes = {tensor.dtype for c in contracts for tensor in (*c.inputs, *c.outputs)}
-    relative, absolute = golden_tolerances(calls, dtypes, quantization)
-    return manifest.Golden(_GOLDEN_FILE, [name for name, _ in calls], relative, absolute)
-
-
-def _checked_constants(constants: Mapping[str, manifest.Constant]) -> dict[str, manifest.Constant]:
+def _checked_constants(constants: Mapping[str, Constant]) -> dict[str, Constant]:
     for name, value in constants.items():
         if not isinstance(name, str) or not name:
-            raise ContractError(f"a constant's name is {name!r}; it must be a string that is not empty")
+            raise ContractError(
+                f"a constant's name is {name!r}; it must be a string that is not empty"
+            )
         if not isinstance(value, bool | int | float | str):
             raise ContractError(
-                f"constant '{name}' is a {type(value).__name__}; it may be a bool, an int, a float or a str"
+                f"constant '{name}' is a {type(value).__name__}; it may be a bool, an int, "
+                f"a float or a str"
             )
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise ContractError(f"constant '{name}' is {value}, which does not fit 64 bits")
         if isinstance(value, float) and not math.isfinite(value):
             raise ContractError(f"constant '{name}' is {value}; it must be finite")
     return dict(constants)
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "polystate": polystate.__version__,
-        "torch": torch.__version__,
-        "executorch": importlib.metadata.version("executorch"),
-    }
-
-
-def _described(buffer: StateBuffer) -> manifest.State:
-    return manifest.State(
-        name=buffer.name,
-        dtype=buffer.dtype,
-        shape=list(buffer.initial.shape),
-        initial="zeros" if buffer.zeros else "stored",
-        preview=buffer.preview,
-    )
-
-
-def _method(
-    contract: MethodContract,
-    traced: Traced,
-    lowered: Lowered,
-    state: Sequence[StateBuffer],
-) -> manifest.Method:
-    index = {buffer.name: i for i, buffer in enumerate(state)}
-    updates = lowered.updates[traced.name]
-    writes = [
-        manifest.StateWrite(index[update.state], update.how, update.reason)
-        for update in updates.updates
-    ]
-    return manifest.Method(
-        name=traced.name,
-        symbols=contract.symbols,
-        inputs=contract.inputs,
-        outputs=contract.outputs,
-        guards=contract.guards,
-        checks=contract.checks,
-        reads=sorted(index[name] for name in _read_buffers(traced) if name in index),
-        writes=sorted(writes, key=lambda write: write.state),
-        atomic=updates.atomic,
-        activation_bytes=lowered.activation_bytes[traced.name],
-    )
-
-
-def _read_buffers(traced: Traced) -> set[str]:
-    """The buffers whose old values the method uses."""
-    names = traced.functional.graph_signature.inputs_to_buffers
-    return {
-        names[node.name]
-        for node in traced.functional.graph.nodes
-        if node.op == "placeholder" and node.name in names and node.users
-    }

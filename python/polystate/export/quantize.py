@@ -14,8 +14,8 @@ from polystate.errors import ContractError, UnsupportedError
 def quantized(model: torch.nn.Module, quantization: str | None, backend: str) -> Iterator[None]:
     """The module with quantized linears; its own weights are back when the block ends.
 
-    ``"q8"``: weights int8, symmetric, one scale per output channel; activations int8, asymmetric, one scale per row, found
-    while the program runs.
+    ``"q8"``: weights int8, symmetric, one scale per output channel; activations int8, asymmetric,
+    one scale per row, found while the program runs.
 
     Raises
     ------
@@ -31,10 +31,11 @@ def quantized(model: torch.nn.Module, quantization: str | None, backend: str) ->
         raise ContractError(f"quantization is {quantization!r}; it may be None or 'q8'")
     if backend != "xnnpack":
         raise UnsupportedError(
-            f"quantization 'q8' needs the backend 'xnnpack': '{backend}' has no kernels for int8 linears"
+            f"quantization 'q8' needs the backend 'xnnpack': '{backend}' has no kernels for int8 "
+            f"linears"
         )
     linears = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
-    originals = [linear.weight for linear in linears]
+    originals = [linear._parameters["weight"] for linear in linears]
     fields = [(dict(linear.__dict__), linear.__class__) for linear in linears]
     try:
         _to_int8(model)

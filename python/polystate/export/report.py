@@ -10,8 +10,11 @@ _INFIX = {"+", "*", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "and", "o
 
 
 def report(manifest: Manifest, how: Mapping[str, str]) -> str:
-    """The whole program: each method with its contract and what it does to the state, then the state."""
-    lines = [f"{len(manifest.methods)} methods for {manifest.program.backend}, over {len(manifest.state)} states"]
+    """The whole program: each method, its contract and what it does to the state; the state."""
+    lines = [
+        f"{len(manifest.methods)} methods for {manifest.program.backend}, "
+        f"over {len(manifest.state)} states"
+    ]
     for method in manifest.methods:
         lines += ["", f"{method.name}({', '.join(i.name for i in method.inputs)})"]
         lines += [f"  {line}" for line in contract_lines(method)]
@@ -22,11 +25,16 @@ def report(manifest: Manifest, how: Mapping[str, str]) -> str:
             name = manifest.state[write.state].name
             lines.append(f"  writes '{name}' {write.update.replace('_', ' ')}: {write.reason}")
         if not method.atomic:
-            lines.append("  not atomic: a call that the engine ends half-way leaves the state to reset or restore")
+            lines.append(
+                "  not atomic: a call that the engine ends half-way leaves the state to reset or "
+                "restore"
+            )
     if manifest.state:
         lines += ["", "state"]
     for state in manifest.state:
-        lines.append(f"  {state.name}: {state.dtype} {state.shape}, starts as {state.preview or 'empty'}")
+        lines.append(
+            f"  {state.name}: {state.dtype} {state.shape}, starts as {state.preview or 'empty'}"
+        )
     return "\n".join(lines)
 
 

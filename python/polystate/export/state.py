@@ -28,7 +28,7 @@ _PREVIEWED = 6
 
 @dataclass(frozen=True)
 class StateBuffer:
-    """A buffer that some method changes, by its fully qualified name, with the value that it starts with."""
+    """A buffer that some method changes, by its fully qualified name, with its first value."""
 
     name: str
     initial: torch.Tensor
@@ -54,11 +54,15 @@ class StateBuffer:
 def dtype_name(dtype: torch.dtype) -> str:
     """PyTorch's name without the module; UnsupportedError for types that the runtime lacks."""
     if dtype not in _DTYPES:
-        raise UnsupportedError(f"{dtype} is not supported; the runtime has {sorted(map(str, _DTYPES))}")
+        raise UnsupportedError(
+            f"{dtype} is not supported; the runtime has {sorted(map(str, _DTYPES))}"
+        )
     return str(dtype).removeprefix("torch.")
 
 
-def find_state(eager: EagerModule, programs: Iterable[tuple[str, ExportedProgram]]) -> list[StateBuffer]:
+def find_state(
+    eager: EagerModule, programs: Iterable[tuple[str, ExportedProgram]]
+) -> list[StateBuffer]:
     """The buffers that the functional programs change, in the module's order.
 
     Raises
@@ -70,12 +74,16 @@ def find_state(eager: EagerModule, programs: Iterable[tuple[str, ExportedProgram
     for method, program in programs:
         signature = program.graph_signature
         for name in signature.parameters_to_mutate.values():
-            raise ExportError(f"method '{method}' changes the parameter '{name}'; register it as a buffer")
+            raise ExportError(
+                f"method '{method}' changes the parameter '{name}'; register it as a buffer"
+            )
         changed.update(signature.buffers_to_mutate.values())
     names = dict(eager.model.named_buffers(remove_duplicate=False))
     missing = sorted(changed - names.keys())
     if missing:
-        raise ExportError(f"a constant is changed: {missing}; register it as a buffer of the module")
+        raise ExportError(
+            f"a constant is changed: {missing}; register it as a buffer of the module"
+        )
     state = [StateBuffer(name, eager.initial(name)) for name in names if name in changed]
     for buffer in state:
         dtype_name(buffer.initial.dtype)

@@ -1,8 +1,8 @@
 """From a method to a graph that is right over the whole of its declared ranges.
 
-torch.export specialises on its example in several ways. A ladder of attempts (sizes 0 and 1 treated as any other size; examples
-grown to sizes inside their ranges) finds one that it accepts, and a replay at the corners of the ranges decides whether the
-graph is right there.
+torch.export specialises on its example in several ways. A ladder of attempts (sizes 0 and 1 treated
+as any other size; examples grown to sizes inside their ranges) finds one that it accepts, and a
+replay at the corners of the ranges decides whether the graph is right there.
 """
 
 from __future__ import annotations
@@ -13,21 +13,26 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import torch
-import torch.fx.experimental._config as shape_config
+import torch.fx.experimental._config
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from polystate.errors import Error, ExportError, UnsupportedError
-from polystate.export.assumptions import Assumptions
 from polystate.export.assertions import recorded_assertions, secure_assertions
+from polystate.export.assumptions import Assumptions
 from polystate.export.dimensions import Dimensions
 from polystate.export.eager import EagerModule, Outcome, copied_leaves
 from polystate.export.explain import explain, rewrite
+from polystate.export.hidden_state import refuse_hidden_state
 from polystate.export.method import Method, as_forward, resolve
 
-# How far the exported graph, run by PyTorch, may be from the module: the same kernels in another order.
+_SHAPE_CONFIG: Any = torch.fx.experimental._config
+
+# How far the exported graph, run by PyTorch, may be from the module: the same kernels in another
+# order.
 _RELATIVE_TOLERANCE = 1e-4
 _ABSOLUTE_TOLERANCE = 1e-5
 
@@ -63,11 +68,17 @@ class Traced:
     how: str
 
     def covers_all(self) -> bool:
-        """Whether the graph holds for all that the user declared. With named dimensions torch.export sees to it."""
+        """Whether the graph holds for all that the user declared.
+
+        With named dimensions torch.export sees to it.
+        """
         return not self.dimensions.narrowed and not self.assumptions.guards
 
     def points(self) -> list[tuple[str, Any, Any]]:
-        """The example and the corners of the ranges: where they are, positional and keyword arguments."""
+        """The example and the corners of the ranges.
+
+        Each as words for where it is, positional and keyword arguments.
+        """
         points = [("at the example's sizes", self.args, self.kwargs)]
         for sizes in self.dimensions.corners():
             where = "at " + ", ".join(f"{key} = {size}" for key, size in sizes.items())
@@ -97,18 +108,19 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
     Raises
     ------
     ExportError
-        When the method hides state, or no attempt gives a graph that equals the module at the corners of its ranges.
+        When the method hides state, or no attempt gives a graph that equals the module at the
+        corners of its ranges.
     """
     function = resolve(eager.model, name, method)
     args, kwargs = method.examples()
     dimensions = Dimensions.of(name, function, args, kwargs, method.dynamic_shapes)
     try:
-        eager.refuse_hidden_state(name, function, args, kwargs)
+        refuse_hidden_state(eager, name, function, args, kwargs)
     except Error:
         raise
     except Exception as error:
         raise ExportError(f"method '{name}' fails on its own examples: {explain(error)}") from error
-    failures: list[str] = []
+    failures: dict[str, list[str]] = {}  # what went wrong -> the attempts where it did
     rewrites: list[str] = []
     narrow: list[Traced] = []
     for rung in _LADDER:
@@ -119,12 +131,12 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
         except UnsupportedError as error:
             raise UnsupportedError(f"method '{name}': {error}") from error
         except Exception as error:  # torch.export raises many kinds
-            failures.append(f"{rung.how}: {explain(error)}")
+            failures.setdefault(explain(error), []).append(rung.how)
             rewrites += [advice for advice in (rewrite(error),) if advice]
             continue
         deviation = _first_deviation(eager, traced)
         if deviation is not None:
-            failures.append(f"{rung.how}: {deviation}")
+            failures.setdefault(deviation, []).append(rung.how)
         elif traced.covers_all():
             return traced
         else:
@@ -135,7 +147,7 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
         "\n  ".join(
             [
                 f"method '{name}' cannot be exported over its ranges; every attempt failed:",
-                *failures,
+                *(f"{'; '.join(rungs)}: {failure}" for failure, rungs in failures.items()),
                 *(f"rewrite: {advice}" for advice in dict.fromkeys(rewrites)),
             ]
         )
@@ -155,7 +167,7 @@ def _climb(
     exported = _export(eager, function, traced_args, traced_kwargs, method, rung)
     assumptions = Assumptions.of(exported)
     secure_assertions(exported)
-    with shape_config.patch(backed_size_oblivious=rung.oblivious):
+    with _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious):
         functional = exported.run_decompositions({})
     assumptions.restore_ranges(functional)
     return Traced(
@@ -172,12 +184,17 @@ def _climb(
 
 
 def _export(
-    eager: EagerModule, function: Callable[..., Any], args: Any, kwargs: Any, method: Method, rung: _Rung
+    eager: EagerModule,
+    function: Callable[..., Any],
+    args: Any,
+    kwargs: Any,
+    method: Method,
+    rung: _Rung,
 ) -> ExportedProgram:
     with (
         eager.restored(),
         as_forward(eager.model, function) as module,
-        shape_config.patch(backed_size_oblivious=rung.oblivious),
+        _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious),
         recorded_assertions(),
         _no_overlap_check(),
         quiet(),
@@ -190,16 +207,14 @@ def _export(
 
 @contextlib.contextmanager
 def _no_overlap_check() -> Iterator[None]:
-    """Stops aten's check for self-overlapping memory, which compares strides with sizes and so specialises them.
+    """Stops aten's check for self-overlapping memory.
 
-    Such tensors come from expand, and are refused by the eager run when they are written to.
+    It compares strides with sizes and so specialises them. Such tensors come from expand, and are
+    refused by the eager run when they are written to.
     """
-    original = torch._debug_has_internal_overlap
-    torch._debug_has_internal_overlap = lambda _: 2
-    try:
+    too_hard_to_tell = 2  # in aten's words; it passes
+    with mock.patch.object(torch, "_debug_has_internal_overlap", lambda _: too_hard_to_tell):
         yield
-    finally:
-        torch._debug_has_internal_overlap = original
 
 
 @contextlib.contextmanager
@@ -216,7 +231,7 @@ def quiet() -> Iterator[None]:
 
 
 def _first_deviation(eager: EagerModule, traced: Traced) -> str | None:
-    """Where the graph differs from the module, over the example and the corners of the ranges; None: nowhere."""
+    """Where the graph differs from the module, at the points of a method; None: nowhere."""
     for where, args, kwargs in traced.points():
         try:
             expected = eager.run(traced.function, args, kwargs)
@@ -264,8 +279,14 @@ def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any
 def _difference(expected: Outcome, found: Outcome) -> str | None:
     if len(expected.outputs) != len(found.outputs):
         return f"the graph returns {len(found.outputs)} values, the module {len(expected.outputs)}"
-    pairs = [(f"output {i}", a, b) for i, (a, b) in enumerate(zip(expected.outputs, found.outputs, strict=True))]
-    pairs += [(f"input {i}", a, b) for i, (a, b) in enumerate(zip(expected.inputs, found.inputs, strict=True))]
+    pairs = [
+        (f"output {i}", a, b)
+        for i, (a, b) in enumerate(zip(expected.outputs, found.outputs, strict=True))
+    ]
+    pairs += [
+        (f"input {i}", a, b)
+        for i, (a, b) in enumerate(zip(expected.inputs, found.inputs, strict=True))
+    ]
     pairs += [
         (f"buffer '{name}'", value, found.buffers[name])
         for name, value in expected.buffers.items()

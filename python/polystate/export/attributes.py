@@ -1,0 +1,163 @@
+"""What the attributes of modules hold: compared between calls, and put back after them.
+
+What lists, tuples, dictionaries, sets and the fields of plain objects hold counts as a part of the
+attribute. Registered tensors and submodules do not, nor does anything that can be called.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+_REGISTERED = ("_parameters", "_buffers", "_modules", "forward")
+_SCALARS = (bool, int, float, complex, str, bytes, type(None))
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of one module: the module's class, and the path from the model."""
+
+    owner: str
+    path: str
+
+
+@dataclass(frozen=True)
+class _Scalar:
+    kind: type
+    text: str  # so that NaN equals itself
+
+
+@dataclass(frozen=True, eq=False)
+class _Identity:
+    """Equals what holds the same object. Keeps it alive, so that no other gets its address."""
+
+    value: object
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+Contents = tuple[object, ...]
+
+
+def contents(model: torch.nn.Module) -> dict[Attribute, Contents]:
+    """What every attribute holds, in a form that compares."""
+    seen: set[int] = set()
+    return {attribute: _flattened(value, seen) for attribute, value in _attributes(model)}
+
+
+def change(before: Contents, after: Contents) -> str:
+    """``" from 1 to 2"`` where both are one scalar, else nothing."""
+    if len(before) == len(after) == 1:
+        old, new = before[0], after[0]
+        if isinstance(old, _Scalar) and isinstance(new, _Scalar):
+            return f" from {old.text} to {new.text}"
+    return ""
+
+
+def tensors(model: torch.nn.Module) -> list[torch.Tensor]:
+    """Every tensor that an attribute holds."""
+    held = _walk(value for _, value in _attributes(model))
+    return [value for value in held if isinstance(value, torch.Tensor)]
+
+
+def keep(model: torch.nn.Module) -> Callable[[], None]:
+    """Remembers every attribute and registry; calling the result puts them back.
+
+    What tensors hold is not remembered.
+    """
+    kept: list[list[Any] | dict[Any, Any] | set[Any]] = []
+    for module in model.modules():
+        kept += [module.__dict__, module._parameters, module._buffers, module._modules]
+    for value in _walk(value for _, value in _attributes(model)):
+        if isinstance(value, list | dict | set):
+            kept.append(value)
+        elif _is_plain_object(value):
+            kept.append(vars(value))
+    saved = [(each, list(each.items() if isinstance(each, dict) else each)) for each in kept]
+
+    def put_back() -> None:
+        for each, items in saved:
+            _refill(each, items)
+
+    return put_back
+
+
+def _refill(container: list[Any] | dict[Any, Any] | set[Any], items: list[Any]) -> None:
+    if isinstance(container, dict):
+        now: list[Any] = [part for item in container.items() for part in item]
+        if not _same_objects(now, [part for item in items for part in item]):
+            container.clear()
+            container.update(items)
+    elif not _same_objects(list(container), items):
+        container.clear()
+        container.extend(items) if isinstance(container, list) else container.update(items)
+
+
+def _same_objects(a: list[Any], b: list[Any]) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+
+
+def _attributes(model: torch.nn.Module) -> Iterator[tuple[Attribute, object]]:
+    for path, module in model.named_modules():
+        for name, value in module.__dict__.items():
+            if name not in _REGISTERED and not name.startswith("__"):
+                label = f"{path}.{name}" if path else name
+                yield Attribute(type(module).__name__, label), value
+
+
+def _flattened(value: object, seen: set[int]) -> Contents:
+    flat: list[object] = []
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, torch.Tensor):
+            flat.append((_Identity(part), part._version))
+        elif isinstance(part, _SCALARS):
+            flat.append(_Scalar(type(part), repr(part)))
+        elif isinstance(part, set | frozenset):
+            flat.append((type(part), frozenset(part)))
+        elif id(part) in seen or (parts := _parts(part)) is None:
+            flat.append(_Identity(part))
+        else:
+            seen.add(id(part))
+            flat.append((type(part), len(parts)))
+            stack.extend(reversed(parts))
+    return tuple(flat)
+
+
+def _walk(roots: Iterable[object]) -> Iterator[object]:
+    """Everything that the roots hold, once."""
+    seen: set[int] = set()
+    stack = list(roots)
+    while stack:
+        value = stack.pop()
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield value
+            stack.extend(_parts(value) or ())
+
+
+def _parts(value: object) -> list[object] | None:
+    """What a container or plain object holds; None for anything else."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    if isinstance(value, dict):
+        return [part for item in value.items() for part in item]
+    if _is_plain_object(value):
+        return [part for item in vars(value).items() for part in item]
+    return None
+
+
+def _is_plain_object(value: object) -> bool:
+    """Whether all that the object holds is in fields of its own."""
+    if isinstance(value, (torch.Tensor, types.ModuleType, *_SCALARS)) or callable(value):
+        return False
+    return isinstance(getattr(value, "__dict__", None), dict)

@@ -1,0 +1,115 @@
+"""Writes down what an export found, in the manifest's form."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Sequence
+
+import torch
+
+import polystate
+from polystate.artifact import GoldenCall, manifest
+from polystate.export.contract import MethodContract
+from polystate.export.lower import Lowered
+from polystate.export.state import StateBuffer
+from polystate.export.tolerances import golden_tolerances
+from polystate.export.trace import Traced
+
+PROGRAM_FILE = "model.pte"
+GOLDEN_FILE = "golden.npz"
+
+
+def describe(
+    backend: str,
+    quantization: str | None,
+    methods: Sequence[Traced],
+    contracts: Sequence[MethodContract],
+    lowered: Lowered,
+    state: Sequence[StateBuffer],
+    calls: Sequence[tuple[str, GoldenCall]] | None,
+) -> manifest.Manifest:
+    """The manifest of a lowered program, without constants and file sizes."""
+    return manifest.Manifest(
+        versions=_versions(),
+        program=manifest.Program(
+            engine="executorch",
+            file=PROGRAM_FILE,
+            backend=backend,
+            quantization=quantization,
+            operators=lowered.operators,
+            delegates=lowered.delegates,
+        ),
+        files={},
+        constants={},
+        state=[_state(buffer) for buffer in state],
+        methods=[
+            _method(contract, traced, lowered, state)
+            for traced, contract in zip(methods, contracts, strict=True)
+        ],
+        golden=None if calls is None else _golden(calls, contracts, quantization),
+    )
+
+
+def _golden(
+    calls: Sequence[tuple[str, GoldenCall]],
+    contracts: Sequence[MethodContract],
+    quantization: str | None,
+) -> manifest.Golden:
+    dtypes = {tensor.dtype for contract in contracts for tensor in contract.inputs}
+    dtypes |= {tensor.dtype for contract in contracts for tensor in contract.outputs}
+    relative, absolute = golden_tolerances(calls, dtypes, quantization)
+    return manifest.Golden(GOLDEN_FILE, [name for name, _ in calls], relative, absolute)
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "polystate": polystate.__version__,
+        "torch": torch.__version__,
+        "executorch": importlib.metadata.version("executorch"),
+    }
+
+
+def _state(buffer: StateBuffer) -> manifest.State:
+    return manifest.State(
+        name=buffer.name,
+        dtype=buffer.dtype,
+        shape=list(buffer.initial.shape),
+        initial="zeros" if buffer.zeros else "stored",
+        preview=buffer.preview,
+    )
+
+
+def _method(
+    contract: MethodContract,
+    traced: Traced,
+    lowered: Lowered,
+    state: Sequence[StateBuffer],
+) -> manifest.Method:
+    index = {buffer.name: i for i, buffer in enumerate(state)}
+    updates = lowered.updates[traced.name]
+    writes = [
+        manifest.StateWrite(index[update.state], update.how, update.reason)
+        for update in updates.updates
+    ]
+    return manifest.Method(
+        name=traced.name,
+        symbols=contract.symbols,
+        inputs=contract.inputs,
+        outputs=contract.outputs,
+        guards=contract.guards,
+        checks=contract.checks,
+        reads=sorted(index[name] for name in _read_buffers(traced) if name in index),
+        writes=sorted(writes, key=lambda write: write.state),
+        atomic=updates.atomic,
+        activation_bytes=lowered.activation_bytes[traced.name],
+    )
+
+
+def _read_buffers(traced: Traced) -> set[str]:
+    """The buffers whose old values the method uses."""
+    names = traced.functional.graph_signature.inputs_to_buffers
+    return {
+        names[node.name]
+        for node in traced.functional.graph.nodes
+        if node.op == "placeholder" and node.name in names and node.users
+    }
