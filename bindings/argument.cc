@@ -14,6 +14,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "raise.h"
+#include "text.h"
 #include "torch.h"
 #include "view.h"
 
@@ -90,7 +91,7 @@ std::vector<py::object> in_order(const MethodSpec& method, const py::tuple& posi
   }
   for (std::size_t i = 0; i < positional.size(); ++i) values[i] = positional[i];
   for (const auto& [key, value] : named) {
-    const std::size_t index = index_of(method, key.cast<std::string>());
+    const std::size_t index = index_of(method, to_utf8(key));
     py::object& place = values[index];
     if (place) refuse(input_text(method, index) + " was given by position and by name");
     place = py::reinterpret_borrow<py::object>(value);

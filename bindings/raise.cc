@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include "polystate/core/result.h"
+#include "text.h"
 
 namespace polystate::python {
 namespace {
@@ -31,10 +32,7 @@ const char* exception_name(ErrorCode code) {
 
 void raise(const Error& error) {
   const py::object type = py::module_::import("polystate.errors").attr(exception_name(error.code));
-  // A message may quote a path or a name that is not UTF-8.
-  const py::object message = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
-      error.message.data(), static_cast<Py_ssize_t>(error.message.size()), "backslashreplace"));
-  if (message) PyErr_SetObject(type.ptr(), message.ptr());
+  PyErr_SetObject(type.ptr(), from_utf8(error.message).ptr());
   throw py::error_already_set();
 }
 

@@ -18,6 +18,7 @@
 #include "process.h"
 #include "raise.h"
 #include "results.h"
+#include "text.h"
 #include "torch.h"
 #include "without_gil.h"
 
@@ -38,9 +39,10 @@ std::vector<DType> dtypes_of(const std::vector<OutputSpec>& outputs) {
 SessionBinding::SessionBinding(Model model, Session session)
     : model_(std::move(model)), session_(std::move(session)) {}
 
-py::tuple SessionBinding::run(const std::string& method, const py::tuple& positional,
+py::tuple SessionBinding::run(const py::object& name, const py::tuple& positional,
                               const py::dict& named) {
   check_process();
+  const std::string method = to_utf8(name);
   const Manifest& manifest = model_.manifest();
   const MethodSpec& spec = manifest.methods[unwrap(manifest.method_index(method))];
   const Torch torch = Torch::find();

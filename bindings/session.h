@@ -15,7 +15,7 @@ class SessionBinding {
  public:
   SessionBinding(Model model, Session session);
 
-  pybind11::tuple run(const std::string& method, const pybind11::tuple& positional,
+  pybind11::tuple run(const pybind11::object& name, const pybind11::tuple& positional,
                       const pybind11::dict& named);
   void reset();
   Snapshot snapshot();

@@ -23,6 +23,15 @@ namespace py = pybind11;
 
 std::string text(const py::object& value) { return py::str(value).cast<std::string>(); }
 
+std::byte* memory_of(const py::object& tensor, const std::string& where) {
+  try {
+    const auto address = tensor.attr("data_ptr")().cast<std::uintptr_t>();
+    return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+  } catch (const py::error_already_set& error) {   // inside a transform such as torch.vmap
+    raise({ErrorCode::kContract, where + ": a tensor without memory: " + text(error.value())});
+  }
+}
+
 std::vector<std::int64_t> integers(const py::tuple& tuple) {
   std::vector<std::int64_t> values;
   values.reserve(tuple.size());
@@ -80,11 +89,10 @@ View Torch::view_of(const py::object& tensor, const std::string& where) const {
   const std::string dtype = text(tensor.attr("dtype"));  // "torch.float32"
   const std::optional<DType> element = dtype_named(dtype.substr(dtype.find('.') + 1));
   if (!element) raise({ErrorCode::kContract, where + ": a tensor of " + dtype + " is no input"});
-  const auto address = tensor.attr("data_ptr")().cast<std::uintptr_t>();
   View view{.dtype = *element,
             .shape = integers(tensor.attr("shape")),
             .strides = integers(tensor.attr("stride")()),
-            .data = reinterpret_cast<std::byte*>(address),  // NOLINT(performance-no-int-to-ptr)
+            .data = memory_of(tensor, where),
             .writable = true,
             .owner = tensor};
   for (std::int64_t& stride : view.strides) stride *= static_cast<std::int64_t>(size_of(*element));

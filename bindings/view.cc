@@ -17,15 +17,29 @@ bool is_empty(const View& view) {
   return std::find(view.shape.begin(), view.shape.end(), 0) != view.shape.end();
 }
 
-// Calls `visit` with every element's distance from the first, in bytes, in row-major order.
+// How many of the first dimensions have to be walked: the rest of each index is one dense run.
+std::size_t walked_dimensions(const View& view) {
+  auto run = static_cast<std::int64_t>(size_of(view.dtype));
+  std::size_t count = view.shape.size();
+  while (count > 0 && (view.shape[count - 1] == 1 || view.strides[count - 1] == run)) {
+    run *= view.shape[--count];
+  }
+  return count;
+}
+
+// Calls `visit` with every dense run's distance from the first element and its size, both in bytes,
+// in row-major order.
 template <typename Visit>
-void for_each_element(const View& view, Visit visit) {
+void for_each_run(const View& view, Visit visit) {
   if (is_empty(view)) return;
-  std::vector<std::int64_t> index(view.shape.size(), 0);
+  const std::size_t walked = walked_dimensions(view);
+  std::size_t bytes = size_of(view.dtype);
+  for (std::size_t i = walked; i < view.shape.size(); ++i) bytes *= view.shape[i];
+  std::vector<std::int64_t> index(walked, 0);
   std::int64_t offset = 0;
   while (true) {
-    visit(offset);
-    std::size_t dimension = index.size();
+    visit(offset, bytes);
+    std::size_t dimension = walked;
     while (dimension > 0 && index[dimension - 1] == view.shape[dimension - 1] - 1) {
       --dimension;
       offset -= index[dimension] * view.strides[dimension];
@@ -40,15 +54,8 @@ void for_each_element(const View& view, Visit visit) {
 }  // namespace
 
 bool is_dense(const View& view) {
-  const auto element = static_cast<std::int64_t>(size_of(view.dtype));
   if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0) return false;
-  if (is_empty(view)) return true;
-  std::int64_t expected = element;
-  for (std::size_t i = view.shape.size(); i-- > 0;) {
-    if (view.shape[i] != 1 && view.strides[i] != expected) return false;
-    expected *= view.shape[i];
-  }
-  return true;
+  return is_empty(view) || walked_dimensions(view) == 0;
 }
 
 bool may_overlap(const View& view) {
@@ -67,16 +74,14 @@ bool may_overlap(const View& view) {
 }
 
 void gather(const View& view, std::byte* dense) {
-  const std::size_t bytes = size_of(view.dtype);
-  for_each_element(view, [&](std::int64_t offset) {
+  for_each_run(view, [&](std::int64_t offset, std::size_t bytes) {
     std::memcpy(dense, view.data + offset, bytes);
     dense += bytes;
   });
 }
 
 void scatter(const std::byte* dense, const View& view) {
-  const std::size_t bytes = size_of(view.dtype);
-  for_each_element(view, [&](std::int64_t offset) {
+  for_each_run(view, [&](std::int64_t offset, std::size_t bytes) {
     std::memcpy(view.data + offset, dense, bytes);
     dense += bytes;
   });

@@ -15,6 +15,7 @@ from polystate import _core
 from polystate.artifact.manifest import Constant, Manifest, Method
 from polystate.artifact.manifest import State as StateSpec
 from polystate.errors import ArtifactError, ContractError, IoError, UnsupportedError
+from polystate.runtime.paths import checked_path
 from polystate.runtime.session import Session
 
 _MOST_THREADS = 1024  # all are started at once, busy or not
@@ -54,7 +55,8 @@ def load(
     ContractError
         An option is out of range.
     UnsupportedError
-        This build or machine cannot run it.
+        This build or machine cannot run it; or this process was forked from one that had loaded a
+        model, whose threads did not come along.
     IoError
         A file cannot be read.
     """
@@ -62,7 +64,7 @@ def load(
         raise ContractError(f"verification is {verification!r}: 'full' or 'trusted' is needed")
     if threads is not None and not 1 <= threads <= _MOST_THREADS:
         raise ContractError(f"threads is {threads}: 1 to {_MOST_THREADS}, or None, is needed")
-    name = os.fsdecode(path)
+    name = checked_path(path)
     core = _core.load(name, threads or 0, verification == "trusted", expect_sha256 or "")
     return Model(core, name)
 

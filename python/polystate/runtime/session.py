@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from polystate import _core
 from polystate.errors import ContractError, UnsupportedError
+from polystate.runtime.paths import checked_path
 
 
 class Snapshot:
@@ -137,7 +138,7 @@ class Session:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all state to a file, which appears as a whole or not at all."""
-        self._core.save(os.fsdecode(path))
+        self._core.save(checked_path(path))
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Set all state as ``save`` wrote it.
@@ -149,7 +150,7 @@ class Session:
         ArtifactError
             The file is damaged. The state is as it was.
         """
-        self._core.load(os.fsdecode(path))
+        self._core.load(checked_path(path))
 
     def take_profile(self) -> bytes:
         """Give the ETDump of the calls since the last time.

@@ -5,55 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
+from runtime_support import DTYPES, RunPython, Toy
 from torch.export import Dim
 
 import polystate as ps
-
-DTYPES = [
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
-]  # fmt: skip
-
-
-class Toy(torch.nn.Module):
-    """A running total with a count, and what else the tests call."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("total", torch.tensor([1.0, 2.0, 3.0, 4.0]))
-        self.register_buffer("calls", torch.tensor(0))
-        self.register_buffer("scale", torch.tensor([2.0, 3.0], dtype=torch.bfloat16))
-        self.register_buffer("matrix", torch.eye(192))
-        self.weight = torch.nn.Parameter(torch.full((192, 192), 1 / 192))
-
-    def add(self, x: torch.Tensor) -> torch.Tensor:
-        self.total.add_(x.sum(0))
-        return self.total.clone()
-
-    def get(self) -> torch.Tensor:
-        return self.total.clone()
-
-    def count(self, by: torch.Tensor) -> None:
-        self.calls.add_(by)
-
-    def subtract(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        return x - y
-
-    def double(self, data: torch.Tensor) -> torch.Tensor:
-        data.mul_(2)
-        return data + 1
-
-    def rescale(self, by: torch.Tensor) -> torch.Tensor:
-        self.scale.mul_(by)
-        return self.scale.clone()
-
-    def work(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        self.matrix.copy_(self.matrix @ self.weight + x)
-        return self.matrix.sum(), self.matrix[0].clone()
 
 
 @pytest.fixture(scope="session")
@@ -104,13 +63,8 @@ def subprocess_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-RunPython = Callable[..., str]
-
-
 @pytest.fixture(scope="session")
 def run_python(subprocess_environment: dict[str, str]) -> RunPython:
-    """Run a program in a process of its own, with its arguments; gives what it prints."""
-
     def run(program: str, *arguments: object) -> str:
         done = subprocess.run(
             [sys.executable, "-c", program, *map(str, arguments)],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from conftest import DTYPES
+from runtime_support import DTYPES
 
 import polystate as ps
 
@@ -111,6 +111,21 @@ def test_an_unknown_method_is_named(session: ps.Session) -> None:
         session.run("decode", 1)
 
 
+@pytest.mark.parametrize(
+    ("method", "named", "message"),
+    [
+        (5, {}, "a name is a str, not 5"),
+        ("\udcff", {}, r"\\udcff"),
+        ("count", {"\udcff": 1}, r"method 'count' has no input '\\udcff': its inputs are by"),
+    ],
+)
+def test_a_name_that_is_none_is_refused_as_it_is(
+    session: ps.Session, method: Any, named: Any, message: str
+) -> None:
+    with pytest.raises(ps.ContractError, match=message):
+        session.run(method, **named)
+
+
 class Marked(torch.Tensor):
     """A subclass, which may mean anything by its memory."""
 
@@ -143,6 +158,18 @@ def test_a_value_that_is_no_input_is_refused_by_its_kind(
     with pytest.raises(ps.ContractError, match=message) as refusal:
         session.run("subtract", ROWS, x)
     assert str(refusal.value).startswith("method 'subtract', input 1 'y': ")
+
+
+def test_a_tensor_inside_a_transform_is_refused(session: ps.Session) -> None:
+    with pytest.raises(ps.ContractError, match="input 0 'x': a tensor without memory: Cannot acc"):
+        torch.vmap(lambda x: session.run("subtract", x, ROWS))(torch.ones(2, 2, 3))
+
+
+@pytest.mark.parametrize("one", [1, True, np.int64(1), np.array(1), torch.tensor(1), 1.0])
+def test_a_scalar_is_a_tensor_without_dimensions(session: ps.Session, one: Any) -> None:
+    session.run("count", one)
+    assert session.state["calls"].shape == ()
+    assert session.state["calls"] == 1
 
 
 def test_a_number_that_does_not_fit_exactly_is_refused(session: ps.Session) -> None:

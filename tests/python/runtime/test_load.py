@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import polystate as ps
+from polystate import _core
 
 
 def test_a_model_describes_its_methods(model: ps.Model) -> None:
@@ -72,6 +73,13 @@ def test_a_name_that_is_not_utf8_can_be_reported(tmp_path: Path) -> None:
         ps.load(tmp_path / "\udcff")
 
 
+def test_a_path_with_a_zero_byte_is_refused(toy: Path, model: ps.Model) -> None:
+    with pytest.raises(ps.ContractError, match="holds a zero byte"):
+        ps.load(f"{toy}\0")
+    with pytest.raises(ps.ContractError, match="holds a zero byte"):
+        model.session().save(f"{toy}/state\0")
+
+
 def test_a_model_may_be_pinned_by_its_manifests_digest(toy: Path) -> None:
     digest = hashlib.sha256((toy / "manifest.json").read_bytes()).hexdigest()
     assert ps.load(toy, expect_sha256=digest).methods
@@ -93,6 +101,22 @@ def test_an_option_out_of_range_is_refused_with_its_value(toy: Path, option: Any
     [(name, value)] = option.items()
     with pytest.raises(ps.ContractError, match=f"{name} is {value!r}: "):
         ps.load(toy, **option)
+
+
+def test_an_artifact_that_is_replaced_while_it_is_opened_is_noticed(
+    toy: Path, echo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(toy, tmp_path / "a")
+    real_load = _core.load
+
+    def load_before_it_is_replaced(*arguments: Any) -> _core.Model:
+        loaded = real_load(*arguments)
+        shutil.copy(echo / "manifest.json", tmp_path / "a")
+        return loaded
+
+    monkeypatch.setattr(_core, "load", load_before_it_is_replaced)
+    with pytest.raises(ps.ArtifactError, match=r"manifest.json' changed while the artifact was op"):
+        ps.load(tmp_path / "a")
 
 
 def test_a_model_outlives_its_files(toy: Path, tmp_path: Path) -> None:

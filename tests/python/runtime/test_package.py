@@ -6,7 +6,7 @@ import importlib
 import inspect
 
 import pytest
-from conftest import RunPython
+from runtime_support import RunPython
 
 import polystate as ps
 

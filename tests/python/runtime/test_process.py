@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import RunPython
+from runtime_support import RunPython
 
 import polystate as ps
 

@@ -1,0 +1,15 @@
+"""Paths as C++ takes them."""
+
+from __future__ import annotations
+
+import os
+
+from polystate.errors import ContractError
+
+
+def checked_path(path: str | os.PathLike[str]) -> str:
+    """Give a path as a string; ContractError where it holds a zero byte, which would end it."""
+    name = os.fsdecode(path)
+    if "\0" in name:
+        raise ContractError(f"the path {name!r} holds a zero byte")
+    return name
