@@ -212,8 +212,8 @@ def find_assertions(
             condition, message = node.args
             yield Assertion(node, scalars.read(condition), _for_users(message, messages))
         elif node.target in _TENSOR_ASSERTS:
-            condition, *messages = node.args
-            yield Assertion(node, condition, "".join(messages))
+            condition, *given = node.args
+            yield Assertion(node, condition, "".join(given))
         elif node.target in _RANGES:
             yield Assertion(node, _range(node, scalars), "")
         elif _is_unknown(node):

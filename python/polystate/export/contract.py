@@ -67,10 +67,11 @@ def method_contract(
     declared
         What the user said of the dimensions, see `declared_sizes`.
     minimum_is_proved
-        Whether the graph is known to be right at the declared minimum, see `read_sizes`.
+        Without a trial: whether the graph is known to be right at a declared minimum of 1 even
+        where PyTorch traced for 2 and more.
     trial
-        Finds out which assumptions of the decomposition matter, see `traced_guards`; None: all do.
-        It also knows the user's messages.
+        Finds out which of PyTorch's assumptions matter, see `traced_guards`, and knows the user's
+        messages. Without it all assumptions count.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def method_contract(
     with _of_method(name):
         arguments = tensor_arguments(functional)
         returned = results(functional)
-        sizes = read_sizes(functional, arguments, declared, minimum_is_proved)
+        sizes = _sizes(functional, arguments, declared, minimum_is_proved, trial)
         guards = traced_guards(functional, sizes, trial)
         indexed = index_ranges(functional, sizes)
         messages = user_messages(trial.exported) if trial else {}
@@ -107,6 +108,27 @@ def method_contract(
             checks=checked.checks,
             constants=constant_arguments(functional),
         )
+
+
+def _sizes(
+    functional: ExportedProgram,
+    inputs: Sequence[Argument],
+    declared: Declared,
+    minimum_is_proved: bool,
+    trial: Trial | None,
+) -> Sizes:
+    """Read the sizes, from 1 where that was declared and the program is right there."""
+    if trial is None:
+        return read_sizes(functional, inputs, declared, minimum_is_proved)
+    sizes = read_sizes(functional, inputs, declared, trust_minimum=True)
+    traced = read_sizes(functional, inputs, declared)
+    symbols = [
+        declared_symbol
+        if declared_symbol == symbol or trial.holds_without(["!=", symbol.name, 1], [], sizes)
+        else symbol
+        for declared_symbol, symbol in zip(sizes.symbols, traced.symbols, strict=True)
+    ]
+    return Sizes(symbols, sizes.names)
 
 
 def declared_sizes(dimensions: Dimensions) -> Declared:

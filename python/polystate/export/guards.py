@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import sympy  # type: ignore[import-untyped]
 import torch
@@ -50,8 +51,10 @@ def traced_guards(
 ) -> list[Guard]:
     """List what the trace assumed: branches taken, divisibility, equalities, bounds.
 
-    The decomposition into fewer operators assumes more than torch.export did, often only to choose
-    between forms of equal results; `trial` finds that out.
+    PyTorch also compares sizes with one another to choose between forms of equal results, in
+    decomposing a program into fewer operators and wherever it tells size 1 from others. `trial`
+    finds such guards, which are left out; but ``squeeze`` of a size that varies is another thing
+    for the lowered program, whose results have fixed ranks.
 
     Raises
     ------
@@ -63,14 +66,19 @@ def traced_guards(
         assumed = guard(assumption.condition, sizes, assumption.source)
         if assumed is None or assumed.text in found:
             continue
-        if trial is None or assumption.is_of_export or _matters(assumed, found, sizes, trial):
+        is_doubtful = assumption.origin == "decomposition" or (
+            assumption.origin == "export" and sizes.above_one().always(assumption.condition)
+        )
+        if not (is_doubtful and _is_idle(assumed, found, sizes, trial)):
             found[assumed.text] = (assumed, assumption.condition)
     return _without_implied(list(found.values()), sizes)
 
 
-def _matters(assumed: Guard, found: _Found, sizes: Sizes, trial: Trial) -> bool:
+def _is_idle(assumed: Guard, found: _Found, sizes: Sizes, trial: Trial | None) -> bool:
+    if trial is None:
+        return False
     given = [other.condition for other, _ in found.values()]
-    return not trial.holds_without(assumed.condition, given, sizes)
+    return trial.holds_without(assumed.condition, given, sizes)
 
 
 def _without_implied(guards: list[tuple[Guard, sympy.Basic]], sizes: Sizes) -> list[Guard]:
@@ -87,7 +95,7 @@ def _without_implied(guards: list[tuple[Guard, sympy.Basic]], sizes: Sizes) -> l
 class _Assumption:
     condition: sympy.Basic
     source: str
-    is_of_export: bool
+    origin: Literal["export", "decomposition", "squeeze"]
 
 
 def _assumed(functional: ExportedProgram, trial: Trial | None) -> Iterator[_Assumption]:
@@ -99,11 +107,12 @@ def _assumed(functional: ExportedProgram, trial: Trial | None) -> Iterator[_Assu
         # inputs, which the runtime compares.
         condition = environment.replace(assumed.expr)
         is_of_export = trial is None or i < trial.guards_of_export
-        yield _Assumption(condition, source_of_guard(assumed.sloc), is_of_export)
+        origin: Literal["export", "decomposition"] = "export" if is_of_export else "decomposition"
+        yield _Assumption(condition, source_of_guard(assumed.sloc), origin)
     for node in functional.graph.nodes:
         if node.target in _SQUEEZES:
             for size in _kept_by_squeeze(node):
-                yield _Assumption(sympy.Ne(to_sympy(size), 1), source_of([node]), True)
+                yield _Assumption(sympy.Ne(to_sympy(size), 1), source_of([node]), "squeeze")
 
 
 def _kept_by_squeeze(node: Node) -> Iterator[torch.SymInt]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -58,13 +59,10 @@ class Sizes:
         As the manifest holds them.
     names
         The name of each of torch's symbols.
-    one_is_proved
-        Whether conditions that only tell size 1 from larger ones need not hold.
     """
 
     symbols: list[Symbol]
     names: Mapping[sympy.Symbol, str]
-    one_is_proved: bool = False
 
     def expression(self, value: Any) -> Expression:
         """Write a size or a condition on sizes, traced or sympy's, in the manifest's form."""
@@ -84,17 +82,19 @@ class Sizes:
             return bool(condition)
         if not condition.free_symbols <= self.names.keys():
             return False
-        ranges = self._ranges()
+        ranges = {s.name: (s.min, s.max) for s in self.symbols}
         bounds = {symbol: ranges[self.names[symbol]] for symbol in condition.free_symbols}
         return _holds_by_bounds(condition, bounds) or _holds_by_trial(
             self.expression(condition), given, ranges
         )
 
-    def _ranges(self) -> dict[str, tuple[int, int]]:
-        return {
-            s.name: (2 if self.one_is_proved and s.min == 1 < s.max else s.min, s.max)
-            for s in self.symbols
-        }
+    def above_one(self) -> Sizes:
+        """Leave size 1 out of the ranges, where PyTorch likes to choose another way."""
+        return Sizes([_above_one(symbol) for symbol in self.symbols], self.names)
+
+
+def _above_one(symbol: Symbol) -> Symbol:
+    return dataclasses.replace(symbol, min=2) if symbol.min == 1 < symbol.max else symbol
 
 
 def to_sympy(value: Any) -> Any:
@@ -115,7 +115,7 @@ def read_sizes(
     exported: ExportedProgram,
     inputs: Sequence[Argument],
     declared: Declared,
-    minimum_is_proved: bool = False,
+    trust_minimum: bool = False,
 ) -> Sizes:
     """Name each dynamic size and find the dimension that it is read from.
 
@@ -127,11 +127,9 @@ def read_sizes(
         Its tensor arguments.
     declared
         What the user said of the dimensions.
-    minimum_is_proved
-        Whether the decomposed graph is known to be right, and the module to run, where sizes are 1
-        and 1 was declared. PyTorch may have traced for sizes of 2 and more; then the contract
-        starts at 2 too, unless this is set. It may also have compared sizes with 1 in choosing
-        between forms of equal results; this leaves such guards out.
+    trust_minimum
+        PyTorch may have traced for sizes of 2 and more although 1 was declared. The range then
+        starts at 2 too, or with this at 1.
 
     Raises
     ------
@@ -146,11 +144,11 @@ def read_sizes(
         said = _said_of_symbol(home, declared, inputs)
         name = _unique(_name(said, home, inputs), {s.name for s in symbols})
         assert environment is not None  # it made the symbols
-        low, high = _range(symbol, said, environment, minimum_is_proved)
+        low, high = _range(symbol, said, environment, trust_minimum)
         names[symbol] = name
         symbols.append(Symbol(name, home.input, home.dimension, low, high, home.scale, home.offset))
     _require_known(inputs, names)
-    return Sizes(symbols, names, minimum_is_proved)
+    return Sizes(symbols, names)
 
 
 @dataclass(frozen=True)
@@ -222,14 +220,14 @@ def _range(
     symbol: sympy.Symbol,
     said: DeclaredSize | None,
     environment: ShapeEnv,
-    minimum_is_proved: bool,
+    trust_minimum: bool,
 ) -> tuple[int, int]:
     traced = environment.var_to_range[symbol]
     low, high = _integer(traced.lower), _integer(traced.upper)
     if said is not None:
         high = min(high, said.max)
-        is_proved = minimum_is_proved and said.min == 1 and low == 2
-        low = said.min if is_proved else max(low, said.min)
+        is_trusted = trust_minimum and said.min == 1 and low == 2
+        low = said.min if is_trusted else max(low, said.min)
     return low, high
 
 

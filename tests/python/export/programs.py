@@ -70,7 +70,6 @@ def trace(
     *,
     model: torch.nn.Module | None = None,
     oblivious: bool = True,
-    minimum_is_proved: bool = True,
     tried: bool = True,
     **kwargs: Any,
 ) -> Program:
@@ -86,9 +85,7 @@ def trace(
         secure_assertions(exported)
         functional = exported.run_decompositions({})
     trial = Trial(exported, tuple(args), kwargs, _agreement(model, method, functional))
-    contract = method_contract(
-        "method", functional, declared, minimum_is_proved, trial if tried else None
-    )
+    contract = method_contract("method", functional, declared, trial=trial if tried else None)
     functional.validate()
     return Program(model, forward, exported, functional, contract)
 

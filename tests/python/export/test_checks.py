@@ -211,6 +211,19 @@ def test_the_message_of_a_check_is_kept():
     assert texts(program) == ["the sum is too large"]
 
 
+def test_assertions_on_tensors_and_on_numbers_stand_side_by_side():
+    def forward(self, x):
+        torch._assert_async((x > -9).all(), "too small")
+        torch._check(x.sum().item() < 100, lambda: "the sum is too large")
+        return x * 2
+
+    program = trace(forward, (X,), ({0: BATCH},))
+    assert sorted(texts(program)) == ["the sum is too large", "too small"]
+    assert fails(program, X - 10)
+    assert fails(program, X + 10)
+    assert not fails(program, X)
+
+
 def test_a_message_that_shows_a_symbol_is_replaced():
     def forward(self, x, k):
         i = k.max().item()

@@ -121,15 +121,20 @@ def test_a_dimension_derived_by_an_offset_is_read_back():
     assert refused(program, rows(1)) == "batch"
 
 
-def test_the_range_starts_at_2_unless_the_minimum_is_proved():
-    def forward(self, x):
-        return x * 2 if x.shape[0] == 1 else x * 3
-
+@pytest.mark.parametrize(
+    ("forward", "minimum"),
+    [
+        (lambda self, x: x * 2 if x.shape[0] == 1 else x * 3, 2),
+        (lambda self, x: x * 3, 1),
+    ],
+    ids=["other at 1", "the same at 1"],
+)
+def test_a_range_starts_at_1_where_a_trace_without_size_1_is_right_there(forward, minimum):
     args = (forward, (X,), ({0: BATCH},))
-    unproved = trace(*args, oblivious=False, minimum_is_proved=False)
-    assert unproved.contract.symbols == [Symbol("batch", 0, 0, 2, 8)]
-    proved = trace(*args, oblivious=False, minimum_is_proved=True)
-    assert proved.contract.symbols == [Symbol("batch", 0, 0, 1, 8)]
+    program = trace(*args, oblivious=False)
+    assert program.contract.symbols == [Symbol("batch", 0, 0, minimum, 8)]
+    untried = trace(*args, oblivious=False, tried=False)
+    assert untried.contract.symbols == [Symbol("batch", 0, 0, 2, 8)]
 
 
 # Guards
@@ -169,9 +174,18 @@ def test_a_branch_on_one_size_limits_its_range():
     ],
     ids=["branch", "squeezed dimension", "every dimension squeezed"],
 )
-def test_what_the_trace_assumed_of_size_1_is_a_guard_unless_proved(forward, guard):
-    program = trace(forward, (X,), ({0: BATCH},), minimum_is_proved=False)
+def test_what_differs_at_size_1_is_a_guard(forward, guard):
+    program = trace(forward, (X,), ({0: BATCH},))
     assert refused(program, rows(1)) in (guard, "batch")
+
+
+def test_a_check_against_size_1_is_a_guard():
+    def forward(self, x):
+        torch._check(x.shape[0] > 1)
+        return x * 2
+
+    program = trace(forward, (X,), ({0: BATCH},))
+    assert refused(program, rows(1)) in ("batch > 1", "batch")
 
 
 def test_divisibility_is_a_guard():
@@ -209,7 +223,7 @@ def test_what_a_decomposition_assumed_is_a_guard_unless_a_trial_shows_it_to_be_i
         return torch.einsum("bi,bj->bij", x, y)
 
     dims = ({0: BATCH}, {0: BATCH})
-    program = trace(forward, (X, X + 1), dims, minimum_is_proved=False, tried=tried)
+    program = trace(forward, (X, X + 1), dims, tried=tried)
     assert [guard.text for guard in program.contract.guards] == guards
 
 
