@@ -37,6 +37,5 @@ void append_little_endian(std::string& out, T value) {
 
 inline void append_u16(std::string& out, std::uint16_t value) { append_little_endian(out, value); }
 inline void append_u32(std::string& out, std::uint32_t value) { append_little_endian(out, value); }
-inline void append_u64(std::string& out, std::uint64_t value) { append_little_endian(out, value); }
 
 }  // namespace polystate

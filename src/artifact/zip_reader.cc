@@ -57,11 +57,14 @@ std::optional<std::size_t> find_end(Bytes archive) {
   return std::nullopt;
 }
 
+// Whether the locator of a zip64 record stands before the last record.
+bool has_zip64_locator(Bytes archive, std::size_t end) {
+  return end >= kZip64LocatorSize &&
+         load_u32(archive, end - kZip64LocatorSize) == kZip64LocatorSignature;
+}
+
+// The numbers of the zip64 record, which replace those of the last one.
 Result<Directory> read_zip64_end(Bytes archive, std::size_t end) {
-  if (end < kZip64LocatorSize ||
-      load_u32(archive, end - kZip64LocatorSize) != kZip64LocatorSignature) {
-    return damaged("its zip64 locator is missing");
-  }
   const std::size_t locator = end - kZip64LocatorSize;
   const std::uint64_t record = load_u64(archive, locator + 8);
   if (locator < kZip64EndSize || record != locator - kZip64EndSize ||
@@ -81,12 +84,11 @@ Result<Directory> find_directory(Bytes archive) {
   if (load_u16(archive, *end + 4) != 0 || load_u16(archive, *end + 6) != 0) {
     return damaged("it is split over several disks");
   }
-  const std::uint16_t entries = load_u16(archive, *end + 10);
-  const std::uint32_t size = load_u32(archive, *end + 12);
-  const std::uint32_t offset = load_u32(archive, *end + 16);
-  const bool zip64 = entries == kZip64Mark16 || size == kZip64Mark32 || offset == kZip64Mark32;
   Result<Directory> directory =
-      zip64 ? read_zip64_end(archive, *end) : Directory{offset, size, entries, *end};
+      has_zip64_locator(archive, *end)
+          ? read_zip64_end(archive, *end)
+          : Directory{load_u32(archive, *end + 16), load_u32(archive, *end + 12),
+                      load_u16(archive, *end + 10), *end};
   if (directory &&
       (directory->size > directory->end || directory->offset != directory->end - directory->size)) {
     return damaged("its directory is not where it must be");

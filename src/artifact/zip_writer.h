@@ -13,8 +13,8 @@
 
 namespace polystate {
 
-// Writes a zip archive of stored files, with zip64 records where numbers need them. The same
-// content gives the same bytes, which are those of Python's zipfile with the earliest date.
+// Writes a zip archive of stored files, of less than 4 GiB (kContract otherwise). The same content
+// gives the same bytes, which are those of Python's zipfile with the earliest date.
 class ZipWriter {
  public:
   // `file` is appended to, and must outlive the writer.

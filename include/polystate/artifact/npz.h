@@ -28,7 +28,8 @@ Result<std::map<std::string, Tensor>> read_npz(const std::filesystem::path& path
 // All deflated arrays of one .npz file may have so many bytes; a small file cannot fill the memory.
 constexpr std::uint64_t kMaxInflatedBytes = 4UL * 1024 * 1024 * 1024;
 
-// Writing is atomic: beside, fsync, rename. The same tensors give the same bytes.
+// Writing is atomic: beside, fsync, rename. The same tensors give the same bytes. A .npz file has
+// less than 4 GiB (kContract); for a .npy file there is no limit.
 Status write_npy(const std::filesystem::path& path, const Tensor& tensor);
 Status write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors);
 

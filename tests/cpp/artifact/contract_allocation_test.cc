@@ -19,15 +19,18 @@ namespace {
 std::size_t allocations = 0;
 }  // namespace
 
+// Not inlined: the compiler would see malloc and delete meet, and warn.
 // NOLINTBEGIN(cppcoreguidelines-owning-memory)
-void* operator new(std::size_t size) {
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++allocations;
   void* memory = std::malloc(size);
   if (memory == nullptr) std::abort();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t /*size*/) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
+  std::free(memory);
+}
 // NOLINTEND(cppcoreguidelines-owning-memory)
 
 namespace polystate {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/artifact/manifest.h"
@@ -58,7 +58,7 @@ std::string parts(const std::string& symbols, const std::string& inputs,
 }
 
 Tensor ints(Shape shape, std::int64_t value = 0) {
-  const std::size_t count = element_count(DType::kInt64, shape).value();
+  const std::size_t count = element_count(DType::kInt64, shape).value_or(0);
   return Tensor::of(std::move(shape), std::vector<std::int64_t>(count, value)).value();
 }
 
@@ -69,7 +69,7 @@ std::string refusal(const MethodSpec& method, const std::vector<Tensor>& inputs)
   return status.error().message;
 }
 
-const std::string kSmall = R"("min": 1, "max": 8)";
+constexpr const char* kSmall = R"("min": 1, "max": 8)";
 
 TEST(Contract, TheNumberOfInputsMustBeRight) {
   const MethodSpec method = method_with(parts("", input("x", "[]") + "," + input("i", "[]")));
@@ -204,7 +204,8 @@ TEST(Contract, AGuardWithoutSymbolsThatIsFalseRefusesEveryCall) {
   EXPECT_EQ(refusal(method, {}), "method 'step' needs False: it never holds");
 }
 
-const std::string kIndex = R"({"min": 0, "max": 63, "reason": "indexes dimension 1 of 'cache'"})";
+constexpr const char* kIndex =
+    R"({"min": 0, "max": 63, "reason": "indexes dimension 1 of 'cache'"})";
 
 TEST(Contract, AValueMustBeInItsRange) {
   const MethodSpec method = method_with(

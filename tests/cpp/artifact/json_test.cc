@@ -104,8 +104,13 @@ TEST(Names, IdentifiersArePythons) {
        {"", "2a", "a b", "a.b", "a-b", "a\n", "a\u202eb", "a\u0085"}) {
     EXPECT_FALSE(is_identifier(name)) << name;
   }
-  EXPECT_TRUE(is_identifier(std::string(255, 'a')));
-  EXPECT_FALSE(is_identifier(std::string(256, 'a')));
+}
+
+TEST(Names, HaveALimitOfBytes) {
+  EXPECT_TRUE(is_identifier(std::string(kLongestName, 'a')));
+  EXPECT_FALSE(is_identifier(std::string(kLongestName + 1, 'a')));
+  EXPECT_FALSE(is_dotted_name(std::string(kLongestName + 1, 'a')));
+  EXPECT_FALSE(is_file_name(std::string(kLongestName + 1, 'a')));
 }
 
 TEST(Names, DottedNamesHaveNoEmptyPart) {
