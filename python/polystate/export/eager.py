@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from polystate.export import attributes
 
@@ -84,5 +85,8 @@ def copied_leaves(tree: Any) -> list[Any]:
 
 
 def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors of one shape hold the same, NaN counting as equal to itself."""
+    """Whether two tensors of one shape and kind hold the same; NaN counts as equal to itself."""
+    if is_traceable_wrapper_subclass(a):  # such as a quantized weight, made of several tensors
+        parts, _ = a.__tensor_flatten__()
+        return all(same_values(getattr(a, part), getattr(b, part)) for part in parts)
     return torch.equal(a, b) or bool(((a == b) | (a.isnan() & b.isnan())).all())

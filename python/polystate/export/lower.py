@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +30,7 @@ from polystate.export.edge_cleanup import (
 )
 from polystate.export.explain import explain, rewrite
 from polystate.export.in_place import Updates, update_in_place
+from polystate.export.linear_rows import vectors_to_rows
 from polystate.export.old_values import copy_old_values
 from polystate.export.partitioner import StateSafePartitioner
 from polystate.export.state import StateBuffer
@@ -122,7 +124,7 @@ def lower(
     with executorch_fixes.applied():
         edge = _to_edge(before, names, backend, keep_record)
         if passes.after_lowering:
-            edge = edge.transform([_as_pass(p) for p in passes.after_lowering])
+            edge = _transformed_edge(edge, list(programs), passes.after_lowering)
         for name in programs:
             method = edge.exported_program(name)
             return_written_inputs(method)
@@ -131,9 +133,11 @@ def lower(
             copy_old_values(method)
         record("2_edge", edge.exported_program)
         planning = _StatePlanning(frozenset(b.name for b in state if not b.zeros))
-        program = edge.to_executorch(
-            ExecutorchBackendConfig(memory_planning_pass=planning, emit_mutable_buffer_names=True)
+        config = ExecutorchBackendConfig(
+            memory_planning_pass=planning, emit_mutable_buffer_names=True
         )
+        with _explained(before, backend):
+            program = edge.to_executorch(config)
     record("3_planned", program.exported_program)
     plans = {plan.name: plan for plan in program.executorch_program.execution_plan}
     return Lowered(
@@ -156,13 +160,21 @@ def _to_edge(
         partitioner = [StateSafePartitioner(XnnpackPartitioner(), state)]
     # A linear outside a delegate has a fast kernel of its own; its decomposition has none.
     config = EdgeCompileConfig(preserve_ops=[torch.ops.aten.linear.default])
-    try:
+    for program in programs.values():
+        vectors_to_rows(program)
+    with _explained(programs, backend):
         return to_edge_transform_and_lower(
             dict(programs),
             partitioner=partitioner,
             compile_config=config,
             generate_etrecord=keep_record,
         )
+
+
+@contextlib.contextmanager
+def _explained(programs: Mapping[str, ExportedProgram], backend: str) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:  # the lowering raises many kinds
         advice = rewrite(error)
         raise ExportError(
@@ -175,7 +187,7 @@ def _culprit(programs: Mapping[str, ExportedProgram]) -> str:
     """The first method that cannot be lowered by itself."""
     for name, program in programs.items():
         try:
-            to_edge_transform_and_lower(program)
+            to_edge_transform_and_lower(program).to_executorch()
         except Exception:
             return f"method '{name}'"
     return f"the methods {', '.join(programs)}"
@@ -183,17 +195,40 @@ def _culprit(programs: Mapping[str, ExportedProgram]) -> str:
 
 def _transformed(name: str, program: ExportedProgram, passes: Sequence[Pass]) -> ExportedProgram:
     for user_pass in passes:
-        try:
-            program = program._transform_do_not_use(_as_pass(user_pass))
-        except Exception as error:
-            label = getattr(user_pass, "__name__", type(user_pass).__name__)
-            raise ExportError(f"method '{name}': the pass '{label}' failed: {error}") from error
+        with _valid_after_passes(f"method '{name}'"):
+            program = program._transform_do_not_use(_as_pass(name, user_pass))
     return program
 
 
-def _as_pass(user_pass: Pass) -> Callable[[torch.fx.GraphModule], PassResult]:
+def _transformed_edge(
+    edge: EdgeProgramManager, methods: Sequence[str], passes: Sequence[Pass]
+) -> EdgeProgramManager:
+    with _valid_after_passes("after lowering"):
+        return edge.transform({name: [_as_pass(name, p) for p in passes] for name in methods})
+
+
+@contextlib.contextmanager
+def _valid_after_passes(where: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, ExportError):
+            cause = cause.__cause__
+        if cause is not None:  # a pass failed, and says so itself
+            raise cause from cause.__cause__
+        raise ExportError(f"{where}: a pass left an invalid graph: {explain(error)}") from error
+
+
+def _as_pass(name: str, user_pass: Pass) -> Callable[[torch.fx.GraphModule], PassResult]:
     def run(graph_module: torch.fx.GraphModule) -> PassResult:
-        result = user_pass(graph_module)
+        try:
+            result = user_pass(graph_module)
+        except Exception as error:
+            label = getattr(user_pass, "__name__", type(user_pass).__name__)
+            raise ExportError(
+                f"method '{name}': the pass '{label}' failed: {explain(error)}"
+            ) from error
         if result is None:
             graph_module.recompile()
             return PassResult(graph_module, True)

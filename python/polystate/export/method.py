@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -74,13 +75,28 @@ def resolve(model: torch.nn.Module, name: str, method: Method) -> Callable[..., 
 
 @contextlib.contextmanager
 def as_forward(model: torch.nn.Module, function: Callable[..., Any]) -> Iterator[torch.nn.Module]:
-    """The module with `function` in the place of ``forward``; its tensors keep their names."""
-    had_own = "forward" in model.__dict__
-    previous: Any = model.__dict__.get("forward")
-    model.forward = function
+    """The module with `function` in the place of ``forward``; its tensors keep their names.
+
+    While `function` runs, the module has its own ``forward`` again, so that it may call it.
+    """
+    own = {name: value for name, value in model.__dict__.items() if name == "forward"}
+
+    @functools.wraps(function)
+    def entered(*args: Any, **kwargs: Any) -> Any:
+        _set_forward(model, own)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _set_forward(model, {"forward": entered})
+
+    _set_forward(model, {"forward": entered})
     try:
         yield model
     finally:
-        del model.forward
-        if had_own:
-            model.forward = previous
+        _set_forward(model, own)
+
+
+def _set_forward(model: torch.nn.Module, value: Mapping[str, Any]) -> None:
+    """Gives the instance a ``forward`` of its own, or none."""
+    model.__dict__.pop("forward", None)
+    model.__dict__.update(value)
