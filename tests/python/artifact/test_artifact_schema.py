@@ -28,6 +28,16 @@ def test_the_schema_takes_a_manifest_that_uses_every_key(
     validator.validate(value)
 
 
+@pytest.mark.parametrize("name", ["keys", "decoder.layers.0.keys", "a-b.c_d", "état.0"])
+def test_names_of_buffers_are_names_of_states(
+    validator: jsonschema.Draft202012Validator, manifest: Manifest, name: str
+) -> None:
+    value = manifest.to_json()
+    value["files"] = {"model.pte": 7}
+    value["state"][0]["name"] = name
+    validator.validate(value)
+
+
 def every_object(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The paths of all objects inside a JSON value whose keys the format fixes."""
     found = []
@@ -85,6 +95,12 @@ def test_a_missing_key_is_refused_at_every_level(
         lambda m: m.update(files={"manifest.json": 1}),
         lambda m: m.update(files={"model.pte": -1}),
         lambda m: m.update(constants={"shape": [1, 2]}),
+        lambda m: m["program"].update(engine="pickle"),
+        lambda m: m["state"][0].update(name="cache..keys"),
+        lambda m: m["state"][0].update(name="../cache"),
+        lambda m: m["methods"][0].update(name="set-cache"),
+        lambda m: m["methods"][0].update(name="2nd"),
+        lambda m: m["methods"][0]["guards"][0].update(text=""),
         lambda m: m["state"][0].update(dtype="complex64"),
         lambda m: m["state"][0].update(shape=[-1]),
         lambda m: m["state"][0].update(initial="ones"),

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.resources
 import json
 import shutil
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import polystate as ps
@@ -39,6 +41,12 @@ def test_the_manifest_is_given_as_a_copy_of_plain_data(model: ps.Model, toy: Pat
     assert model.manifest == json.loads((toy / "manifest.json").read_text())
     model.manifest["methods"].clear()
     assert model.manifest["methods"]
+
+
+def test_an_exported_manifest_is_valid_by_the_schema(model: ps.Model, echo: Path) -> None:
+    text = importlib.resources.files("polystate.artifact").joinpath("schema.json").read_text()
+    for manifest in (model.manifest, ps.load(echo).manifest):
+        jsonschema.validate(manifest, json.loads(text))
 
 
 def test_what_a_model_describes_cannot_be_changed(model: ps.Model) -> None:
