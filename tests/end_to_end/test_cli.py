@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from command_line import POLYSTATE, digest_of, export_toy, polystate
 
 COMMANDS = ["inspect", "run", "doctor"]

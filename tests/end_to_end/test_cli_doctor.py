@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from command_line import change_golden, change_manifest, export_toy, polystate
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from command_line import polystate, polystate_export
 
 MODEL = """

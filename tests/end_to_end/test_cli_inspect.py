@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from command_line import POLYSTATE, change_manifest, digest_of, export_toy, polystate
 
 

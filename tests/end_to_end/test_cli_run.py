@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from command_line import Toy, export_toy, polystate
 from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
+
+from command_line import Toy, export_toy, polystate
 
 
 @pytest.fixture(scope="module")
