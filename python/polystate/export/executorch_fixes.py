@@ -57,8 +57,11 @@ def _with_distinct_keys(serialize: Any) -> Any:
     """XNNPACK's weight cache names packed weights by the bytes of the unpacked ones alone.
 
     Two weights of the same bytes but other scales, shapes or layouts would share one packed copy.
-    Here the name depends on all of these. The bytes themselves are still stored once.
+    Here the name depends on all of these. The cache finds the name by the address of the bytes, so
+    that each name needs bytes of its own: the first keeps them as they are, and for another one
+    they are stored again, followed by the name. Weights that agree in all are still stored once.
     """
+    first_key: dict[str, str] = {}
 
     def serialize_with_distinct_key(visitor: Any, *args: Any, **kwargs: Any) -> int:
         index: int = serialize(visitor, *args, **kwargs)
@@ -85,6 +88,8 @@ def _with_distinct_keys(serialize: Any) -> Any:
         key = digest.hexdigest()
         store = visitor._named_data_store
         data = store.buffers[store.key_to_buffer_idx[entry.named_key]]
+        if first_key.setdefault(entry.named_key, key) != key:
+            data = bytes(data) + digest.digest()
         store.add_named_data(key, data, alignment=node_visitor.CONSTANT_TENSOR_ALIGNMENT)
         entry.named_key = key
         return index
