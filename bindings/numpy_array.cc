@@ -78,13 +78,12 @@ View view_of_array(const py::array& array, const std::string& where) {
   if (is_masked(array)) {
     raise({ErrorCode::kContract, where + ": a masked array's mask would be lost; pass .filled()"});
   }
-  View view{.dtype = *element,
-            .shape = {array.shape(), array.shape() + array.ndim()},
-            .strides = {array.strides(), array.strides() + array.ndim()},
-            .data = static_cast<std::byte*>(const_cast<void*>(array.data())),
-            .writable = array.writeable(),
-            .owner = array};
-  return view;
+  return {.dtype = *element,
+          .shape = {array.shape(), array.shape() + array.ndim()},
+          .strides = {array.strides(), array.strides() + array.ndim()},
+          .data = static_cast<std::byte*>(const_cast<void*>(array.data())),
+          .writable = array.writeable(),
+          .owner = array};
 }
 
 py::array to_array(const Tensor& tensor) {

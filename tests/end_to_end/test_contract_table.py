@@ -1,4 +1,4 @@
-"""What ExecuTorch alone accepts silently is an error here: it names method, input, limit and value, and leaves the state."""
+"""What ExecuTorch alone accepts silently is an error, named in full, that leaves the state."""
 
 import pytest
 import torch

@@ -52,7 +52,8 @@ def write_artifact(out: Path, manifest: Manifest, files: Mapping[str, bytes | Pa
         with replacing(target, _why_foreign) as staged:
             _fill(staged, manifest, files)
     except OSError as error:
-        raise IoError(error.errno, f"cannot write the artifact '{out}': {error}") from error
+        detail = str(error).removeprefix(f"[Errno {error.errno}] ")
+        raise IoError(error.errno, f"cannot write the artifact '{out}': {detail}") from error
 
 
 def check_destination(out: Path) -> Path:

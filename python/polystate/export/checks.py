@@ -15,7 +15,7 @@ from typing import Any
 import sympy  # type: ignore[import-untyped]
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
+from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
 
 import polystate.ops  # noqa: F401  (registers the checking operators)
@@ -36,6 +36,7 @@ from polystate.export.input_bounds import input_bounds
 from polystate.export.provenance import Provenance
 from polystate.export.scalar_tensors import ScalarTensors, call
 from polystate.export.scalars import ITEMS, Leaf, Scalars
+from polystate.export.signature import rename_outputs
 from polystate.export.sizes import Sizes
 from polystate.export.sources import source_of
 
@@ -96,9 +97,7 @@ def lower_assertions(
     _Lowering(
         exported.graph_module, sizes, messages or {}, checked, provenance, lifted, changed
     ).lower()
-    for node, spec in zip(_results(exported.graph), specs.output_specs, strict=True):
-        if isinstance(spec.arg, TensorArgument):
-            spec.arg.name = node.name
+    rename_outputs(exported)
     return checked
 
 

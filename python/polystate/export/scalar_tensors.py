@@ -127,6 +127,12 @@ class ScalarTensors:
     def _floored_quotient(self, e: sympy.Basic) -> Node:
         return self._call(aten.div.Tensor_mode, *self._operands(e), rounding_mode="floor")
 
+    def _remainder(self, e: sympy.Basic) -> Node:
+        """Write ``a - b * (a // b)``: ExecuTorch's remainder takes the sign of the dividend."""
+        dividend, divisor = self._operands(e)
+        floored = self._call(aten.div.Tensor_mode, dividend, divisor, rounding_mode="floor")
+        return self._call(aten.sub.Tensor, dividend, self._call(aten.mul.Tensor, divisor, floored))
+
     def _negation(self, e: sympy.Not) -> Node:
         return self._call(aten.logical_not.default, self.write(e.args[0]))
 
@@ -172,7 +178,6 @@ _FOLDED: dict[type, Callable[..., Any]] = {
     sympy.Mul: aten.mul.Tensor,
     sympy.Max: aten.maximum.default,
     sympy.Min: aten.minimum.default,
-    sympy.Mod: aten.remainder.Tensor,
     sympy.Eq: aten.eq.Tensor,
     sympy.Ne: aten.ne.Tensor,
     sympy.StrictLessThan: aten.lt.Tensor,
@@ -183,8 +188,6 @@ _FOLDED: dict[type, Callable[..., Any]] = {
     sympy.Or: aten.logical_or.default,
     torch_functions.Max: aten.maximum.default,
     torch_functions.Min: aten.minimum.default,
-    torch_functions.Mod: aten.remainder.Tensor,
-    torch_functions.PythonMod: aten.remainder.Tensor,
 }
 
 _SIZE_OPERATORS: dict[type, Callable[..., Any]] = {
@@ -212,6 +215,10 @@ _WRITERS: list[tuple[tuple[type, ...], _Writer]] = [
     (tuple(_FOLDED), ScalarTensors._folded),
     ((torch_functions.IntTrueDiv, torch_functions.FloatTrueDiv), ScalarTensors._quotient),
     ((torch_functions.FloorDiv,), ScalarTensors._floored_quotient),
+    (
+        (torch_functions.PythonMod, torch_functions.Mod, sympy.Mod),
+        ScalarTensors._remainder,
+    ),
     (tuple(_ROUNDINGS), ScalarTensors._rounded),
     ((torch_functions.ToFloat,), ScalarTensors._as_float),
     ((sympy.Pow,), ScalarTensors._power),

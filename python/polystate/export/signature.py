@@ -147,6 +147,14 @@ def mutated_arguments(exported: ExportedProgram) -> dict[str, int]:
     }
 
 
+def rename_outputs(exported: ExportedProgram) -> None:
+    """Make a program's signature name the nodes that a pass put in the place of its outputs."""
+    specs = exported.graph_signature.output_specs
+    for spec, node in zip(specs, _output_nodes(exported), strict=True):
+        if isinstance(spec.arg, TensorArgument):
+            spec.arg.name = node.name
+
+
 def _output_nodes(exported: ExportedProgram) -> Sequence[Any]:
     (outputs,) = exported.graph.output_node().args
     assert isinstance(outputs, Sequence)

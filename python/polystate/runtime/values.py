@@ -40,8 +40,8 @@ def exact_array(numbers: Any, dtype: str, where: str) -> Array:
     """
     try:
         given = np.asarray(numbers)
-    except ValueError as error:
-        raise ContractError(f"{where}: lists of unequal lengths are no tensor ({error})") from None
+    except (ValueError, TypeError, RuntimeError) as error:  # RuntimeError: torch's, in lists
+        raise ContractError(f"{where}: the list is no tensor: {error}") from error
     if given.dtype.kind not in "biuf":
         raise ContractError(f"{where}: {_first_stranger(numbers)} is no number of 64 bits")
     with np.errstate(all="ignore"):

@@ -75,21 +75,26 @@ class ExecutorchEngine final : public Engine {
   mutable std::shared_ptr<const StateLayout> layout_;
 };
 
-// Packed weights are kept once a process instead of once a method and session.
-void share_packed_weights() {
-  executorch::runtime::BackendOptions<1> options;
-  (void)options.set_option("weight_cache_enabled", true);
-  (void)executorch::runtime::set_option("XnnpackBackend", options.view());
+// What the process needs once, however many engines it has.
+void prepare_runtime() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    install_log_capture();
+    const LogCapture log;
+    register_kernels();
+    // Packed weights are kept once a process instead of once a method and session.
+    executorch::runtime::BackendOptions<1> options;
+    (void)options.set_option("weight_cache_enabled", true);
+    (void)executorch::runtime::set_option("XnnpackBackend", options.view());
+  });
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
                                                        const EngineOptions& options) {
-  install_log_capture();
+  prepare_runtime();
   const LogCapture log;
-  register_kernels();
-  share_packed_weights();
   if (options.threads > 0) {
     if (const Status status = set_thread_count(options.threads); !status) {
       return status.error();

@@ -46,8 +46,19 @@ using EtError = executorch::runtime::Error;
 
 constexpr std::size_t kMaxRank = executorch::runtime::kTensorDimensionLimit;
 
+// How far XNNPACK's kernels may read past the last element (its XNN_EXTRA_BYTES).
+constexpr std::size_t kOverreadBytes = 128;
+// The smallest page that there is: memory continues at least to the end of one.
+constexpr std::size_t kPageBytes = 4096;
+
 executorch::runtime::Span<std::uint8_t> as_span(const Arena& arena) {
   return {reinterpret_cast<std::uint8_t*>(arena.bytes().data()), arena.bytes().size()};
+}
+
+// Whether what a kernel reads past the end may lie on a page that is not there.
+bool may_be_overread(std::span<const std::byte> bytes) {
+  const auto end = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size());
+  return (kPageBytes - end % kPageBytes) % kPageBytes < kOverreadBytes;
 }
 
 // What ExecuTorch logged, or its error code where it logged nothing.
@@ -111,6 +122,7 @@ Status LoadedMethod::set_inputs(std::span<const Tensor> inputs) {
                                            std::to_string(spec_->inputs.size()) + " inputs, not " +
                                            std::to_string(inputs.size())};
   }
+  padded_inputs_.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (const Status status = set_input(i, inputs[i]); !status) {
       return Error{status.error().code, "method '" + spec_->name + "', input " + std::to_string(i) +
@@ -142,9 +154,15 @@ Status LoadedMethod::set_input(std::size_t index, const Tensor& input) {
     strides[i] = static_cast<StridesType>(stride);
     stride *= std::max<std::int64_t>(shape[i], 1);
   }
+  std::span<const std::byte> bytes = input.bytes();
+  if (may_be_overread(bytes)) {
+    std::vector<std::byte>& padded = padded_inputs_.emplace_back(bytes.size() + kOverreadBytes);
+    std::ranges::copy(bytes, padded.begin());
+    bytes = padded;
+  }
   // The engine takes a pointer to memory that it could write; a functional program only reads its
   // inputs.
-  auto* const data = const_cast<std::byte*>(input.bytes().data());
+  auto* const data = const_cast<std::byte*>(bytes.data());
   TensorImpl view(scalar_type_of(input.dtype()), static_cast<ssize_t>(shape.size()), sizes.data(),
                   data, order.data(), strides.data());
   const LogCapture log;

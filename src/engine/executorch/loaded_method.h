@@ -71,6 +71,8 @@ class LoadedMethod {
   const MethodSpec* spec_;
   std::unique_ptr<Memory> memory_;  // the method has pointers into it
   executorch::runtime::Method method_;
+  // Copies of inputs that end so close to the end of a page that kernels may read beyond it.
+  std::vector<std::vector<std::byte>> padded_inputs_;
 };
 
 }  // namespace polystate

@@ -1,7 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -200,6 +203,23 @@ TEST(Run, RunsDelegatesOverSharedState) {
     EXPECT_NEAR(hidden.values<float>()[i], layers + 0.5, 1e-5);
     EXPECT_NEAR(after.values<float>()[i], layers + hidden.values<float>()[i], 1e-5);
   }
+}
+
+TEST(Run, ReadsAnInputAtTheVeryEndOfAccessibleMemory) {
+  Opened opened("layered");
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const pages =
+      ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  auto* const end = static_cast<std::byte*>(pages) + page;
+  ASSERT_EQ(::mprotect(end, page, PROT_NONE), 0);
+  const std::vector<float> ones(16, 1);
+  std::memcpy(end - 64, ones.data(), 64);
+  const Tensor last = Tensor::borrow_read_only(DType::kFloat32, {1, 16}, end - 64).value();
+  const std::vector<float> expected =
+      elements<float>(opened.run("peek", {floats({1, 16}, ones)}).value()[0]);
+  EXPECT_EQ(elements<float>(opened.run("peek", {last}).value()[0]), expected);
+  ::munmap(pages, 2 * page);
 }
 
 TEST(Profile, HoldsTheCallsSinceItWasLastTaken) {

@@ -49,6 +49,20 @@ TEST(Model, CarriesStateFromOneProcessToAnotherThroughAFile) {
   EXPECT_EQ(sum.values<float>()[0], 31);
 }
 
+TEST(Model, RunsSessionAfterSessionFromAMappedFileWhosePagesItGivesBack) {
+  const Tensor x = floats({1, 16}, std::vector<float>(16, 1));
+  const Model copied = Model::open(POLYSTATE_FIXTURES "/layered").value();
+  const Tensor expected = copied.new_session().value().run("peek", {x}).value()[0];
+  const Model mapped =
+      Model::open(POLYSTATE_FIXTURES "/layered",
+                  {.artifact = {.verification = Verification::kTrusted, .expect_sha256 = ""}})
+          .value();
+  for (int i = 0; i < 3; ++i) {
+    const Tensor found = mapped.new_session().value().run("peek", {x}).value()[0];
+    EXPECT_THAT(found.values<float>(), ::testing::ElementsAreArray(expected.values<float>()));
+  }
+}
+
 TEST(Model, RefusesAFolderThatIsNoArtifact) {
   const TemporaryFolder folder;
   EXPECT_FALSE(Model::open(folder.path()));

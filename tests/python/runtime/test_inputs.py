@@ -149,7 +149,7 @@ class Marked(torch.Tensor):
         (np.ma.masked_array(ROWS.numpy(), mask=False), "a masked array's mask would be lost"),
         (None, "a NoneType is no tensor"),
         ("text", "a str is no tensor"),
-        ([[1, 2], [3]], "lists of unequal lengths are no tensor"),
+        ([[1, 2], [3]], "the list is no tensor: "),
     ],
 )
 def test_a_value_that_is_no_input_is_refused_by_its_kind(

@@ -102,8 +102,13 @@ def test_a_list_that_holds_itself_is_refused() -> None:
 
 
 def test_lists_of_unequal_lengths_are_refused() -> None:
-    with pytest.raises(ContractError, match="x: lists of unequal lengths are no tensor"):
+    with pytest.raises(ContractError, match=r"x: the list is no tensor: .* inhomogeneous shape"):
         exact_array([[1, 2], [3]], "float32", "x")
+
+
+def test_a_list_of_tensors_that_require_grad_is_refused() -> None:
+    with pytest.raises(ContractError, match=r"x: the list is no tensor: .* requires grad"):
+        exact_array([torch.ones(2, requires_grad=True)] * 2, "float32", "x")
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

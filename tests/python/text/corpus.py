@@ -39,7 +39,7 @@ EMOJI = [
     "😀", "🎉", "👍🏽", "👩‍👩‍👧‍👦", "🏳️‍🌈", "🇫🇷", "🇩🇪🇯🇵", "❤️", "✈︎", "1️⃣", "#️⃣", "🧑🏿‍🚀", "☃", "🤷‍♀️",
 ]  # fmt: skip
 MARKS = [chr(c) for c in (0x300, 0x301, 0x308, 0x323, 0x327, 0x345, 0x5B0, 0x64B, 0x93C, 0x20DD)]
-SPACES = list(" \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000") + ["  ", "\r\n"]
+SPACES = [*list(" \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"), "  ", "\r\n"]
 CONTROLS = list("\x01\x07\x1b\x7f\x8f\x9f\xad\u200b\u200d\u200e\u2060\ufeff\ufffd\ue000\ufff9")
 SNIPPETS = [
     "can't", "I'LL", "we've", "'s", "don’t", "x' y", "1234567", "3.14", "٣٤٥", "Ⅷ", "½", "²", "中1a文", "a_b-c",
@@ -76,7 +76,20 @@ def word(draw: random.Random) -> str:
 def generated(count: int, seed: int) -> list[str]:
     """Return lines of made-up words with spaces of many kinds."""
     draw = random.Random(seed)
-    lines = ["", " ", "  ", "\n", "a", "é", "\u0301", "▁", "\u0000", "a" * 300, " " * 70, "ab " * 40]
+    lines = [
+        "",
+        " ",
+        "  ",
+        "\n",
+        "a",
+        "é",
+        "\u0301",
+        "▁",
+        "\u0000",
+        "a" * 300,
+        " " * 70,
+        "ab " * 40,
+    ]
     while len(lines) < count:
         line = ""
         for _ in range(draw.randint(1, 10)):

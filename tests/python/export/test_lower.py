@@ -1,0 +1,96 @@
+"""Programs that a plain lowering gets wrong or refuses."""
+
+import pytest
+import torch
+from torch import nn
+
+import polystate as ps
+
+BACKENDS = pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+
+
+def calls(model, name, x, directory, backend):
+    """What two calls of a session return, and the module's results."""
+    program = ps.export(model, {name: ps.Method(name, (x,))}, backend=backend)
+    session = ps.load(program.save(directory / "artifact")).session()
+    found = [session.run(name, x) for _ in range(2)]
+    with torch.no_grad():
+        expected = [copies(getattr(model, name)(x)) for _ in range(2)]
+    return found, expected
+
+
+def copies(results):
+    return [t.clone() for t in (results if isinstance(results, tuple) else (results,))]
+
+
+class Vectors(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x)), self.linear(x)
+
+
+class Copies(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(4, 4)
+        self.register_buffer("total", torch.zeros(1, 4))
+        self.requires_grad_(False)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+    def return_a_copy_of_new_state(self, x):
+        self.total.add_(x)
+        return self.total.clone()
+
+    def return_a_value_and_its_copies(self, x):
+        y = self.linear(x) + self.linear.bias
+        return y, y.clone(), y.clone()
+
+    def return_only_a_copy(self, x):
+        return self.linear(x).clone()
+
+    def call_forward(self, x):
+        self.total.add_(self.forward(x))
+        return self.total * 1
+
+    def call_the_module(self, x):
+        self.total.add_(self(x))
+        return self.total * 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "return_a_copy_of_new_state",
+        "return_a_value_and_its_copies",
+        "return_only_a_copy",
+        "call_forward",
+        "call_the_module",
+    ],
+)
+@BACKENDS
+def test_methods_equal_the_module(tmp_path, backend, name):
+    x = torch.randn(1, 4, generator=torch.Generator().manual_seed(0))
+    found, expected = calls(Copies(), name, x, tmp_path, backend)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(list(mine), theirs)
+
+
+@BACKENDS
+def test_a_linear_takes_a_vector(tmp_path, backend):
+    x = torch.randn(4, generator=torch.Generator().manual_seed(0))
+    (found, _), (expected, _) = calls(Vectors(), "forward", x, tmp_path, backend)
+    torch.testing.assert_close(list(found), expected)
+
+
+def test_a_module_may_be_a_target(tmp_path):
+    model, x = Vectors(), torch.randn(2, 4)
+    program = ps.export(model, {"run": ps.Method(model.linear, (x,))}, backend="portable")
+    (found,) = ps.load(program.save(tmp_path / "artifact")).session().run("run", x)
+    torch.testing.assert_close(found, model.linear(x).detach())

@@ -1,0 +1,121 @@
+"""Linears with int8 weights and activations."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import polystate as ps
+
+WIDTH = 64
+
+
+class Network(nn.Module):
+    def __init__(self, width=WIDTH):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = nn.Linear(width, width), nn.Linear(width, width)
+        self.register_buffer("total", torch.zeros(1, width))
+
+    def forward(self, x):
+        return self.second(torch.relu(self.first(x)))
+
+    def accumulate(self, x):
+        self.total.add_(self.forward(x))
+        return self.total.clone()
+
+
+class Scaled(nn.Module):
+    """Two linears of which one has the doubled weights of the other: equal as int8."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.once, self.twice = (nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(2))
+        self.requires_grad_(False)
+        self.twice.weight.copy_(2 * self.once.weight)
+
+    def run_single(self, x):
+        return self.once(x)
+
+    def run_double(self, x):
+        return self.twice(x)
+
+    def run_both(self, x):
+        return self.once(x), self.twice(x)
+
+
+def example(width=WIDTH):
+    return torch.randn(1, width, generator=torch.Generator().manual_seed(1))
+
+
+def exported(model, *names, x=None, quantization="q8"):
+    x = example() if x is None else x
+    return ps.export(model, {n: ps.Method(n, (x,)) for n in names}, quantization=quantization)
+
+
+def session(program, path):
+    return ps.load(program.save(path / "artifact")).session()
+
+
+def test_results_are_near_those_of_float32(tmp_path):
+    model, x = Network(), example()
+    quantized = session(exported(model, "forward", "accumulate"), tmp_path)
+    with torch.no_grad():
+        expected = model(x)
+    error = (quantized.run("forward", x)[0] - expected).abs().max() / expected.abs().max()
+    assert 0 < error < 0.03
+    for calls in (1, 2):
+        (total,) = quantized.run("accumulate", x)
+        torch.testing.assert_close(total, calls * expected, rtol=0.1, atol=0.05)
+
+
+def test_the_manifest_tells_the_quantization():
+    program = exported(Network(), "forward")
+    assert program.manifest.program.quantization == "q8"
+
+
+def test_int8_weights_are_in_the_file_once(tmp_path):
+    width = 256
+    weights = 2 * width * width  # bytes as int8
+    model, x = Network(width), example(width)
+    one = exported(model, "forward", x=x).save(tmp_path / "one") / "model.pte"
+    two = exported(model, "forward", "accumulate", x=x).save(tmp_path / "two") / "model.pte"
+    plain = exported(model, "forward", x=x, quantization=None).save(tmp_path / "plain")
+    assert weights < one.stat().st_size < 1.3 * weights
+    assert two.stat().st_size - one.stat().st_size < 0.2 * weights
+    assert (plain / "model.pte").stat().st_size > 4 * weights
+
+
+def test_the_modules_own_weights_are_back_afterwards():
+    model = Network()
+    weights = {name: (parameter, parameter.clone()) for name, parameter in model.named_parameters()}
+    kinds = [type(module) for module in model.modules()]
+    exported(model, "forward")
+    assert [type(module) for module in model.modules()] == kinds
+    assert dict(model.named_parameters()).keys() == weights.keys()
+    for name, parameter in model.named_parameters():
+        original, value = weights[name]
+        assert parameter is original
+        assert type(parameter) is nn.Parameter
+        assert torch.equal(parameter, value)
+
+
+def test_the_modules_own_weights_are_back_after_a_refusal():
+    model = Network()
+    weight = model.first.weight
+    with pytest.raises(ps.ExportError):
+        exported(model, "absent")
+    assert model.first.weight is weight
+
+
+def test_equal_int8_weights_of_other_scales_stay_apart(tmp_path):
+    x = example()
+    program = exported(Scaled(), "run_single", "run_double", "run_both")
+    running = session(program, tmp_path)
+    (single,), (double,) = running.run("run_single", x), running.run("run_double", x)
+    np.testing.assert_allclose(double, 2 * single, rtol=1e-5, atol=1e-6)
+    assert single.abs().max() > 0
+    both = running.run("run_both", x)
+    np.testing.assert_allclose(both[0], single, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(both[1], double, rtol=1e-5, atol=1e-6)
