@@ -39,9 +39,6 @@ endfunction()
 function(polystate_install_library target)
   set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/polystate)
   install(TARGETS ${target} EXPORT polystateTargets)
-  # A set of its own, so that a project that wants only tokenizers needs no ExecuTorch.
-  install(TARGETS polystate_core polystate_text EXPORT polystateTextTargets)
-  install(EXPORT polystateTextTargets NAMESPACE polystate:: DESTINATION ${package_folder})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   install(EXPORT polystateTargets NAMESPACE polystate:: DESTINATION ${package_folder})
   configure_package_config_file(

@@ -12,14 +12,13 @@ ROOT = Path(__file__).parents[2]
 # What each part may include, besides itself.
 MAY_INCLUDE: dict[str, set[str]] = {
     "core": set(),
-    "text": {"core"},
     "artifact": {"core"},
     "kernels": {"core"},
     "engine": {"core", "artifact", "kernels"},
     "session": {"core", "artifact", "engine"},
-    "polystate.h": {"core", "text", "artifact", "engine", "session"},  # all of it, for users
-    "cli": {"core", "text", "artifact", "engine", "session"},
-    "bindings": {"core", "text", "artifact", "engine", "session"},
+    "polystate.h": {"core", "artifact", "engine", "session"},  # all of it, for users
+    "cli": {"core", "artifact", "engine", "session"},
+    "bindings": {"core", "artifact", "engine", "session"},
 }
 
 # Who may include a library's headers: folders, and endings of file names.
@@ -27,7 +26,6 @@ LIBRARIES: dict[str, tuple[str, str]] = {
     r"executorch/|c10/|torch/": (r"src/(engine/executorch|kernels)/", r"\.(h|cc)"),
     r"nlohmann/": (r"", r"\.cc"),
     r"openssl/|zlib\.h|zconf\.h": (r"src/(core|artifact)/", r"\.(h|cc)"),
-    r"pcre2|utf8proc": (r"src/text/", r"\.(h|cc)"),
     r"pybind11/|Python\.h": (r"bindings/", r"\.(h|cc)"),
     r"CLI/": (r"cli/", r"\.(h|cc)"),
 }
