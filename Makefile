@@ -39,7 +39,7 @@ build-dev build-asan build-release: build-%: | environment
 test: setup build  ## Build everything and run every test
 	ctest --preset asan --parallel $(JOBS)
 	ctest --preset dev --parallel $(JOBS)
-	pytest
+	pytest --numprocesses $(JOBS) --dist loadfile
 
 .PHONY: lint
 lint: setup  ## Check format, style, types and layers

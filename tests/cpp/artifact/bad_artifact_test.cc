@@ -260,7 +260,7 @@ TEST(BadArtifacts, AFileThatOnlyTheDigestsListIsRefused) {
 
 TEST(BadArtifacts, AFileOfAnotherSizeThanTheManifestSaysIsRefused) {
   TinyArtifact artifact;
-  artifact.files["model.pte"] += "p";
+  artifact.files["model.pte"] += 'p';
   artifact.seal();
   EXPECT_EQ(message_of(artifact), "'bad/model.pte' has 101 bytes; manifest.json says 100");
 }
