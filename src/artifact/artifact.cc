@@ -86,8 +86,9 @@ Result<ManifestFile> read_manifest(const ArtifactFolder& folder, const Sha256& l
                               to_hex(listed));
   }
   Result<Manifest> manifest = Manifest::parse(text_of(*bytes));
-  if (!manifest)
+  if (!manifest) {
     return Error{manifest.error().code, file->shown_name() + ": " + manifest.error().message};
+  }
   return ManifestFile{*std::move(manifest), *digest};
 }
 

@@ -15,8 +15,9 @@ namespace polystate {
 Result<ArtifactFolder> ArtifactFolder::open(const std::filesystem::path& path) {
   FileDescriptor descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (descriptor.is_open()) return ArtifactFolder(path, std::move(descriptor));
-  if (errno == ENOTDIR)
+  if (errno == ENOTDIR) {
     return Error{ErrorCode::kArtifact, "'" + path.string() + "' is not a directory"};
+  }
   return Error{ErrorCode::kIo,
                "cannot open the artifact '" + path.string() + "': " + errno_text(errno)};
 }
@@ -33,8 +34,9 @@ Result<InputFile> ArtifactFolder::file(const std::string& name) const {
     return Error{ErrorCode::kArtifact,
                  shown + " is a symbolic link; an artifact's files are regular files"};
   }
-  if (!file.is_open())
+  if (!file.is_open()) {
     return Error{ErrorCode::kIo, "cannot open " + shown + ": " + errno_text(errno)};
+  }
   Result<InputFile> opened = InputFile::adopt(std::move(file), shown);
   if (!opened) return Error{ErrorCode::kArtifact, opened.error().message};
   return opened;

@@ -27,8 +27,9 @@ Result<std::map<std::string, Sha256>> parse_checksums(std::string_view text) {
   std::map<std::string, Sha256> digests;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos)
+    if (end == std::string_view::npos) {
       return damaged(number, "the line feed at its end is missing");
+    }
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
 

@@ -66,10 +66,12 @@ class ContractCheck {
 
   [[nodiscard]] Status check_kind(std::size_t input) const {
     const InputSpec& expected = method_.inputs[input];
-    if (inputs_[input].dtype() != expected.dtype)
+    if (inputs_[input].dtype() != expected.dtype) {
       return wrong_dtype(method_, input, inputs_[input]);
-    if (inputs_[input].shape().size() != expected.shape.size())
+    }
+    if (inputs_[input].shape().size() != expected.shape.size()) {
       return wrong_rank(method_, input, inputs_[input]);
+    }
     return {};
   }
 
@@ -81,8 +83,9 @@ class ContractCheck {
       const bool overflows = __builtin_sub_overflow(size, symbol.offset, &scaled);
       if (overflows || scaled % symbol.scale != 0) return not_whole(method_, symbol, size);
       symbols_[i] = scaled / symbol.scale;
-      if (symbols_[i] < symbol.min || symbols_[i] > symbol.max)
+      if (symbols_[i] < symbol.min || symbols_[i] > symbol.max) {
         return out_of_range(method_, symbol, size);
+      }
     }
     return {};
   }
@@ -120,8 +123,9 @@ class ContractCheck {
       if (!min) return unknown_limit(method_, input, range, min.error());
       if (!max) return unknown_limit(method_, input, range, max.error());
       const std::optional<std::size_t> element = find_outside(inputs_[input], *min, *max);
-      if (element)
+      if (element) {
         return wrong_value(method_, input, inputs_[input], range, {*element, *min, *max});
+      }
     }
     return {};
   }
@@ -138,8 +142,8 @@ class ContractCheck {
 
   const MethodSpec& method_;
   std::span<const Tensor> inputs_;
-  std::array<std::int64_t, Manifest::kMaxSymbols>
-      symbols_;  // the first method_.symbols.size() are set by read_symbols
+  // Set by read_symbols, as far as the method has symbols.
+  std::array<std::int64_t, Manifest::kMaxSymbols> symbols_;
 };
 
 }  // namespace

@@ -50,8 +50,9 @@ std::string shape_text(const MethodSpec& method, const std::vector<Expression>& 
 
 // "1..8", "1 or more"
 std::string range_text(const Symbol& symbol) {
-  if (symbol.max == std::numeric_limits<std::int64_t>::max())
+  if (symbol.max == std::numeric_limits<std::int64_t>::max()) {
     return std::to_string(symbol.min) + " or more";
+  }
   return std::to_string(symbol.min) + ".." + std::to_string(symbol.max);
 }
 

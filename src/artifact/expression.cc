@@ -106,8 +106,9 @@ Error failure(Op op, std::int64_t left, std::int64_t right) {
       std::to_string(left) + " " + std::string(operator_of(op).name) + " " + std::to_string(right);
   const bool divides = op == Op::kFloorDivide || op == Op::kModulo;
   if (divides && right == 0) return {ErrorCode::kContract, text + " divides by zero"};
-  if (op == Op::kPower && right < 0)
+  if (op == Op::kPower && right < 0) {
     return {ErrorCode::kContract, text + " has a negative exponent"};
+  }
   return {ErrorCode::kContract, text + " does not fit 64 bits"};
 }
 

@@ -31,8 +31,9 @@ Text negate(const Text& operand) {
 Text join(Op op, const Text& left, const Text& right) {
   const Operator& how = operator_of(op);
   const std::string name(how.name);
-  if (how.strength == kLeafStrength)
+  if (how.strength == kLeafStrength) {
     return {name + "(" + left.text + ", " + right.text + ")", how.strength};
+  }
 
   // Comparisons would chain, and powers group from the right: there both operands need parentheses.
   const bool groups_from_left =

@@ -37,8 +37,9 @@ class Builder {
   bool number_integer(std::int64_t value) { return add(Json{value}); }
   bool number_unsigned(std::uint64_t value) {
     constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (value > kLargest)
+    if (value > kLargest) {
       return fail("the number " + std::to_string(value) + " does not fit 64 bits");
+    }
     return add(Json{static_cast<std::int64_t>(value)});
   }
   bool number_float(double value, const std::string& text) {
@@ -64,8 +65,9 @@ class Builder {
     const auto twice = std::adjacent_find(
         members.begin(), members.end(),
         [](const Json::Member& a, const Json::Member& b) { return a.name == b.name; });
-    if (twice != members.end())
+    if (twice != members.end()) {
       return fail("the key " + in_quotes(twice->name) + " occurs twice", open_.size() - 1);
+    }
     return close();
   }
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/,

@@ -145,8 +145,9 @@ std::int64_t JsonCursor::integer(std::int64_t min, std::int64_t max) const {
 std::size_t JsonCursor::index(std::size_t count, std::string_view of_what) const {
   const auto* value = as<std::int64_t>("an integer");
   if (value == nullptr) return 0;
-  if (*value >= 0 && static_cast<std::uint64_t>(*value) < count)
+  if (*value >= 0 && static_cast<std::uint64_t>(*value) < count) {
     return static_cast<std::size_t>(*value);
+  }
   const std::string what(of_what);
   fail("is " + std::to_string(*value) +
        (count == 0 ? "; there are no " + what

@@ -31,8 +31,9 @@ inline std::uint64_t load_u64(std::span<const std::byte> bytes, std::size_t offs
 
 template <typename T>
 void append_little_endian(std::string& out, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i)
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
     out += static_cast<char>(static_cast<unsigned char>(std::uint64_t{value} >> (8 * i)));
+  }
 }
 
 inline void append_u16(std::string& out, std::uint16_t value) { append_little_endian(out, value); }

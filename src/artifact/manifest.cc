@@ -29,8 +29,9 @@ constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 // The version comes first: what else an unknown one means is not for this reader to judge.
 void check_format(const JsonCursor& at) {
   const std::string format = at["format"].text();
-  if (format != "polystate")
+  if (format != "polystate") {
     at["format"].fail("is " + in_quotes(format) + "; an artifact says \"polystate\"");
+  }
   const std::int64_t version = at["format_version"].integer(1, kLargest);
   if (version > Manifest::kFormatVersion) {
     at["format_version"].fail("is " + std::to_string(version) +
@@ -42,15 +43,17 @@ void check_format(const JsonCursor& at) {
 
 std::vector<std::string> read_texts(const JsonCursor& at) {
   std::vector<std::string> texts;
-  for (const JsonCursor& text : at.elements(Manifest::kMaxOperators))
+  for (const JsonCursor& text : at.elements(Manifest::kMaxOperators)) {
     texts.push_back(text.nonempty_text());
+  }
   return texts;
 }
 
 std::map<std::string, std::string> read_versions(const JsonCursor& at) {
   std::map<std::string, std::string> versions;
-  for (const std::string& name : at.keys(Manifest::kMaxConstants))
+  for (const std::string& name : at.keys(Manifest::kMaxConstants)) {
     versions[name] = at[name].nonempty_text();
+  }
   return versions;
 }
 
@@ -73,10 +76,12 @@ ProgramSpec read_program(const JsonCursor& at) {
 std::map<std::string, std::uint64_t> read_files(const JsonCursor& at) {
   std::map<std::string, std::uint64_t> files;
   for (const std::string& name : at.keys(Manifest::kMaxFiles)) {
-    if (!is_file_name(name))
+    if (!is_file_name(name)) {
       at.fail(in_quotes(name) + " is not a file name (letters, digits, '.', '_' and '-')");
-    if (name == "manifest.json" || name == "SHA256SUMS")
+    }
+    if (name == "manifest.json" || name == "SHA256SUMS") {
       at.fail(in_quotes(name) + " is not listed here");
+    }
     files[name] = static_cast<std::uint64_t>(at[name].integer(1, kLargest));
   }
   return files;
@@ -92,8 +97,9 @@ Constant read_constant(const JsonCursor& at) {
 std::map<std::string, Constant> read_constants(const JsonCursor& at) {
   std::map<std::string, Constant> constants;
   for (const std::string& name : at.keys(Manifest::kMaxConstants)) {
-    if (!is_dotted_name(name))
+    if (!is_dotted_name(name)) {
       at.fail(in_quotes(name) + " is not a name (words with dots between)");
+    }
     constants[name] = read_constant(at[name]);
   }
   return constants;
@@ -184,8 +190,9 @@ void check_manifest(const JsonCursor& at, const Manifest& manifest) {
   expect_listed(at["program"]["file"], manifest, manifest.program.file);
   if (!manifest.golden) return;
   expect_listed(at["golden"]["file"], manifest, manifest.golden->file);
-  if (manifest.golden->file == manifest.program.file)
+  if (manifest.golden->file == manifest.program.file) {
     at["golden"]["file"].fail("is the program's file");
+  }
   std::set<std::string_view> methods;
   for (const MethodSpec& method : manifest.methods) methods.insert(method.name);
   for (std::size_t i = 0; i < manifest.golden->calls.size(); ++i) {

@@ -77,8 +77,10 @@ bool is_name_part(std::string_view part) {
 }  // namespace
 
 bool is_identifier(std::string_view name) {
-  if (name.empty() || name.size() > kLongestName || is_digit(name[0]) || !is_shown_as_written(name))
+  if (name.empty() || name.size() > kLongestName || is_digit(name[0]) ||
+      !is_shown_as_written(name)) {
     return false;
+  }
   return std::all_of(name.begin(), name.end(),
                      [](char c) { return is_ascii_word(c) || is_beyond_ascii(c); });
 }

@@ -40,8 +40,9 @@ Result<Tensor> read_npy(const std::filesystem::path& path) {
   const Result<Tensor> bytes = read_whole_file(path);
   if (!bytes) return bytes.error();
   Result<Tensor> tensor = parse_npy(bytes->bytes());
-  if (!tensor)
+  if (!tensor) {
     return Error{tensor.error().code, "'" + path.string() + "': " + tensor.error().message};
+  }
   return tensor;
 }
 

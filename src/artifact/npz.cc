@@ -57,8 +57,9 @@ Result<Tensor> read_array(std::span<const std::byte> archive, const ZipEntry& en
   const Result<Tensor> bytes = read_zip_entry(archive, entry);
   if (!bytes) return bytes.error();
   Result<Tensor> tensor = parse_npy(bytes->bytes());
-  if (!tensor)
+  if (!tensor) {
     return Error{tensor.error().code, in_quotes(entry.name) + ": " + tensor.error().message};
+  }
   return tensor;
 }
 
@@ -85,8 +86,9 @@ Result<std::map<std::string, Tensor>> read_npz(const std::filesystem::path& path
   const Result<Tensor> bytes = read_whole_file(path);
   if (!bytes) return bytes.error();
   Result<std::map<std::string, Tensor>> tensors = parse_npz(bytes->bytes());
-  if (!tensors)
+  if (!tensors) {
     return Error{tensors.error().code, "'" + path.string() + "': " + tensors.error().message};
+  }
   return tensors;
 }
 

@@ -15,8 +15,9 @@ Result<Tensor> read_whole_file(const std::filesystem::path& path) {
   if (!file) return file.error();
   Result<Tensor> bytes = Tensor::empty(DType::kUInt8, {static_cast<std::int64_t>(file->size())});
   if (!bytes) return bytes;
-  if (const Status status = file->read_at(0, bytes->mutable_bytes()); !status)
+  if (const Status status = file->read_at(0, bytes->mutable_bytes()); !status) {
     return status.error();
+  }
   return bytes;
 }
 

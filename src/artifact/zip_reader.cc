@@ -51,8 +51,9 @@ std::optional<std::size_t> find_end(Bytes archive) {
   const std::size_t first =
       last - std::min<std::size_t>(last, std::numeric_limits<std::uint16_t>::max());
   for (std::size_t at = last + 1; at-- > first;) {
-    if (load_u32(archive, at) == kZipEndSignature && load_u16(archive, at + 20) == last - at)
+    if (load_u32(archive, at) == kZipEndSignature && load_u16(archive, at + 20) == last - at) {
       return at;
+    }
   }
   return std::nullopt;
 }
@@ -123,15 +124,17 @@ Status check_entry(const ZipEntry& entry, std::uint16_t flags, std::uint16_t met
     return damaged(entry, "its name is not UTF-8");
   }
   if (!is_printable(entry.name)) return damaged(entry, "its name has control characters");
-  if ((flags & kZipEncryptedFlag) != 0)
+  if ((flags & kZipEncryptedFlag) != 0) {
     return Error{ErrorCode::kContract, in_quotes(entry.name) + " is encrypted"};
+  }
   if (method != kZipStored && method != kZipDeflated) {
     return Error{ErrorCode::kContract, in_quotes(entry.name) + " is compressed by method " +
                                            std::to_string(method) +
                                            "; only stored and deflated files are read"};
   }
-  if (!entry.deflated && entry.size != entry.packed_size)
+  if (!entry.deflated && entry.size != entry.packed_size) {
     return damaged(entry, "its two sizes differ");
+  }
   return {};
 }
 
@@ -158,8 +161,9 @@ Result<ZipEntry> read_central(Bytes& directory) {
     const Status status = read_zip64_extra(directory.subspan(kZipCentralSize + name, extra), entry);
     if (!status) return status.error();
   }
-  if (const Status status = check_entry(entry, load_u16(directory, 8), method); !status)
+  if (const Status status = check_entry(entry, load_u16(directory, 8), method); !status) {
     return status.error();
+  }
   directory = directory.subspan(total);
   return entry;
 }
@@ -218,8 +222,9 @@ Result<std::vector<ZipEntry>> list_zip(Bytes archive) {
   const Result<Directory> found = find_directory(archive);
   if (!found) return found.error();
   Bytes directory = archive.subspan(found->offset, found->size);
-  if (found->entries > directory.size() / kZipCentralSize)
+  if (found->entries > directory.size() / kZipCentralSize) {
     return damaged("its directory ends too early");
+  }
   std::vector<ZipEntry> entries;
   std::set<std::string> names;
   for (std::uint64_t i = 0; i < found->entries; ++i) {

@@ -97,8 +97,9 @@ Status ZipWriter::add(const std::string& name,
     return too_large("the name " + in_quotes(name) + " of " + std::to_string(name.size()) +
                      " bytes; the limit is 65535");
   }
-  if (entries_.size() == kMostEntries)
+  if (entries_.size() == kMostEntries) {
     return too_large("more than " + std::to_string(kMostEntries) + " arrays");
+  }
   ZipEntry entry{
       .name = name, .deflated = false, .crc = 0, .packed_size = 0, .size = 0, .offset = position_};
   for (const std::span<const std::byte> part : parts) entry.size += part.size();

@@ -34,8 +34,9 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 // A name beside `path` that hardly anything else has.
 Result<std::filesystem::path> temporary_name(const std::filesystem::path& path) {
   std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) {
     return io_error("cannot name", path, errno_text(errno));
+  }
   std::array<char, 24> suffix{};
   (void)std::snprintf(suffix.data(), suffix.size(), "%016llx",
                       static_cast<unsigned long long>(number));
@@ -95,8 +96,9 @@ Status AtomicFile::write(std::span<const std::byte> bytes) {
 
 Status AtomicFile::commit() {
   if (::fsync(descriptor_.get()) != 0) return io_error("cannot write", path_, errno_text(errno));
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0)
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     return io_error("cannot write", path_, errno_text(errno));
+  }
   temporary_.clear();
   return sync_folder(folder_of(path_));
 }

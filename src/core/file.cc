@@ -60,8 +60,9 @@ Status InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) const 
     const ssize_t count = ::pread(descriptor_.get(), out.data() + done, out.size() - done,
                                   static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0)
+    if (count < 0) {
       return Error{ErrorCode::kIo, "cannot read " + shown_name_ + ": " + errno_text(errno)};
+    }
     if (count == 0) {
       return Error{ErrorCode::kIo, shown_name_ + " ends after " + std::to_string(offset + done) +
                                        " bytes; " + std::to_string(offset + out.size()) +

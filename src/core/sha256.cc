@@ -26,13 +26,15 @@ void Sha256Hasher::Deleter::operator()(void* context) const {
 }
 
 Sha256Hasher::Sha256Hasher() : context_(EVP_MD_CTX_new()) {
-  if (context_ && EVP_DigestInit_ex(as_context(context_.get()), EVP_sha256(), nullptr) != 1)
+  if (context_ && EVP_DigestInit_ex(as_context(context_.get()), EVP_sha256(), nullptr) != 1) {
     context_.reset();
+  }
 }
 
 void Sha256Hasher::update(std::span<const std::byte> bytes) {
-  if (context_ && EVP_DigestUpdate(as_context(context_.get()), bytes.data(), bytes.size()) != 1)
+  if (context_ && EVP_DigestUpdate(as_context(context_.get()), bytes.data(), bytes.size()) != 1) {
     context_.reset();
+  }
 }
 
 Result<Sha256> Sha256Hasher::finish() {

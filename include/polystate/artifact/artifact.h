@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -16,10 +17,11 @@ class ArtifactFolder;
 
 // How much an artifact's files are trusted. The manifest is hashed and checked in any case.
 enum class Verification : std::uint8_t {
-  kFull,     // every file is hashed, and the bytes that were hashed (a private copy) are the bytes
-             // that run
-  kTrusted,  // sizes only; files are memory-mapped: for artifacts that nobody else can write to
-             // while they are open
+  // Every file is hashed, and the bytes that were hashed (a private copy) are the bytes that run.
+  kFull,
+  // Sizes only; files are memory-mapped: for artifacts that nobody else can write to while they are
+  // open.
+  kTrusted,
 };
 
 struct ArtifactOptions {
@@ -30,7 +32,7 @@ struct ArtifactOptions {
 
 // An artifact directory that passed every check that needs no engine. It owns the program's bytes,
 // and keeps the directory open: what `read` gives is of the same artifact, even when another took
-// its place. Cheap to copy.
+// its place.
 class Artifact {
  public:
   // More bytes of a manifest are refused.

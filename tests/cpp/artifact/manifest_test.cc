@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "artifact/tiny_artifact.h"
 #include "polystate/artifact/expression.h"
@@ -16,6 +19,11 @@
 
 namespace polystate {
 namespace {
+
+// An expression of a method as text; "?" where there is none.
+std::string text_of(const std::optional<Expression>& expression, const MethodSpec& method) {
+  return expression ? expression->to_string(symbol_names(method)) : "?";
+}
 
 Manifest tiny() { return Manifest::parse(tiny_manifest()).value(); }
 
@@ -63,14 +71,14 @@ TEST(Manifest, KeepsSymbolsAndInputs) {
   EXPECT_EQ(half.scale, 2);
   EXPECT_EQ(half.offset, 1);
   ASSERT_EQ(method.inputs.size(), 3);
-  EXPECT_EQ(method.inputs[0].shape[1].to_string(symbol_names(method)), "3 * batch");
+  EXPECT_EQ(text_of(method.inputs[0].shape[1], method), "3 * batch");
   EXPECT_EQ(method.inputs[0].written_from, std::nullopt);
   const InputSpec& position = method.inputs[1];
   EXPECT_EQ(position.dtype, DType::kInt64);
   EXPECT_EQ(position.written_from, 0);
   ASSERT_EQ(position.values.size(), 1);
-  EXPECT_EQ(position.values[0].min->to_string({}), "0");
-  EXPECT_EQ(position.values[0].max->to_string(symbol_names(method)), "batch - 1");
+  EXPECT_EQ(text_of(position.values[0].min, method), "0");
+  EXPECT_EQ(text_of(position.values[0].max, method), "batch - 1");
   EXPECT_EQ(position.values[0].reason, "indexes dimension 0 of 'cache'");
 }
 
@@ -78,8 +86,8 @@ TEST(Manifest, KeepsOutputsGuardsChecksAndStateUse) {
   const MethodSpec method = tiny().methods[0];
   ASSERT_EQ(method.outputs.size(), 2);
   EXPECT_EQ(method.outputs[0].program_output, 2);
-  EXPECT_TRUE(method.outputs[0].shape[0]->is_symbol(0));
-  EXPECT_EQ(method.outputs[0].shape[1], std::nullopt);
+  EXPECT_EQ(text_of(method.outputs[0].shape[0], method), "batch");
+  EXPECT_EQ(text_of(method.outputs[0].shape[1], method), "?");
   EXPECT_EQ(method.guards[0].text, "batch % 2 == 0");
   EXPECT_EQ(method.guards[0].source, "model.py:12");
   EXPECT_EQ(method.checks[1].id, 4);
@@ -91,12 +99,11 @@ TEST(Manifest, KeepsOutputsGuardsChecksAndStateUse) {
 }
 
 TEST(Manifest, KeepsTheGoldenCalls) {
-  const Manifest manifest = tiny();
-  ASSERT_TRUE(manifest.golden.has_value());
-  EXPECT_EQ(manifest.golden->file, "golden.npz");
-  EXPECT_EQ(manifest.golden->calls, (std::vector<std::string>{"set_cache", "get_cache"}));
-  EXPECT_EQ(manifest.golden->relative_tolerance, 1e-5);
-  EXPECT_EQ(manifest.golden->absolute_tolerance, 0);
+  const GoldenSpec golden = tiny().golden.value_or(GoldenSpec{});
+  EXPECT_EQ(golden.file, "golden.npz");
+  EXPECT_EQ(golden.calls, (std::vector<std::string>{"set_cache", "get_cache"}));
+  EXPECT_EQ(golden.relative_tolerance, 1e-5);
+  EXPECT_EQ(golden.absolute_tolerance, 0);
 }
 
 TEST(Manifest, FindsMethodsAndStatesByName) {
@@ -120,6 +127,39 @@ TEST(Manifest, AModelWithoutStateSaysSo) {
   manifest.state.clear();
   EXPECT_EQ(manifest.state_index("cache").error().message,
             "there is no state 'cache'; there are none");
+}
+
+std::string error_of(std::string_view before, const std::string& after) {
+  const Result<Manifest> manifest = Manifest::parse(edited_manifest(before, after));
+  return manifest ? "(no error)" : manifest.error().message;
+}
+
+std::string repeated(const std::string& text, std::size_t count) {
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i) all += (i == 0 ? "" : ", ") + text;
+  return all;
+}
+
+TEST(Manifest, ListsHaveLimits) {
+  EXPECT_EQ(error_of(R"("calls": ["set_cache", "get_cache"])",
+                     R"("calls": [)" + repeated(R"("get_cache")", Manifest::kMaxGoldenCalls) + "]"),
+            "(no error)");
+  EXPECT_EQ(
+      error_of(R"("calls": ["set_cache", "get_cache"])",
+               R"("calls": [)" + repeated(R"("get_cache")", Manifest::kMaxGoldenCalls + 1) + "]"),
+      "golden.calls: has 4097 elements; the limit is 4096");
+  EXPECT_EQ(error_of(R"("symbols": [],)",
+                     R"("symbols": [)" + repeated("{}", Manifest::kMaxSymbols + 1) + "],"),
+            "methods[1].symbols: has 65 elements; the limit is 64");
+  EXPECT_EQ(
+      error_of(R"("methods": [)", R"("methods": [)" + repeated("{}", Manifest::kMaxMethods) + ","),
+      "methods: has 1026 elements; the limit is 1024");
+}
+
+TEST(Manifest, AnExpressionThatIsNestedWithoutEndIsRefused) {
+  const std::string bomb(100000, '[');
+  EXPECT_TRUE(error_of(R"(["==", ["%", "batch", 2], 0])", bomb)
+                  .ends_with("values are nested deeper than 128"));
 }
 
 TEST(Manifest, ANewerVersionIsUnsupportedWhateverElseItHolds) {
