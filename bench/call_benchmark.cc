@@ -2,8 +2,12 @@
 // included, beside ExecuTorch's own Module::execute, on the same program in the same process.
 #include <benchmark/benchmark.h>
 #include <executorch/extension/module/module.h>
-#include <executorch/extension/tensor/tensor.h>
+#include <executorch/extension/tensor/tensor_ptr.h>
+#include <executorch/extension/tensor/tensor_ptr_maker.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/evalue.h>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -15,14 +19,14 @@
 namespace polystate::bench {
 namespace {
 
-constexpr int kRows = 2;
-constexpr int kColumns = 4;
+// Of each input: [2, 4].
+constexpr std::size_t kElements = 8;
 
 void session_run(benchmark::State& state, const std::string& artifact) {
   const Model model = value_or_exit(Model::open(artifact));
   Session session = value_or_exit(model.new_session());
-  const std::vector<float> values(kRows * kColumns, 1.0F);
-  const std::vector<Tensor> inputs(2, value_or_exit(Tensor::of({kRows, kColumns}, values)));
+  const std::vector<float> values(kElements, 1.0F);
+  const std::vector<Tensor> inputs(2, value_or_exit(Tensor::of({2, 4}, values)));
   for (auto _ : state) {
     const auto outputs = session.run("add", inputs);
     if (!outputs) state.SkipWithError(outputs.error().message.c_str());
@@ -36,8 +40,7 @@ void module_execute(benchmark::State& state, const std::string& program) {
   if (module.load_method("add") != executorch::runtime::Error::Ok) {
     return state.SkipWithError("Module cannot load the method");
   }
-  const et::TensorPtr tensor =
-      et::make_tensor_ptr({kRows, kColumns}, std::vector<float>(kRows * kColumns, 1.0F));
+  const et::TensorPtr tensor = et::make_tensor_ptr({2, 4}, std::vector<float>(kElements, 1.0F));
   const std::vector<executorch::runtime::EValue> inputs(2, *tensor);
   for (auto _ : state) {
     const auto outputs = module.execute("add", inputs);

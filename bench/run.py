@@ -89,10 +89,15 @@ def goals(measured: dict[str, Times]) -> list[Goal]:
     return found
 
 
+def duration(seconds: float) -> str:
+    unit = "us" if seconds < 1e-3 else "ms"
+    return f"{seconds / SECONDS[unit]:.2f} {unit}"
+
+
 def table(measured: dict[str, Times], found: list[Goal]) -> str:
     lines = [f"{'benchmark':<26}{'minimum':>12}{'median':>12}"]
     lines += [
-        f"{name:<26}{times.minimum * 1e6:>9.2f} us{times.median * 1e6:>9.2f} us"
+        f"{name:<26}{duration(times.minimum):>12}{duration(times.median):>12}"
         for name, times in measured.items()
     ]
     lines += ["", f"{'goal':<46}{'figure':>10}{'limit':>10}"]

@@ -10,7 +10,6 @@
 
 #include "bench/benchmark_main.h"
 #include "bench/timed.h"
-#include "polystate/core/dtype.h"
 #include "polystate/core/tensor.h"
 #include "polystate/session/model.h"
 #include "polystate/session/session.h"
@@ -55,11 +54,13 @@ void second_session(benchmark::State& state, const std::string& artifact) {
 }
 
 void add_benchmarks(const std::string& models) {
-  for (const std::string backend : {"portable", "xnnpack"}) {
-    benchmark::RegisterBenchmark(("second_session_" + backend).c_str(), second_session,
-                                 models + "/hundred_" + backend)
-        ->UseManualTime()
-        ->Unit(benchmark::kMillisecond);
+  for (auto* const entry : {
+           benchmark::RegisterBenchmark("second_session_portable", second_session,
+                                        models + "/hundred_portable"),
+           benchmark::RegisterBenchmark("second_session_xnnpack", second_session,
+                                        models + "/hundred_xnnpack"),
+       }) {
+    entry->UseManualTime()->Unit(benchmark::kMillisecond);
   }
 }
 

@@ -9,9 +9,10 @@
 namespace polystate::cli {
 namespace {
 
-constexpr int kMantissaBits = 10;  // of float16
+constexpr std::uint32_t kMantissaBits = 10;  // of float16
 constexpr int kBias = 15;
-constexpr float kImplicitBit = 1 << kMantissaBits;  // in units of the last place
+constexpr int kUnitExponent = kMantissaBits;  // the last place of 1 is 2^-10
+constexpr float kImplicitBit = 1024;          // in units of the last place
 constexpr std::uint32_t kSign = 0x8000;
 constexpr std::uint32_t kExponentMask = 0x1F;
 constexpr std::uint32_t kMantissaMask = 0x3FF;
@@ -30,7 +31,7 @@ float float16_to_float(std::uint16_t bits) {
                          : sign * std::numeric_limits<float>::infinity();
   }
   const float units = static_cast<float>(mantissa) + (exponent == 0 ? 0 : kImplicitBit);
-  const int scale = std::max(static_cast<int>(exponent), 1) - kBias - kMantissaBits;
+  const int scale = std::max(static_cast<int>(exponent), 1) - kBias - kUnitExponent;
   return sign * std::ldexp(units, scale);
 }
 
@@ -48,7 +49,7 @@ std::uint16_t float_to_float16(float value) {
     // In units of the last place at this magnitude, which are those of 2^-14 for all that is less.
     constexpr int kSmallest = 1 - kBias;
     const int exponent = magnitude == 0 ? kSmallest : std::max(std::ilogb(magnitude), kSmallest);
-    const float units = std::nearbyint(std::ldexp(magnitude, kMantissaBits - exponent));
+    const float units = std::nearbyint(std::ldexp(magnitude, kUnitExponent - exponent));
     // Exponent and mantissa are one integer: a mantissa that rounds up carries into the exponent,
     // as it should.
     const auto field = static_cast<std::uint32_t>(exponent - kSmallest);

@@ -30,7 +30,7 @@ polystate::Status translate(const char* artifact) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char* argv[]) {
   const polystate::Status status = translate(argc == 2 ? argv[1] : "");
   if (!status) std::fprintf(stderr, "encoder_decoder: %s\n", status.error().message.c_str());
   return status ? 0 : 1;

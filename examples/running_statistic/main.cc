@@ -42,7 +42,7 @@ polystate::Status measure(const char* artifact) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char* argv[]) {
   const polystate::Status status = measure(argc == 2 ? argv[1] : "");
   if (!status) std::fprintf(stderr, "running_statistic: %s\n", status.error().message.c_str());
   return status ? 0 : 1;

@@ -29,7 +29,7 @@ polystate::Status write_and_read(const char* artifact) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char* argv[]) {
   const polystate::Status status = write_and_read(argc == 2 ? argv[1] : "");
   if (!status) std::fprintf(stderr, "stateful: %s\n", status.error().message.c_str());
   return status ? 0 : 1;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,14 @@ namespace {
 
 using Op = Expression::Op;
 
-const std::vector<Symbol> kSymbols = {
-    {.name = "batch", .input = 0, .dimension = 0, .min = 1, .max = 10},
-    {.name = "length",
-     .input = 0,
-     .dimension = 1,
-     .min = 1,
-     .max = std::numeric_limits<std::int64_t>::max()}};
+std::vector<Symbol> two_symbols() {
+  return {{.name = "batch", .input = 0, .dimension = 0, .min = 1, .max = 10},
+          {.name = "length",
+           .input = 0,
+           .dimension = 1,
+           .min = 1,
+           .max = std::numeric_limits<std::int64_t>::max()}};
+}
 
 constexpr Expression::Step kBatch = {Op::kSymbol, 0};
 constexpr Expression::Step kLength = {Op::kSymbol, 1};
@@ -30,13 +32,13 @@ constexpr Expression::Step kLength = {Op::kSymbol, 1};
 constexpr Expression::Step number(std::int64_t value) { return {Op::kConstant, value}; }
 TEST(InputTypeText, ShowsARangeWhereTheSymbolIsReadFrom) {
   MethodSpec method;
-  method.symbols = kSymbols;
+  method.symbols = two_symbols();
   InputSpec input = {"x", DType::kFloat32, {}, {}, {}};
   for (const Expression::Step& step : {kBatch, kLength, number(4)}) {
-    input.shape.push_back(Expression::create({step}, kSymbols.size()).value());
+    input.shape.push_back(Expression::create({step}, method.symbols.size()).value());
   }
   InputSpec other = {"y", DType::kInt64, {}, {}, {}};
-  other.shape.push_back(Expression::create({kBatch}, kSymbols.size()).value());
+  other.shape.push_back(Expression::create({kBatch}, method.symbols.size()).value());
   method.inputs = {input, other};
   EXPECT_EQ(input_type_text(method, 0), "float32 [batch 1..10, length 1.., 4]");
   EXPECT_EQ(input_type_text(method, 1), "int64 [batch]");
@@ -54,9 +56,9 @@ TEST(InputTypeText, ShowsTheSymbolsRangeBesideADerivedSize) {
 
 TEST(OutputTypeText, ShowsAQuestionMarkWhereOnlyTheRunDecides) {
   MethodSpec method;
-  method.symbols = kSymbols;
+  method.symbols = two_symbols();
   OutputSpec output = {"0", DType::kFloat32, {}, 0};
-  output.shape = {Expression::create({kBatch}, kSymbols.size()).value(), std::nullopt};
+  output.shape = {Expression::create({kBatch}, method.symbols.size()).value(), std::nullopt};
   method.outputs = {output};
   EXPECT_EQ(output_type_text(method, 0), "float32 [batch, ?]");
 }

@@ -2,10 +2,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
-#include <csignal>
 #include <string>
 
 #include "polystate/core/result.h"
@@ -14,7 +14,7 @@ namespace polystate::cli {
 namespace {
 
 TEST(Output, AReaderThatWentAwayIsNoError) {
-  std::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN);
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   ::close(ends[0]);
