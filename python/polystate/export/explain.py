@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sysconfig
 import traceback
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import executorch
 import torch
 
 _LIBRARIES = (
+    sysconfig.get_path("stdlib"),
     str(Path(torch.__file__).parent),
     str(Path(next(iter(executorch.__path__)))),
     str(Path(__file__).parent.parent),

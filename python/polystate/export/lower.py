@@ -122,7 +122,8 @@ def lower(
         for name, program in programs.items()
     }
     with executorch_fixes.applied():
-        edge = _to_edge(before, names, backend, keep_record)
+        with _explained(before, names, backend):
+            edge = _to_edge(before, names, backend, keep_record)
         if passes.after_lowering:
             edge = _transformed_edge(edge, list(programs), passes.after_lowering)
         for name in programs:
@@ -136,7 +137,7 @@ def lower(
         config = ExecutorchBackendConfig(
             memory_planning_pass=planning, emit_mutable_buffer_names=True
         )
-        with _explained(before, backend):
+        with _explained(before, names, backend):
             program = edge.to_executorch(config)
     record("3_planned", program.exported_program)
     plans = {plan.name: plan for plan in program.executorch_program.execution_plan}
@@ -162,32 +163,33 @@ def _to_edge(
     config = EdgeCompileConfig(preserve_ops=[torch.ops.aten.linear.default])
     for program in programs.values():
         vectors_to_rows(program)
-    with _explained(programs, backend):
-        return to_edge_transform_and_lower(
-            dict(programs),
-            partitioner=partitioner,
-            compile_config=config,
-            generate_etrecord=keep_record,
-        )
+    return to_edge_transform_and_lower(
+        dict(programs),
+        partitioner=partitioner,
+        compile_config=config,
+        generate_etrecord=keep_record,
+    )
 
 
 @contextlib.contextmanager
-def _explained(programs: Mapping[str, ExportedProgram], backend: str) -> Iterator[None]:
+def _explained(
+    programs: Mapping[str, ExportedProgram], state: frozenset[str], backend: str
+) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # the lowering raises many kinds
         advice = rewrite(error)
         raise ExportError(
-            f"lowering {_culprit(programs)} for {backend} failed: {explain(error)}"
+            f"lowering {_culprit(programs, state, backend)} for {backend} failed: {explain(error)}"
             + (f"\n  rewrite: {advice}" if advice else "")
         ) from error
 
 
-def _culprit(programs: Mapping[str, ExportedProgram]) -> str:
+def _culprit(programs: Mapping[str, ExportedProgram], state: frozenset[str], backend: str) -> str:
     """The first method that cannot be lowered by itself."""
     for name, program in programs.items():
         try:
-            to_edge_transform_and_lower(program).to_executorch()
+            _to_edge({name: program}, state, backend, keep_record=False).to_executorch()
         except Exception:
             return f"method '{name}'"
     return f"the methods {', '.join(programs)}"

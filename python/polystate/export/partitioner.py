@@ -7,8 +7,15 @@ from collections.abc import Callable, Iterator
 
 import torch
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
+from executorch.exir.dialects._ops import ops as exir_ops
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
+
+_COPIES = {
+    exir_ops.edge.aten.clone.default,
+    exir_ops.edge.dim_order_ops._clone_dim_order.default,
+}
+_TAG = "delegation_tag"
 
 
 class StateSafePartitioner(Partitioner):
@@ -53,7 +60,9 @@ class StateSafePartitioner(Partitioner):
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """The inner partitioner's partition of the program without its state."""
         with self._state_as_inputs(exported_program):
-            return self._inner.partition(exported_program)
+            result = self._inner.partition(exported_program)
+        _leave_final_copies_outside(result)
+        return result
 
     @contextlib.contextmanager
     def _state_as_inputs(self, ep: ExportedProgram) -> Iterator[None]:
@@ -69,3 +78,23 @@ class StateSafePartitioner(Partitioner):
         finally:
             for spec, target, persistent in disguised:
                 spec.kind, spec.target, spec.persistent = InputKind.BUFFER, target, persistent
+
+
+def _leave_final_copies_outside(result: PartitionResult) -> None:
+    """Takes copies that leave a delegate out of it, where what they copy leaves it too.
+
+    A delegate drops the copy, and then has one value twice: XNNPACK refuses this as an output that
+    is an input, and a copy that the user asked for must not share memory.
+    """
+    nodes = list(result.tagged_exported_program.graph.nodes)
+    for node in reversed(nodes):
+        tag = node.meta.get(_TAG)
+        if tag is None or node.target not in _COPIES:
+            continue
+        source = node.args[0]
+        only_copy = source.meta.get(_TAG) == tag and len(source.users) == 1
+        if not only_copy and any(user.meta.get(_TAG) != tag for user in node.users):
+            del node.meta[_TAG]
+    used = {node.meta.get(_TAG) for node in nodes}
+    for tag in [tag for tag in result.partition_tags if tag not in used]:
+        del result.partition_tags[tag]
