@@ -85,7 +85,7 @@ class Pipeline::TextEncoder {
       const Status split = pipeline_.parts_.pre_tokenizer->pre_tokenize(scratch_.pieces);
       if (!split) return split.error();
     }
-    if (const Status done = tokenize(index); !done) return done.error();
+    if (const Status done = tokenize(); !done) return done.error();
     const std::size_t count = encoding_.ids.size();
     encoding_.type_ids.assign(count, static_cast<std::uint32_t>(index));
     encoding_.special_tokens_mask.assign(count, 0);
@@ -258,43 +258,15 @@ class Pipeline::TextEncoder {
     }
   }
 
-  // Tokenizes the pieces. Truncation makes it stop early, as the `tokenizers` library does.
-  Status tokenize(std::size_t index) {
+  Status tokenize() {
     const auto& pieces = scratch_.pieces.pieces();
-    const auto& truncation = pipeline_.parts_.truncation;
-    std::size_t first = 0;
-    std::size_t limit = std::string_view::npos;
-    if (truncation && (truncation->strategy != TruncationStrategy::kOnlySecond || index != 0)) {
-      limit = truncation->max_length;
-      if (truncation->direction == Direction::kLeft) {
-        const Result<std::size_t> found = first_needed(limit);
-        if (!found) return found.error();
-        first = *found;
-        limit = std::string_view::npos;
-      }
-    }
     encoding_.ids.reserve(scratch_.pieces.text().size() / 4 + pieces.size() / 2);
-    for (std::size_t i = first; i < pieces.size(); ++i) {
+    for (const Piece& piece : pieces) {
       scratch_.tokens.clear();
-      if (const Status done = tokenize_piece(pieces[i], scratch_.tokens); !done) return done;
-      add_tokens(pieces[i], scratch_.tokens);
-      if (!pieces[i].token && encoding_.ids.size() >= limit) break;
+      if (const Status done = tokenize_piece(piece, scratch_.tokens); !done) return done;
+      add_tokens(piece, scratch_.tokens);
     }
     return {};
-  }
-
-  // The first piece that is needed for `limit` tokens at the end.
-  Result<std::size_t> first_needed(std::size_t limit) {
-    const auto& pieces = scratch_.pieces.pieces();
-    std::size_t count = 0;
-    for (std::size_t i = pieces.size(); i > 0; --i) {
-      scratch_.tokens.clear();
-      if (const Status done = tokenize_piece(pieces[i - 1], scratch_.tokens); !done)
-        return done.error();
-      count += scratch_.tokens.size();
-      if (!pieces[i - 1].token && count >= limit) return i - 1;
-    }
-    return std::size_t{0};
   }
 
   const Pipeline& pipeline_;

@@ -1,6 +1,6 @@
 // Translates the syntaxes of Oniguruma and of Rust's fancy-regex into PCRE2's. What has no equal is
 // refused by name, never approximated. The differences that matter for tokenizers:
-//  - \s is White_Space and \w is Alphabetic, M, Nd, Pc (PCRE2 has other sets);
+//  - \s is White_Space and \w has marks (PCRE2 has other sets);
 //  - Oniguruma: ^ and $ are those of lines, (?m) lets . match a newline, x{n,m}+ repeats x{n,m},
 //  and
 //    (?i) reaches over the alternatives that follow it;
@@ -27,8 +27,8 @@ namespace {
 // Sets of characters, as they are written between PCRE2's brackets.
 constexpr std::string_view kSpace = R"(\t-\r\x{85}\p{Z})";
 constexpr std::string_view kHexDigit = "0-9A-Fa-f";
-constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
-constexpr std::string_view kJoinControl = R"(\x{200C}\x{200D})";
+constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{N}\p{Pc})";
+constexpr std::string_view kRustWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
 
 struct Named {
   std::string_view name;  // lower case, without spaces, hyphens and underscores
@@ -273,9 +273,7 @@ class Translator {
   }
 
   std::string word_set() const {
-    std::string set(kWord);
-    if (!oniguruma()) set += kJoinControl;
-    return set;
+    return std::string(oniguruma() ? kWord : kRustWord);
   }
 
   // The set of \s, \d, \w, \h, \p{...} or a complement, after the backslash.

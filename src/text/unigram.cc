@@ -69,7 +69,7 @@ bool Unigram::segment(std::string_view piece, std::vector<Token>& reversed) cons
       if (!trie_.has_value(node)) continue;
       const TokenId id = trie_.value(node);
       const UnigramToken& token = tokens_[id];
-      const double score = token.bonus ? (end - begin) * token.score - 0.1 : token.score;
+      const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
       offer(end, score + so_far, id, begin);
       has_single = has_single || end == single;
     }

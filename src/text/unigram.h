@@ -22,7 +22,7 @@ namespace polystate::text {
 struct UnigramToken {
   double score;        // a logarithm of a probability
   bool usable = true;  // may be part of a segmentation
-  bool bonus = false;  // a user-defined symbol: `score` is by its length, so that it always wins
+  bool by_length = false;  // `score` is that of each byte but one: a user-defined symbol
 };
 
 struct UnigramOptions {

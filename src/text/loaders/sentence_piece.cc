@@ -50,27 +50,27 @@ Result<Vocabulary> make_vocabulary(const SentencePieceModel& model) {
   return vocabulary;
 }
 
-// SentencePiece's constants (unigram_model.cc): the score of unknown characters is the least minus
-// 10; that of a user-defined symbol is its length times the greatest, at least FLT_MIN, minus 0.1.
+// SentencePiece 0.2.3's constants: the score of unknown characters is the least one minus 10; that of
+// a user-defined symbol is 0.1 for each byte but one.
+constexpr float kUnknownPenalty = 10;
+constexpr double kUserDefinedScore = 0.1;
+
 Result<std::unique_ptr<Unigram>> make_unigram(const SentencePieceModel& model,
                                               Vocabulary vocabulary) {
   float least = FLT_MAX;
-  float greatest = FLT_MIN;
   for (const SentencePieceModel::Piece& piece : model.pieces) {
-    if (piece.type != Type::kNormal) continue;
-    least = std::min(least, piece.score);
-    greatest = std::max(greatest, piece.score);
+    if (piece.type == Type::kNormal) least = std::min(least, piece.score);
   }
   std::vector<UnigramToken> tokens;
   for (const SentencePieceModel::Piece& piece : model.pieces) {
     const bool user_defined = piece.type == Type::kUserDefined;
-    tokens.push_back({user_defined ? greatest : piece.score,
+    tokens.push_back({user_defined ? kUserDefinedScore : piece.score,
                       user_defined || piece.type == Type::kNormal, user_defined});
   }
   UnigramOptions options;
   options.unknown = static_cast<TokenId>(model.unknown);
   options.byte_fallback = model.byte_fallback;
-  options.unknown_score = least - 10.0F;
+  options.unknown_score = least - kUnknownPenalty;
   options.single_precision = true;
   return Unigram::create(std::move(vocabulary), std::move(tokens), options);
 }

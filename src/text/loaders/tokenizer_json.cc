@@ -202,7 +202,9 @@ ModelRead read_bpe(const JsonCursor& json, const Sinks& sinks, std::vector<std::
       read.bpe.continuing_subword_prefix.empty() && read.bpe.end_of_word_suffix.empty();
   read.bytes_suit = plain && !read.bpe.byte_fallback && has_byte_alphabet(vocabulary);
   const bool known_marker = vocabulary.find(kSpaceMarker).has_value();
-  if (!plain || !known_marker || read.bpe.ignore_merges) read.boundaries = {false, false};
+  const bool known_unknown = read.bpe.unknown_token && vocabulary.find(*read.bpe.unknown_token);
+  if (!plain || !known_marker || !known_unknown || read.bpe.ignore_merges)
+    read.boundaries = {false, false};
   return read;
 }
 

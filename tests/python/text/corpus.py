@@ -76,7 +76,20 @@ def word(draw: random.Random) -> str:
 def generated(count: int, seed: int) -> list[str]:
     """Return lines of made-up words with spaces of many kinds."""
     draw = random.Random(seed)
-    lines = ["", " ", "  ", "\n", "a", "é", "\u0301", "▁", "\u0000", "a" * 300, " " * 70, "ab " * 40]
+    lines = [
+        "",
+        " ",
+        "  ",
+        "\n",
+        "a",
+        "é",
+        "\u0301",
+        "▁",
+        "\u0000",
+        "a" * 300,
+        " " * 70,
+        "ab " * 40,
+    ]
     while len(lines) < count:
         line = ""
         for _ in range(draw.randint(1, 10)):
