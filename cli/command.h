@@ -28,11 +28,10 @@ struct ArtifactArguments {
 
 void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments);
 
-// The same for a command that runs it: `model.artifact` is filled from `arguments` by
-// model_options.
+// What a command takes that also runs the artifact.
 struct ModelArguments {
   ArtifactArguments artifact;
-  std::uint32_t threads = 0;  // 0: one a core
+  std::uint32_t threads = 0;  // 0: one per core
 
   [[nodiscard]] ModelOptions model_options() const;
 };

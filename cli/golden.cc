@@ -1,8 +1,6 @@
 #include "cli/golden.h"
 
-#include <array>
 #include <cstddef>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +8,8 @@
 #include <vector>
 
 #include "cli/compare.h"
+#include "cli/exit_status.h"
+#include "cli/text.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/artifact/npz.h"
@@ -28,10 +28,8 @@ struct GoldenCall {
   const MethodSpec& method;
 };
 
-std::string entry_name(std::size_t call, const char* kind, std::size_t index) {
-  std::array<char, 64> name{};
-  std::snprintf(name.data(), name.size(), "call_%03zu/%s_%zu", call, kind, index);
-  return name.data();
+std::string entry_name(std::size_t call, const std::string& kind, std::size_t index) {
+  return call_name(call) + "/" + kind + "_" + std::to_string(index);
 }
 
 class Replayer {
@@ -92,7 +90,7 @@ class Replayer {
     }
   }
 
-  [[nodiscard]] Result<Tensor> recorded(const GoldenCall& call, const char* kind,
+  [[nodiscard]] Result<Tensor> recorded(const GoldenCall& call, const std::string& kind,
                                         std::size_t index) const {
     const std::string name = entry_name(call.index, kind, index);
     const auto entry = record_.find(name);
@@ -106,7 +104,7 @@ class Replayer {
   [[nodiscard]] static Error at_call(std::size_t index, const std::string& method,
                                      const Error& error) {
     const ErrorCode code = error.code == ErrorCode::kContract ? ErrorCode::kArtifact : error.code;
-    return Error{code, "call " + std::to_string(index + 1) + " (" + method + "): " + error.message};
+    return Error{code, call_name(index) + " (" + method + "): " + error.message};
   }
 
   const Manifest& manifest_;
@@ -120,7 +118,7 @@ class Replayer {
 
 Result<Replay> replay_golden(const Artifact& artifact, const GoldenSpec& golden, Session& session) {
   const auto file = artifact.read(golden.file);
-  if (!file) return file.error();
+  if (!file) return while_opening(file.error());
   Result<Record> record = parse_npz((*file)->bytes());
   if (!record) {
     return Error{ErrorCode::kArtifact, golden.file + ": " + record.error().message};
@@ -131,9 +129,9 @@ Result<Replay> replay_golden(const Artifact& artifact, const GoldenSpec& golden,
 std::string deviation_text(const Deviation& deviation) {
   const Difference& difference = deviation.difference;
   const std::string limit = difference.limit.empty() ? "" : ", limit " + difference.limit;
-  return "call " + std::to_string(deviation.call + 1) + " (" + deviation.method + "), " +
-         deviation.tensor + " " + difference.place + ": expected " + difference.expected +
-         ", found " + difference.found + limit;
+  return call_name(deviation.call) + " (" + deviation.method + "), " + deviation.tensor + " " +
+         difference.place + ": expected " + difference.expected + ", found " + difference.found +
+         limit;
 }
 
 }  // namespace polystate::cli

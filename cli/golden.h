@@ -14,7 +14,7 @@ namespace polystate::cli {
 
 // The first place where a replayed call gave something else than was recorded.
 struct Deviation {
-  std::size_t call;  // from 0
+  std::size_t call;  // from 0, as golden.npz numbers them
   std::string method;
   std::string tensor;  // "output '0'", "input 'data' after the call"
   Difference difference;
@@ -32,7 +32,7 @@ struct Replay {
 // tensor is missing, or a call breaks its own contract.
 Result<Replay> replay_golden(const Artifact& artifact, const GoldenSpec& golden, Session& session);
 
-// "call 2 (decode), output '0' [0, 3]: expected 1.5, found 1.25, limit 2.5e-06".
+// "call_001 (decode), output '0' [0, 3]: expected 1.5, found 1.25, limit 2.5e-06".
 std::string deviation_text(const Deviation& deviation);
 
 }  // namespace polystate::cli

@@ -1,10 +1,8 @@
 #include "cli/run_report.h"
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -68,12 +66,6 @@ Json tensors_json(const std::vector<NamedTensor>& tensors) {
   return list;
 }
 
-std::string call_prefix(std::size_t index) {
-  std::array<char, 32> prefix{};
-  std::snprintf(prefix.data(), prefix.size(), "call_%03zu/", index);
-  return prefix.data();
-}
-
 }  // namespace
 
 std::string results_text(const std::vector<CallResult>& results) {
@@ -107,7 +99,7 @@ std::string results_json(const std::vector<CallResult>& results) {
 std::map<std::string, Tensor> results_entries(const std::vector<CallResult>& results) {
   std::map<std::string, Tensor> entries;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string prefix = results.size() > 1 ? call_prefix(i) : "";
+    const std::string prefix = results.size() > 1 ? call_name(i) + "/" : "";
     for (const auto& [name, tensor] : results[i].outputs) entries.emplace(prefix + name, tensor);
     for (const auto& [name, tensor] : results[i].written) {
       std::string entry = prefix + name;

@@ -46,10 +46,12 @@ std::vector<std::string> wrap(const std::string& text, std::size_t width) {
       continue;
     }
     if (!lines.back().empty()) lines.emplace_back();
-    for (std::size_t size; (size = fitting_prefix(word, width)) < word.size();) {
+    std::size_t size = fitting_prefix(word, width);
+    while (size < word.size()) {
       lines.back() = word.substr(0, size);
       lines.emplace_back();
       word.remove_prefix(size);
+      size = fitting_prefix(word, width);
     }
     lines.back() = word;
   }

@@ -121,6 +121,11 @@ std::string count_text(std::size_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+std::string call_name(std::size_t index) {
+  const std::string digits = std::to_string(index);
+  return "call_" + std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits;
+}
+
 std::string number_text(double value) { return shortest_text(value); }
 std::string number_text(float value) { return shortest_text(value); }
 

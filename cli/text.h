@@ -30,6 +30,10 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
 // "1 file", "3 files".
 std::string count_text(std::size_t count, std::string_view noun);
 
+// "call_001": how golden.npz, and an .npz file that holds the results of several calls, number them
+// from 0.
+std::string call_name(std::size_t index);
+
 // The shortest decimal that reads back as `value`: "1e-05", "0.1", "nan", "-inf".
 std::string number_text(double value);
 std::string number_text(float value);

@@ -82,7 +82,7 @@ def test_the_first_deviation_is_named_with_place_values_and_limit(toy: Path) -> 
     assert float(deviation["found"]) == pytest.approx(recorded[0, 1])
     assert float(deviation["limit"]) < 0.1
     done = polystate("doctor", toy)
-    assert f"call {call + 1} (step), output '0' [0, 1]: expected" in " ".join(done.stdout.split())
+    assert f"call_{call:03d} (step), output '0' [0, 1]: expected" in " ".join(done.stdout.split())
 
 
 def test_a_deviation_of_a_mutated_input_is_noticed(toy: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_record_that_lacks_a_tensor_is_a_bad_artifact(toy: Path) -> None:
     change_golden(toy, lambda arrays: arrays.pop("call_000/output_0"))
     answer = diagnosis(toy, 3)
     assert answer["steps"][-1]["detail"] == (
-        "call 1 (step): golden.npz has no entry 'call_000/output_0'"
+        "call_000 (step): golden.npz has no entry 'call_000/output_0'"
     )
 
 
@@ -119,7 +119,7 @@ def test_a_record_against_the_contract_is_a_bad_artifact(toy: Path) -> None:
     change_golden(
         toy, lambda arrays: arrays.update({"call_000/input_0": np.ones((9, 3), np.float32)})
     )
-    assert "call 1 (step)" in diagnosis(toy, 3)["steps"][-1]["detail"]
+    assert "call_000 (step)" in diagnosis(toy, 3)["steps"][-1]["detail"]
 
 
 def test_without_recorded_calls_the_step_is_skipped(toy: Path) -> None:

@@ -117,9 +117,10 @@ def test_a_program_that_was_exported_already_is_saved_as_it_is(model: Path, tmp_
     out = tmp_path / "out"
     assert polystate_export(f"{model}:exported", out).returncode == 0
     assert "program" in inspected(out)
-    done = polystate_export(f"{model}:exported", tmp_path / "other", "--backend", "xnnpack")
+    options = ["--backend", "xnnpack", "--constant", "a=1"]
+    done = polystate_export(f"{model}:exported", tmp_path / "other", *options)
     assert done.returncode == 2
-    assert "--backend comes too late" in done.stderr
+    assert "--backend, --constant comes too late" in done.stderr
     assert not (tmp_path / "other").exists()
 
 

@@ -441,3 +441,53 @@ def test_the_stateful_model_works_over_its_whole_range(tmp_path, backend, exampl
             twins.call("set_cache", data=torch.randn(rows, columns, generator=generator))
             other = (11 - rows, 21 - columns)
             twins.call("get_cache", data=torch.randn(*other, generator=generator))
+
+
+class Exchange(nn.Module):
+    """Moves buffers about; ``count`` starts with the bytes of the constant that doubles it."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.arange(6.0).reshape(2, 3))
+        self.register_buffer("b", -torch.ones(2, 3))
+        self.register_buffer("flag", torch.tensor(True))
+        self.register_buffer("count", torch.tensor(2))
+
+    def by_copies(self):
+        old = self.a.clone()
+        self.a.copy_(self.b)
+        self.b.copy_(old)
+
+    def by_names(self):
+        self.a, self.b = self.b.clone(), self.a.clone()
+
+    def by_rows(self):
+        self.a, self.b = self.b.flip(0), torch.stack((self.a[1], self.a[0]))
+
+    def beside_a_written_input(self, x):
+        self.by_copies()
+        x.mul_(2).add_(self.a[0])
+        return self.b[1]
+
+    def toggle_and_count(self):
+        self.flag.logical_not_()
+        self.count += 1
+        return self.count * 2
+
+
+EXCHANGES = ("by_copies", "by_names", "by_rows", "toggle_and_count")
+
+
+def test_buffers_that_are_exchanged(tmp_path, backend):
+    methods = {name: ps.Method(name) for name in EXCHANGES}
+    methods["beside"] = ps.Method("beside_a_written_input", (torch.ones(3),))
+    twins = Twins(Exchange(), methods, tmp_path, backend)
+    for name in EXCHANGES + EXCHANGES[::-1]:
+        twins.call(name)
+        twins.call("beside", torch.randn(3))
+
+
+def test_a_state_that_starts_with_the_bytes_of_a_constant(tmp_path, backend):
+    twins = Twins(Exchange(), {"toggle": ps.Method("toggle_and_count")}, tmp_path, backend)
+    assert int(twins.session.state["count"]) == 2
+    twins.call("toggle")

@@ -59,6 +59,14 @@ class ExitStatus(enum.IntEnum):
     ENGINE = 5
 
 
+# The options by the arguments of ``polystate.export`` that they set.
+_OPTIONS = {
+    "backend": "--backend",
+    "quantization": "--quantization",
+    "constants": "--constant",
+    "debug_dir": "--debug-dir",
+}
+
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -169,7 +177,7 @@ def _program(source: str, found: Any, overrides: Mapping[str, Any]) -> Program:
 
     if isinstance(found, Program):
         if overrides:
-            names = ", ".join(f"--{name.replace('_', '-')}" for name in overrides)
+            names = ", ".join(_OPTIONS[name] for name in overrides)
             raise _ExitError(
                 ExitStatus.USAGE, f"{source} returned an exported program: {names} comes too late"
             )

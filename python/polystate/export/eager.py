@@ -40,6 +40,10 @@ class EagerModule:
         """The value that a buffer starts with, by its fully qualified name."""
         return self._values[name]
 
+    def initials(self) -> dict[str, torch.Tensor]:
+        """The values that all buffers start with, each under every one of its names."""
+        return dict(self._values)
+
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Outcome:
         """Calls `function` from the initial values; whatever it raises passes through."""
         args, kwargs = copied(args, kwargs)

@@ -13,7 +13,9 @@ from unittest import mock
 
 import torch
 from executorch.backends.xnnpack.operators import node_visitor
+from executorch.exir.emit._emitter import _Emitter
 from executorch.exir.program import _program
+from executorch.exir.tensor import TensorSpec
 from torch.export import ExportedProgram
 
 
@@ -30,6 +32,11 @@ def applied() -> Iterator[None]:
             node_visitor.NodeVisitor,
             "get_serialized_buffer_index",
             _with_distinct_keys(node_visitor.NodeVisitor.get_serialized_buffer_index),
+        ),
+        mock.patch.object(
+            _Emitter,
+            "_tensor_spec_to_evalue",
+            _with_state_apart(_Emitter._tensor_spec_to_evalue),
         ),
     ):
         yield
@@ -95,6 +102,25 @@ def _with_distinct_keys(serialize: Any) -> Any:
         return index
 
     return serialize_with_distinct_key
+
+
+def _with_state_apart(emit: Any) -> Any:
+    """Finds the initial values of state among those of state.
+
+    Equal bytes are stored once, state and constants each in a table of their own. State that has a
+    name is looked up in the constants' table: where a constant has the same bytes, the state would
+    get that index into its own table, and start with what some other state starts with.
+    """
+
+    def emit_with_state_apart(emitter: Any, spec: TensorSpec, *args: Any, **kwargs: Any) -> Any:
+        if spec.mem_id is None or spec.mem_offset is None:
+            return emit(emitter, spec, *args, **kwargs)
+        emitted = emitter.program_state
+        of_state = emitted.cached_spec_mutable_hash_values
+        with mock.patch.object(emitted, "cached_spec_hash_values", of_state):
+            return emit(emitter, spec, *args, **kwargs)
+
+    return emit_with_state_apart
 
 
 def _quantization_bytes(quantization: Any) -> bytes:

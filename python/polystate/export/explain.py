@@ -58,6 +58,11 @@ _REWRITES = (
         "change a buffer itself, not its .data or a NumPy array over it: self.buffer.add_(x)",
     ),
     (
+        "is missing nn_module_stack metadata",
+        "a buffer is set to another buffer itself; set it to a copy: self.a, self.b = "
+        "self.b.clone(), self.a.clone()",
+    ),
+    (
         "Missing out variants",
         "the runtime has no kernel for this operator; write it with operators of the core ATen set",
     ),

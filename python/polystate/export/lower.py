@@ -31,7 +31,7 @@ from polystate.export.edge_cleanup import (
 from polystate.export.explain import explain, rewrite
 from polystate.export.in_place import Updates, update_in_place
 from polystate.export.linear_rows import vectors_to_rows
-from polystate.export.old_values import copy_old_values
+from polystate.export.old_values import clone_old_values, copy_old_values
 from polystate.export.partitioner import StateSafePartitioner
 from polystate.export.remainders import rewrite_remainders
 from polystate.export.state import StateBuffer
@@ -165,6 +165,7 @@ def _to_edge(
     for program in programs.values():
         rewrite_remainders(program)
         vectors_to_rows(program)
+        clone_old_values(program)
     return to_edge_transform_and_lower(
         dict(programs),
         partitioner=partitioner,

@@ -18,13 +18,13 @@ from unittest import mock
 import torch
 import torch.fx.experimental._config
 from torch.export import ExportedProgram
-from torch.utils import _pytree as pytree
+from torch.export.graph_signature import OutputKind
 
 from polystate.errors import Error, ExportError, UnsupportedError
 from polystate.export.assertions import recorded_assertions, secure_assertions
 from polystate.export.assumptions import Assumptions
 from polystate.export.dimensions import Dimensions
-from polystate.export.eager import EagerModule, Outcome, copied_leaves
+from polystate.export.eager import EagerModule, Outcome, copied, copied_leaves
 from polystate.export.explain import explain, rewrite
 from polystate.export.hidden_state import refuse_hidden_state
 from polystate.export.method import Method, as_forward, resolve
@@ -263,17 +263,31 @@ def _difference_at(
 
 
 def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any) -> Outcome:
-    """Runs an exported graph by PyTorch, from the initial values."""
-    args, kwargs = pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
+    """Runs a functional graph by PyTorch, from the initial values.
+
+    The graph itself, not ``program.module()``: that writes buffers back one after another, and so
+    loses one of two that a method exchanges.
+    """
+    args, kwargs = copied(args, kwargs)
     with eager.restored(), torch.no_grad(), quiet():
-        module = program.module(check_guards=False)
+        inputs = program._graph_module_flat_inputs(args, kwargs)
         torch.manual_seed(0)
-        outputs = module(*args, **kwargs)
-        return Outcome(
-            outputs=copied_leaves(outputs),
-            inputs=copied_leaves((args, kwargs)),
-            buffers={n: b.detach().clone() for n, b in module.named_buffers()},
-        )
+        results = copied_leaves(list(program.graph_module(*inputs)))
+    signature = program.graph_signature
+    placeholders = {
+        spec.arg.name: value for spec, value in zip(signature.input_specs, inputs, strict=True)
+    }
+    outputs, buffers = [], eager.initials()
+    for spec, result in zip(signature.output_specs, results, strict=True):
+        if spec.kind == OutputKind.USER_OUTPUT:
+            outputs.append(result)
+        elif spec.kind == OutputKind.BUFFER_MUTATION:
+            buffers[str(spec.target)] = result
+        elif spec.kind == OutputKind.USER_INPUT_MUTATION:
+            placeholders[str(spec.target)].copy_(result)
+        else:
+            raise UnsupportedError(f"the graph has a result of kind {spec.kind.name}")
+    return Outcome(outputs=outputs, inputs=copied_leaves((args, kwargs)), buffers=buffers)
 
 
 def _difference(expected: Outcome, found: Outcome) -> str | None:

@@ -27,6 +27,7 @@ class Program(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(4))
         self.register_buffer("state", torch.tensor([1.0, 2.0, 3.0, 4.0]))
+        self.register_buffer("other", torch.zeros(4))
         self.tensor = torch.ones(4)
         self.calls = 0
         self.log = [1.0]
@@ -56,6 +57,10 @@ class Program(nn.Module):
         self.tensor = self.tensor + 1
         self.tensor = self.tensor + 1
         return x * self.tensor
+
+    def exchange_names(self, x):
+        self.state, self.other = self.other, self.state
+        return x + self.state
 
     def count_calls(self, x):
         self.calls += 1
@@ -270,6 +275,11 @@ def test_separate_parts_of_one_storage_are_separate_states():
     model = Shares(storage[:4], storage[4:])
     program = ps.export(model, {"step": ps.Method("step", (X,))}, backend="portable")
     assert list(program.state) == ["first"]
+
+
+def test_buffers_that_exchange_their_names_are_refused_with_a_rewrite():
+    message = refusal("exchange_names")
+    assert "set it to a copy: self.a, self.b = self.b.clone(), self.a.clone()" in message
 
 
 # Sizes
