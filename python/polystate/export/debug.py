@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from polystate.export.lower import Lowered
+from polystate.export.lowering.lower import Lowered
 
 _ARENAS = {1: "activations", 2: "state"}
 

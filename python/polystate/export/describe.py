@@ -9,11 +9,11 @@ import torch
 
 import polystate
 from polystate.artifact import GoldenCall, manifest
-from polystate.export.contract import MethodContract
-from polystate.export.lower import Lowered
+from polystate.export.contract.contract import MethodContract
+from polystate.export.lowering.lower import Lowered
 from polystate.export.state import StateBuffer
 from polystate.export.tolerances import golden_tolerances
-from polystate.export.trace import Traced
+from polystate.export.tracing.trace import Traced
 
 PROGRAM_FILE = "model.pte"
 GOLDEN_FILE = "golden.npz"

@@ -10,8 +10,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from polystate.artifact import GoldenCall
-from polystate.export.eager import EagerModule
-from polystate.export.trace import Traced
+from polystate.export.tracing.eager import EagerModule
+from polystate.export.tracing.trace import Traced
 
 # Recorded arrays above this many bytes: the methods are called once instead of twice.
 _LARGE = 8 * 1024 * 1024

@@ -16,18 +16,18 @@ from polystate.artifact import golden_npz, write_artifact
 from polystate.artifact.manifest import Constant, Manifest, State
 from polystate.artifact.manifest import Method as DescribedMethod
 from polystate.errors import ContractError, ExportError
-from polystate.export.contract import MethodContract, declared_sizes, method_contract
+from polystate.export.contract.contract import MethodContract, declared_sizes, method_contract
+from polystate.export.contract.trial import Trial
 from polystate.export.debug import write_debug
 from polystate.export.describe import GOLDEN_FILE, PROGRAM_FILE, describe
-from polystate.export.eager import EagerModule
 from polystate.export.golden import record
-from polystate.export.lower import Pass, Passes, lower
+from polystate.export.lowering.lower import Pass, Passes, lower
 from polystate.export.method import Method
 from polystate.export.quantize import quantized
 from polystate.export.report import report
 from polystate.export.state import find_state
-from polystate.export.trace import Traced, is_right, quiet, trace
-from polystate.export.trial import Trial
+from polystate.export.tracing.eager import EagerModule
+from polystate.export.tracing.trace import Traced, is_right, quiet, trace
 from polystate.export.verify import verify
 
 _BACKENDS = ("portable", "xnnpack")

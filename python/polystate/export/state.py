@@ -9,7 +9,7 @@ import torch
 from torch.export import ExportedProgram
 
 from polystate.errors import ExportError, UnsupportedError
-from polystate.export.eager import EagerModule
+from polystate.export.tracing.eager import EagerModule
 
 _DTYPES = {
     torch.bool,

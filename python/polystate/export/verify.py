@@ -12,8 +12,8 @@ from torch.utils import _pytree as pytree
 
 from polystate.artifact import manifest, write_artifact
 from polystate.errors import ContractError, EngineError, ExportError
-from polystate.export.eager import EagerModule, Outcome
-from polystate.export.trace import Traced
+from polystate.export.tracing.eager import EagerModule, Outcome
+from polystate.export.tracing.trace import Traced
 from polystate.runtime import Session, load
 
 

@@ -15,13 +15,13 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from polystate.artifact.manifest import Input
-from polystate.export.assertions import recorded_assertions, secure_assertions
-from polystate.export.contract import MethodContract, declared_sizes, method_contract
-from polystate.export.dimensions import Dimensions
-from polystate.export.expressions import evaluate, holds
+from polystate.export.contract.contract import MethodContract, declared_sizes, method_contract
+from polystate.export.contract.trial import Trial
+from polystate.export.graph.expressions import evaluate, holds
+from polystate.export.graph.sources import recorded_sources
 from polystate.export.method import as_forward
-from polystate.export.sources import recorded_sources
-from polystate.export.trial import Trial
+from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
+from polystate.export.tracing.dimensions import Dimensions
 
 Forward = Callable[..., Any]
 

@@ -12,7 +12,7 @@ from torch.fx import Node
 
 from polystate.artifact.manifest import ValueRange
 from polystate.errors import ContractError, UnsupportedError
-from polystate.export import assertions
+from polystate.export.tracing import assertions
 
 BATCH = Dim("batch", min=1, max=8)
 X = torch.arange(24.0).reshape(4, 6) / 24

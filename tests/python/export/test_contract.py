@@ -10,7 +10,7 @@ from torch.export import Dim
 
 from polystate.artifact.manifest import Symbol
 from polystate.errors import UnsupportedError
-from polystate.export.expressions import evaluate
+from polystate.export.graph.expressions import evaluate
 
 BATCH = Dim("batch", min=1, max=8)
 X = torch.arange(24.0).reshape(4, 6)

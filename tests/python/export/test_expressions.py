@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch.utils._sympy import functions as f
 
 from polystate.errors import UnsupportedError
-from polystate.export.expressions import evaluate, to_expression, to_text
+from polystate.export.graph.expressions import evaluate, to_expression, to_text
 
 # As torch makes the symbols of sizes, and one for a size that may be zero.
 BATCH = sympy.Symbol("s0", positive=True, integer=True)

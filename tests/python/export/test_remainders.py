@@ -5,7 +5,7 @@ import torch
 from executorch.exir import to_edge
 from executorch.runtime import Runtime
 
-from polystate.export.remainders import rewrite_remainders
+from polystate.export.lowering.remainders import rewrite_remainders
 
 DIVIDENDS = torch.tensor([-7, -1, 7, 1, -6, 6, 0])
 DIVISORS = torch.tensor([3, 3, -3, -3, 3, -3, 5])

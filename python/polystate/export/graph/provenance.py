@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
-from polystate.export.signature import Argument, tensor_arguments
+from polystate.export.graph.signature import Argument, tensor_arguments
 
 aten = torch.ops.aten
 

@@ -21,13 +21,13 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
 
 from polystate.errors import Error, ExportError, UnsupportedError
-from polystate.export.assertions import recorded_assertions, secure_assertions
-from polystate.export.assumptions import Assumptions
-from polystate.export.dimensions import Dimensions
-from polystate.export.eager import EagerModule, Outcome, copied, copied_leaves
 from polystate.export.explain import explain, rewrite
-from polystate.export.hidden_state import refuse_hidden_state
 from polystate.export.method import Method, as_forward, resolve
+from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
+from polystate.export.tracing.assumptions import Assumptions
+from polystate.export.tracing.dimensions import Dimensions
+from polystate.export.tracing.eager import EagerModule, Outcome, copied, copied_leaves
+from polystate.export.tracing.hidden_state import refuse_hidden_state
 
 _SHAPE_CONFIG: Any = torch.fx.experimental._config
 

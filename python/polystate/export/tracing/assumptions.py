@@ -13,7 +13,7 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
-from polystate.export.sizes import shape_environment
+from polystate.export.graph.sizes import shape_environment
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from torch.fx.node import map_arg
 from torch.utils._sympy import functions as torch_functions
 
 from polystate.errors import UnsupportedError
-from polystate.export.scalars import Leaf
-from polystate.export.sizes import linear_size, to_sympy
+from polystate.export.graph.scalars import Leaf
+from polystate.export.graph.sizes import linear_size, to_sympy
 
 aten = torch.ops.aten
 

@@ -19,8 +19,8 @@ from torch.utils._sympy.value_ranges import ValueRangeError, ValueRanges, bound_
 
 from polystate.artifact.manifest import Expression, Symbol
 from polystate.errors import UnsupportedError
-from polystate.export.expressions import INT64_MAX, holds, symbols_of, to_expression
-from polystate.export.signature import Argument
+from polystate.export.graph.expressions import INT64_MAX, holds, symbols_of, to_expression
+from polystate.export.graph.signature import Argument
 
 # Conditions over at most this many combinations of sizes are decided by trying them all.
 _TRIED_COMBINATIONS = 4096

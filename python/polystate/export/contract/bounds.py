@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sympy  # type: ignore[import-untyped]
 
-from polystate.export.sizes import Sizes
+from polystate.export.graph.sizes import Sizes
 
 
 @dataclass(frozen=True)

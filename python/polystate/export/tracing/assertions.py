@@ -21,10 +21,10 @@ from torch.fx.experimental.symbolic_shapes import (
 )
 
 from polystate.errors import UnsupportedError
-from polystate.export.eager_checks import assert_eager_checks
-from polystate.export.scalars import Scalars
-from polystate.export.sizes import shape_environment
-from polystate.export.sources import is_user_code
+from polystate.export.graph.scalars import Scalars
+from polystate.export.graph.sizes import shape_environment
+from polystate.export.graph.sources import is_user_code
+from polystate.export.tracing.eager_checks import assert_eager_checks
 
 aten = torch.ops.aten
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch.fx import Graph, Node
 
-from polystate.export.scalar_tensors import call
+from polystate.export.graph.scalar_tensors import call
 
 aten = torch.ops.aten
 

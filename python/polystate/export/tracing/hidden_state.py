@@ -11,8 +11,8 @@ from unittest import mock
 import torch
 
 from polystate.errors import ExportError
-from polystate.export import attributes
-from polystate.export.eager import EagerModule, copied, same_values
+from polystate.export.tracing import attributes
+from polystate.export.tracing.eager import EagerModule, copied, same_values
 
 
 def refuse_hidden_state(

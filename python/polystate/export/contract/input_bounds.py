@@ -8,9 +8,9 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch.fx import Node
 
-from polystate.export.bounds import Bounds, solve
-from polystate.export.provenance import Provenance, keeps_elements
-from polystate.export.scalars import Scalars
+from polystate.export.contract.bounds import Bounds, solve
+from polystate.export.graph.provenance import Provenance, keeps_elements
+from polystate.export.graph.scalars import Scalars
 
 aten = torch.ops.aten
 

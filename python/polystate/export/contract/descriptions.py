@@ -11,11 +11,11 @@ import torch
 from torch.fx import Node
 
 from polystate.errors import UnsupportedError
-from polystate.export.bounds import Bounds
-from polystate.export.expressions import to_expression, to_text
-from polystate.export.provenance import keeps_elements
-from polystate.export.scalars import Leaf
-from polystate.export.sizes import Sizes
+from polystate.export.contract.bounds import Bounds
+from polystate.export.graph.expressions import to_expression, to_text
+from polystate.export.graph.provenance import keeps_elements
+from polystate.export.graph.scalars import Leaf
+from polystate.export.graph.sizes import Sizes
 
 # How many operators deep a description goes.
 _DEPTH = 4

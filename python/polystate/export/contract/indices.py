@@ -15,10 +15,10 @@ from torch.fx import Node
 
 from polystate.artifact.manifest import ValueRange
 from polystate.errors import UnsupportedError
-from polystate.export.provenance import INTEGERS, Provenance, operand_of_same_values
-from polystate.export.scalars import ITEMS, Scalars
-from polystate.export.signature import Argument
-from polystate.export.sizes import Sizes, to_sympy
+from polystate.export.graph.provenance import INTEGERS, Provenance, operand_of_same_values
+from polystate.export.graph.scalars import ITEMS, Scalars
+from polystate.export.graph.signature import Argument
+from polystate.export.graph.sizes import Sizes, to_sympy
 
 aten = torch.ops.aten
 

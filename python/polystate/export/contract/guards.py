@@ -14,10 +14,10 @@ from torch.utils import _pytree as pytree
 
 from polystate.artifact.manifest import Guard
 from polystate.errors import ExportError
-from polystate.export.expressions import to_text
-from polystate.export.sizes import Sizes, shape_environment, to_sympy
-from polystate.export.sources import source_of, source_of_guard
-from polystate.export.trial import Trial
+from polystate.export.contract.trial import Trial
+from polystate.export.graph.expressions import to_text
+from polystate.export.graph.sizes import Sizes, shape_environment, to_sympy
+from polystate.export.graph.sources import source_of, source_of_guard
 
 aten = torch.ops.aten
 

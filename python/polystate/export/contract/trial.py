@@ -13,9 +13,9 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from polystate.artifact.manifest import Expression
-from polystate.export.expressions import constants_of, evaluate, holds, symbols_of
-from polystate.export.signature import tensor_arguments
-from polystate.export.sizes import Sizes
+from polystate.export.graph.expressions import constants_of, evaluate, holds, symbols_of
+from polystate.export.graph.signature import tensor_arguments
+from polystate.export.graph.sizes import Sizes
 
 # How many combinations of sizes are searched for those that break a condition.
 _SEARCHED = 4096

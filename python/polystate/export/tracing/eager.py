@@ -11,7 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from polystate.export import attributes
+from polystate.export.tracing import attributes
 
 
 @dataclass(frozen=True)

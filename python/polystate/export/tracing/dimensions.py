@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 
 from polystate.errors import ExportError
 from polystate.export.explain import explain
-from polystate.export.signature import arguments
+from polystate.export.graph.signature import arguments
 
 # The size that an unbounded dimension is grown to when a method is tried out.
 _SMALL = 5

@@ -13,8 +13,8 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, GraphModule, Node
 
-from polystate.export.scalar_tensors import call
-from polystate.export.signature import rename_outputs
+from polystate.export.graph.scalar_tensors import call
+from polystate.export.graph.signature import rename_outputs
 
 aten = torch.ops.aten
 

@@ -16,7 +16,7 @@ from torch.fx.proxy import TracerBase
 
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
 _PYTORCH = str(Path(torch.__file__).parent)
-_OURS = str(Path(__file__).parent)
+_OURS = str(Path(__file__).parent.parent)
 
 
 @contextlib.contextmanager

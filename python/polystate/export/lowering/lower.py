@@ -22,18 +22,18 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature
 
 from polystate.errors import ExportError
-from polystate.export import executorch_fixes
-from polystate.export.edge_cleanup import (
+from polystate.export.explain import explain, rewrite
+from polystate.export.lowering import executorch_fixes
+from polystate.export.lowering.edge_cleanup import (
     drop_constant_inputs,
     drop_full_copies,
     return_written_inputs,
 )
-from polystate.export.explain import explain, rewrite
-from polystate.export.in_place import Updates, update_in_place
-from polystate.export.linear_rows import vectors_to_rows
-from polystate.export.old_values import clone_old_values, copy_old_values
-from polystate.export.partitioner import StateSafePartitioner
-from polystate.export.remainders import rewrite_remainders
+from polystate.export.lowering.in_place import Updates, update_in_place
+from polystate.export.lowering.linear_rows import vectors_to_rows
+from polystate.export.lowering.old_values import clone_old_values, copy_old_values
+from polystate.export.lowering.partitioner import StateSafePartitioner
+from polystate.export.lowering.remainders import rewrite_remainders
 from polystate.export.state import StateBuffer
 
 Pass = Callable[[torch.fx.GraphModule], Any]

@@ -21,24 +21,24 @@ from torch.fx import Graph, GraphModule, Node
 import polystate.ops  # noqa: F401  (registers the checking operators)
 from polystate.artifact.manifest import Check, Guard, ValueRange
 from polystate.errors import UnsupportedError
-from polystate.export.anchors import live_nodes, tie_in
-from polystate.export.assertions import Assertion, erase_implied, find_assertions
-from polystate.export.bounds import Bounds, split, tightest
-from polystate.export.descriptions import (
+from polystate.export.contract.anchors import live_nodes, tie_in
+from polystate.export.contract.bounds import Bounds, split, tightest
+from polystate.export.contract.descriptions import (
     describe_bounds,
     describe_condition,
     describe_leaf,
     describe_tensor,
 )
-from polystate.export.expressions import INT64_MAX, INT64_MIN
-from polystate.export.guards import guard
-from polystate.export.input_bounds import input_bounds
-from polystate.export.provenance import Provenance
-from polystate.export.scalar_tensors import ScalarTensors, call
-from polystate.export.scalars import ITEMS, Leaf, Scalars
-from polystate.export.signature import rename_outputs
-from polystate.export.sizes import Sizes
-from polystate.export.sources import source_of
+from polystate.export.contract.guards import guard
+from polystate.export.contract.input_bounds import input_bounds
+from polystate.export.graph.expressions import INT64_MAX, INT64_MIN
+from polystate.export.graph.provenance import Provenance
+from polystate.export.graph.scalar_tensors import ScalarTensors, call
+from polystate.export.graph.scalars import ITEMS, Leaf, Scalars
+from polystate.export.graph.signature import rename_outputs
+from polystate.export.graph.sizes import Sizes
+from polystate.export.graph.sources import source_of
+from polystate.export.tracing.assertions import Assertion, erase_implied, find_assertions
 
 aten = torch.ops.aten
 operators = torch.ops.polystate

@@ -11,12 +11,11 @@ from torch.export import ExportedProgram
 
 from polystate.artifact.manifest import Check, Expression, Guard, Input, Output, Symbol, ValueRange
 from polystate.errors import ExportError, UnsupportedError
-from polystate.export.assertions import user_messages
-from polystate.export.checks import lower_assertions
-from polystate.export.dimensions import Axis, Dimensions
-from polystate.export.guards import traced_guards
-from polystate.export.indices import index_ranges
-from polystate.export.signature import (
+from polystate.export.contract.checks import lower_assertions
+from polystate.export.contract.guards import traced_guards
+from polystate.export.contract.indices import index_ranges
+from polystate.export.contract.trial import Trial
+from polystate.export.graph.signature import (
     Argument,
     Result,
     constant_arguments,
@@ -24,9 +23,10 @@ from polystate.export.signature import (
     results,
     tensor_arguments,
 )
-from polystate.export.sizes import Declared, DeclaredSize, Sizes, read_sizes
+from polystate.export.graph.sizes import Declared, DeclaredSize, Sizes, read_sizes
 from polystate.export.state import dtype_name
-from polystate.export.trial import Trial
+from polystate.export.tracing.assertions import user_messages
+from polystate.export.tracing.dimensions import Axis, Dimensions
 
 
 @dataclass(frozen=True)

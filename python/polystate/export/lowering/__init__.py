@@ -1,0 +1,1 @@
+"""From functional graphs to one ExecuTorch program over one state."""

@@ -1,0 +1,1 @@
+"""From a method to a graph that equals it over the whole of its ranges."""
