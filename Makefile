@@ -4,7 +4,7 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-# What the Python package's compiled parts are made from; its Python sources are used as they lie.
+# What the Python package's compiled parts are made from; its Python files are used as they lie.
 COMPILED_SOURCES := CMakeLists.txt pyproject.toml \
   $(shell find cmake include src cli bindings -type f)
 sources = $(wildcard $(shell git ls-files -co --exclude-standard -- $(1)))
@@ -22,7 +22,12 @@ setup: .venv/.installed  ## Install system packages, .venv, and polystate into i
 environment:
 	@tools/setup.sh
 
-.venv/.installed: $(COMPILED_SOURCES) | environment
+# An editable install finds only the Python files that were there when it was made.
+.venv/.python_files: environment
+	@find python -name '*.py' | sort >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+.venv/.installed: $(COMPILED_SOURCES) .venv/.python_files | environment
 	pip install --quiet --no-input --disable-pip-version-check --no-build-isolation --no-deps \
 	  --editable .
 	@touch $@
