@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from generated_modules import COLUMNS, MAX_BATCH, ROWS, Generated, methods
 from twins import BACKENDS, Twins
 
-SEEDS = range(30)
+SEEDS = [*range(30), 36, 58]  # the last two took what the others did not
 SEQUENCES = 9  # a module and backend
 
 calls = st.tuples(

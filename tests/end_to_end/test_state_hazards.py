@@ -450,6 +450,7 @@ class Exchange(nn.Module):
         super().__init__()
         self.register_buffer("a", torch.arange(6.0).reshape(2, 3))
         self.register_buffer("b", -torch.ones(2, 3))
+        self.register_buffer("constant", torch.full((2, 3), 0.5))
         self.register_buffer("flag", torch.tensor(True))
         self.register_buffer("count", torch.tensor(2))
 
@@ -464,10 +465,30 @@ class Exchange(nn.Module):
     def by_rows(self):
         self.a, self.b = self.b.flip(0), torch.stack((self.a[1], self.a[0]))
 
+    def to_one_value(self):
+        self.a.copy_(self.b * 2)
+        self.b.copy_(self.a)
+        return self.a + 1
+
+    def from_a_constant(self, x):
+        self.b.copy_(self.constant)
+        return nn.functional.linear(x, self.constant), self.constant
+
+    def there_and_back(self):
+        self.by_copies()
+        self.by_copies()
+
     def beside_a_written_input(self, x):
         self.by_copies()
         x.mul_(2).add_(self.a[0])
         return self.b[1]
+
+    def named_as_its_input(self, a):
+        old = self.a[:, :1].clone()
+        self.b.copy_(self.a)
+        self.a.copy_(a)
+        a.copy_(self.b)
+        return old
 
     def toggle_and_count(self):
         self.flag.logical_not_()
@@ -475,16 +496,20 @@ class Exchange(nn.Module):
         return self.count * 2
 
 
-EXCHANGES = ("by_copies", "by_names", "by_rows", "toggle_and_count")
+EXCHANGES = ("by_copies", "by_names", "by_rows", "to_one_value", "there_and_back")
 
 
 def test_buffers_that_are_exchanged(tmp_path, backend):
     methods = {name: ps.Method(name) for name in EXCHANGES}
     methods["beside"] = ps.Method("beside_a_written_input", (torch.ones(3),))
+    methods["constant"] = ps.Method("from_a_constant", (torch.ones(2, 3),))
+    methods["named"] = ps.Method("named_as_its_input", (torch.ones(2, 3),))
     twins = Twins(Exchange(), methods, tmp_path, backend)
     for name in EXCHANGES + EXCHANGES[::-1]:
         twins.call(name)
         twins.call("beside", torch.randn(3))
+        twins.call("constant", torch.randn(2, 3))
+        twins.call("named", torch.randn(2, 3))
 
 
 def test_a_state_that_starts_with_the_bytes_of_a_constant(tmp_path, backend):

@@ -23,6 +23,7 @@ from torch.export.graph_signature import ExportGraphSignature
 
 from polystate.errors import ExportError
 from polystate.export.explain import explain, rewrite
+from polystate.export.graph.changes import separated_changes
 from polystate.export.lowering import executorch_fixes
 from polystate.export.lowering.edge_cleanup import (
     drop_constant_inputs,
@@ -31,7 +32,7 @@ from polystate.export.lowering.edge_cleanup import (
 )
 from polystate.export.lowering.in_place import Updates, update_in_place
 from polystate.export.lowering.linear_rows import vectors_to_rows
-from polystate.export.lowering.old_values import clone_old_values, copy_old_values
+from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.partitioner import StateSafePartitioner
 from polystate.export.lowering.remainders import rewrite_remainders
 from polystate.export.state import StateBuffer
@@ -122,7 +123,7 @@ def lower(
         name: _transformed(name, program, passes.before_lowering)
         for name, program in programs.items()
     }
-    with executorch_fixes.applied():
+    with executorch_fixes.applied(), separated_changes():
         with _explained(before, names, backend):
             edge = _to_edge(before, names, backend, keep_record)
         if passes.after_lowering:
@@ -165,7 +166,6 @@ def _to_edge(
     for program in programs.values():
         rewrite_remainders(program)
         vectors_to_rows(program)
-        clone_old_values(program)
     return to_edge_transform_and_lower(
         dict(programs),
         partitioner=partitioner,

@@ -22,6 +22,7 @@ from torch.export.graph_signature import OutputKind
 
 from polystate.errors import Error, ExportError, UnsupportedError
 from polystate.export.explain import explain, rewrite
+from polystate.export.graph.changes import separated_changes
 from polystate.export.method import Method, as_forward, resolve
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumptions import Assumptions
@@ -167,7 +168,7 @@ def _climb(
     exported = _export(eager, function, traced_args, traced_kwargs, method, rung)
     assumptions = Assumptions.of(exported)
     secure_assertions(exported)
-    with _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious):
+    with _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious), separated_changes():
         functional = exported.run_decompositions({})
     assumptions.restore_ranges(functional)
     return Traced(
