@@ -94,11 +94,17 @@ Json method_json(const Manifest& manifest, const MethodSpec& method) {
                       {"update", update_name(write.update)},
                       {"reason", write.reason}});
   }
-  return {{"name", method.name},           {"symbols", symbols_json(method)},
-          {"inputs", inputs_json(method)}, {"outputs", outputs_json(method)},
-          {"guards", std::move(guards)},   {"checks", std::move(checks)},
-          {"reads", std::move(reads)},     {"writes", std::move(writes)},
-          {"atomic", method.atomic},       {"activation_bytes", method.activation_bytes}};
+  return {{"name", method.name},
+          {"symbols", symbols_json(method)},
+          {"inputs", inputs_json(method)},
+          {"outputs", outputs_json(method)},
+          {"guards", std::move(guards)},
+          {"checks", std::move(checks)},
+          {"reads", std::move(reads)},
+          {"writes", std::move(writes)},
+          {"atomic", method.atomic},
+          {"checks_first", method.checks_first},
+          {"activation_bytes", method.activation_bytes}};
 }
 
 Json methods_json(const Manifest& manifest) {

@@ -167,6 +167,11 @@ double JsonCursor::nonnegative_number() const {
   return value;
 }
 
+std::string JsonCursor::any_text() const {
+  const auto* value = as<std::string>("a string");
+  return value == nullptr ? std::string() : *value;
+}
+
 std::string JsonCursor::text() const {
   const auto* value = as<std::string>("a string");
   if (value == nullptr) return {};

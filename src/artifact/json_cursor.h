@@ -50,6 +50,8 @@ class JsonCursor {
   // Always finite; an integer is a number too.
   [[nodiscard]] double number() const;
   [[nodiscard]] double nonnegative_number() const;
+  // Text of any characters.
+  [[nodiscard]] std::string any_text() const;
   // Printable text; may be empty.
   [[nodiscard]] std::string text() const;
   // Printable text with at least one character.

@@ -88,7 +88,7 @@ std::map<std::string, std::uint64_t> read_files(const JsonCursor& at) {
 }
 
 Constant read_constant(const JsonCursor& at) {
-  if (at.is_string()) return at.text();
+  if (at.is_string()) return at.any_text();
   if (at.is_boolean()) return at.boolean();
   if (at.is_integer()) return at.integer(std::numeric_limits<std::int64_t>::min(), kLargest);
   return at.number();

@@ -155,7 +155,7 @@ DType read_dtype(const JsonCursor& at) {
 
 MethodSpec read_method(const JsonCursor& at, std::size_t state_count) {
   at.expect_keys({"name", "symbols", "inputs", "outputs", "guards", "checks", "reads", "writes",
-                  "atomic", "activation_bytes"});
+                  "atomic", "checks_first", "activation_bytes"});
   MethodSpec method;
   method.name = at["name"].identifier();
   const std::vector<JsonCursor> inputs = at["inputs"].elements(Manifest::kMaxInputs);
@@ -181,6 +181,7 @@ MethodSpec read_method(const JsonCursor& at, std::size_t state_count) {
     method.writes.push_back(read_state_write(write, state_count));
   }
   method.atomic = at["atomic"].boolean();
+  method.checks_first = at["checks_first"].boolean();
   method.activation_bytes = static_cast<std::uint64_t>(at["activation_bytes"].integer(0, kLargest));
   return method;
 }

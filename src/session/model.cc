@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/out_of_memory.h"
 #include "engine/engine_factory.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
@@ -19,6 +20,11 @@ namespace polystate {
 Model::Model(std::shared_ptr<const Loaded> loaded) : loaded_(std::move(loaded)) {}
 
 Result<Model> Model::open(const std::filesystem::path& directory, const ModelOptions& options) {
+  return or_out_of_memory("open '" + directory.string() + "'",
+                          [&] { return open_at(directory, options); });
+}
+
+Result<Model> Model::open_at(const std::filesystem::path& directory, const ModelOptions& options) {
   Result<Artifact> artifact = Artifact::open(directory, options.artifact);
   if (!artifact) {
     return artifact.error();
@@ -35,6 +41,10 @@ Model Model::create(Artifact artifact, std::unique_ptr<Engine> engine) {
 }
 
 Result<Session> Model::new_session(const SessionOptions& options) const {
+  return or_out_of_memory("make a session", [&] { return make_session(options); });
+}
+
+Result<Session> Model::make_session(const SessionOptions& options) const {
   auto engine = loaded_->engine->new_session({.profile = options.profile});
   if (!engine) {
     return engine.error();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/out_of_memory.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "session/claim.h"
@@ -16,14 +17,14 @@
 namespace polystate {
 namespace {
 
-// Calls `use` with the session while it is claimed.
+// Calls `use` with the session while it is claimed. `what` says what for, in case memory runs out.
 template <typename Impl, typename Use>
-auto claimed(Impl* impl, const Use& use) -> decltype(use(*impl)) {
+auto claimed(Impl* impl, const char* what, const Use& use) -> decltype(use(*impl)) {
   const Result<Claim> claim = Claim::take(impl == nullptr ? nullptr : &impl->busy());
   if (!claim) {
     return claim.error();
   }
-  return use(*impl);
+  return or_out_of_memory(what, [&] { return use(*impl); });
 }
 
 }  // namespace
@@ -34,42 +35,44 @@ Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 Result<std::vector<Tensor>> Session::run(std::string_view method, std::span<const Tensor> inputs) {
-  return claimed(impl_.get(), [&](Impl& impl) { return impl.run(method, inputs); });
+  return claimed(impl_.get(), "run a method", [&](Impl& impl) { return impl.run(method, inputs); });
 }
 
 Status Session::reset() {
-  return claimed(impl_.get(), [](Impl& impl) {
+  return claimed(impl_.get(), "reset a session", [](Impl& impl) {
     impl.reset();
     return Status();
   });
 }
 
 Result<Snapshot> Session::snapshot() {
-  return claimed(impl_.get(), [](Impl& impl) { return impl.snapshot(); });
+  return claimed(impl_.get(), "take a snapshot", [](Impl& impl) { return impl.snapshot(); });
 }
 
 Status Session::restore(const Snapshot& snapshot) {
-  return claimed(impl_.get(), [&](Impl& impl) { return impl.restore(snapshot); });
+  return claimed(impl_.get(), "restore a snapshot",
+                 [&](Impl& impl) { return impl.restore(snapshot); });
 }
 
 Status Session::save(const std::filesystem::path& path) {
-  return claimed(impl_.get(), [&](Impl& impl) { return impl.save(path); });
+  return claimed(impl_.get(), "save a session", [&](Impl& impl) { return impl.save(path); });
 }
 
 Status Session::load(const std::filesystem::path& path) {
-  return claimed(impl_.get(), [&](Impl& impl) { return impl.load(path); });
+  return claimed(impl_.get(), "load a session", [&](Impl& impl) { return impl.load(path); });
 }
 
 Result<Tensor> Session::read_state(std::string_view name) {
-  return claimed(impl_.get(), [&](Impl& impl) { return impl.read_state(name); });
+  return claimed(impl_.get(), "read a state", [&](Impl& impl) { return impl.read_state(name); });
 }
 
 Status Session::write_state(std::string_view name, const Tensor& value) {
-  return claimed(impl_.get(), [&](Impl& impl) { return impl.write_state(name, value); });
+  return claimed(impl_.get(), "write a state",
+                 [&](Impl& impl) { return impl.write_state(name, value); });
 }
 
 Result<std::vector<std::byte>> Session::take_profile() {
-  return claimed(impl_.get(), [](Impl& impl) { return impl.take_profile(); });
+  return claimed(impl_.get(), "take a profile", [](Impl& impl) { return impl.take_profile(); });
 }
 
 }  // namespace polystate

@@ -83,7 +83,8 @@ struct MethodSpec {
   std::vector<Check> checks;
   std::vector<std::size_t> reads;  // states
   std::vector<StateWrite> writes;
-  bool atomic = true;  // a failed call leaves the state as it was
+  bool atomic = true;        // a failed call leaves the state as it was
+  bool checks_first = true;  // a failed check does
   std::uint64_t activation_bytes = 0;
 };
 

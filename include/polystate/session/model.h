@@ -14,7 +14,7 @@ namespace polystate {
 struct ModelOptions {
   ArtifactOptions artifact;
   // Threads of the engine's pool, which the whole process shares; 0 leaves it as it is (at first:
-  // one per core).
+  // one per core). Another number is refused (kEngine) while any session of the process exists.
   std::uint32_t threads = 0;
 };
 
@@ -43,6 +43,10 @@ class Model {
   friend class Session;
   struct Loaded;
   explicit Model(std::shared_ptr<const Loaded> loaded);
+
+  static Result<Model> open_at(const std::filesystem::path& directory, const ModelOptions& options);
+  [[nodiscard]] Result<Session> make_session(const SessionOptions& options) const;
+
   std::shared_ptr<const Loaded> loaded_;
 };
 

@@ -104,6 +104,7 @@ class Method:
     reads: list[int]
     writes: list[StateWrite]
     atomic: bool
+    checks_first: bool
     activation_bytes: int
 
     def __str__(self) -> str:

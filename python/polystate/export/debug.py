@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polystate.errors import IoError
 from polystate.export.lowering.lower import Lowered
 
 _ARENAS = {1: "activations", 2: "state"}
 
 
-def write_debug(directory: Path, lowered: Lowered) -> None:
-    """Writes ``<method>/<stage>.txt``, ``memory_plan.json`` and ``etrecord.bin``.
+@dataclass(frozen=True)
+class DebugFolder:
+    """Where an export keeps what it did."""
 
-    ExecuTorch's Inspector reads the last of these.
-    """
-    for method, stages in lowered.graphs.items():
-        folder = directory / method
-        folder.mkdir(exist_ok=True)
-        for stage, graph in stages.items():
-            (folder / f"{stage}.txt").write_text(graph, encoding="utf-8")
-    plan = json.dumps(_memory_plan(lowered), indent=2)
-    (directory / "memory_plan.json").write_text(plan + "\n", encoding="utf-8")
-    lowered.program.get_etrecord().save(str(directory / "etrecord.bin"))
+    path: Path
+
+    @classmethod
+    def create(cls, path: Path) -> DebugFolder:
+        """Makes the folder, early: IoError where that is not possible."""
+        with _io_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+        return cls(path)
+
+    def write(self, lowered: Lowered) -> None:
+        """Writes ``<method>/<stage>.txt``, ``memory_plan.json`` and ``etrecord.bin``.
+
+        ExecuTorch's Inspector reads the last of these. IoError when something cannot be written.
+        """
+        with _io_errors(self.path):
+            for method, stages in lowered.graphs.items():
+                folder = self.path / method
+                folder.mkdir(exist_ok=True)
+                for stage, graph in stages.items():
+                    (folder / f"{stage}.txt").write_text(graph, encoding="utf-8")
+            plan = json.dumps(_memory_plan(lowered), indent=2)
+            (self.path / "memory_plan.json").write_text(plan + "\n", encoding="utf-8")
+            lowered.program.get_etrecord().save(str(self.path / "etrecord.bin"))
+
+
+@contextlib.contextmanager
+def _io_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise IoError(f"debug_dir '{path}' cannot be written: {error}") from error
 
 
 def _memory_plan(lowered: Lowered) -> dict[str, Any]:

@@ -46,16 +46,18 @@ def describe(
             _method(contract, traced, lowered, state)
             for traced, contract in zip(methods, contracts, strict=True)
         ],
-        golden=None if calls is None else _golden(calls, contracts, quantization),
+        golden=None if calls is None else _golden(calls, contracts, state, quantization),
     )
 
 
 def _golden(
     calls: Sequence[tuple[str, GoldenCall]],
     contracts: Sequence[MethodContract],
+    state: Sequence[StateBuffer],
     quantization: str | None,
 ) -> manifest.Golden:
-    dtypes = {tensor.dtype for contract in contracts for tensor in contract.inputs}
+    dtypes = {buffer.dtype for buffer in state}
+    dtypes |= {tensor.dtype for contract in contracts for tensor in contract.inputs}
     dtypes |= {tensor.dtype for contract in contracts for tensor in contract.outputs}
     relative, absolute = golden_tolerances(calls, dtypes, quantization)
     return manifest.Golden(GOLDEN_FILE, [name for name, _ in calls], relative, absolute)
@@ -101,6 +103,7 @@ def _method(
         reads=sorted(index[name] for name in _read_buffers(traced) if name in index),
         writes=sorted(writes, key=lambda write: write.state),
         atomic=updates.atomic,
+        checks_first=updates.checks_first,
         activation_bytes=lowered.activation_bytes[traced.name],
     )
 

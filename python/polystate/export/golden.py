@@ -22,8 +22,8 @@ def record(
 ) -> list[tuple[str, GoldenCall]]:
     """Calls every method on its examples, in order, twice, over one state.
 
-    The state starts at its initial values. The record ends before a call that the module refuses,
-    and after the first round where that is large.
+    The state starts at its initial values. A call that the module refuses, in the state that it is
+    in then, is left out; so is the second round where the first one is large.
 
     Parameters
     ----------
@@ -41,10 +41,11 @@ def record(
         for method, inputs in [*pairs, *pairs]:
             if len(calls) >= len(pairs) and _bytes(calls) >= _LARGE:
                 break
+            before = eager.buffers()
             try:
                 calls.append((method.name, _call(method, inputs)))
-            except Exception:  # the module may refuse its examples in the state that it is in now
-                break
+            except Exception:  # the module may raise anything
+                eager.set_buffers(before)
     return calls
 
 

@@ -15,16 +15,17 @@ import torch
 from polystate.artifact import golden_npz, write_artifact
 from polystate.artifact.manifest import Constant, Manifest, State
 from polystate.artifact.manifest import Method as DescribedMethod
+from polystate.artifact.names import is_dotted_name
 from polystate.errors import ContractError, ExportError
 from polystate.export.contract.contract import MethodContract, declared_sizes, method_contract
 from polystate.export.contract.trial import Trial
-from polystate.export.debug import write_debug
+from polystate.export.debug import DebugFolder
 from polystate.export.describe import GOLDEN_FILE, PROGRAM_FILE, describe
 from polystate.export.golden import record
 from polystate.export.lowering.lower import Pass, Passes, lower
 from polystate.export.method import Method
 from polystate.export.quantize import quantized
-from polystate.export.report import report
+from polystate.export.report import contract_lines, report
 from polystate.export.state import find_state
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced, is_right, quiet, trace
@@ -60,8 +61,6 @@ class Program:
     @property
     def contract(self) -> dict[str, list[str]]:
         """What each method's caller must keep to, in words."""
-        from polystate.export.report import contract_lines
-
         return {name: contract_lines(method) for name, method in self.methods.items()}
 
     def report(self) -> str:
@@ -74,7 +73,9 @@ class Program:
         Raises
         ------
         ArtifactError
-            When something other than an artifact stands there, or it cannot be written.
+            When something other than an artifact stands there.
+        IoError
+            When it cannot be written.
         """
         path = Path(out)
         write_artifact(path, self.manifest, self._files)
@@ -126,12 +127,13 @@ def export(
         When the backend cannot do what is asked.
     ContractError
         When an argument is not of the form above.
+    IoError
+        When `debug_dir` cannot be written.
     """
     _check_arguments(model, methods, backend)
     kept_constants = _checked_constants(constants or {})
     passes = Passes(passes_before_lowering, passes_after_lowering)
-    if debug_dir is not None:
-        Path(debug_dir).mkdir(parents=True, exist_ok=True)
+    debug = None if debug_dir is None else DebugFolder.create(Path(debug_dir))
     with quantized(model, quantization, backend), quiet():
         eager = EagerModule(model)
         traced = [trace(eager, name, method) for name, method in methods.items()]
@@ -142,7 +144,7 @@ def export(
             state,
             backend,
             passes,
-            keep_record=debug_dir is not None,
+            keep_record=debug is not None,
         )
         files = {PROGRAM_FILE: lowered.program.buffer}
         calls = None
@@ -151,10 +153,9 @@ def export(
             files[GOLDEN_FILE] = golden_npz([call for _, call in calls])
         described = describe(backend, quantization, traced, contracts, lowered, state, calls)
         described = dataclasses.replace(described, constants=kept_constants)
-        if debug_dir is not None:
-            write_debug(Path(debug_dir), lowered)
-        if not passes.given:
-            verify(eager, traced, described, files)
+        if debug is not None:
+            debug.write(lowered)
+        verify(eager, [] if passes.given else traced, described, files)
     return Program(described, files, {t.name: t.how for t in traced})
 
 
@@ -207,17 +208,28 @@ def _written(contract: MethodContract) -> list[int]:
 
 def _checked_constants(constants: Mapping[str, Constant]) -> dict[str, Constant]:
     for name, value in constants.items():
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str) or not is_dotted_name(name):
             raise ContractError(
-                f"a constant's name is {name!r}; it must be a string that is not empty"
+                f"a constant's name is {name!r}; it must be words of letters, digits, '_' and '-', "
+                f"with dots between"
             )
         if not isinstance(value, bool | int | float | str):
             raise ContractError(
                 f"constant '{name}' is a {type(value).__name__}; it may be a bool, an int, "
                 f"a float or a str"
             )
+        if isinstance(value, str) and not _is_unicode(value):
+            raise ContractError(f"constant '{name}' is {value!r}, which is no valid Unicode")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise ContractError(f"constant '{name}' is {value}, which does not fit 64 bits")
         if isinstance(value, float) and not math.isfinite(value):
             raise ContractError(f"constant '{name}' is {value}; it must be finite")
     return dict(constants)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True

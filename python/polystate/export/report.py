@@ -26,8 +26,8 @@ def report(manifest: Manifest, how: Mapping[str, str]) -> str:
             lines.append(f"  writes '{name}' {write.update.replace('_', ' ')}: {write.reason}")
         if not method.atomic:
             lines.append(
-                "  not atomic: a call that the engine ends half-way leaves the state to reset or "
-                "restore"
+                "  not atomic: after a failure inside the engine the session must be reset or "
+                "restored"
             )
     if manifest.state:
         lines += ["", "state"]

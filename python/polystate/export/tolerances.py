@@ -24,7 +24,7 @@ def golden_tolerances(
     Parameters
     ----------
     dtypes
-        Of all outputs and state, as the manifest names them.
+        Of all inputs, outputs and state, as the manifest names them.
     """
     relative, absolute = _HALF if dtypes & {"float16", "bfloat16"} else _SINGLE
     if quantization is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,77 +24,126 @@ def verify(
     described: manifest.Manifest,
     files: Mapping[str, bytes],
 ) -> None:
-    """Calls every method at the corners of its ranges, from the initial state.
+    """Opens the program, and calls every one of `methods` as the module is called.
 
-    What lowering and the kernels do is no part of torch.export's promises; this is where it is
-    seen.
+    Each from the initial state at its example and at the corners of its ranges, then all in a row
+    over one state, twice. What lowering and the kernels do is no part of torch.export's promises;
+    this is where it is seen.
 
     Raises
     ------
     ExportError
         With the method, the sizes and the first value that differs, or what failed.
     """
-    assert described.golden is not None
-    tolerance = (described.golden.relative_tolerance, described.golden.absolute_tolerance)
     with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
         artifact = Path(directory) / "artifact"
         write_artifact(artifact, described, files)
         session = load(artifact).session()
+        if described.golden is None:
+            return
+        twins = _Twins(
+            eager,
+            session,
+            (described.golden.relative_tolerance, described.golden.absolute_tolerance),
+        )
         for method in methods:
-            for where, args, kwargs in method.points():
-                try:
-                    expected = eager.run(method.function, args, kwargs)
-                except Exception:  # the module itself refuses these sizes
-                    continue
-                difference = _difference(session, method, args, kwargs, expected, tolerance)
-                if difference is not None:
-                    raise ExportError(
-                        f"method '{method.name}' {where}: {difference}; the module itself runs "
-                        f"there, so this is the backend's: try another one, or other operators"
-                    )
+            for number, point in enumerate(method.points()):
+                session.reset()
+                with eager.restored():
+                    twins.call(method, point, is_example=number == 0)
+        session.reset()
+        with eager.restored():
+            for method in [*methods, *methods]:
+                _, args, kwargs = method.points()[0]
+                twins.call(method, ("after other calls", args, kwargs), is_example=False)
 
 
-def _difference(
-    session: Session,
-    method: Traced,
-    args: Any,
-    kwargs: Any,
-    expected: Outcome,
-    tolerance: tuple[float, float],
-) -> str | None:
-    inputs = [t.clone() for t in _tensors((args, kwargs))]
-    session.reset()
-    try:
-        outputs = session.run(method.name, *inputs)
-    except ContractError:
-        return None  # the contract excludes these sizes, as the report says
-    except EngineError as error:
-        return f"the lowered program fails: {error}"
-    pairs = [
-        (f"output {i}", *pair)
-        for i, pair in enumerate(zip(outputs, _tensors(expected.outputs), strict=True))
-    ]
-    pairs += [
-        (f"input {i}", *pair)
-        for i, pair in enumerate(zip(inputs, _tensors(expected.inputs), strict=True))
-    ]
-    pairs += [
-        (f"state '{name}'", session.state[name], expected.buffers[name]) for name in session.state
-    ]
-    for label, found, wanted in pairs:
-        if not _close(found, wanted, tolerance):
-            return f"{label} of the lowered program differs from the module's by more than rounding"
-    return None
+@dataclass(frozen=True)
+class _Twins:
+    """The module and a session, in the same state."""
+
+    eager: EagerModule
+    session: Session
+    tolerance: tuple[float, float]  # relative, absolute
+
+    def call(self, method: Traced, point: tuple[str, Any, Any], *, is_example: bool) -> None:
+        """Calls both, and refuses what differs; a call that only one of them takes runs on neither.
+
+        The contract may exclude sizes and values, as the report says, but not the user's example.
+        """
+        where, args, kwargs = point
+        before = self.eager.buffers()
+        try:
+            expected = self.eager.call(method.function, args, kwargs)
+        except Exception:  # the module itself refuses these sizes or this state
+            self.eager.set_buffers(before)
+            return
+        inputs = [t.clone() for t in _tensors((args, kwargs))]
+        try:
+            outputs = self.session.run(method.name, *inputs)
+        except ContractError as error:
+            if is_example:
+                raise ExportError(
+                    f"method '{method.name}': its contract refuses its own example: {error}"
+                ) from error
+            self.eager.set_buffers(before)
+            return
+        except EngineError as error:
+            raise _backends_fault(method, where, f"the lowered program fails: {error}") from error
+        found = Outcome(
+            list(outputs), inputs, {name: self.session.state[name] for name in self.session.state}
+        )
+        difference = self._difference(found, expected)
+        if difference is not None:
+            raise _backends_fault(method, where, difference)
+
+    def _difference(self, found: Outcome, expected: Outcome) -> str | None:
+        pairs = [
+            *_numbered("output", found.outputs, _tensors(expected.outputs)),
+            *_numbered("input", found.inputs, _tensors(expected.inputs)),
+        ]
+        pairs += [
+            (f"state '{name}'", value, expected.buffers[name])
+            for name, value in found.buffers.items()
+        ]
+        for label, value, wanted in pairs:
+            deviation = _deviation(value, wanted, self.tolerance)
+            if deviation is not None:
+                return f"{label} of the lowered program differs from the module's: {deviation}"
+        return None
+
+
+def _backends_fault(method: Traced, where: str, what: str) -> ExportError:
+    return ExportError(
+        f"method '{method.name}' {where}: {what}; the module itself runs there, so this is the "
+        f"backend's: try another one, or other operators"
+    )
+
+
+def _numbered(
+    kind: str, found: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]
+) -> list[tuple[str, torch.Tensor, torch.Tensor]]:
+    return [(f"{kind} {i}", *pair) for i, pair in enumerate(zip(found, wanted, strict=True))]
 
 
 def _tensors(tree: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
-def _close(found: torch.Tensor, wanted: torch.Tensor, tolerance: tuple[float, float]) -> bool:
+def _deviation(
+    found: torch.Tensor, wanted: torch.Tensor, tolerance: tuple[float, float]
+) -> str | None:
+    """The first element that differs by more than rounding, in words."""
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
-        return False
-    if not found.dtype.is_floating_point:
-        return torch.equal(found, wanted)
-    relative, absolute = tolerance
-    return torch.allclose(found, wanted, relative, absolute, equal_nan=True)
+        return f"it is {found.dtype} {list(found.shape)}, not {wanted.dtype} {list(wanted.shape)}"
+    relative, absolute = tolerance if found.dtype.is_floating_point else (0.0, 0.0)
+    close = torch.isclose(found, wanted, relative, absolute, equal_nan=True)
+    if bool(close.all()):
+        return None
+    place = tuple((~close).nonzero()[0].tolist())
+    return f"{list(place)} is {_number(found[place])}, expected {_number(wanted[place])}"
+
+
+def _number(element: torch.Tensor) -> str:
+    value = element.item()
+    return f"{value:.8g}" if isinstance(value, float) else str(value).lower()

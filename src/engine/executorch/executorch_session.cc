@@ -16,7 +16,6 @@
 #include "engine/executorch/profiler.h"
 #include "engine/executorch/program_check.h"
 #include "engine/executorch/state_layout.h"
-#include "engine/executorch/thread_pool.h"
 #include "kernels/check_failure.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
@@ -91,19 +90,17 @@ Result<std::vector<Tensor>> ExecutorchSession::run(std::size_t method,
     return set.error();
   }
   (void)take_check_failure();
-  const auto pool = use_thread_pool();
+  state_intact_ = spec.writes.empty();  // should anything throw
   const Status executed = loaded.execute();
   if (!executed) {
-    state_intact_ = spec.atomic;
     const std::optional<CheckFailure> failure = take_check_failure();
+    state_intact_ = spec.atomic || (failure.has_value() && spec.checks_first);
     return failure.has_value() ? failed_check(spec, *failure) : executed.error();
   }
   Result<std::vector<Tensor>> outputs = loaded.outputs();
   const Status written = outputs ? loaded.write_inputs(inputs) : Status(outputs.error());
-  if (!written) {
-    state_intact_ = spec.writes.empty();
-    return written.error();
-  }
+  if (!written) return written.error();
+  state_intact_ = true;
   return outputs;
 }
 

@@ -10,6 +10,7 @@
 #include "engine/executorch/profiler.h"
 #include "engine/executorch/program_check.h"
 #include "engine/executorch/state_layout.h"
+#include "engine/executorch/thread_pool.h"
 #include "polystate/engine/engine.h"
 
 namespace polystate {
@@ -40,6 +41,7 @@ class ExecutorchSession final : public EngineSession {
   ExecutorchSession(const Manifest& manifest, Arena activations, Arena state);
 
   const Manifest& manifest_;
+  ThreadPoolUse pool_;  // outlives the methods
   SessionMemory memory_;
   std::unique_ptr<Profiler> profiler_;  // null without profile; the methods keep a pointer to it
   std::vector<LoadedMethod> methods_;   // by the manifest's order

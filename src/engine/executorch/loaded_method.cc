@@ -130,6 +130,19 @@ Status LoadedMethod::set_inputs(std::span<const Tensor> inputs) {
                                             "': " + status.error().message};
     }
   }
+  return require_output_memory();
+}
+
+Status LoadedMethod::require_output_memory() const {
+  for (std::size_t i = 0; i < method_.outputs_size(); ++i) {
+    const EValue& output = method_.get_output(i);
+    if (output.isTensor() && output.toTensor().nbytes() > 0 &&
+        output.toTensor().const_data_ptr() == nullptr) {
+      return Error{ErrorCode::kArtifact, "method '" + spec_->name +
+                                             "': the program plans no memory for its output " +
+                                             std::to_string(i)};
+    }
+  }
   return {};
 }
 
@@ -171,15 +184,6 @@ Status LoadedMethod::set_input(std::size_t index, const Tensor& input) {
 }
 
 Status LoadedMethod::execute() {
-  for (std::size_t i = 0; i < method_.outputs_size(); ++i) {
-    const EValue& output = method_.get_output(i);
-    if (output.isTensor() && output.toTensor().nbytes() > 0 &&
-        output.toTensor().const_data_ptr() == nullptr) {
-      return Error{ErrorCode::kArtifact, "method '" + spec_->name +
-                                             "': the program plans no memory " + "for its output " +
-                                             std::to_string(i)};
-    }
-  }
   const LogCapture log;
   const EtError error = method_.execute();
   return error == EtError::Ok ? Status()

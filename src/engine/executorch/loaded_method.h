@@ -66,6 +66,8 @@ class LoadedMethod {
                executorch::runtime::Method method);
 
   Status set_input(std::size_t index, const Tensor& input);
+  // kArtifact when the program has no memory for an output.
+  [[nodiscard]] Status require_output_memory() const;
   [[nodiscard]] Result<Tensor> copy_output(std::size_t program_output) const;
 
   const MethodSpec* spec_;

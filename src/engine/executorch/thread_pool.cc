@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 
 #include "polystate/core/result.h"
@@ -22,25 +21,43 @@ ThreadPool* get_threadpool();
 namespace polystate {
 namespace {
 
-// Guards the pool, which is one a process whatever we do.
-std::shared_mutex& pool_mutex() {
-  static std::shared_mutex mutex;
+std::mutex& pool_mutex() {
+  static std::mutex mutex;
   return mutex;
+}
+
+// How many sessions use the pool; guarded by the mutex.
+std::size_t& pool_users() {
+  static std::size_t users = 0;
+  return users;
 }
 
 }  // namespace
 
-std::shared_lock<std::shared_mutex> use_thread_pool() { return std::shared_lock(pool_mutex()); }
+ThreadPoolUse::ThreadPoolUse() {
+  const std::lock_guard lock(pool_mutex());
+  ++pool_users();
+}
+
+ThreadPoolUse::~ThreadPoolUse() {
+  const std::lock_guard lock(pool_mutex());
+  --pool_users();
+}
 
 Status set_thread_count(std::uint32_t threads) {
-  const std::unique_lock lock(pool_mutex());
+  const std::lock_guard lock(pool_mutex());
   auto* const pool = executorch::extension::threadpool::get_threadpool();
-  if (pool != nullptr &&
-      (pool->get_thread_count() == threads || pool->_unsafe_reset_threadpool(threads))) {
-    return {};
+  const std::size_t found = pool == nullptr ? 0 : pool->get_thread_count();
+  if (found == threads) return {};
+  const std::string wanted = std::to_string(threads);
+  if (pool_users() > 0) {
+    return Error{ErrorCode::kEngine,
+                 "the engine's pool, which the whole process shares, has " + std::to_string(found) +
+                     " threads and is in use (sessions: " + std::to_string(pool_users()) +
+                     "): close them before it gets " + wanted};
   }
-  return Error{ErrorCode::kEngine,
-               "the engine's pool cannot have " + std::to_string(threads) + " threads"};
+  if (pool != nullptr && pool->_unsafe_reset_threadpool(threads)) return {};
+  return Error{ErrorCode::kEngine, "the engine's pool cannot have " + wanted + " threads"};
 }
 
 }  // namespace polystate

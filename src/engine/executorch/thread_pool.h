@@ -1,17 +1,23 @@
 #pragma once
 
 #include <cstdint>
-#include <shared_mutex>
 
 #include "polystate/core/result.h"
 
 namespace polystate {
 
-// Held while a program runs: the pool is not replaced under it.
-std::shared_lock<std::shared_mutex> use_thread_pool();
+// A session's hold on ExecuTorch's pool of threads, which is one a process. XNNPACK's runtimes keep
+// a pointer to it from when they are made, so that it is not replaced while any session exists.
+class ThreadPoolUse {
+ public:
+  ThreadPoolUse();
+  ~ThreadPoolUse();
+  ThreadPoolUse(const ThreadPoolUse&) = delete;
+  ThreadPoolUse& operator=(const ThreadPoolUse&) = delete;
+};
 
-// Gives ExecuTorch's pool, which the whole process shares, `threads` threads, once no session runs.
-// kEngine when it cannot.
+// Gives the pool `threads` threads. kEngine when it has another number and sessions use it, or when
+// it cannot have so many.
 Status set_thread_count(std::uint32_t threads);
 
 }  // namespace polystate

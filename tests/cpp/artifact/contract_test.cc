@@ -27,7 +27,7 @@ MethodSpec method_with(const std::string& parts) {
                 "operators": [], "delegates": []},
     "files": {"model.pte": 1},
     "methods": [{"name": "step", "outputs": [], "checks": [], "reads": [], "writes": [],
-                 "atomic": true, "activation_bytes": 0, )" +
+                 "atomic": true, "checks_first": true, "activation_bytes": 0, )" +
                            parts + "}]}";
   const Result<Manifest> manifest = Manifest::parse(text);
   if (manifest) return manifest->methods[0];

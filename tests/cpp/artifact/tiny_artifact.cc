@@ -56,13 +56,13 @@ constexpr std::string_view kManifest = R"json({
       ],
       "reads": [0, 1],
       "writes": [{"state": 1, "update": "in_place", "reason": "nothing reads the old value later"}],
-      "atomic": true,
+      "atomic": true, "checks_first": true,
       "activation_bytes": 4096
     },
     {
       "name": "get_cache",
       "symbols": [], "inputs": [], "outputs": [], "guards": [], "checks": [], "reads": [], "writes": [],
-      "atomic": false,
+      "atomic": false, "checks_first": true,
       "activation_bytes": 0
     }
   ],

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "engine/altered_artifact.h"
 #include "engine/opened.h"
 
 namespace polystate {
@@ -156,6 +157,19 @@ TEST(Run, SaysThatTheStateMayBeBrokenWhenAMethodThatIsNotAtomicFails) {
   EXPECT_FALSE(opened.session().state_intact());
   opened.session().reset();
   EXPECT_TRUE(opened.session().state_intact());
+}
+
+TEST(Run, LeavesTheStateAsItWasWhenACheckBeforeEveryWriteFails) {
+  AlteredArtifact altered("checked");
+  altered.replace(R"("atomic": true)", R"("atomic": false)");
+  const Artifact artifact = altered.open().value();
+  const auto engine = make_engine(artifact, {}).value();
+  const auto session = engine->new_session({}).value();
+  const Tensor outside = Tensor::of<std::int64_t>({}, {4}).value();
+  const auto failed = session->run(0, std::vector<Tensor>{floats({2}, {1, 1}), outside});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kContract);
+  EXPECT_TRUE(session->state_intact());
 }
 
 class Writing : public ::testing::TestWithParam<const char*> {};

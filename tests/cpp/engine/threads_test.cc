@@ -58,21 +58,22 @@ TEST(Threads, OpenAndCloseSessionsAtTheSameTime) {
   EXPECT_EQ(failures, 0);
 }
 
-TEST(Threads, MayChangeTheSizeOfThePoolWhileSessionsRun) {
-  const Opened opened("layered");
-  const Artifact artifact = Artifact::open(POLYSTATE_FIXTURES "/counter").value();
-  std::atomic<bool> done = false;
-  std::thread runner([&] {
-    const auto session = opened.engine().new_session({}).value();
-    while (!done) {
-      last_step(opened, *session, 20);
-    }
-  });
+TEST(Threads, AreAsManyAsAskedUntilASessionUsesThem) {
+  const Artifact artifact = Artifact::open(POLYSTATE_FIXTURES "/layered").value();
   for (std::uint32_t threads = 1; threads <= 3; ++threads) {
-    EXPECT_TRUE(make_engine(artifact, {.threads = threads}));
+    ASSERT_TRUE(make_engine(artifact, {.threads = threads}));
   }
-  done = true;
-  runner.join();
+  const auto engine = make_engine(artifact, {}).value();
+  auto session = engine->new_session({}).value();
+  EXPECT_TRUE(make_engine(artifact, {.threads = 3})) << "as many as there are";
+  const auto refused = make_engine(artifact, {.threads = 2});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kEngine);
+  EXPECT_EQ(refused.error().message,
+            "the engine's pool, which the whole process shares, has 3 threads and is in use "
+            "(sessions: 1): close them before it gets 2");
+  session.reset();
+  EXPECT_TRUE(make_engine(artifact, {.threads = 2}));
 }
 
 }  // namespace

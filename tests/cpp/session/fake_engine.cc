@@ -31,7 +31,7 @@ constexpr const char* kManifest = R"json({
       ],
       "outputs": [], "guards": [], "checks": [], "reads": [],
       "writes": [{"state": 0, "update": "in_place", "reason": "a test"}],
-      "atomic": false, "activation_bytes": 0
+      "atomic": false, "checks_first": true, "activation_bytes": 0
     },
     {
       "name": "fill", "symbols": [],
@@ -39,11 +39,11 @@ constexpr const char* kManifest = R"json({
         {"name": "x", "dtype": "float32", "shape": [2], "values": [], "written_from": 0}
       ],
       "outputs": [], "guards": [], "checks": [], "reads": [], "writes": [],
-      "atomic": true, "activation_bytes": 0
+      "atomic": true, "checks_first": true, "activation_bytes": 0
     },
     {
       "name": "get", "symbols": [], "inputs": [], "outputs": [], "guards": [], "checks": [],
-      "reads": [0, 1], "writes": [], "atomic": true, "activation_bytes": 0
+      "reads": [0, 1], "writes": [], "atomic": true, "checks_first": true, "activation_bytes": 0
     }
   ],
   "golden": null

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <new>
 #include <optional>
 
 #include "session/fake_engine.h"
@@ -178,6 +179,18 @@ TEST_F(SessionTest, SaysThatTheStateIsHalfUpdatedAndRefusesToUseIt) {
   }
   EXPECT_EQ(script->runs, 1);
   EXPECT_FALSE(std::filesystem::exists(folder / "session"));
+}
+
+TEST_F(SessionTest, MakesAnErrorOfMemoryThatRunsOut) {
+  script->run = [](std::size_t, std::span<const Tensor>, States&) -> Result<std::vector<Tensor>> {
+    throw std::bad_alloc();
+  };
+  const auto failed = session.run("add", {floats({1}, {1})});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kEngine);
+  EXPECT_EQ(failed.error().message, "there is not enough memory to run method 'add'");
+  script->run = &add;
+  EXPECT_TRUE(session.run("add", {floats({1}, {1})})) << "the engine calls its state intact";
 }
 
 TEST_F(SessionTest, IsOfUseAgainAfterResetRestoreOrLoad) {

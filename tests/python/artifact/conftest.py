@@ -43,6 +43,7 @@ def manifest() -> Manifest:
         reads=[0],
         writes=[StateWrite(0, "in_place", "nothing reads the old value later")],
         atomic=True,
+        checks_first=True,
         activation_bytes=64,
     )
     return Manifest(

@@ -266,6 +266,14 @@ def test_values_that_are_no_tensors_are_constants():
     ]
 
 
+@pytest.mark.parametrize("key", ["last hidden", "a.b", "", "a\nb"])
+def test_a_key_that_cannot_be_a_name_is_refused(key):
+    with pytest.raises(UnsupportedError, match="of a dictionary cannot name an input or a result"):
+        trace(lambda self, x: {key: x + 1}, (X,))
+    with pytest.raises(UnsupportedError, match="of a dictionary cannot name an input or a result"):
+        trace(lambda self, xs: xs[key] + 1, ({key: X},))
+
+
 def test_a_dynamic_number_is_refused_with_a_rewrite():
     with pytest.raises(UnsupportedError, match=r"'n' is a dynamic number; pass it as a tensor"):
         trace(lambda self, x, n: x * n, (X, 3), ({0: BATCH}, Dim.DYNAMIC(max=5)))

@@ -124,7 +124,7 @@ def test_large_state_with_later_operators_is_in_place_and_not_atomic():
     program = exported("put_and_use", LARGE)
     assert updates(program) == {"a": ("in_place", ONLY_READ)}
     assert not program.methods["step"].atomic
-    assert "not atomic: a call that the engine ends half-way" in program.report()
+    assert "not atomic: after a failure inside the engine" in program.report()
 
 
 def test_state_just_below_the_limit_is_small():

@@ -62,6 +62,14 @@ class Program(nn.Module):
         self.state, self.other = self.other, self.state
         return x + self.state
 
+    def grow(self, x):
+        self.state = torch.cat([self.state, x])
+        return self.state.sum()
+
+    def register(self, x):
+        self.register_buffer("late", x * 1)
+        return self.late + 1
+
     def count_calls(self, x):
         self.calls += 1
         return x * self.calls
@@ -282,6 +290,18 @@ def test_buffers_that_exchange_their_names_are_refused_with_a_rewrite():
     assert "set it to a copy: self.a, self.b = self.b.clone(), self.a.clone()" in message
 
 
+def test_a_buffer_that_changes_its_shape_is_refused_with_its_line():
+    message = refusal("grow")
+    assert "method 'step' changes the buffer 'state' from float32[4] to float32[8]" in message
+    assert line_of(Program.grow, "torch.cat") in message
+    assert "register it as large as it gets" in message
+
+
+def test_a_buffer_that_a_method_registers_is_refused():
+    message = refusal("register")
+    assert "method 'step' registers the buffer 'late'" in message
+
+
 # Sizes
 
 
@@ -415,13 +435,23 @@ def test_a_quantization_that_the_backend_lacks_is_refused():
         (-(2**63) - 1, f"constant 'limit' is {-(2**63) - 1}, which does not fit 64 bits"),
         ([1], "constant 'limit' is a list; it may be a bool, an int, a float or a str"),
         (None, "constant 'limit' is a NoneType; it may be a bool, an int, a float or a str"),
+        ("\ud800", r"constant 'limit' is '\ud800', which is no valid Unicode"),
     ],
 )
 def test_a_constant_that_the_artifact_cannot_hold_is_refused(value, told):
     assert refusal("double", error=ps.ContractError, constants={"limit": value}) == told
 
 
-@pytest.mark.parametrize("name", ["", 3])
-def test_a_constant_without_a_name_is_refused(name):
+@pytest.mark.parametrize("name", ["", 3, "max length", "a..b", "a\n", "n" * 256])
+def test_a_constant_without_a_proper_name_is_refused(name):
     message = refusal("double", error=ps.ContractError, constants={name: 1})
-    assert message == f"a constant's name is {name!r}; it must be a string that is not empty"
+    assert message == (
+        f"a constant's name is {name!r}; it must be words of letters, digits, '_' and '-', "
+        f"with dots between"
+    )
+
+
+def test_a_debug_folder_that_cannot_be_made_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    message = refusal("double", error=ps.IoError, debug_dir=tmp_path / "file")
+    assert f"debug_dir '{tmp_path / 'file'}' cannot be written" in message

@@ -20,6 +20,7 @@ from torch.fx import Graph, GraphModule, Node
 
 import polystate.ops  # noqa: F401  (registers the checking operators)
 from polystate.artifact.manifest import Check, Guard, ValueRange
+from polystate.artifact.names import printable
 from polystate.errors import UnsupportedError
 from polystate.export.contract.anchors import live_nodes, tie_in
 from polystate.export.contract.bounds import Bounds, split, tightest
@@ -221,7 +222,7 @@ class _Lowering:
         self, target: Callable[..., Any], condition: tuple[Any, ...], text: str, source: str
     ) -> None:
         """Test a condition inside the program."""
-        check = Check(len(self.checked.checks), text, source)
+        check = Check(len(self.checked.checks), printable(text) or "a condition", source)
         self.checked.checks.append(check)
         nodes = [operand for operand in condition if isinstance(operand, Node)]
         live = live_nodes(self.graph)

@@ -18,6 +18,7 @@ from torch.export.graph_signature import (
 )
 from torch.utils import _pytree as pytree
 
+from polystate.artifact.names import is_dotted_name
 from polystate.errors import UnsupportedError
 
 
@@ -210,9 +211,21 @@ def _paths(spec: pytree.TreeSpec) -> list[pytree.KeyPath]:
 
 
 def _key_name(key: Any) -> str:
-    """Name one step into a nested value."""
+    """Name one step into a nested value.
+
+    Raises
+    ------
+    UnsupportedError
+        For a key of a dictionary that cannot be a part of a name.
+    """
     if isinstance(key, pytree.SequenceKey):
         return str(key.idx)
-    if isinstance(key, pytree.MappingKey):
-        return str(key.key)
-    return str(key.name)
+    if not isinstance(key, pytree.MappingKey):
+        return str(key.name)
+    name = str(key.key)
+    if "." in name or not is_dotted_name(name):
+        raise UnsupportedError(
+            f"the key {key.key!r} of a dictionary cannot name an input or a result: use letters, "
+            f"digits, '_' and '-'"
+        )
+    return name

@@ -14,6 +14,8 @@ from torch._guards import SLoc
 from torch.fx import Node
 from torch.fx.proxy import TracerBase
 
+from polystate.artifact.names import printable
+
 _FRAME = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
 _PYTORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).parent.parent)
@@ -58,4 +60,4 @@ def is_user_code(path: str) -> bool:
 
 
 def _text(path: str, line: int, function: str) -> str:
-    return f"{Path(path).name}:{line} in {function}"
+    return printable(f"{Path(path).name}:{line} in {function}")

@@ -16,6 +16,7 @@ A value may be computed straight into the state's memory when
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -63,10 +64,19 @@ class Update:
 
 @dataclass(frozen=True)
 class Updates:
-    """The updates of one method; atomic: a failed call leaves every state as it was."""
+    """The updates of one method.
+
+    Attributes
+    ----------
+    atomic
+        A failed call leaves every state as it was.
+    checks_first
+        A failed check does: no check comes after a write.
+    """
 
     updates: list[Update]
     atomic: bool
+    checks_first: bool
 
 
 def update_in_place(graph_module: torch.fx.GraphModule, signature: ExportGraphSignature) -> Updates:
@@ -90,7 +100,10 @@ def update_in_place(graph_module: torch.fx.GraphModule, signature: ExportGraphSi
         updates.append(Update(name, "in_place", f"'{_short(state)}' changes it in place"))
     graph.lint()
     graph_module.recompile()
-    return Updates(updates, _is_atomic(graph, states))
+    later = _after_the_first_write(graph, states)
+    return Updates(
+        updates, atomic=not any(map(_can_fail, later)), checks_first=not any(map(_is_check, later))
+    )
 
 
 def _is_write_back(node: torch.fx.Node, states: Mapping[torch.fx.Node, str]) -> bool:
@@ -247,10 +260,11 @@ def _changed_by_operators(
     return changed
 
 
-def _is_atomic(graph: torch.fx.Graph, states: Mapping[torch.fx.Node, str]) -> bool:
-    nodes = list(graph.nodes)
-    writes = [i for i, node in enumerate(nodes) if _writes(node, states)]
-    return not writes or not any(_can_fail(node) for node in nodes[writes[0] + 1 :])
+def _after_the_first_write(
+    graph: torch.fx.Graph, states: Mapping[torch.fx.Node, str]
+) -> list[torch.fx.Node]:
+    unwritten = itertools.dropwhile(lambda node: not _writes(node, states), graph.nodes)
+    return list(unwritten)[1:]
 
 
 def _writes(node: torch.fx.Node, states: Mapping[torch.fx.Node, str]) -> bool:

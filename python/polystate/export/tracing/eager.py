@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +32,7 @@ class EagerModule:
 
     def __init__(self, model: torch.nn.Module) -> None:
         self.model = model
-        self._values = {
-            name: b.detach().clone() for name, b in model.named_buffers(remove_duplicate=False)
-        }
+        self._values = self.buffers()
 
     def initial(self, name: str) -> torch.Tensor:
         """The value that a buffer starts with, by its fully qualified name."""
@@ -46,15 +44,16 @@ class EagerModule:
 
     def run(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Outcome:
         """Calls `function` from the initial values; whatever it raises passes through."""
+        with self.restored():
+            return self.call(function, args, kwargs)
+
+    def call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Outcome:
+        """Calls `function` from the values that the buffers have now; what it changes stays."""
         args, kwargs = copied(args, kwargs)
-        with self.restored(), torch.no_grad():
+        with torch.no_grad():
             torch.manual_seed(0)
             outputs = function(*args, **kwargs)
-            return Outcome(
-                outputs=copied_leaves(outputs),
-                inputs=copied_leaves((args, kwargs)),
-                buffers={n: b.detach().clone() for n, b in self.model.named_buffers()},
-            )
+        return Outcome(copied_leaves(outputs), copied_leaves((args, kwargs)), self.buffers())
 
     @contextlib.contextmanager
     def restored(self) -> Iterator[None]:
@@ -67,12 +66,23 @@ class EagerModule:
             put_back()
             self.reset()
 
-    def reset(self) -> None:
-        """Gives every buffer its initial value."""
+    def buffers(self) -> dict[str, torch.Tensor]:
+        """Copies of all buffers as they are now."""
+        return {
+            name: buffer.detach().clone()
+            for name, buffer in self.model.named_buffers(remove_duplicate=False)
+        }
+
+    def set_buffers(self, values: Mapping[str, torch.Tensor]) -> None:
+        """Gives every buffer one of these values, by its name."""
         with torch.no_grad():
             for name, buffer in self.model.named_buffers(remove_duplicate=False):
-                if not same_values(buffer, self._values[name]):
-                    buffer.copy_(self._values[name])
+                if not same_values(buffer, values[name]):
+                    buffer.copy_(values[name])
+
+    def reset(self) -> None:
+        """Gives every buffer its initial value."""
+        self.set_buffers(self._values)
 
 
 def copied(args: Any, kwargs: Any) -> tuple[Any, Any]:

@@ -31,7 +31,9 @@ def refuse_hidden_state(
     model = eager.model
     kept = [*model.parameters(), *attributes.tensors(model)]
     with torch.no_grad(), eager.restored(), _restored(kept) as values:
-        _call(function, args, kwargs)
+        with _recorded_assignments() as lines:
+            _call(function, args, kwargs)
+        _refuse_reshaped_buffers(eager, name, lines)
         eager.reset()
         before = attributes.contents(model)
         versions = {key: tensor._version for key, tensor in _registered(model)}
@@ -55,11 +57,39 @@ def refuse_hidden_state(
             f"program; register it as a buffer instead: "
             f"self.register_buffer('{key.rpartition('.')[2]}', ...)"
         )
-    for attribute in before.keys() | after.keys():
+    for attribute in dict.fromkeys([*before, *after]):
         old, new = before.get(attribute, ()), after.get(attribute, ())
         if old != new:
+            owner, _, leaf = attribute.path.rpartition(".")
+            line = lines.get((id(model.get_submodule(owner)), leaf), "")
             change = attributes.change(old, new)
-            raise ExportError(_hidden_attribute(name, attribute, change, lines))
+            raise ExportError(_hidden_attribute(name, attribute, change, line))
+
+
+def _refuse_reshaped_buffers(
+    eager: EagerModule, method: str, lines: dict[tuple[int, str], str]
+) -> None:
+    initials = eager.initials()
+    for key, buffer in eager.model.named_buffers(remove_duplicate=False):
+        owner, _, leaf = key.rpartition(".")
+        line = lines.get((id(eager.model.get_submodule(owner)), leaf), "")
+        where = f" ({line})" if line else ""
+        if key not in initials:
+            raise ExportError(
+                f"method '{method}' registers the buffer '{key}'{where}: register it before the "
+                f"export, with the value that it starts with"
+            )
+        old, new = _form(initials[key]), _form(buffer)
+        if old != new:
+            raise ExportError(
+                f"method '{method}' changes the buffer '{key}' from {old} to {new}{where}: state "
+                f"keeps its type and shape; register it as large as it gets, and change a part "
+                f"of it in place"
+            )
+
+
+def _form(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
 def _call(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
@@ -106,25 +136,23 @@ def _span(tensor: torch.Tensor) -> tuple[int, int]:
 
 
 @contextlib.contextmanager
-def _recorded_assignments() -> Iterator[dict[str, str]]:
-    """The user's line of every attribute that is assigned to a module inside the block."""
-    lines: dict[str, str] = {}
+def _recorded_assignments() -> Iterator[dict[tuple[int, str], str]]:
+    """The user's line of every attribute that is assigned inside the block, by module and name."""
+    lines: dict[tuple[int, str], str] = {}
     original = torch.nn.Module.__setattr__
 
     def recording(module: torch.nn.Module, attribute: str, value: Any) -> None:
         frame = traceback.extract_stack(limit=2)[0]
-        lines[attribute] = f"{frame.filename}:{frame.lineno}: {frame.line}"
+        lines[id(module), attribute] = f"{frame.filename}:{frame.lineno}: {frame.line}"
         original(module, attribute, value)
 
     with mock.patch.object(torch.nn.Module, "__setattr__", recording):
         yield lines
 
 
-def _hidden_attribute(
-    method: str, attribute: attributes.Attribute, change: str, lines: dict[str, str]
-) -> str:
+def _hidden_attribute(method: str, attribute: attributes.Attribute, change: str, line: str) -> str:
     leaf = attribute.path.rpartition(".")[2]
-    where = f" ({lines[leaf]})" if leaf in lines else ""
+    where = f" ({line})" if line else ""
     return (
         f"method '{method}' changes the attribute '{attribute.path}' of {attribute.owner}{change}"
         f"{where}: only buffers are state, and an exported program would keep the value of the "

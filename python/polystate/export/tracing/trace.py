@@ -38,6 +38,12 @@ _RELATIVE_TOLERANCE = 1e-4
 _ABSOLUTE_TOLERANCE = 1e-5
 
 
+# Operators that are written by others before anything else reads the graph.
+_DECOMPOSED: dict[Any, Callable[..., Any]] = {
+    torch.ops.aten._is_all_true.default: torch.all,  # of torch._check_tensor_all
+}
+
+
 @dataclass(frozen=True)
 class Traced:
     """A method's graph.
@@ -169,7 +175,7 @@ def _climb(
     assumptions = Assumptions.of(exported)
     secure_assertions(exported)
     with _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious), separated_changes():
-        functional = exported.run_decompositions({})
+        functional = exported.run_decompositions(dict(_DECOMPOSED))
     assumptions.restore_ranges(functional)
     return Traced(
         name=name,
