@@ -153,23 +153,26 @@ class _Lowering:
 
     def _lower_numbers(self, assertions: list[Assertion]) -> None:
         bounds: list[Bounds] = []
+        messages: dict[sympy.Symbol, str] = {}
         others: dict[sympy.Basic, Assertion] = {}
         for assertion in assertions:
             of_numbers, rest = split(assertion.condition, self.scalars.leaves.keys())
             bounds += of_numbers
+            if assertion.message:
+                messages.update({bound.symbol: assertion.message for bound in of_numbers})
             for condition in rest:
                 if condition not in others or not others[condition].message:
                     others[condition] = assertion
         for bound in tightest(bounds, self.sizes):
-            self._lower_bounds(bound)
+            self._lower_bounds(bound, messages.get(bound.symbol, ""))
         for condition, assertion in others.items():
             self._lower_condition(condition, assertion)
 
-    def _lower_bounds(self, bounds: Bounds) -> None:
+    def _lower_bounds(self, bounds: Bounds, message: str) -> None:
         leaf = self.scalars.leaves[bounds.symbol]
         source = self._source([leaf])
         if leaf.is_bool and bounds.low == 1:
-            self._lower_truth(leaf.node, "", source)
+            self._lower_truth(leaf.node, message, source)
             return
         argument = self.provenance.input_of(leaf.node) if self.provenance else None
         if argument is not None:
