@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generated_modules import COLUMNS, MAX_BATCH, ROWS, Generated, methods
@@ -84,13 +84,7 @@ class Player:
 def test_a_random_sequence_of_calls_equals_eager(seed, backend, tmp_path):
     twins = exported(seed, backend)
 
-    @settings(
-        max_examples=SEQUENCES,
-        deadline=None,
-        database=None,
-        derandomize=True,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=SEQUENCES)
     @given(st.lists(events, min_size=3, max_size=20))
     def play(sequence):
         player = Player(twins, tmp_path)

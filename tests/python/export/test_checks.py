@@ -483,7 +483,7 @@ def conditional():
     return program_of
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     name=st.sampled_from(sorted(CONDITIONS)),
     a=st.integers(-9, 12),
