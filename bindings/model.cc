@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "polystate/artifact/artifact.h"
-#include "polystate/core/sha256.h"
 #include "polystate/session/model.h"
 #include "polystate/session/session.h"
 #include "process.h"
@@ -38,16 +37,14 @@ std::unique_ptr<SessionBinding> new_session(const Model& model, bool profile) {
       model, unwrap(without_gil([&] { return model.new_session({.profile = profile}); })));
 }
 
-std::string manifest_sha256(const Model& model) {
-  return to_hex(model.artifact().manifest_digest());
-}
+py::bytes manifest_text(const Model& model) { return model.artifact().manifest_text(); }
 
 }  // namespace
 
 void bind_model(py::module_& module) {
   py::class_<Model>(module, "Model")
       .def("new_session", &new_session)
-      .def_property_readonly("manifest_sha256", &manifest_sha256)
+      .def_property_readonly("manifest_text", &manifest_text)
       .def_property_readonly("state_bytes", &Model::state_bytes)
       .def_property_readonly("activation_bytes", &Model::activation_bytes);
   module.def("load", &load);

@@ -65,6 +65,7 @@ Result<std::optional<Sha256>> pinned_digest(const std::string& hex) {
 }
 
 struct ManifestFile {
+  std::vector<std::byte> bytes;
   Manifest manifest;
   Sha256 digest;
 };
@@ -73,7 +74,7 @@ Result<ManifestFile> read_manifest(const ArtifactFolder& folder, const Sha256& l
                                    const std::optional<Sha256>& pinned) {
   const Result<InputFile> file = folder.file(kManifest);
   if (!file) return file.error();
-  const Result<std::vector<std::byte>> bytes = read_small(*file, Artifact::kMaxManifestBytes);
+  Result<std::vector<std::byte>> bytes = read_small(*file, Artifact::kMaxManifestBytes);
   if (!bytes) return bytes.error();
   const Result<Sha256> digest = sha256_of(*bytes);
   if (!digest) return digest.error();
@@ -89,7 +90,7 @@ Result<ManifestFile> read_manifest(const ArtifactFolder& folder, const Sha256& l
   if (!manifest) {
     return Error{manifest.error().code, file->shown_name() + ": " + manifest.error().message};
   }
-  return ManifestFile{*std::move(manifest), *digest};
+  return ManifestFile{*std::move(bytes), *std::move(manifest), *digest};
 }
 
 // Both lists must name the same files; SHA256SUMS has the manifest besides.
@@ -138,6 +139,8 @@ Result<Artifact> Artifact::open(const std::filesystem::path& directory,
   artifact.directory_ = directory;
   artifact.options_ = options;
   artifact.folder_ = std::make_shared<const ArtifactFolder>(*std::move(folder));
+  artifact.manifest_bytes_ =
+      std::make_shared<const std::vector<std::byte>>(std::move(manifest->bytes));
   artifact.manifest_ = std::make_shared<const Manifest>(std::move(manifest->manifest));
   artifact.manifest_digest_ = manifest->digest;
   artifact.digests_ = *std::move(digests);
@@ -158,6 +161,8 @@ Status Artifact::load_files() {
   program_ = *std::move(program);
   return {};
 }
+
+std::string_view Artifact::manifest_text() const { return text_of(*manifest_bytes_); }
 
 Result<std::shared_ptr<const FileBytes>> Artifact::read(const std::string& file) const {
   if (program_ && file == manifest_->program.file) return program_;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "polystate/artifact/file_bytes.h"
 #include "polystate/artifact/manifest.h"
@@ -44,6 +47,8 @@ class Artifact {
                                const ArtifactOptions& options = {});
 
   [[nodiscard]] const Manifest& manifest() const { return *manifest_; }
+  // The bytes of manifest.json, which `manifest` was read from; valid as long as the artifact.
+  [[nodiscard]] std::string_view manifest_text() const;
   [[nodiscard]] const Sha256& manifest_digest() const { return manifest_digest_; }
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
   // The program file (model.pte), already verified.
@@ -60,6 +65,7 @@ class Artifact {
   std::filesystem::path directory_;
   std::shared_ptr<const ArtifactFolder> folder_;
   ArtifactOptions options_;
+  std::shared_ptr<const std::vector<std::byte>> manifest_bytes_;
   std::shared_ptr<const Manifest> manifest_;
   Sha256 manifest_digest_{};
   std::map<std::string, Sha256> digests_;  // of every file of the manifest

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
 from polystate import _core
 from polystate.artifact.manifest import Constant, Manifest, Method
 from polystate.artifact.manifest import State as StateSpec
-from polystate.errors import ArtifactError, ContractError, IoError, UnsupportedError
+from polystate.errors import ContractError, UnsupportedError
 from polystate.runtime.paths import checked_path
 from polystate.runtime.session import Session
 
@@ -75,7 +73,6 @@ class Model:
     def __init__(self, core: _core.Model, path: str) -> None:
         self._core = core
         self._path = path
-        self._manifest_text = _read_manifest(path, core.manifest_sha256)
 
     def session(self, *, profile: bool = False) -> Session:
         """Make a session with a state of its own, which starts at the initial values.
@@ -105,7 +102,7 @@ class Model:
     @property
     def manifest(self) -> dict[str, Any]:
         """All that the artifact says of itself (docs/artifact.md), as a copy of plain data."""
-        manifest: dict[str, Any] = json.loads(self._manifest_text)
+        manifest: dict[str, Any] = json.loads(self._core.manifest_text)
         return manifest
 
     @property
@@ -129,15 +126,3 @@ class Model:
     @functools.cached_property
     def _parsed(self) -> Manifest:
         return Manifest.from_json(self.manifest)
-
-
-def _read_manifest(path: str, sha256: str) -> bytes:
-    """Read the manifest that C++ checked; ArtifactError where another took its place meanwhile."""
-    file = Path(path) / "manifest.json"
-    try:
-        text = file.read_bytes()
-    except OSError as error:
-        raise IoError(error.errno, f"cannot read '{file}': {error.strerror}") from error
-    if hashlib.sha256(text).hexdigest() != sha256:
-        raise ArtifactError(f"'{file}' changed while the artifact was opened; open it again")
-    return text

@@ -65,6 +65,7 @@ class ArtifactTest : public testing::Test {
 TEST_F(ArtifactTest, AGoodOneOpensAndGivesItsProgram) {
   const Artifact artifact = Artifact::open(path_).value();
   EXPECT_EQ(artifact.manifest().methods[0].name, "set_cache");
+  EXPECT_EQ(artifact.manifest_text(), artifact_.files["manifest.json"]);
   EXPECT_EQ(artifact.directory(), path_);
   EXPECT_EQ(artifact.manifest_digest(), digest_of(artifact_.files["manifest.json"]));
   EXPECT_EQ(text_of(*artifact.program()), artifact_.files["model.pte"]);
