@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "polystate/artifact/artifact.h"
+#include "polystate/core/sha256.h"
 #include "polystate/session/model.h"
 #include "polystate/session/session.h"
 #include "process.h"
@@ -37,6 +38,8 @@ std::unique_ptr<SessionBinding> new_session(const Model& model, bool profile) {
       model, unwrap(without_gil([&] { return model.new_session({.profile = profile}); })));
 }
 
+std::string sha256(const Model& model) { return to_hex(model.artifact().digest()); }
+
 py::bytes manifest_text(const Model& model) { return model.artifact().manifest_text(); }
 
 }  // namespace
@@ -44,6 +47,7 @@ py::bytes manifest_text(const Model& model) { return model.artifact().manifest_t
 void bind_model(py::module_& module) {
   py::class_<Model>(module, "Model")
       .def("new_session", &new_session)
+      .def_property_readonly("sha256", &sha256)
       .def_property_readonly("manifest_text", &manifest_text)
       .def_property_readonly("state_bytes", &Model::state_bytes)
       .def_property_readonly("activation_bytes", &Model::activation_bytes);

@@ -30,7 +30,7 @@ void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments)
       "Map the files without hashing them: nobody else may write to them");
   command
       .add_option("--expect-sha256", arguments.options.expect_sha256,
-                  "Refuse an artifact whose manifest.json has another digest")
+                  "Refuse an artifact whose SHA256SUMS has another SHA-256")
       ->type_name("HEX")
       ->check(sha256_fault);
   command.add_flag("--json", arguments.json, "Answer in one line of JSON");

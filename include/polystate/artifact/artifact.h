@@ -18,7 +18,8 @@ namespace polystate {
 
 class ArtifactFolder;
 
-// How much an artifact's files are trusted. The manifest is hashed and checked in any case.
+// How much an artifact's files are trusted. SHA256SUMS and the manifest are hashed and checked in
+// any case.
 enum class Verification : std::uint8_t {
   // Every file is hashed, and the bytes that were hashed (a private copy) are the bytes that run.
   kFull,
@@ -29,7 +30,8 @@ enum class Verification : std::uint8_t {
 
 struct ArtifactOptions {
   Verification verification = Verification::kFull;
-  // When not empty: the SHA-256 that manifest.json must have, in lower-case hex.
+  // When not empty: the digest that the artifact must have, in lower-case hex. It pins the bytes of
+  // every file with kFull; with kTrusted, which hashes no others, those of the manifest only.
   std::string expect_sha256;
 };
 
@@ -49,7 +51,9 @@ class Artifact {
   [[nodiscard]] const Manifest& manifest() const { return *manifest_; }
   // The bytes of manifest.json, which `manifest` was read from; valid as long as the artifact.
   [[nodiscard]] std::string_view manifest_text() const;
-  [[nodiscard]] const Sha256& manifest_digest() const { return manifest_digest_; }
+  // The SHA-256 of the file SHA256SUMS, which pins every other file: what `sha256sum SHA256SUMS`
+  // prints.
+  [[nodiscard]] const Sha256& digest() const { return digest_; }
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
   // The program file (model.pte), already verified.
   [[nodiscard]] const std::shared_ptr<const FileBytes>& program() const { return program_; }
@@ -67,8 +71,8 @@ class Artifact {
   ArtifactOptions options_;
   std::shared_ptr<const std::vector<std::byte>> manifest_bytes_;
   std::shared_ptr<const Manifest> manifest_;
-  Sha256 manifest_digest_{};
-  std::map<std::string, Sha256> digests_;  // of every file of the manifest
+  Sha256 digest_{};
+  std::map<std::string, Sha256> digests_;  // of every file that SHA256SUMS lists
   std::shared_ptr<const FileBytes> program_;
 };
 

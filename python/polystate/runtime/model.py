@@ -43,8 +43,8 @@ def load(
         ``"full"`` hashes every file and runs the bytes that were hashed. ``"trusted"`` compares
         sizes only and maps the files: for artifacts that nobody can write to while they are open.
     expect_sha256
-        The SHA-256 that manifest.json must have, in lower-case hex. The manifest's digest covers
-        no other file: see ``SHA256SUMS``.
+        The SHA-256 that the artifact must have, in lower-case hex: ``Model.sha256``, and what
+        ``sha256sum SHA256SUMS`` prints. It pins every file that ``verification`` has hashed.
 
     Raises
     ------
@@ -98,6 +98,11 @@ class Model:
     def constants(self) -> Mapping[str, Constant]:
         """The values that the exporter was given for users of the artifact."""
         return MappingProxyType(self._parsed.constants)
+
+    @property
+    def sha256(self) -> str:
+        """The artifact's SHA-256, that of its ``SHA256SUMS``, in lower-case hex."""
+        return self._core.sha256
 
     @property
     def manifest(self) -> dict[str, Any]:

@@ -67,7 +67,7 @@ TEST_F(ArtifactTest, AGoodOneOpensAndGivesItsProgram) {
   EXPECT_EQ(artifact.manifest().methods[0].name, "set_cache");
   EXPECT_EQ(artifact.manifest_text(), artifact_.files["manifest.json"]);
   EXPECT_EQ(artifact.directory(), path_);
-  EXPECT_EQ(artifact.manifest_digest(), digest_of(artifact_.files["manifest.json"]));
+  EXPECT_EQ(artifact.digest(), digest_of(artifact_.files["SHA256SUMS"]));
   EXPECT_EQ(text_of(*artifact.program()), artifact_.files["model.pte"]);
 }
 
@@ -232,16 +232,26 @@ TEST_F(ArtifactTest, DamageIsShownWithBothDigests) {
                            ", SHA256SUMS says " + to_hex(digest_of(artifact_.files["model.pte"])));
 }
 
-TEST_F(ArtifactTest, APinnedManifestMustBeTheOneThatIsThere) {
+TEST_F(ArtifactTest, APinnedOneMustBeTheOneThatIsThere) {
   ArtifactOptions options;
-  options.expect_sha256 = to_hex(digest_of(artifact_.files["manifest.json"]));
+  options.expect_sha256 = to_hex(digest_of(artifact_.files["SHA256SUMS"]));
   EXPECT_EQ(refusal(options), "(no error)");
   const std::string found = options.expect_sha256;
   options.expect_sha256 = kSomeDigest;
-  EXPECT_EQ(refusal(options), "'.../manifest.json' is not the expected one: its SHA-256 is " +
-                                  found + ", expected was " + std::string(kSomeDigest));
+  EXPECT_EQ(refusal(options), "'.../SHA256SUMS' is not the expected one: its SHA-256 is " + found +
+                                  ", expected was " + std::string(kSomeDigest));
   options.verification = Verification::kTrusted;
   EXPECT_NE(refusal(options), "(no error)");
+}
+
+TEST_F(ArtifactTest, APinRefusesChangedWeightsWhoseDigestsFit) {
+  ArtifactOptions options;
+  options.expect_sha256 = to_hex(Artifact::open(path_).value().digest());
+  artifact_.files["model.pte"] = std::string(100, 'q');
+  artifact_.seal();
+  artifact_.write(path_);
+  EXPECT_EQ(refusal(), "(no error)");
+  EXPECT_TRUE(refusal(options).starts_with("'.../SHA256SUMS' is not the expected one"));
 }
 
 TEST_F(ArtifactTest, APinThatIsNoDigestIsRefused) {

@@ -17,7 +17,7 @@ constexpr const char* kManifest = R"json({
     "operators": [], "delegates": []
   },
   "files": {"model.pte": 1},
-  "constants": {"task": "TASK"},
+  "constants": {"task": "toy"},
   "state": [
     {"name": "cache", "dtype": "float32", "shape": [3], "initial": "zeros", "preview": "0"},
     {"name": "count", "dtype": "int64", "shape": [], "initial": "stored", "preview": "7"}
@@ -104,12 +104,10 @@ class FakeEngine final : public Engine {
 
 }  // namespace
 
-Model fake_model(const std::shared_ptr<FakeScript>& script, const std::string& task) {
+Model fake_model(const std::shared_ptr<FakeScript>& script, char weights) {
   const TemporaryFolder folder;
   TinyArtifact files;
-  std::string manifest = kManifest;
-  manifest.replace(manifest.find("TASK"), 4, task);
-  files.files = {{"manifest.json", manifest}, {"model.pte", "p"}};
+  files.files = {{"manifest.json", kManifest}, {"model.pte", std::string(1, weights)}};
   files.seal();
   files.write(folder / "artifact");
   return Model::create(Artifact::open(folder / "artifact").value(),

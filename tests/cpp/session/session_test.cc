@@ -135,7 +135,7 @@ TEST_F(SessionTest, TakesASnapshotOfAnotherSessionOfItsModelOnly) {
   ASSERT_TRUE(session.restore(second.snapshot().value()));
   EXPECT_THAT(cache_of(session), ElementsAre(4, 5, 6));
 
-  const Model other = fake_model(std::make_shared<FakeScript>(), "another");
+  const Model other = fake_model(std::make_shared<FakeScript>(), 'v');
   Session stranger = other.new_session().value();
   const Status refused = session.restore(stranger.snapshot().value());
   ASSERT_FALSE(refused);
@@ -201,7 +201,7 @@ TEST_F(SessionTest, IsOfUseAgainAfterResetRestoreOrLoad) {
 }
 
 TEST_F(SessionTest, StaysBrokenWhenARestoreIsRefused) {
-  const Model other = fake_model(std::make_shared<FakeScript>(), "another");
+  const Model other = fake_model(std::make_shared<FakeScript>(), 'v');
   const Snapshot strange = other.new_session().value().snapshot().value();
   fail_half_way();
   ASSERT_FALSE(session.run("add", {floats({1}, {1})}));

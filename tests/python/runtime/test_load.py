@@ -88,10 +88,10 @@ def test_a_path_with_a_zero_byte_is_refused(toy: Path, model: ps.Model) -> None:
         model.session().save(f"{toy}/state\0")
 
 
-def test_a_model_may_be_pinned_by_its_manifests_digest(toy: Path) -> None:
-    digest = hashlib.sha256((toy / "manifest.json").read_bytes()).hexdigest()
-    assert ps.load(toy, expect_sha256=digest).methods
-    with pytest.raises(ps.ArtifactError):
+def test_a_model_may_be_pinned_by_its_digest(toy: Path) -> None:
+    digest = hashlib.sha256((toy / "SHA256SUMS").read_bytes()).hexdigest()
+    assert ps.load(toy, expect_sha256=digest).sha256 == digest
+    with pytest.raises(ps.ArtifactError, match=digest):
         ps.load(toy, expect_sha256="0" * 64)
 
 
