@@ -14,8 +14,7 @@ namespace polystate::bench {
 namespace {
 
 void open(benchmark::State& state, const std::string& artifact, Verification verification) {
-  const ModelOptions options = {.artifact = {.verification = verification, .expect_sha256 = ""},
-                                .threads = 0};
+  const ModelOptions options = {.artifact = {.verification = verification}};
   for (auto _ : state) {
     const auto model = timed(state, [&] { return Model::open(artifact, options); });
     if (!model) state.SkipWithError(model.error().message.c_str());

@@ -1,10 +1,12 @@
 #include "model.h"
 
+#include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,8 +24,8 @@ namespace {
 
 namespace py = pybind11;
 
-Model load(const std::filesystem::path& path, std::uint32_t threads, bool trusted,
-           std::string expect_sha256) {
+Model load(const std::filesystem::path& path, std::optional<std::int64_t> threads, bool trusted,
+           std::optional<std::string> expect_sha256) {
   check_process();
   const ModelOptions options{
       .artifact = {.verification = trusted ? Verification::kTrusted : Verification::kFull,

@@ -6,12 +6,11 @@
 #include <string>
 
 #include "polystate/artifact/artifact.h"
+#include "polystate/engine/engine.h"
 #include "polystate/session/model.h"
 
 namespace polystate::cli {
 namespace {
-
-constexpr std::uint32_t kMostThreads = 1024;
 
 // What a CLI11 validator returns: empty where `text` is right.
 std::string sha256_fault(const std::string& text) {
@@ -40,9 +39,10 @@ void declare_model_arguments(CLI::App& command, ModelArguments& arguments) {
   declare_artifact_arguments(command, arguments.artifact);
   command
       .add_option("--threads", arguments.threads,
-                  "Threads of the engine, 1 to 1024 (one per core by default)")
+                  "Threads of the engine, 1 to " + std::to_string(kMaxThreads) +
+                      " (one per core by default)")
       ->type_name("COUNT")
-      ->check(CLI::Range(std::uint32_t{1}, kMostThreads).description(""));
+      ->check(CLI::Range(std::int64_t{1}, kMaxThreads).description(""));
 }
 
 ModelOptions ModelArguments::model_options() const {

@@ -4,7 +4,7 @@ from typing import Any
 
 __version__: str
 
-def load(path: str, threads: int, trusted: bool, expect_sha256: str, /) -> Model: ...
+def load(path: str, threads: int | None, trusted: bool, expect_sha256: str | None, /) -> Model: ...
 
 class Model:
     @property

@@ -45,12 +45,12 @@ Result<std::vector<std::byte>> read_small(const InputFile& file, std::uint64_t l
 }
 
 // The digest that the caller pinned, if any.
-Result<std::optional<Sha256>> pinned_digest(const std::string& hex) {
-  if (hex.empty()) return std::optional<Sha256>();
-  const std::optional<Sha256> digest = sha256_from_hex(hex);
+Result<std::optional<Sha256>> pinned_digest(const std::optional<std::string>& hex) {
+  if (!hex) return std::optional<Sha256>();
+  const std::optional<Sha256> digest = sha256_from_hex(*hex);
   if (digest) return digest;
   return Error{ErrorCode::kContract,
-               "expect_sha256 is " + in_quotes(hex) + "; a SHA-256 has 64 lower-case hex digits"};
+               "expect_sha256 is " + in_quotes(*hex) + "; a SHA-256 has 64 lower-case hex digits"};
 }
 
 struct ChecksumsFile {

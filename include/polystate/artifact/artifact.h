@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +31,9 @@ enum class Verification : std::uint8_t {
 
 struct ArtifactOptions {
   Verification verification = Verification::kFull;
-  // When not empty: the digest that the artifact must have, in lower-case hex. It pins the bytes of
+  // The digest that the artifact must have, in lower-case hex. It pins the bytes of
   // every file with kFull; with kTrusted, which hashes no others, those of the manifest only.
-  std::string expect_sha256;
+  std::optional<std::string> expect_sha256 = std::nullopt;
 };
 
 // An artifact directory that passed every check that needs no engine. It owns the program's bytes,

@@ -16,8 +16,6 @@ from polystate.errors import ContractError, UnsupportedError
 from polystate.runtime.paths import checked_path
 from polystate.runtime.session import Session
 
-_MOST_THREADS = 1024  # all are started at once, busy or not
-
 
 def load(
     path: str | os.PathLike[str],
@@ -37,8 +35,8 @@ def load(
         Whether an artifact may run machine code of its own, as AOTInductor's packages do.
         ExecuTorch's programs have none, and no other engine is built in: nothing depends on it yet.
     threads
-        How many threads the engine may use. The whole process shares them: the last value counts.
-        None leaves them as they are, at first one a core.
+        How many threads the engine may use, 1 to 1024. The whole process shares them: the last
+        value counts. None leaves them as they are, at first one a core.
     verification
         ``"full"`` hashes every file and runs the bytes that were hashed. ``"trusted"`` compares
         sizes only and maps the files: for artifacts that nobody can write to while they are open.
@@ -60,11 +58,8 @@ def load(
     """
     if verification not in ("full", "trusted"):
         raise ContractError(f"verification is {verification!r}: 'full' or 'trusted' is needed")
-    if threads is not None and not 1 <= threads <= _MOST_THREADS:
-        raise ContractError(f"threads is {threads}: 1 to {_MOST_THREADS}, or None, is needed")
     name = checked_path(path)
-    core = _core.load(name, threads or 0, verification == "trusted", expect_sha256 or "")
-    return Model(core, name)
+    return Model(_core.load(name, threads, verification == "trusted", expect_sha256), name)
 
 
 class Model:

@@ -68,7 +68,7 @@ TEST(Threads, MayChangeTheSizeOfThePoolWhileSessionsRun) {
       last_step(opened, *session, 20);
     }
   });
-  for (std::uint32_t threads = 1; threads <= 3; ++threads) {
+  for (std::int64_t threads = 1; threads <= 3; ++threads) {
     EXPECT_TRUE(make_engine(artifact, {.threads = threads}));
   }
   done = true;
