@@ -1,14 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <vector>
 
 #include "engine/opened.h"
+#include "polystate/core/tensor.h"
 
 namespace polystate {
 namespace {
@@ -91,7 +92,7 @@ TEST(Session, OfAHundredLayersCostsItsStateAndAMegabyte) {
   }
   [[maybe_unused]] const std::size_t cost = (resident_bytes() - before) / sessions.size();
 #ifndef __SANITIZE_ADDRESS__  // which has memory of its own for every allocation
-  EXPECT_LT(cost, opened.engine().state_bytes() + (1U << 20));
+  EXPECT_LT(cost, opened.engine().state_bytes() + std::size_t{1024} * 1024);
 #endif
   EXPECT_TRUE(opened.run(*sessions.back(), "step", {x}));
 }

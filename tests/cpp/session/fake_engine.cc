@@ -2,9 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "artifact/tiny_artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "polystate/engine/engine.h"
+#include "polystate/session/model.h"
 #include "temporary_folder.h"
 
 namespace polystate {

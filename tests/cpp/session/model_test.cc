@@ -3,6 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
+#include "polystate/core/tensor.h"
+#include "polystate/engine/engine.h"
+#include "polystate/session/session.h"
 #include "temporary_folder.h"
 
 namespace polystate {

@@ -3,9 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
+#include "polystate/core/tensor.h"
 #include "session/fake_engine.h"
 #include "temporary_folder.h"
 

@@ -3,9 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <ios>
+#include <memory>
+#include <span>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
+#include "polystate/core/tensor.h"
+#include "polystate/session/model.h"
 #include "session/fake_engine.h"
 #include "temporary_folder.h"
 
@@ -67,7 +79,8 @@ TEST_F(SavedSession, IsRefusedWithAnyBitFlipped) {
   const std::string whole = read_text(path);
   for (std::size_t i = 0; i < whole.size() * 8; ++i) {
     std::string damaged = whole;
-    damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << (i % 8)));
+    damaged[i / 8] =
+        static_cast<char>(static_cast<unsigned char>(damaged[i / 8]) ^ (1U << (i % 8)));
     write_text(path, damaged);
     const Status refused = session.load(path);
     ASSERT_FALSE(refused) << "bit " << i;
