@@ -26,7 +26,7 @@ void session_run(benchmark::State& state, const std::string& artifact) {
   Session session = value_or_exit(model.new_session());
   const std::vector<float> values(kElements, 1.0F);
   const std::vector<Tensor> inputs(2, value_or_exit(Tensor::of({2, 4}, values)));
-  for (auto _ : state) {
+  for ([[maybe_unused]] const auto _ : state) {
     const auto outputs = session.run("add", inputs);
     if (!outputs) state.SkipWithError(outputs.error().message.c_str());
     benchmark::DoNotOptimize(outputs);
@@ -41,7 +41,7 @@ void module_execute(benchmark::State& state, const std::string& program) {
   }
   const et::TensorPtr tensor = et::make_tensor_ptr({2, 4}, std::vector<float>(kElements, 1.0F));
   const std::vector<executorch::runtime::EValue> inputs(2, *tensor);
-  for (auto _ : state) {
+  for ([[maybe_unused]] const auto _ : state) {
     const auto outputs = module.execute("add", inputs);
     if (!outputs.ok()) state.SkipWithError("Module cannot execute the method");
     benchmark::DoNotOptimize(outputs);

@@ -14,9 +14,8 @@ namespace polystate::bench {
 namespace {
 
 void open(benchmark::State& state, const std::string& artifact, Verification verification) {
-  const ModelOptions options = {.artifact = {.verification = verification, .expect_sha256 = ""},
-                                .threads = 0};
-  for (auto _ : state) {
+  const ModelOptions options = {.artifact = {.verification = verification}};
+  for ([[maybe_unused]] const auto _ : state) {
     const auto model = timed(state, [&] { return Model::open(artifact, options); });
     if (!model) state.SkipWithError(model.error().message.c_str());
   }
@@ -25,7 +24,7 @@ void open(benchmark::State& state, const std::string& artifact, Verification ver
 void hash(benchmark::State& state, const std::string& directory) {
   const Artifact artifact = value_or_exit(Artifact::open(directory));
   const auto bytes = artifact.program()->bytes();
-  for (auto _ : state) {
+  for ([[maybe_unused]] const auto _ : state) {
     const auto digest = timed(state, [&] { return sha256_of(bytes); });
     benchmark::DoNotOptimize(digest);
   }

@@ -46,7 +46,7 @@ double bytes_beyond_state(const Model& model) {
 void second_session(benchmark::State& state, const std::string& artifact) {
   const Model model = value_or_exit(Model::open(artifact));
   const Session first = new_session_that_ran(model);
-  for (auto _ : state) {
+  for ([[maybe_unused]] const auto _ : state) {
     const auto session = timed(state, [&] { return model.new_session(); });
     if (!session) state.SkipWithError(session.error().message.c_str());
   }

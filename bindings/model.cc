@@ -1,10 +1,12 @@
 #include "model.h"
 
+#include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,8 +24,8 @@ namespace {
 
 namespace py = pybind11;
 
-Model load(const std::filesystem::path& path, std::uint32_t threads, bool trusted,
-           std::string expect_sha256) {
+Model load(const std::filesystem::path& path, std::optional<std::int64_t> threads, bool trusted,
+           std::optional<std::string> expect_sha256) {
   check_process();
   const ModelOptions options{
       .artifact = {.verification = trusted ? Verification::kTrusted : Verification::kFull,
@@ -38,16 +40,17 @@ std::unique_ptr<SessionBinding> new_session(const Model& model, bool profile) {
       model, unwrap(without_gil([&] { return model.new_session({.profile = profile}); })));
 }
 
-std::string manifest_sha256(const Model& model) {
-  return to_hex(model.artifact().manifest_digest());
-}
+std::string sha256(const Model& model) { return to_hex(model.artifact().digest()); }
+
+py::bytes manifest_text(const Model& model) { return model.artifact().manifest_text(); }
 
 }  // namespace
 
 void bind_model(py::module_& module) {
   py::class_<Model>(module, "Model")
       .def("new_session", &new_session)
-      .def_property_readonly("manifest_sha256", &manifest_sha256)
+      .def_property_readonly("sha256", &sha256)
+      .def_property_readonly("manifest_text", &manifest_text)
       .def_property_readonly("state_bytes", &Model::state_bytes)
       .def_property_readonly("activation_bytes", &Model::activation_bytes);
   module.def("load", &load);

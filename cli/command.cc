@@ -6,12 +6,11 @@
 #include <string>
 
 #include "polystate/artifact/artifact.h"
+#include "polystate/engine/engine.h"
 #include "polystate/session/model.h"
 
 namespace polystate::cli {
 namespace {
-
-constexpr std::uint32_t kMostThreads = 1024;
 
 // What a CLI11 validator returns: empty where `text` is right.
 std::string sha256_fault(const std::string& text) {
@@ -30,7 +29,7 @@ void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments)
       "Map the files without hashing them: nobody else may write to them");
   command
       .add_option("--expect-sha256", arguments.options.expect_sha256,
-                  "Refuse an artifact whose manifest.json has another digest")
+                  "Refuse an artifact whose SHA256SUMS has another SHA-256")
       ->type_name("HEX")
       ->check(sha256_fault);
   command.add_flag("--json", arguments.json, "Answer in one line of JSON");
@@ -40,9 +39,10 @@ void declare_model_arguments(CLI::App& command, ModelArguments& arguments) {
   declare_artifact_arguments(command, arguments.artifact);
   command
       .add_option("--threads", arguments.threads,
-                  "Threads of the engine, 1 to 1024 (one per core by default)")
+                  "Threads of the engine, 1 to " + std::to_string(kMaxThreads) +
+                      " (one per core by default)")
       ->type_name("COUNT")
-      ->check(CLI::Range(std::uint32_t{1}, kMostThreads).description(""));
+      ->check(CLI::Range(std::int64_t{1}, kMaxThreads).description(""));
 }
 
 ModelOptions ModelArguments::model_options() const {

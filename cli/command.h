@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "cli/exit_status.h"
 #include "cli/output.h"
@@ -31,7 +32,7 @@ void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments)
 // What a command takes that also runs the artifact.
 struct ModelArguments {
   ArtifactArguments artifact;
-  std::uint32_t threads = 0;  // 0: one per core
+  std::optional<std::int64_t> threads;  // one per core without a value
 
   [[nodiscard]] ModelOptions model_options() const;
 };

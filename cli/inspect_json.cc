@@ -158,7 +158,7 @@ Json memory_json(const Manifest& manifest) {
 std::string inspect_json(const Artifact& artifact) {
   const Manifest& manifest = artifact.manifest();
   const Json report = {{"directory", artifact.directory().string()},
-                       {"sha256", to_hex(artifact.manifest_digest())},
+                       {"sha256", to_hex(artifact.digest())},
                        {"format_version", manifest.format_version},
                        {"versions", manifest.versions},
                        {"program", program_json(manifest.program)},

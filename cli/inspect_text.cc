@@ -72,7 +72,7 @@ class Report {
     table.add_row({"Quantization", program.quantization.empty() ? "none" : program.quantization});
     table.add_row({"Operators", listed(program.operators)});
     table.add_row({"Delegates", listed(program.delegates)});
-    table.add_row({"SHA-256", to_hex(artifact_.manifest_digest())});
+    table.add_row({"SHA-256", to_hex(artifact_.digest())});
     text_ += table.text();
   }
 

@@ -50,12 +50,8 @@ def own_commands(build: Path) -> list[dict[str, str]]:
     """Return the database's entries for sources of this project, each source once."""
     entries = json.loads((build / "compile_commands.json").read_text())
     own = {entry["file"]: entry for entry in entries if Path(entry["file"]).is_relative_to(ROOT)}
-    left_out = (build.resolve(), ROOT / "tests")  # what is generated, and tests
-    return [
-        own[file]
-        for file in sorted(own)
-        if not any(Path(file).is_relative_to(folder) for folder in left_out)
-    ]
+    generated = build.resolve()
+    return [own[file] for file in sorted(own) if not Path(file).is_relative_to(generated)]
 
 
 def check(command: dict[str, str], clean: Path, version: bytes) -> str:

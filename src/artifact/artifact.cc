@@ -44,36 +44,25 @@ Result<std::vector<std::byte>> read_small(const InputFile& file, std::uint64_t l
   return read_file(file, limit);
 }
 
-Result<std::map<std::string, Sha256>> read_checksums(const ArtifactFolder& folder) {
+// The digest that the caller pinned, if any.
+Result<std::optional<Sha256>> pinned_digest(const std::optional<std::string>& hex) {
+  if (!hex) return std::optional<Sha256>();
+  const std::optional<Sha256> digest = sha256_from_hex(*hex);
+  if (digest) return digest;
+  return Error{ErrorCode::kContract,
+               "expect_sha256 is " + in_quotes(*hex) + "; a SHA-256 has 64 lower-case hex digits"};
+}
+
+struct ChecksumsFile {
+  Sha256 digest;                          // of this file: the artifact's
+  std::map<std::string, Sha256> digests;  // of the files that it lists
+};
+
+Result<ChecksumsFile> read_checksums(const ArtifactFolder& folder,
+                                     const std::optional<Sha256>& pinned) {
   const Result<InputFile> file = folder.file(kChecksums);
   if (!file) return file.error();
   const Result<std::vector<std::byte>> bytes = read_small(*file, kMaxChecksumsBytes);
-  if (!bytes) return bytes.error();
-  Result<std::map<std::string, Sha256>> digests = parse_checksums(text_of(*bytes));
-  if (!digests) return damaged(*file, ", " + digests.error().message);
-  if (!digests->contains(kManifest)) return damaged(*file, " does not list manifest.json");
-  return digests;
-}
-
-// The digest that the caller pinned, if any.
-Result<std::optional<Sha256>> pinned_digest(const std::string& hex) {
-  if (hex.empty()) return std::optional<Sha256>();
-  const std::optional<Sha256> digest = sha256_from_hex(hex);
-  if (digest) return digest;
-  return Error{ErrorCode::kContract,
-               "expect_sha256 is " + in_quotes(hex) + "; a SHA-256 has 64 lower-case hex digits"};
-}
-
-struct ManifestFile {
-  Manifest manifest;
-  Sha256 digest;
-};
-
-Result<ManifestFile> read_manifest(const ArtifactFolder& folder, const Sha256& listed,
-                                   const std::optional<Sha256>& pinned) {
-  const Result<InputFile> file = folder.file(kManifest);
-  if (!file) return file.error();
-  const Result<std::vector<std::byte>> bytes = read_small(*file, Artifact::kMaxManifestBytes);
   if (!bytes) return bytes.error();
   const Result<Sha256> digest = sha256_of(*bytes);
   if (!digest) return digest.error();
@@ -81,6 +70,24 @@ Result<ManifestFile> read_manifest(const ArtifactFolder& folder, const Sha256& l
     return damaged(*file, " is not the expected one: its SHA-256 is " + to_hex(*digest) +
                               ", expected was " + to_hex(*pinned));
   }
+  Result<std::map<std::string, Sha256>> digests = parse_checksums(text_of(*bytes));
+  if (!digests) return damaged(*file, ", " + digests.error().message);
+  if (!digests->contains(kManifest)) return damaged(*file, " does not list manifest.json");
+  return ChecksumsFile{*digest, *std::move(digests)};
+}
+
+struct ManifestFile {
+  std::vector<std::byte> bytes;
+  Manifest manifest;
+};
+
+Result<ManifestFile> read_manifest(const ArtifactFolder& folder, const Sha256& listed) {
+  const Result<InputFile> file = folder.file(kManifest);
+  if (!file) return file.error();
+  Result<std::vector<std::byte>> bytes = read_small(*file, Artifact::kMaxManifestBytes);
+  if (!bytes) return bytes.error();
+  const Result<Sha256> digest = sha256_of(*bytes);
+  if (!digest) return digest.error();
   if (*digest != listed) {
     return damaged(*file, " is damaged: its SHA-256 is " + to_hex(*digest) + ", SHA256SUMS says " +
                               to_hex(listed));
@@ -89,7 +96,7 @@ Result<ManifestFile> read_manifest(const ArtifactFolder& folder, const Sha256& l
   if (!manifest) {
     return Error{manifest.error().code, file->shown_name() + ": " + manifest.error().message};
   }
-  return ManifestFile{*std::move(manifest), *digest};
+  return ManifestFile{*std::move(bytes), *std::move(manifest)};
 }
 
 // Both lists must name the same files; SHA256SUMS has the manifest besides.
@@ -126,11 +133,11 @@ Result<Artifact> Artifact::open(const std::filesystem::path& directory,
   if (!pinned) return pinned.error();
   Result<ArtifactFolder> folder = ArtifactFolder::open(directory);
   if (!folder) return folder.error();
-  Result<std::map<std::string, Sha256>> digests = read_checksums(*folder);
-  if (!digests) return digests.error();
-  Result<ManifestFile> manifest = read_manifest(*folder, digests->at(kManifest), *pinned);
+  Result<ChecksumsFile> checksums = read_checksums(*folder, *pinned);
+  if (!checksums) return checksums.error();
+  Result<ManifestFile> manifest = read_manifest(*folder, checksums->digests.at(kManifest));
   if (!manifest) return manifest.error();
-  if (const Status status = compare_lists(manifest->manifest, *digests); !status) {
+  if (const Status status = compare_lists(manifest->manifest, checksums->digests); !status) {
     return Error{ErrorCode::kArtifact, "'" + directory.string() + "': " + status.error().message};
   }
 
@@ -138,9 +145,11 @@ Result<Artifact> Artifact::open(const std::filesystem::path& directory,
   artifact.directory_ = directory;
   artifact.options_ = options;
   artifact.folder_ = std::make_shared<const ArtifactFolder>(*std::move(folder));
+  artifact.manifest_bytes_ =
+      std::make_shared<const std::vector<std::byte>>(std::move(manifest->bytes));
   artifact.manifest_ = std::make_shared<const Manifest>(std::move(manifest->manifest));
-  artifact.manifest_digest_ = manifest->digest;
-  artifact.digests_ = *std::move(digests);
+  artifact.digest_ = checksums->digest;
+  artifact.digests_ = std::move(checksums->digests);
   if (const Status status = artifact.load_files(); !status) return status.error();
   return artifact;
 }
@@ -158,6 +167,8 @@ Status Artifact::load_files() {
   program_ = *std::move(program);
   return {};
 }
+
+std::string_view Artifact::manifest_text() const { return text_of(*manifest_bytes_); }
 
 Result<std::shared_ptr<const FileBytes>> Artifact::read(const std::string& file) const {
   if (program_ && file == manifest_->program.file) return program_;

@@ -1,6 +1,8 @@
 #include "engine/engine_factory.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/executorch/executorch_engine.h"
@@ -9,9 +11,19 @@
 #include "polystate/engine/engine.h"
 
 namespace polystate {
+namespace {
+
+Status check_threads(const std::optional<std::int64_t>& threads) {
+  if (!threads || (*threads >= 1 && *threads <= kMaxThreads)) return {};
+  return Error{ErrorCode::kContract, "threads is " + std::to_string(*threads) + ": 1 to " +
+                                         std::to_string(kMaxThreads) + " is needed"};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Engine>> make_engine(const Artifact& artifact,
                                             const EngineOptions& options) {
+  if (const Status status = check_threads(options.threads); !status) return status.error();
   const std::string& engine = artifact.manifest().program.engine;
   if (engine == "executorch") {
     return make_executorch_engine(artifact, options);

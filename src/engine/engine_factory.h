@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
@@ -10,13 +11,14 @@
 namespace polystate {
 
 struct EngineOptions {
-  // Threads of the engine's pool, which the whole process shares; 0 leaves it as it is.
-  std::uint32_t threads = 0;
+  // Threads of the engine's pool, which the whole process shares: 1 to kMaxThreads. Without a value
+  // it stays as it is.
+  std::optional<std::int64_t> threads = std::nullopt;
 };
 
 // Loads the artifact's program into the engine that its manifest names. kUnsupported for an engine,
 // a delegate or an operator that this build lacks; kArtifact for a program that is damaged or not
-// what the manifest says.
+// what the manifest says; kContract for an option out of range.
 Result<std::unique_ptr<Engine>> make_engine(const Artifact& artifact, const EngineOptions& options);
 
 }  // namespace polystate

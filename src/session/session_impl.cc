@@ -110,7 +110,7 @@ Result<Snapshot> Session::Impl::snapshot() {
   }
   const auto all = states();
   Snapshot snapshot;
-  snapshot.model_ = model_->artifact.manifest_digest();
+  snapshot.model_ = model_->artifact.digest();
   snapshot.bytes_.reserve(total_size(all));
   for (const auto state : all) {
     snapshot.bytes_.insert(snapshot.bytes_.end(), state.begin(), state.end());
@@ -119,7 +119,7 @@ Result<Snapshot> Session::Impl::snapshot() {
 }
 
 Status Session::Impl::restore(const Snapshot& snapshot) {
-  if (snapshot.model_ != model_->artifact.manifest_digest() ||
+  if (snapshot.model_ != model_->artifact.digest() ||
       snapshot.bytes_.size() != total_size(states())) {
     return Error{ErrorCode::kContract, "the snapshot is of another model"};
   }
@@ -132,13 +132,12 @@ Status Session::Impl::save(const std::filesystem::path& path) {
     return whole;
   }
   const auto all = states();
-  return write_state_file(path, model_->artifact.manifest_digest(),
+  return write_state_file(path, model_->artifact.digest(),
                           std::vector<std::span<const std::byte>>(all.begin(), all.end()));
 }
 
 Status Session::Impl::load(const std::filesystem::path& path) {
-  const auto bytes =
-      read_state_file(path, model_->artifact.manifest_digest(), total_size(states()));
+  const auto bytes = read_state_file(path, model_->artifact.digest(), total_size(states()));
   if (!bytes) {
     return bytes.error();
   }

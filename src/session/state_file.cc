@@ -131,8 +131,9 @@ Result<std::vector<std::byte>> read_state_file(const std::filesystem::path& path
   }
   if (header.model != model) {
     return Error{ErrorCode::kContract, "saved session " + file->shown_name() +
-                                           ": is of another model (manifest " +
-                                           to_hex(header.model) + ")"};
+                                           ": is of another model: its artifact's SHA-256 is " +
+                                           to_hex(header.model) + ", this one's is " +
+                                           to_hex(model)};
   }
   if (header.size != size) {
     return damaged(*file, "has " + std::to_string(header.size) + " bytes of state, the model " +

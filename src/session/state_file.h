@@ -10,9 +10,9 @@
 
 namespace polystate {
 
-// A saved session: "polysess", the version (uint32, 1), zero (uint32), the SHA-256 of the model's
-// manifest, the number of bytes of state (uint64), these bytes, the SHA-256 of everything before.
-// Numbers are little-endian.
+// A saved session: "polysess", the version (uint32, 1), zero (uint32), the digest of the
+// model's artifact, the number of bytes of state (uint64), these bytes, the SHA-256 of everything
+// before. Numbers are little-endian.
 
 // Writes `states` one after another; atomic.
 Status write_state_file(const std::filesystem::path& path, const Sha256& model,

@@ -87,7 +87,7 @@ def export_toy(out: Path) -> Path:
 
 
 def digest_of(artifact: Path) -> str:
-    return hashlib.sha256((artifact / "manifest.json").read_bytes()).hexdigest()
+    return hashlib.sha256((artifact / "SHA256SUMS").read_bytes()).hexdigest()
 
 
 def seal(artifact: Path) -> None:

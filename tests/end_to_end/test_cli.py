@@ -90,7 +90,7 @@ def test_a_changed_byte_is_noticed_unless_the_artifact_is_trusted(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_digest_pins_the_manifest(command: str, toy: Path) -> None:
+def test_a_digest_pins_the_artifact(command: str, toy: Path) -> None:
     arguments = arguments_of(command, toy)
     assert polystate(*arguments, "--expect-sha256", digest_of(toy)).returncode == 0
     refused = polystate(*arguments, "--expect-sha256", "0" * 64)

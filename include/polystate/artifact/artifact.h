@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "polystate/artifact/file_bytes.h"
 #include "polystate/artifact/manifest.h"
@@ -15,7 +19,8 @@ namespace polystate {
 
 class ArtifactFolder;
 
-// How much an artifact's files are trusted. The manifest is hashed and checked in any case.
+// How much an artifact's files are trusted. SHA256SUMS and the manifest are hashed and checked in
+// any case.
 enum class Verification : std::uint8_t {
   // Every file is hashed, and the bytes that were hashed (a private copy) are the bytes that run.
   kFull,
@@ -26,8 +31,9 @@ enum class Verification : std::uint8_t {
 
 struct ArtifactOptions {
   Verification verification = Verification::kFull;
-  // When not empty: the SHA-256 that manifest.json must have, in lower-case hex.
-  std::string expect_sha256;
+  // The digest that the artifact must have, in lower-case hex. It pins the bytes of
+  // every file with kFull; with kTrusted, which hashes no others, those of the manifest only.
+  std::optional<std::string> expect_sha256 = std::nullopt;
 };
 
 // An artifact directory that passed every check that needs no engine. It owns the program's bytes,
@@ -44,7 +50,11 @@ class Artifact {
                                const ArtifactOptions& options = {});
 
   [[nodiscard]] const Manifest& manifest() const { return *manifest_; }
-  [[nodiscard]] const Sha256& manifest_digest() const { return manifest_digest_; }
+  // The bytes of manifest.json, which `manifest` was read from; valid as long as the artifact.
+  [[nodiscard]] std::string_view manifest_text() const;
+  // The SHA-256 of the file SHA256SUMS, which pins every other file: what `sha256sum SHA256SUMS`
+  // prints.
+  [[nodiscard]] const Sha256& digest() const { return digest_; }
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
   // The program file (model.pte), already verified.
   [[nodiscard]] const std::shared_ptr<const FileBytes>& program() const { return program_; }
@@ -60,9 +70,10 @@ class Artifact {
   std::filesystem::path directory_;
   std::shared_ptr<const ArtifactFolder> folder_;
   ArtifactOptions options_;
+  std::shared_ptr<const std::vector<std::byte>> manifest_bytes_;
   std::shared_ptr<const Manifest> manifest_;
-  Sha256 manifest_digest_{};
-  std::map<std::string, Sha256> digests_;  // of every file of the manifest
+  Sha256 digest_{};
+  std::map<std::string, Sha256> digests_;  // of every file that SHA256SUMS lists
   std::shared_ptr<const FileBytes> program_;
 };
 

@@ -13,6 +13,9 @@
 
 namespace polystate {
 
+// The most threads that an engine's pool may have: all are started at once, busy or not.
+inline constexpr std::int64_t kMaxThreads = 1024;
+
 struct EngineSessionOptions {
   // Records an ETDump of every call; take_profile returns it.
   bool profile = false;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
@@ -12,10 +13,11 @@
 namespace polystate {
 
 struct ModelOptions {
-  ArtifactOptions artifact;
-  // Threads of the engine's pool, which the whole process shares; 0 leaves it as it is (at first:
-  // one per core). Another number is refused (kEngine) while any session of the process exists.
-  std::uint32_t threads = 0;
+  ArtifactOptions artifact = {};
+  // Threads of the engine's pool, which the whole process shares: 1 to kMaxThreads. Without a value
+  // it stays as it is (at first: one per core). Another number than it has is refused (kEngine)
+  // while any session of the process exists.
+  std::optional<std::int64_t> threads = std::nullopt;
 };
 
 struct SessionOptions {
@@ -25,6 +27,8 @@ struct SessionOptions {
 // A program with its weights: immutable, cheap to copy, shared by threads. Sessions keep it alive.
 class Model {
  public:
+  // kContract for an option out of range; else as Artifact::open and, for what this build cannot
+  // run, kUnsupported.
   static Result<Model> open(const std::filesystem::path& directory,
                             const ModelOptions& options = {});
   // Over an engine of the caller's.

@@ -26,7 +26,7 @@ class Snapshot {
   friend class Session;
   Snapshot() = default;
   std::vector<std::byte> bytes_;  // every state, one after another
-  Sha256 model_{};                // the digest of its manifest
+  Sha256 model_{};                // the digest of its artifact
 };
 
 // One caller's state over a shared model. Every call checks its inputs against the contract first;

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
 from polystate import _core
 from polystate.artifact.manifest import Constant, Manifest, Method
 from polystate.artifact.manifest import State as StateSpec
-from polystate.errors import ArtifactError, ContractError, IoError, UnsupportedError
+from polystate.errors import ContractError, UnsupportedError
 from polystate.runtime.paths import checked_path
 from polystate.runtime.session import Session
-
-_MOST_THREADS = 1024  # all are started at once, busy or not
 
 
 def load(
@@ -39,14 +35,14 @@ def load(
         Whether an artifact may run machine code of its own, as AOTInductor's packages do.
         ExecuTorch's programs have none, and no other engine is built in: nothing depends on it yet.
     threads
-        How many threads the engine may use. The whole process shares them: the last value counts.
-        None leaves them as they are, at first one a core.
+        How many threads the engine may use, 1 to 1024. The whole process shares them: the last
+        value counts. None leaves them as they are, at first one a core.
     verification
         ``"full"`` hashes every file and runs the bytes that were hashed. ``"trusted"`` compares
         sizes only and maps the files: for artifacts that nobody can write to while they are open.
     expect_sha256
-        The SHA-256 that manifest.json must have, in lower-case hex. The manifest's digest covers
-        no other file: see ``SHA256SUMS``.
+        The SHA-256 that the artifact must have, in lower-case hex: ``Model.sha256``, and what
+        ``sha256sum SHA256SUMS`` prints. It pins every file that ``verification`` has hashed.
 
     Raises
     ------
@@ -62,11 +58,8 @@ def load(
     """
     if verification not in ("full", "trusted"):
         raise ContractError(f"verification is {verification!r}: 'full' or 'trusted' is needed")
-    if threads is not None and not 1 <= threads <= _MOST_THREADS:
-        raise ContractError(f"threads is {threads}: 1 to {_MOST_THREADS}, or None, is needed")
     name = checked_path(path)
-    core = _core.load(name, threads or 0, verification == "trusted", expect_sha256 or "")
-    return Model(core, name)
+    return Model(_core.load(name, threads, verification == "trusted", expect_sha256), name)
 
 
 class Model:
@@ -75,7 +68,6 @@ class Model:
     def __init__(self, core: _core.Model, path: str) -> None:
         self._core = core
         self._path = path
-        self._manifest_text = _read_manifest(path, core.manifest_sha256)
 
     def session(self, *, profile: bool = False) -> Session:
         """Make a session with a state of its own, which starts at the initial values.
@@ -103,9 +95,14 @@ class Model:
         return MappingProxyType(self._parsed.constants)
 
     @property
+    def sha256(self) -> str:
+        """The artifact's SHA-256, that of its ``SHA256SUMS``, in lower-case hex."""
+        return self._core.sha256
+
+    @property
     def manifest(self) -> dict[str, Any]:
         """All that the artifact says of itself (docs/artifact.md), as a copy of plain data."""
-        manifest: dict[str, Any] = json.loads(self._manifest_text)
+        manifest: dict[str, Any] = json.loads(self._core.manifest_text)
         return manifest
 
     @property
@@ -129,15 +126,3 @@ class Model:
     @functools.cached_property
     def _parsed(self) -> Manifest:
         return Manifest.from_json(self.manifest)
-
-
-def _read_manifest(path: str, sha256: str) -> bytes:
-    """Read the manifest that C++ checked; ArtifactError where another took its place meanwhile."""
-    file = Path(path) / "manifest.json"
-    try:
-        text = file.read_bytes()
-    except OSError as error:
-        raise IoError(error.errno, f"cannot read '{file}': {error.strerror}") from error
-    if hashlib.sha256(text).hexdigest() != sha256:
-        raise ArtifactError(f"'{file}' changed while the artifact was opened; open it again")
-    return text

@@ -95,8 +95,9 @@ Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
                                                        const EngineOptions& options) {
   prepare_runtime();
   const LogCapture log;
-  if (options.threads > 0) {
-    if (const Status status = set_thread_count(options.threads); !status) {
+  if (options.threads) {
+    const auto threads = static_cast<std::uint32_t>(*options.threads);
+    if (const Status status = set_thread_count(threads); !status) {
       return status.error();
     }
   }

@@ -65,8 +65,9 @@ class ArtifactTest : public testing::Test {
 TEST_F(ArtifactTest, AGoodOneOpensAndGivesItsProgram) {
   const Artifact artifact = Artifact::open(path_).value();
   EXPECT_EQ(artifact.manifest().methods[0].name, "set_cache");
+  EXPECT_EQ(artifact.manifest_text(), artifact_.files["manifest.json"]);
   EXPECT_EQ(artifact.directory(), path_);
-  EXPECT_EQ(artifact.manifest_digest(), digest_of(artifact_.files["manifest.json"]));
+  EXPECT_EQ(artifact.digest(), digest_of(artifact_.files["SHA256SUMS"]));
   EXPECT_EQ(text_of(*artifact.program()), artifact_.files["model.pte"]);
 }
 
@@ -231,27 +232,39 @@ TEST_F(ArtifactTest, DamageIsShownWithBothDigests) {
                            ", SHA256SUMS says " + to_hex(digest_of(artifact_.files["model.pte"])));
 }
 
-TEST_F(ArtifactTest, APinnedManifestMustBeTheOneThatIsThere) {
+TEST_F(ArtifactTest, APinnedOneMustBeTheOneThatIsThere) {
   ArtifactOptions options;
-  options.expect_sha256 = to_hex(digest_of(artifact_.files["manifest.json"]));
+  const std::string found = to_hex(digest_of(artifact_.files["SHA256SUMS"]));
+  options.expect_sha256 = found;
   EXPECT_EQ(refusal(options), "(no error)");
-  const std::string found = options.expect_sha256;
   options.expect_sha256 = kSomeDigest;
-  EXPECT_EQ(refusal(options), "'.../manifest.json' is not the expected one: its SHA-256 is " +
-                                  found + ", expected was " + std::string(kSomeDigest));
+  EXPECT_EQ(refusal(options), "'.../SHA256SUMS' is not the expected one: its SHA-256 is " + found +
+                                  ", expected was " + std::string(kSomeDigest));
   options.verification = Verification::kTrusted;
   EXPECT_NE(refusal(options), "(no error)");
 }
 
-TEST_F(ArtifactTest, APinThatIsNoDigestIsRefused) {
-  const Result<Artifact> opened = Artifact::open(path_, {.expect_sha256 = "E3B0"});
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code, ErrorCode::kContract);
-  EXPECT_EQ(opened.error().message,
-            "expect_sha256 is \"E3B0\"; a SHA-256 has 64 lower-case hex digits");
+TEST_F(ArtifactTest, APinRefusesChangedWeightsWhoseDigestsFit) {
+  ArtifactOptions options;
+  options.expect_sha256 = to_hex(Artifact::open(path_).value().digest());
+  artifact_.files["model.pte"] = std::string(100, 'q');
+  artifact_.seal();
+  artifact_.write(path_);
+  EXPECT_EQ(refusal(), "(no error)");
+  EXPECT_TRUE(refusal(options).starts_with("'.../SHA256SUMS' is not the expected one"));
 }
 
-ArtifactOptions trusted() { return {.verification = Verification::kTrusted, .expect_sha256 = ""}; }
+TEST_F(ArtifactTest, APinThatIsNoDigestIsRefused) {
+  for (const std::string pin : {"E3B0", ""}) {
+    const Result<Artifact> opened = Artifact::open(path_, {.expect_sha256 = pin});
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kContract);
+    EXPECT_EQ(opened.error().message,
+              "expect_sha256 is \"" + pin + "\"; a SHA-256 has 64 lower-case hex digits");
+  }
+}
+
+ArtifactOptions trusted() { return {.verification = Verification::kTrusted}; }
 
 TEST_F(ArtifactTest, ATrustedOneIsMappedAndItsFilesAreNotHashed) {
   overwrite(path_ / "model.pte", std::string(100, 'x'));
@@ -288,8 +301,7 @@ class PagesTest : public testing::TestWithParam<Verification> {
 
 TEST_P(PagesTest, BytesThatWereReleasedComeBackUnchanged) {
   const Artifact artifact =
-      Artifact::open(folder_ / "artifact", {.verification = GetParam(), .expect_sha256 = ""})
-          .value();
+      Artifact::open(folder_ / "artifact", {.verification = GetParam()}).value();
   const FileBytes& program = *artifact.program();
   ASSERT_EQ(program.bytes().size(), 3000017);
   for (const auto& [offset, size] : {std::pair<std::size_t, std::size_t>{0, 3000017},

@@ -2,9 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <filesystem>
 #include <fstream>
+#include <ios>
+#include <span>
 #include <sstream>
+#include <string>
 
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
 #include "polystate/core/sha256.h"
 
 namespace polystate {

@@ -1,8 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
+
 #include "engine/altered_artifact.h"
 #include "engine/engine_factory.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
 
 // Artifacts with valid digests whose manifest and program do not belong together.
 namespace polystate {

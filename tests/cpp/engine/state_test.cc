@@ -1,15 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <vector>
 
 #include "engine/opened.h"
+#include "polystate/core/tensor.h"
 
 namespace polystate {
 namespace {
@@ -80,24 +80,19 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-TEST(Session, OfAHundredLayersOpensInFiveMillisecondsAndCostsItsStateAndAMegabyte) {
+TEST(Session, OfAHundredLayersCostsItsStateAndAMegabyte) {
   Opened opened("hundred_layers");
   const Tensor x = floats({1, 16}, std::vector<float>(16, 1));
   ASSERT_TRUE(opened.run("step", {x}));
   std::vector<std::unique_ptr<EngineSession>> sessions;
   sessions.reserve(20);
   const std::size_t before = resident_bytes();
-  double fastest = 1e9;
   for (int i = 0; i < 20; ++i) {
-    const auto start = std::chrono::steady_clock::now();
     sessions.push_back(opened.engine().new_session({}).value());
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    fastest = std::min(fastest, took.count());
   }
   [[maybe_unused]] const std::size_t cost = (resident_bytes() - before) / sessions.size();
-#ifndef __SANITIZE_ADDRESS__  // which slows what is measured here
-  EXPECT_LT(fastest, 5) << "milliseconds";
-  EXPECT_LT(cost, opened.engine().state_bytes() + (1U << 20));
+#ifndef __SANITIZE_ADDRESS__  // which has memory of its own for every allocation
+  EXPECT_LT(cost, opened.engine().state_bytes() + std::size_t{1024} * 1024);
 #endif
   EXPECT_TRUE(opened.run(*sessions.back(), "step", {x}));
 }

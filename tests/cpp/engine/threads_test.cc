@@ -1,10 +1,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
+#include "engine/engine_factory.h"
 #include "engine/opened.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/tensor.h"
+#include "polystate/engine/engine.h"
 
 namespace polystate {
 namespace {
@@ -25,6 +30,7 @@ TEST(Threads, EachWithASessionComputeWhatOneComputes) {
       last_step(opened, *opened.engine().new_session({}).value(), 200);
   std::vector<std::vector<float>> found(4);
   std::vector<std::thread> threads;
+  threads.reserve(found.size());
   for (auto& result : found) {
     threads.emplace_back([&opened, &result] {
       result = last_step(opened, *opened.engine().new_session({}).value(), 200);
@@ -42,6 +48,7 @@ TEST(Threads, OpenAndCloseSessionsAtTheSameTime) {
   const Opened opened("layered");
   std::atomic<int> failures = 0;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 25; ++i) {
@@ -60,7 +67,7 @@ TEST(Threads, OpenAndCloseSessionsAtTheSameTime) {
 
 TEST(Threads, AreAsManyAsAskedUntilASessionUsesThem) {
   const Artifact artifact = Artifact::open(POLYSTATE_FIXTURES "/layered").value();
-  for (std::uint32_t threads = 1; threads <= 3; ++threads) {
+  for (std::int64_t threads = 1; threads <= 3; ++threads) {
     ASSERT_TRUE(make_engine(artifact, {.threads = threads}));
   }
   const auto engine = make_engine(artifact, {}).value();

@@ -1,12 +1,19 @@
+#include <executorch/runtime/core/error.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/kernel_call.h"
 #include "polystate/artifact/npz.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/tensor.h"
 
 // The operators that write in place, against what PyTorch made of the same calls
 // (tests/fixtures/kernel_cases.py).
@@ -94,7 +101,7 @@ void compare_with_pytorch(const std::string& op, const AddArguments& arguments) 
   ASSERT_GE(cases.size(), 50U);
   std::size_t refused = 0;
   for (const auto& [number, values] : cases) {
-    SCOPED_TRACE(op + " case " + number);
+    SCOPED_TRACE(testing::Message() << op << " case " << number);
     const Order order = integers(values.at("self_order"));
     const Order source_order = integers(values.at("src_order"));
     const Tensor before = typed(values, "self");

@@ -1,12 +1,22 @@
 #include "kernels/kernel_call.h"
 
+#include <executorch/extension/tensor/tensor_ptr.h>
+#include <executorch/runtime/core/error.h>
+#include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <executorch/runtime/kernel/kernel_runtime_context.h>
 #include <executorch/runtime/kernel/operator_registry.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "kernels/element_type.h"
 #include "kernels/register.h"
+#include "polystate/core/tensor.h"
 
 namespace polystate {
 
@@ -59,12 +69,14 @@ executorch::runtime::Error KernelCall::run(std::size_t result) {
     return kernel.error();
   }
   std::vector<EValue*> stack;
+  stack.reserve(values_.size() + 1);
   for (EValue& value : values_) {
     stack.push_back(&value);
   }
   stack.push_back(&values_[result]);
   executorch::runtime::KernelRuntimeContext context;
-  (*kernel)(context, {stack.data(), stack.size()});
+  const executorch::runtime::OpFunction call = *kernel;
+  call(context, {stack.data(), stack.size()});
   return context.failure_state();
 }
 

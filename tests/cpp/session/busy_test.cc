@@ -1,9 +1,18 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <future>
 #include <latch>
+#include <memory>
+#include <span>
 #include <thread>
+#include <vector>
 
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "polystate/session/model.h"
+#include "polystate/session/session.h"
 #include "session/fake_engine.h"
 #include "temporary_folder.h"
 
@@ -58,6 +67,7 @@ TEST(Busy, IsAllThatManyThreadsOnOneSessionSee) {
   Session session = model.new_session().value();
   std::atomic<int> done = 0;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {

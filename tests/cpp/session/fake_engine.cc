@@ -2,9 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "artifact/tiny_artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "polystate/engine/engine.h"
+#include "polystate/session/model.h"
 #include "temporary_folder.h"
 
 namespace polystate {
@@ -17,7 +27,7 @@ constexpr const char* kManifest = R"json({
     "operators": [], "delegates": []
   },
   "files": {"model.pte": 1},
-  "constants": {"task": "TASK"},
+  "constants": {"task": "toy"},
   "state": [
     {"name": "cache", "dtype": "float32", "shape": [3], "initial": "zeros", "preview": "0"},
     {"name": "count", "dtype": "int64", "shape": [], "initial": "stored", "preview": "7"}
@@ -104,12 +114,10 @@ class FakeEngine final : public Engine {
 
 }  // namespace
 
-Model fake_model(const std::shared_ptr<FakeScript>& script, const std::string& task) {
+Model fake_model(const std::shared_ptr<FakeScript>& script, char weights) {
   const TemporaryFolder folder;
   TinyArtifact files;
-  std::string manifest = kManifest;
-  manifest.replace(manifest.find("TASK"), 4, task);
-  files.files = {{"manifest.json", manifest}, {"model.pte", "p"}};
+  files.files = {{"manifest.json", kManifest}, {"model.pte", std::string(1, weights)}};
   files.seal();
   files.write(folder / "artifact");
   return Model::create(Artifact::open(folder / "artifact").value(),

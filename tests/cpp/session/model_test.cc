@@ -3,6 +3,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
+#include "polystate/core/tensor.h"
+#include "polystate/engine/engine.h"
+#include "polystate/session/session.h"
 #include "temporary_folder.h"
 
 namespace polystate {
@@ -53,13 +64,22 @@ TEST(Model, RunsSessionAfterSessionFromAMappedFileWhosePagesItGivesBack) {
   const Tensor x = floats({1, 16}, std::vector<float>(16, 1));
   const Model copied = Model::open(POLYSTATE_FIXTURES "/layered").value();
   const Tensor expected = copied.new_session().value().run("peek", {x}).value()[0];
-  const Model mapped =
-      Model::open(POLYSTATE_FIXTURES "/layered",
-                  {.artifact = {.verification = Verification::kTrusted, .expect_sha256 = ""}})
-          .value();
+  const Model mapped = Model::open(POLYSTATE_FIXTURES "/layered",
+                                   {.artifact = {.verification = Verification::kTrusted}})
+                           .value();
   for (int i = 0; i < 3; ++i) {
     const Tensor found = mapped.new_session().value().run("peek", {x}).value()[0];
     EXPECT_THAT(found.values<float>(), ::testing::ElementsAreArray(expected.values<float>()));
+  }
+}
+
+TEST(Model, RefusesANumberOfThreadsOutOfRangeWithItsLimits) {
+  for (const std::int64_t threads : {INT64_MIN, std::int64_t{0}, kMaxThreads + 1}) {
+    const auto refused = Model::open(POLYSTATE_FIXTURES "/counter", {.threads = threads});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kContract);
+    EXPECT_EQ(refused.error().message,
+              "threads is " + std::to_string(threads) + ": 1 to 1024 is needed");
   }
 }
 

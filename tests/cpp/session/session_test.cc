@@ -3,10 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
 #include <new>
 #include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
+#include "polystate/core/tensor.h"
 #include "session/fake_engine.h"
 #include "temporary_folder.h"
 
@@ -136,7 +148,7 @@ TEST_F(SessionTest, TakesASnapshotOfAnotherSessionOfItsModelOnly) {
   ASSERT_TRUE(session.restore(second.snapshot().value()));
   EXPECT_THAT(cache_of(session), ElementsAre(4, 5, 6));
 
-  const Model other = fake_model(std::make_shared<FakeScript>(), "another");
+  const Model other = fake_model(std::make_shared<FakeScript>(), 'v');
   Session stranger = other.new_session().value();
   const Status refused = session.restore(stranger.snapshot().value());
   ASSERT_FALSE(refused);
@@ -214,7 +226,7 @@ TEST_F(SessionTest, IsOfUseAgainAfterResetRestoreOrLoad) {
 }
 
 TEST_F(SessionTest, StaysBrokenWhenARestoreIsRefused) {
-  const Model other = fake_model(std::make_shared<FakeScript>(), "another");
+  const Model other = fake_model(std::make_shared<FakeScript>(), 'v');
   const Snapshot strange = other.new_session().value().snapshot().value();
   fail_half_way();
   ASSERT_FALSE(session.run("add", {floats({1}, {1})}));

@@ -3,9 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <ios>
+#include <memory>
+#include <span>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
+#include "polystate/core/tensor.h"
+#include "polystate/session/model.h"
 #include "session/fake_engine.h"
 #include "temporary_folder.h"
 
@@ -67,7 +79,8 @@ TEST_F(SavedSession, IsRefusedWithAnyBitFlipped) {
   const std::string whole = read_text(path);
   for (std::size_t i = 0; i < whole.size() * 8; ++i) {
     std::string damaged = whole;
-    damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << (i % 8)));
+    damaged[i / 8] =
+        static_cast<char>(static_cast<unsigned char>(damaged[i / 8]) ^ (1U << (i % 8)));
     write_text(path, damaged);
     const Status refused = session.load(path);
     ASSERT_FALSE(refused) << "bit " << i;
@@ -76,14 +89,18 @@ TEST_F(SavedSession, IsRefusedWithAnyBitFlipped) {
   EXPECT_EQ(first_of_cache(), 9);
 }
 
-TEST_F(SavedSession, OfAnotherModelIsRefused) {
-  const Model other = fake_model(std::make_shared<FakeScript>(), "another");
+TEST_F(SavedSession, OfAModelThatDiffersInTheWeightsOnlyIsRefused) {
+  const Model other = fake_model(std::make_shared<FakeScript>(), 'v');
+  EXPECT_EQ(other.artifact().manifest_text(), model.artifact().manifest_text());
   Session stranger = other.new_session().value();
   ASSERT_TRUE(stranger.save(path));
   const Status refused = session.load(path);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kContract);
-  EXPECT_THAT(refused.error().message, HasSubstr("is of another model"));
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("is of another model: its artifact's SHA-256 is " +
+                        to_hex(other.artifact().digest()) + ", this one's is " +
+                        to_hex(model.artifact().digest())));
   EXPECT_EQ(first_of_cache(), 9);
 }
 
@@ -92,7 +109,7 @@ TEST_F(SavedSession, OfAnotherModelAndSizeIsRefusedForTheModel) {
   const std::vector<std::span<const std::byte>> states = {bytes};
   ASSERT_TRUE(write_state_file(path, Sha256{}, states));
   EXPECT_EQ(session.load(path).error().code, ErrorCode::kContract);
-  ASSERT_TRUE(write_state_file(path, model.artifact().manifest_digest(), states));
+  ASSERT_TRUE(write_state_file(path, model.artifact().digest(), states));
   EXPECT_THAT(session.load(path).error().message,
               HasSubstr("has 1000 bytes of state, the model 20"));
 }
