@@ -119,3 +119,59 @@ def test_equal_int8_weights_of_other_scales_stay_apart(tmp_path):
     both = running.run("run_both", x)
     np.testing.assert_allclose(both[0], single, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(both[1], double, rtol=1e-5, atol=1e-6)
+
+
+class Tied(nn.Module):
+    """Linears with one weight: two with other biases, and one without."""
+
+    def __init__(self, scale):
+        super().__init__()
+        torch.manual_seed(0)
+        self.one, self.other = nn.Linear(9, 5), nn.Linear(9, 5)
+        self.plain = nn.Linear(9, 5, bias=False)
+        self.requires_grad_(False)
+        self.other.weight = self.plain.weight = self.one.weight
+        self.one.weight.mul_(scale)
+        self.other.bias.copy_(self.one.bias + 0.02)
+
+    def run_all(self, x):
+        return self.one(x), self.other(x), self.plain(x)
+
+    def run_one(self, x):
+        return self.one(x)
+
+    def run_other(self, x):
+        return self.other(x)
+
+    def run_plain(self, x):
+        return self.plain(x)
+
+
+@pytest.mark.parametrize("quantization", [None, "q8"])
+@pytest.mark.parametrize("scale", [1, 0])
+@pytest.mark.parametrize("names", [("run_all",), ("run_other", "run_plain", "run_one")])
+def test_linears_with_one_weight_keep_their_own_biases(tmp_path, quantization, scale, names):
+    model = Tied(scale)
+    x = torch.randn(3, 9, generator=torch.Generator().manual_seed(1))
+    program = exported(model, *names, x=x, quantization=quantization)
+    running = session(program, tmp_path)
+    results = {name: running.run(name, x) for name in names}
+    if names == ("run_all",):
+        one, other, plain = results["run_all"]
+    else:
+        (one,), (other,), (plain,) = (results[n] for n in ("run_one", "run_other", "run_plain"))
+    exact = {"rtol": 0, "atol": 1e-5}
+    torch.testing.assert_close(other - one, torch.full((3, 5), 0.02), **exact)
+    torch.testing.assert_close(one - plain, model.one.bias.expand(3, 5), **exact)
+    if scale == 0:
+        torch.testing.assert_close(plain, torch.zeros(3, 5), **exact)
+
+
+def test_the_same_linear_in_two_methods_is_stored_once(tmp_path):
+    width = 256
+    model, x = Network(width), example(width)
+    model.second = model.first
+    one = exported(model, "forward", x=x).save(tmp_path / "one") / "model.pte"
+    two = exported(model, "forward", "accumulate", x=x).save(tmp_path / "two") / "model.pte"
+    assert one.stat().st_size < 1.3 * width * width
+    assert two.stat().st_size - one.stat().st_size < 0.2 * width * width
