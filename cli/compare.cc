@@ -1,7 +1,9 @@
 #include "cli/compare.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -15,21 +17,51 @@
 namespace polystate::cli {
 namespace {
 
-double limit_at(double expected, const Tolerance& tolerance) {
-  return tolerance.absolute + tolerance.relative * std::fabs(expected);
+// The largest finite value of a floating-point dtype.
+double largest_of(DType dtype) {
+  if (dtype == DType::kFloat16) return 65504;
+  return dtype == DType::kFloat64 ? std::numeric_limits<double>::max()
+                                  : std::numeric_limits<float>::max();
 }
 
-bool is_close(double expected, double found, const Tolerance& tolerance) {
-  if (std::isnan(expected) || std::isnan(found)) return std::isnan(expected) && std::isnan(found);
-  if (std::isinf(expected) || std::isinf(found)) return expected == found;
-  return std::fabs(found - expected) <= limit_at(expected, tolerance);
+double scale_of(const Tensor& expected) {
+  const double infinite = largest_of(expected.dtype()) / 2;
+  double scale = 1;
+  for (std::size_t i = 0; i < expected.element_count(); ++i) {
+    const Element element = element_at(expected, i);
+    const double* const number = std::get_if<double>(&element);
+    if (number == nullptr) break;  // no element is a floating-point number
+    const double magnitude = std::fabs(*number);
+    if (magnitude <= infinite) scale = std::max(scale, magnitude);
+  }
+  return scale;
 }
 
-bool agree(const Element& expected, const Element& found, const Tolerance& tolerance) {
-  const double* const number = std::get_if<double>(&expected);
-  return number == nullptr ? expected == found
-                           : is_close(*number, std::get<double>(found), tolerance);
-}
+// The largest difference that is allowed at each element of one tensor.
+class Limits {
+ public:
+  Limits(const Tensor& expected, const Tolerance& tolerance)
+      : relative_(tolerance.relative), absolute_(tolerance.absolute * scale_of(expected)) {}
+
+  [[nodiscard]] double at(double expected) const {
+    return absolute_ + relative_ * std::fabs(expected);
+  }
+
+  [[nodiscard]] bool agree(const Element& expected, const Element& found) const {
+    const double* const number = std::get_if<double>(&expected);
+    return number == nullptr ? expected == found : is_close(*number, std::get<double>(found));
+  }
+
+ private:
+  [[nodiscard]] bool is_close(double expected, double found) const {
+    if (std::isnan(expected) || std::isnan(found)) return std::isnan(expected) && std::isnan(found);
+    if (std::isinf(expected) || std::isinf(found)) return expected == found;
+    return std::fabs(found - expected) <= at(expected);
+  }
+
+  double relative_;
+  double absolute_;
+};
 
 }  // namespace
 
@@ -42,13 +74,14 @@ std::optional<Difference> first_difference(const Tensor& expected, const Tensor&
   if (expected.shape() != found.shape()) {
     return Difference{"shape", to_string(expected.shape()), to_string(found.shape()), ""};
   }
+  const Limits limits(expected, tolerance);
   for (std::size_t i = 0; i < expected.element_count(); ++i) {
     const Element wanted = element_at(expected, i);
-    if (agree(wanted, element_at(found, i), tolerance)) continue;
+    if (limits.agree(wanted, element_at(found, i))) continue;
     const double* const number = std::get_if<double>(&wanted);
     return Difference{place_text(expected.shape(), i), element_text(expected, i),
                       element_text(found, i),
-                      number == nullptr ? "" : number_text(limit_at(*number, tolerance))};
+                      number == nullptr ? "" : number_text(limits.at(*number))};
   }
   return std::nullopt;
 }

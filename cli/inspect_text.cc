@@ -120,7 +120,9 @@ class Report {
       table.add_row({"updates", manifest_.state[write.state].name, update_text(write)});
     }
     if (!method.atomic) {
-      table.add_row({"", "", "not atomic: after a failure inside the engine the session must be reset or restored"});
+      table.add_row(
+          {"", "",
+           "not atomic: after a failure inside the engine the session must be reset or restored"});
     }
     table.add_row({"needs", "", bytes_text(method.activation_bytes) + " of activations"});
   }

@@ -110,7 +110,7 @@ struct GoldenSpec {
   std::vector<std::string>
       calls;  // method names; the calls run in this order from the initial state
   double relative_tolerance = 0;
-  double absolute_tolerance = 0;
+  double absolute_tolerance = 0;  // as a part of a tensor's largest magnitude
 };
 
 using Constant = std::variant<bool, std::int64_t, double, std::string>;

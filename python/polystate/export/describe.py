@@ -12,7 +12,7 @@ from polystate.artifact import GoldenCall, manifest
 from polystate.export.contract.contract import MethodContract
 from polystate.export.lowering.lower import Lowered
 from polystate.export.state import StateBuffer
-from polystate.export.tolerances import golden_tolerances
+from polystate.export.tolerances import tolerances
 from polystate.export.tracing.trace import Traced
 
 PROGRAM_FILE = "model.pte"
@@ -59,7 +59,7 @@ def _golden(
     dtypes = {buffer.dtype for buffer in state}
     dtypes |= {tensor.dtype for contract in contracts for tensor in contract.inputs}
     dtypes |= {tensor.dtype for contract in contracts for tensor in contract.outputs}
-    relative, absolute = golden_tolerances(calls, dtypes, quantization)
+    relative, absolute = tolerances(dtypes, quantization)
     return manifest.Golden(GOLDEN_FILE, [name for name, _ in calls], relative, absolute)
 
 

@@ -1,38 +1,58 @@
-"""How far a run may be from the recorded calls."""
+"""How far a run may be from the module's own results.
+
+An element may be off by ``relative * |expected| + absolute * scale``, where the scale is the
+largest magnitude of its tensor, at least one. Elements beyond half of the type's range stand for
+infinity, as in masks, and do not count.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import torch
 
-import numpy as np
-
-from polystate.artifact import GoldenCall
-
-# Relative, and absolute as a part of the largest value (of one, where all are smaller). Other
-# kernels add in another order; half precision keeps 8 to 11 bits; rounding of activations to 8 bits
-# may fall to the other side, a step of the quantizer.
+# Other kernels add in another order; half precision keeps 8 to 11 bits; rounding of activations to
+# 8 bits may fall to the other side, a step of the quantizer.
 _SINGLE = (1e-4, 2e-5)
 _HALF = (2e-2, 2e-3)
 _QUANTIZED = (2e-2, 2e-2)
 
 
-def golden_tolerances(
-    calls: Sequence[tuple[str, GoldenCall]], dtypes: set[str], quantization: str | None
-) -> tuple[float, float]:
-    """The relative and absolute tolerance for recorded calls.
+def tolerances(dtypes: set[str], quantization: str | None) -> tuple[float, float]:
+    """The relative and the absolute tolerance.
 
     Parameters
     ----------
     dtypes
         Of all inputs, outputs and state, as the manifest names them.
     """
-    relative, absolute = _HALF if dtypes & {"float16", "bfloat16"} else _SINGLE
     if quantization is not None:
-        relative, absolute = _QUANTIZED
-    return relative, absolute * max(1.0, _largest(calls))
+        return _QUANTIZED
+    return _HALF if dtypes & {"float16", "bfloat16"} else _SINGLE
 
 
-def _largest(calls: Sequence[tuple[str, GoldenCall]]) -> float:
-    outputs = [a for _, call in calls for a in (*call.outputs, *call.written.values())]
-    floats = [a for a in outputs if a.dtype.kind == "f" and a.size]
-    return max((float(np.abs(a[np.isfinite(a)]).max(initial=0)) for a in floats), default=0.0)
+def first_deviation(
+    found: torch.Tensor, expected: torch.Tensor, tolerance: tuple[float, float]
+) -> str | None:
+    """The first element that is off by more than the tolerance, in words."""
+    if found.shape != expected.shape or found.dtype != expected.dtype:
+        return (
+            f"it is {found.dtype} {list(found.shape)}, not {expected.dtype} {list(expected.shape)}"
+        )
+    relative, absolute = tolerance if found.dtype.is_floating_point else (0.0, 0.0)
+    close = torch.isclose(found, expected, relative, absolute * _scale(expected), equal_nan=True)
+    if bool(close.all()):
+        return None
+    place = tuple((~close).nonzero()[0].tolist())
+    return f"{list(place)} is {_number(found[place])}, expected {_number(expected[place])}"
+
+
+def _scale(tensor: torch.Tensor) -> float:
+    if not tensor.dtype.is_floating_point:
+        return 1.0
+    magnitudes = tensor.abs()
+    counted = magnitudes[magnitudes <= torch.finfo(tensor.dtype).max / 2]
+    return max(1.0, float(counted.max())) if counted.numel() else 1.0
+
+
+def _number(element: torch.Tensor) -> str:
+    value = element.item()
+    return f"{value:.8g}" if isinstance(value, float) else str(value).lower()

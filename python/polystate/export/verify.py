@@ -13,6 +13,7 @@ from torch.utils import _pytree as pytree
 
 from polystate.artifact import manifest, write_artifact
 from polystate.errors import ContractError, EngineError, ExportError
+from polystate.export.tolerances import first_deviation
 from polystate.export.tracing.eager import EagerModule, Outcome
 from polystate.export.tracing.trace import Traced
 from polystate.runtime import Session, load
@@ -107,7 +108,7 @@ class _Twins:
             for name, value in found.buffers.items()
         ]
         for label, value, wanted in pairs:
-            deviation = _deviation(value, wanted, self.tolerance)
+            deviation = first_deviation(value, wanted, self.tolerance)
             if deviation is not None:
                 return f"{label} of the lowered program differs from the module's: {deviation}"
         return None
@@ -128,22 +129,3 @@ def _numbered(
 
 def _tensors(tree: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
-
-
-def _deviation(
-    found: torch.Tensor, wanted: torch.Tensor, tolerance: tuple[float, float]
-) -> str | None:
-    """The first element that differs by more than rounding, in words."""
-    if found.shape != wanted.shape or found.dtype != wanted.dtype:
-        return f"it is {found.dtype} {list(found.shape)}, not {wanted.dtype} {list(wanted.shape)}"
-    relative, absolute = tolerance if found.dtype.is_floating_point else (0.0, 0.0)
-    close = torch.isclose(found, wanted, relative, absolute, equal_nan=True)
-    if bool(close.all()):
-        return None
-    place = tuple((~close).nonzero()[0].tolist())
-    return f"{list(place)} is {_number(found[place])}, expected {_number(wanted[place])}"
-
-
-def _number(element: torch.Tensor) -> str:
-    value = element.item()
-    return f"{value:.8g}" if isinstance(value, float) else str(value).lower()

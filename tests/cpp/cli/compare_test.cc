@@ -33,7 +33,7 @@ TEST(Compare, EqualTensorsDoNotDiffer) {
 TEST(Compare, TheFirstElementOverTheLimitIsNamed) {
   const Tensor expected = Tensor::of<float>({2, 2}, {1, 2, 4, 8}).value();
   const Tensor found = Tensor::of<float>({2, 2}, {1, 2.25, 5, 0}).value();
-  const Difference difference = difference_of(expected, found, {0.125, 0.25});
+  const Difference difference = difference_of(expected, found, {0.125, 0.03125});
   EXPECT_EQ(difference.place, "[1, 0]");
   EXPECT_EQ(difference.expected, "4");
   EXPECT_EQ(difference.found, "5");
@@ -41,8 +41,20 @@ TEST(Compare, TheFirstElementOverTheLimitIsNamed) {
 }
 
 TEST(Compare, TheLimitItselfIsAllowed) {
-  EXPECT_FALSE(first_difference(doubles({4}), doubles({4.75}), {0.125, 0.25}).has_value());
-  EXPECT_TRUE(first_difference(doubles({4}), doubles({4.7500001}), {0.125, 0.25}).has_value());
+  EXPECT_FALSE(first_difference(doubles({4}), doubles({4.75}), {0.125, 0.0625}).has_value());
+  EXPECT_TRUE(first_difference(doubles({4}), doubles({4.7500001}), {0.125, 0.0625}).has_value());
+}
+
+TEST(Compare, TheAbsoluteLimitGrowsWithTheTensorsLargestElement) {
+  EXPECT_FALSE(first_difference(doubles({0, 100}), doubles({1, 100}), {0, 0.01}).has_value());
+  EXPECT_EQ(difference_of(doubles({0, 0.5}), doubles({1, 0.5}), {0, 0.01}).limit, "0.01");
+}
+
+TEST(Compare, AMaskDoesNotWidenTheLimit) {
+  constexpr float kLowest = std::numeric_limits<float>::lowest();
+  const Tensor expected = Tensor::of<float>({3}, {1, kLowest, -kLowest}).value();
+  const Tensor found = Tensor::of<float>({3}, {2, kLowest, -kLowest}).value();
+  EXPECT_EQ(difference_of(expected, found, {0, 0.5}).limit, "0.5");
 }
 
 TEST(Compare, NaNEqualsNaNOnly) {

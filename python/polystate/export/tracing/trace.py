@@ -29,6 +29,7 @@ from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.dimensions import Dimensions
 from polystate.export.tracing.eager import EagerModule, Outcome, copied, copied_leaves
 from polystate.export.tracing.hidden_state import refuse_hidden_state
+from polystate.export.tracing.randomness import refuse_randomness
 
 _SHAPE_CONFIG: Any = torch.fx.experimental._config
 
@@ -176,6 +177,7 @@ def _climb(
     secure_assertions(exported)
     with _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious), separated_changes():
         functional = exported.run_decompositions(dict(_DECOMPOSED))
+    refuse_randomness(functional)
     assumptions.restore_ranges(functional)
     return Traced(
         name=name,
