@@ -36,6 +36,13 @@ _NOISE = (
 _NOISE_INSIDE = re.compile(r'For more information, run with TORCH_LOGS="[^"]*"\.?')
 _MOST_LINES = 6
 
+# ExecuTorch's refusal goes on for a page about how to build ExecuTorch.
+_NOT_CORE = re.compile(r"Operator torch\._ops\.(\S+) is not in Core ATen opset")
+
+_NO_KERNEL = (
+    "the runtime has no kernel for this operator; write it with operators of the core ATen set"
+)
+
 # What to write instead, by the name of the exception or a part of its message.
 _REWRITES = (
     (
@@ -62,15 +69,16 @@ _REWRITES = (
         "a buffer is set to another buffer itself; set it to a copy: self.a, self.b = "
         "self.b.clone(), self.a.clone()",
     ),
-    (
-        "Missing out variants",
-        "the runtime has no kernel for this operator; write it with operators of the core ATen set",
-    ),
+    ("Missing out variants", _NO_KERNEL),
+    ("is not in Core ATen opset", _NO_KERNEL),
 )
 
 
 def explain(error: BaseException) -> str:
     """One line: what went wrong, and the user's line where it is known."""
+    outside = _NOT_CORE.search(str(error))
+    if outside:
+        return f"the operator '{outside[1]}' is not of the core ATen set"
     lines = [line.strip(" \t-") for line in str(error).splitlines()]
     told = [_NOISE_INSIDE.sub("", line) for line in lines if line and not line.startswith(_NOISE)]
     text = " ".join(told[:_MOST_LINES]) or type(error).__name__

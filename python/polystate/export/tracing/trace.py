@@ -23,6 +23,7 @@ from torch.export.graph_signature import OutputKind
 from polystate.errors import Error, ExportError, UnsupportedError
 from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
+from polystate.export.graph.sources import recorded_sources
 from polystate.export.method import Method, as_forward, resolve
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumptions import Assumptions
@@ -205,6 +206,7 @@ def _export(
         as_forward(eager.model, function) as module,
         _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious),
         recorded_assertions(),
+        recorded_sources(),
         _no_overlap_check(),
         quiet(),
         torch.no_grad(),
