@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-FORMAT_VERSION = 1
+from polystate.artifact.expressions import Expression, to_text
 
-# An integer, a symbol's name, or [operator, operands...].
-Expression = int | str | list[Any]
+FORMAT_VERSION = 1
 
 Constant = bool | int | float | str
 
@@ -191,27 +190,8 @@ class Manifest:
         )
 
 
-def expression_text(expression: Expression | None) -> str:
-    """Write an expression as people read it: ``2 * (batch + 1)``; an unknown size as ``?``."""
-    if expression is None:
-        return "?"
-    if not isinstance(expression, list):
-        return str(expression)
-    operator, *operands = expression
-    if operator in ("min", "max"):
-        return f"{operator}({', '.join(map(expression_text, operands))})"
-    parts = [_operand_text(operand) for operand in operands]
-    return f"not {parts[0]}" if operator == "not" else f" {operator} ".join(parts)
-
-
-def _operand_text(expression: Expression) -> str:
-    text = expression_text(expression)
-    infix = isinstance(expression, list) and expression[0] not in ("min", "max")
-    return f"({text})" if infix else text
-
-
 def _shape_text(shape: Sequence[Expression | None]) -> str:
-    return f"[{', '.join(map(expression_text, shape))}]"
+    return f"[{', '.join('?' if size is None else to_text(size) for size in shape)}]"
 
 
 def _input(value: dict[str, Any]) -> Input:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polystate.artifact.manifest import Expression, Input, Manifest, Method, Symbol
-
-_INFIX = {"+", "*", "//", "%", "**", "==", "!=", "<", "<=", ">", ">=", "and", "or"}
+from polystate.artifact.expressions import Expression, to_text
+from polystate.artifact.manifest import Input, Manifest, Method, Symbol
 
 
 def report(manifest: Manifest, how: Mapping[str, str]) -> str:
     """The whole program: each method, its contract and what it does to the state; the state."""
     lines = [
-        f"{len(manifest.methods)} methods for {manifest.program.backend}, "
-        f"over {len(manifest.state)} states"
+        f"{_count(len(manifest.methods), 'method')} for {manifest.program.backend}, "
+        f"over {_count(len(manifest.state), 'state')}"
     ]
     for method in manifest.methods:
         lines += ["", f"{method.name}({', '.join(i.name for i in method.inputs)})"]
@@ -51,8 +50,8 @@ def _input_line(tensor: Input, symbols: Mapping[str, Symbol]) -> str:
     sizes = ", ".join(_size(size, symbols) for size in tensor.shape)
     line = f"{tensor.name}: {tensor.dtype} [{sizes}]"
     for limits in tensor.values:
-        low = "" if limits.min is None else expression_text(limits.min)
-        high = "" if limits.max is None else expression_text(limits.max)
+        low = "" if limits.min is None else to_text(limits.min)
+        high = "" if limits.max is None else to_text(limits.max)
         line += f", values {low}..{high} ({limits.reason})"
     return line + (", written by the call" if tensor.written_from is not None else "")
 
@@ -60,18 +59,11 @@ def _input_line(tensor: Input, symbols: Mapping[str, Symbol]) -> str:
 def _size(size: Expression, symbols: Mapping[str, Symbol]) -> str:
     if isinstance(size, str):
         return f"{size} {symbols[size].min}..{symbols[size].max}"
-    return expression_text(size)
+    return to_text(size)
 
 
-def expression_text(expression: Expression) -> str:
-    """An expression as Python writes it."""
-    if not isinstance(expression, list):
-        return str(expression)
-    operator, *operands = expression
-    texts = [expression_text(operand) for operand in operands]
-    if operator in _INFIX:
-        return "(" + f" {operator} ".join(texts) + ")"
-    return f"not {texts[0]}" if operator == "not" else f"{operator}({', '.join(texts)})"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _at(source: str) -> str:

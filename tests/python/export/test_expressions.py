@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.utils._sympy import functions as f
 
+from polystate.artifact.expressions import to_text
 from polystate.errors import UnsupportedError
-from polystate.export.graph.expressions import evaluate, to_expression, to_text
+from polystate.export.graph.expressions import evaluate, to_expression
 
 # As torch makes the symbols of sizes, and one for a size that may be zero.
 BATCH = sympy.Symbol("s0", positive=True, integer=True)
@@ -160,21 +161,3 @@ def test_what_integers_cannot_say_exactly_is_refused_by_name(written):
 def test_arithmetic_beyond_64_bits_or_undefined_fails(expression, values):
     with pytest.raises(ArithmeticError):
         evaluate(expression, values)
-
-
-@pytest.mark.parametrize(
-    ("expression", "text"),
-    [
-        (["==", ["%", "batch", 2], 0], "batch % 2 == 0"),
-        (["+", -1, "batch"], "batch - 1"),
-        (["+", ["*", -2, "length"], "batch"], "batch - 2 * length"),
-        (["+", -3, ["*", -1, "batch"]], "-3 - batch"),
-        (["*", 2, ["+", "batch", 1]], "2 * (batch + 1)"),
-        (["//", "batch", ["//", "length", 2]], "batch // (length // 2)"),
-        (["not", ["and", ["<", "batch", 2], ["<", "length", 2]]], "not (batch < 2 and length < 2)"),
-        (["max", "batch", ["+", "length", 1]], "max(batch, length + 1)"),
-        (["**", ["*", -1, "batch"], 2], "(-1 * batch) ** 2"),
-    ],
-)
-def test_text_reads_as_a_person_writes_it(expression, text):
-    assert to_text(expression) == text

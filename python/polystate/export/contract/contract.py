@@ -9,7 +9,8 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
-from polystate.artifact.manifest import Check, Expression, Guard, Input, Output, Symbol, ValueRange
+from polystate.artifact.expressions import Expression
+from polystate.artifact.manifest import Check, Guard, Input, Output, Symbol, ValueRange
 from polystate.errors import ExportError, UnsupportedError
 from polystate.export.contract.checks import lower_assertions
 from polystate.export.contract.guards import traced_guards

@@ -10,9 +10,10 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch.fx import Node
 
+from polystate.artifact.expressions import to_text
 from polystate.errors import UnsupportedError
 from polystate.export.contract.bounds import Bounds
-from polystate.export.graph.expressions import to_expression, to_text
+from polystate.export.graph.expressions import to_expression
 from polystate.export.graph.provenance import keeps_elements
 from polystate.export.graph.scalars import Leaf
 from polystate.export.graph.sizes import Sizes

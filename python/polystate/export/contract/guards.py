@@ -12,10 +12,10 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 from torch.utils import _pytree as pytree
 
+from polystate.artifact.expressions import to_text
 from polystate.artifact.manifest import Guard
 from polystate.errors import ExportError
 from polystate.export.contract.trial import Trial
-from polystate.export.graph.expressions import to_text
 from polystate.export.graph.sizes import Sizes, shape_environment, to_sympy
 from polystate.export.graph.sources import source_of, source_of_guard
 

@@ -12,7 +12,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
-from polystate.artifact.manifest import Expression
+from polystate.artifact.expressions import Expression
 from polystate.export.graph.expressions import constants_of, evaluate, holds, symbols_of
 from polystate.export.graph.signature import tensor_arguments
 from polystate.export.graph.sizes import Sizes

@@ -17,7 +17,8 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbol
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRangeError, ValueRanges, bound_sympy
 
-from polystate.artifact.manifest import Expression, Symbol
+from polystate.artifact.expressions import Expression
+from polystate.artifact.manifest import Symbol
 from polystate.errors import UnsupportedError
 from polystate.export.graph.expressions import INT64_MAX, holds, symbols_of, to_expression
 from polystate.export.graph.signature import Argument
