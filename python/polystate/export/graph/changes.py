@@ -18,7 +18,7 @@ from typing import Any
 from unittest import mock
 
 import torch
-from torch.export import exported_program
+from torch.export import ExportedProgram, exported_program
 from torch.export.graph_signature import (
     ExportGraphSignature,
     InputKind,
@@ -27,6 +27,10 @@ from torch.export.graph_signature import (
     TensorArgument,
 )
 from torch.fx import GraphModule, Node
+
+from polystate.export.graph.scalar_tensors import call
+
+aten = torch.ops.aten
 
 
 @dataclass(frozen=True)
@@ -45,13 +49,31 @@ def separated_changes() -> Iterator[None]:
     """Separates the changes of every graph that PyTorch decomposes within the block."""
     decompose = exported_program._decompose_and_get_gm_with_new_signature_constants
 
-    def decompose_and_separate(*args: Any, **kwargs: Any) -> Any:
-        graph_module, signature, *rest = decompose(*args, **kwargs)
+    def decompose_and_separate(program: ExportedProgram, *args: Any, **kwargs: Any) -> Any:
+        _fit_copies(program.graph_module)
+        graph_module, signature, *rest = decompose(program, *args, **kwargs)
         separate_changes(graph_module, signature)
         return graph_module, signature, *rest
 
     with mock.patch.object(exported_program, decompose.__name__, decompose_and_separate):
         yield
+
+
+def _fit_copies(graph_module: GraphModule) -> None:
+    """Gives what is copied its destination's type and shape: PyTorch takes it as it is."""
+    for module in graph_module.modules():
+        if not isinstance(module, GraphModule):
+            continue
+        for node in module.graph.find_nodes(op="call_function", target=aten.copy_.default):
+            destination, source, *rest = node.args
+            with module.graph.inserting_before(node):
+                if source.meta["val"].dtype != destination.meta["val"].dtype:
+                    dtype = destination.meta["val"].dtype
+                    source = call(module.graph, aten.to.dtype, source, dtype)
+                if str(source.meta["val"].shape) != str(destination.meta["val"].shape):
+                    source = call(module.graph, aten.expand_as.default, source, destination)
+            node.args = (destination, source, *rest)
+        module.recompile()
 
 
 def separate_changes(graph_module: GraphModule, signature: ExportGraphSignature) -> None:
@@ -141,6 +163,6 @@ def _is_view(target: Any) -> bool:
 
 
 def _clone(value: Node) -> Node:
-    copy = copied_by(value, torch.ops.aten.clone.default, memory_format=torch.contiguous_format)
+    copy = copied_by(value, aten.clone.default, memory_format=torch.contiguous_format)
     copy.meta["val"] = value.meta["val"].contiguous()
     return copy
