@@ -287,7 +287,9 @@ def test_separate_parts_of_one_storage_are_separate_states():
 
 def test_buffers_that_exchange_their_names_are_refused_with_a_rewrite():
     message = refusal("exchange_names")
-    assert "set it to a copy: self.a, self.b = self.b.clone(), self.a.clone()" in message
+    assert "sets the buffer 'state' to memory of the buffer 'other'" in message
+    assert line_of(Program.exchange_names, "self.state, self.other =") in message
+    assert "to exchange two: self.a, self.b = self.b.clone(), self.a.clone()" in message
 
 
 def test_a_buffer_that_changes_its_shape_is_refused_with_its_line():

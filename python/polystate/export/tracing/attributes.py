@@ -62,10 +62,24 @@ def change(before: Contents, after: Contents) -> str:
     return ""
 
 
+def named_tensors(model: torch.nn.Module) -> list[tuple[Attribute, torch.Tensor]]:
+    """Every tensor that an attribute holds, with that attribute."""
+    return [
+        (attribute, value)
+        for attribute, root in _attributes(model)
+        for value in _walk([root])
+        if isinstance(value, torch.Tensor)
+    ]
+
+
 def tensors(model: torch.nn.Module) -> list[torch.Tensor]:
-    """Every tensor that an attribute holds."""
-    held = _walk(value for _, value in _attributes(model))
-    return [value for value in held if isinstance(value, torch.Tensor)]
+    """Every tensor that an attribute holds, once."""
+    return list({id(tensor): tensor for _, tensor in named_tensors(model)}.values())
+
+
+def version(tensor: torch.Tensor) -> int:
+    """How often the tensor was changed in place; -1 where PyTorch does not count that."""
+    return -1 if tensor.is_inference() else tensor._version
 
 
 def keep(model: torch.nn.Module) -> Callable[[], None]:
@@ -119,7 +133,7 @@ def _flattened(value: object, seen: set[int]) -> Contents:
     while stack:
         part = stack.pop()
         if isinstance(part, torch.Tensor):
-            flat.append((_Identity(part), part._version))
+            flat.append((_Identity(part), version(part)))
         elif isinstance(part, _SCALARS):
             flat.append(_Scalar(type(part), repr(part)))
         elif isinstance(part, set | frozenset):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,17 +22,65 @@ class Outcome:
     inputs: list[Any]
     buffers: dict[str, torch.Tensor]
 
+    def difference(self, other: Outcome) -> str | None:
+        """What differs, in words; None where a call of the same kernels gave the same.
+
+        Results that are neither tensors nor numbers are left out.
+        """
+        pairs = [
+            *_labelled("output", self.outputs, other.outputs),
+            *_labelled("input", self.inputs, other.inputs),
+        ]
+        if len(self.outputs) != len(other.outputs) or self.buffers.keys() != other.buffers.keys():
+            return "the number of results"
+        pairs += [
+            (f"buffer '{key}'", value, other.buffers[key]) for key, value in self.buffers.items()
+        ]
+        return next((label for label, a, b in pairs if not _same(a, b)), None)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method, and arguments to try it with: first its examples, then others of other sizes."""
+
+    name: str
+    function: Callable[..., Any]
+    points: Sequence[tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A method that was looked at for hidden state.
+
+    Attributes
+    ----------
+    changed
+        The names of the buffers that it changes.
+    filled
+        The attributes that only its first call changes, in words.
+    """
+
+    entry: Entry
+    changed: frozenset[str]
+    filled: tuple[str, ...]
+
 
 class EagerModule:
     """The user's module, with the values that it had when it was given to us.
 
     Every call starts from these values, and they are put back when it ends. Parameters are not
-    copied, but for the one call that finds out whether a method changes them (hidden_state).
+    copied, but for the calls that find out whether a method changes them (hidden_state).
+
+    Attributes
+    ----------
+    looked
+        The methods that hidden_state looked at.
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
         self.model = model
         self._values = self.buffers()
+        self.looked: list[Looked] = []
 
     def initial(self, name: str) -> torch.Tensor:
         """The value that a buffer starts with, by its fully qualified name."""
@@ -48,8 +96,14 @@ class EagerModule:
             return self.call(function, args, kwargs)
 
     def call(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Outcome:
-        """Calls `function` from the values that the buffers have now; what it changes stays."""
-        args, kwargs = copied(args, kwargs)
+        """Calls `function` from the values that the buffers have now; what it changes stays.
+
+        But for the arguments, which are copied.
+        """
+        return self.call_on(function, *copied(args, kwargs))
+
+    def call_on(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Outcome:
+        """As `call`, but on the arguments themselves."""
         with torch.no_grad():
             torch.manual_seed(0)
             outputs = function(*args, **kwargs)
@@ -57,9 +111,13 @@ class EagerModule:
 
     @contextlib.contextmanager
     def restored(self) -> Iterator[None]:
-        """Puts every buffer, every attribute and the random state back when the block ends."""
+        """Puts every buffer, every attribute and the random state back when the block ends.
+
+        Inside the block no buffer requires a gradient: state is a value.
+        """
         put_back = attributes.keep(self.model)
         try:
+            self._detach_buffers()
             with torch.random.fork_rng(devices=[]):
                 yield
         finally:
@@ -78,11 +136,27 @@ class EagerModule:
         with torch.no_grad():
             for name, buffer in self.model.named_buffers(remove_duplicate=False):
                 if not same_values(buffer, values[name]):
-                    buffer.copy_(values[name])
+                    with torch.inference_mode() if buffer.is_inference() else torch.no_grad():
+                        _unexpanded(buffer, buffer).copy_(_unexpanded(values[name], buffer))
 
     def reset(self) -> None:
         """Gives every buffer its initial value."""
         self.set_buffers(self._values)
+
+    def _detach_buffers(self) -> None:
+        detached: dict[int, torch.Tensor] = {}  # a buffer of two names stays one tensor
+        for module in self.model.modules():
+            for name, buffer in module._buffers.items():
+                if buffer is not None and buffer.requires_grad:
+                    module._buffers[name] = detached.setdefault(id(buffer), buffer.detach())
+
+
+def _unexpanded(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """A view without the dimensions along which all elements of `like` lie at one address."""
+    for dimension, stride in enumerate(like.stride()):
+        if stride == 0 and like.shape[dimension] > 1:
+            tensor = tensor.narrow(dimension, 0, 1)
+    return tensor
 
 
 def copied(args: Any, kwargs: Any) -> tuple[Any, Any]:
@@ -96,6 +170,26 @@ def copied_leaves(tree: Any) -> list[Any]:
     return pytree.tree_leaves(
         pytree.tree_map_only(torch.Tensor, lambda t: t.detach().clone(), tree)
     )
+
+
+def _labelled(label: str, a: list[Any], b: list[Any]) -> list[tuple[str, Any, Any]]:
+    return [(f"{label} {i}", *pair) for i, pair in enumerate(zip(a, b, strict=False))]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        return same_values(a, b) or _close(a, b)
+    if isinstance(a, bool | int | float | complex) and isinstance(b, bool | int | float | complex):
+        return a == b or (a != a and b != b)
+    return isinstance(a, torch.Tensor) == isinstance(b, torch.Tensor)
+
+
+def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether both are as equal as kernels that share their work among threads may leave them."""
+    is_inexact = a.is_floating_point() or a.is_complex()
+    return is_inexact and torch.allclose(a, b, rtol=1e-6, atol=0, equal_nan=True)
 
 
 def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:

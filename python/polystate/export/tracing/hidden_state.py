@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
 import torch
+from torch.nn.utils.weight_norm import WeightNorm
 
 from polystate.errors import ExportError
-from polystate.export.tracing import attributes
-from polystate.export.tracing.eager import EagerModule, copied, same_values
+from polystate.export.tracing import attributes, caches, shared_memory
+from polystate.export.tracing.eager import EagerModule, Entry, Looked, Outcome, copied, same_values
 
 
-def refuse_hidden_state(
-    eager: EagerModule, name: str, function: Callable[..., Any], args: Any, kwargs: Any
-) -> None:
+def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
     """Refuses a method that changes anything which is not a buffer of one name.
 
-    The method is called twice: the first call may fill caches, so what counts is what the second
-    one changes.
+    The method is called twice as it is found, which must give the same; then once more with the
+    attributes that this left, of which it must change none. What a first call alone changes in
+    attributes may be a cache: then no method that was looked at so far computes otherwise for it.
 
     Raises
     ------
@@ -29,55 +30,218 @@ def refuse_hidden_state(
         With the parameter, buffer or attribute, the user's line where it is known, and a rewrite.
     """
     model = eager.model
-    kept = [*model.parameters(), *attributes.tensors(model)]
-    with torch.no_grad(), eager.restored(), _restored(kept) as values:
-        with _recorded_assignments() as lines:
-            _call(function, args, kwargs)
-        _refuse_reshaped_buffers(eager, name, lines)
-        eager.reset()
+    with torch.no_grad(), eager.restored(), _restored_values(model) as values:
+        put_attributes_back = attributes.keep(model)
         before = attributes.contents(model)
-        versions = {key: tensor._version for key, tensor in _registered(model)}
-        with _recorded_assignments() as lines:
-            _call(function, args, kwargs)
+        first = _checked_call(eager, entry, values)
+        put_attributes_back()
+        eager.reset()
+        values.put_back()
+        second = _checked_call(eager, entry, values)
+        _refuse_outer_state(model, entry.name, first, second)
         after = attributes.contents(model)
-        changed_parameters = [
-            key
-            for key, parameter in model.named_parameters(remove_duplicate=False)
-            if id(parameter) not in values or not same_values(parameter, values[id(parameter)])
-        ]
-        changed = set(changed_parameters) | {
-            key
-            for key, tensor in _registered(model)
-            if key not in versions or tensor._version != versions[key]
-        }
-    _refuse_shared_memory(model, name, changed)
-    for key in changed_parameters:
-        raise ExportError(
-            f"method '{name}' changes the parameter '{key}': parameters are constants of the "
-            f"program; register it as a buffer instead: "
-            f"self.register_buffer('{key.rpartition('.')[2]}', ...)"
-        )
-    for attribute in dict.fromkeys([*before, *after]):
-        old, new = before.get(attribute, ()), after.get(attribute, ())
-        if old != new:
-            owner, _, leaf = attribute.path.rpartition(".")
-            line = lines.get((id(model.get_submodule(owner)), leaf), "")
-            change = attributes.change(old, new)
-            raise ExportError(_hidden_attribute(name, attribute, change, line))
+        filled = _changes(model, before, after, second.lines)
+        if filled:
+            eager.reset()
+            third = _checked_call(eager, entry, values)
+            for attribute, change in _changes(
+                model, after, attributes.contents(model), third.lines
+            ).items():
+                raise ExportError(_hidden_attribute(model, entry.name, attribute, change))
+        put_attributes_back()
+        eager.reset()
+        values.put_back()
+        _refuse_effects(eager, Looked(entry, first.changed, tuple(filled.values())))
 
 
-def _refuse_reshaped_buffers(
-    eager: EagerModule, method: str, lines: dict[tuple[int, str], str]
+@dataclass(frozen=True)
+class _Values:
+    """What tensors held; by their identity, so that they must be kept alive."""
+
+    tensors: list[torch.Tensor]
+    values: dict[int, torch.Tensor]
+
+    def differ(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is none of these or holds something else by now."""
+        value = self.values.get(id(tensor))
+        return value is None or not same_values(tensor, value)
+
+    def put_back(self) -> None:
+        for tensor in self.tensors:
+            if self.differ(tensor):
+                tensor.copy_(self.values[id(tensor)])
+
+
+@contextlib.contextmanager
+def _restored_values(model: torch.nn.Module) -> Iterator[_Values]:
+    """Gives parameters and tensors of attributes their values back when the block ends."""
+    tensors = [*model.parameters(), *attributes.tensors(model)]
+    values = _Values(tensors, {id(tensor): tensor.detach().clone() for tensor in tensors})
+    try:
+        yield values
+    finally:
+        values.put_back()
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Where modules assigned attributes and registered buffers: by the module and the name."""
+
+    assigned: dict[tuple[int, str], str]
+
+    def of(self, model: torch.nn.Module, path: str) -> str:
+        """The user's line, empty where the tensor or attribute at a path was not assigned."""
+        owner, _, leaf = path.rpartition(".")
+        return self.assigned.get((id(model.get_submodule(owner)), leaf), "")
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What one call did.
+
+    Attributes
+    ----------
+    changed
+        The names of the buffers that it changed.
+    set_at
+        The lines where it set buffers to other tensors, by their names.
+    before, after
+        Where all tensors lie.
+    """
+
+    outcome: Outcome
+    changed: frozenset[str]
+    set_at: dict[str, str]
+    before: list[shared_memory.Place]
+    after: list[shared_memory.Place]
+    lines: _Lines
+
+
+def _checked_call(eager: EagerModule, entry: Entry, values: _Values) -> _Call:
+    """Calls a method with its examples; refuses what one call alone shows to be unsound."""
+    model, name = eager.model, entry.name
+    args, kwargs = copied(*entry.points[0])
+    before, held = shared_memory.places(model), attributes.named_tensors(model)
+    buffers = dict(model.named_buffers(remove_duplicate=False))
+    versions = {key: attributes.version(tensor) for key, tensor in _registered(model)}
+    with _recorded_assignments() as lines, _overlaps_told(name, buffers):
+        outcome = eager.call_on(entry.function, args, kwargs)
+    _refuse_reshaped_buffers(eager, name, lines)
+    set_at = _set_buffers(model, name, buffers, lines)
+    changed = {
+        key
+        for key, tensor in _registered(model)
+        if key in set_at or attributes.version(tensor) != versions.get(key)
+    }
+    initials = eager.initials()
+    changed |= {key for key in buffers if not same_values(outcome.buffers[key], initials[key])}
+    for key in sorted(changed & buffers.keys()):
+        if _is_expanded(buffers[key]):
+            raise ExportError(_expanded_buffer(name, repr(key)))
+    shared_memory.refuse_changed_twice(model, name, before, changed)
+    after = shared_memory.places(model)
+    inputs = shared_memory.input_places(entry.function, args, kwargs)
+    shared_memory.refuse_set_to_another(name, [*after, *inputs], changed, set_at)
+    shared_memory.refuse_moved(name, before, after, set_at)
+    _refuse_changed_constants(model, name, held, values, lines)
+    return _Call(outcome, frozenset(changed & buffers.keys()), set_at, before, after, lines)
+
+
+def _set_buffers(
+    model: torch.nn.Module, method: str, before: Mapping[str, torch.Tensor], lines: _Lines
+) -> dict[str, str]:
+    """The buffers that are other tensors than before, each with the line where it was set."""
+    set_at = {}
+    for key, buffer in model.named_buffers(remove_duplicate=False):
+        if before[key] is not buffer:
+            set_at[key] = lines.of(model, key)
+            if not set_at[key]:
+                leaf = key.rpartition(".")[2]
+                raise ExportError(
+                    f"method '{method}' sets the buffer '{key}' in a module's _buffers, which "
+                    f"torch.export does not see; assign it as an attribute: self.{leaf} = ..."
+                )
+    return set_at
+
+
+def _refuse_changed_constants(
+    model: torch.nn.Module,
+    method: str,
+    held: Iterable[tuple[attributes.Attribute, torch.Tensor]],
+    values: _Values,
+    lines: _Lines,
 ) -> None:
+    """Refuses changed parameters, and tensors of attributes that were changed in place."""
+    for key, parameter in model.named_parameters(remove_duplicate=False):
+        if values.differ(parameter):
+            raise ExportError(
+                f"method '{method}' changes the parameter '{key}': parameters are constants of the "
+                f"program; register it as a buffer instead: "
+                f"self.register_buffer('{key.rpartition('.')[2]}', ...)"
+            )
+    for attribute, tensor in held:
+        if id(tensor) in values.values and values.differ(tensor):
+            change = _described(attribute, "", lines.of(model, attribute.path))
+            raise ExportError(_hidden_attribute(model, method, attribute, change))
+
+
+@contextlib.contextmanager
+def _overlaps_told(method: str, buffers: Mapping[str, torch.Tensor]) -> Iterator[None]:
+    """Names the expanded buffers where PyTorch refuses to change an expanded tensor."""
+    try:
+        yield
+    except RuntimeError as error:
+        expanded = [repr(key) for key, buffer in buffers.items() if _is_expanded(buffer)]
+        if not expanded or "refers to a single memory location" not in str(error):
+            raise
+        raise ExportError(_expanded_buffer(method, " or ".join(expanded))) from error
+
+
+def _registered(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    yield from model.named_parameters(remove_duplicate=False)
+    yield from model.named_buffers(remove_duplicate=False)
+
+
+def _is_expanded(tensor: torch.Tensor) -> bool:
+    """Whether several elements lie at one address."""
+    dimensions = zip(tensor.shape, tensor.stride(), strict=True)
+    return any(size > 1 and stride == 0 for size, stride in dimensions)
+
+
+@contextlib.contextmanager
+def _recorded_assignments() -> Iterator[_Lines]:
+    """The lines inside the block where modules assign attributes and register buffers."""
+    lines = _Lines({})
+    assign, register = torch.nn.Module.__setattr__, torch.nn.Module.register_buffer
+
+    def record(module: torch.nn.Module, name: str) -> None:
+        frame = traceback.extract_stack(limit=3)[0]
+        lines.assigned[id(module), name] = f"{frame.filename}:{frame.lineno}: {frame.line}"
+
+    def assigning(module: torch.nn.Module, name: str, value: Any) -> None:
+        assign(module, name, value)  # registers buffers
+        record(module, name)
+
+    def registering(module: torch.nn.Module, name: str, *args: Any, **kwargs: Any) -> None:
+        record(module, name)
+        register(module, name, *args, **kwargs)
+
+    with (
+        mock.patch.object(torch.nn.Module, "__setattr__", assigning),
+        mock.patch.object(torch.nn.Module, "register_buffer", registering),
+    ):
+        yield lines
+
+
+def _refuse_reshaped_buffers(eager: EagerModule, method: str, lines: _Lines) -> None:
     initials = eager.initials()
     for key, buffer in eager.model.named_buffers(remove_duplicate=False):
-        owner, _, leaf = key.rpartition(".")
-        line = lines.get((id(eager.model.get_submodule(owner)), leaf), "")
-        where = f" ({line})" if line else ""
+        where = _told(lines.of(eager.model, key))
         if key not in initials:
             raise ExportError(
                 f"method '{method}' registers the buffer '{key}'{where}: register it before the "
-                f"export, with the value that it starts with"
+                f"export, with the value that it starts with: self.register_buffer("
+                f"'{key.rpartition('.')[2]}', torch.zeros({list(buffer.shape)}))"
             )
         old, new = _form(initials[key]), _form(buffer)
         if old != new:
@@ -92,70 +256,91 @@ def _form(tensor: torch.Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
-def _call(function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-    args, kwargs = copied(args, kwargs)
-    function(*args, **kwargs)
-
-
-def _registered(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
-    yield from model.named_parameters(remove_duplicate=False)
-    yield from model.named_buffers(remove_duplicate=False)
-
-
-@contextlib.contextmanager
-def _restored(tensors: list[torch.Tensor]) -> Iterator[dict[int, torch.Tensor]]:
-    """Gives tensors their values back when the block ends; yields these values by identity."""
-    values = {id(tensor): tensor.detach().clone() for tensor in tensors}
-    try:
-        yield values
-    finally:
-        for tensor in tensors:
-            if not same_values(tensor, values[id(tensor)]):
-                tensor.copy_(values[id(tensor)])
-
-
-def _refuse_shared_memory(model: torch.nn.Module, method: str, changed: set[str]) -> None:
-    parameters = dict(model.named_parameters(remove_duplicate=False)).keys()
-    spans = sorted((*_span(t), key) for key, t in _registered(model) if t.numel())
-    for i, (_, end, first) in enumerate(spans):
-        for start, _, second in spans[i + 1 :]:
-            if start >= end:
-                break
-            if changed & {first, second} and not {first, second} <= parameters:
-                raise ExportError(
-                    f"method '{method}' changes '{first}', which shares memory with '{second}': "
-                    f"state must have one name; register the tensor once, or give '{second}' a "
-                    f"copy (.clone())"
-                )
-
-
-def _span(tensor: torch.Tensor) -> tuple[int, int]:
-    """The addresses between which the elements of a tensor lie."""
-    last = sum((n - 1) * stride for n, stride in zip(tensor.shape, tensor.stride(), strict=True))
-    return tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.element_size()
-
-
-@contextlib.contextmanager
-def _recorded_assignments() -> Iterator[dict[tuple[int, str], str]]:
-    """The user's line of every attribute that is assigned inside the block, by module and name."""
-    lines: dict[tuple[int, str], str] = {}
-    original = torch.nn.Module.__setattr__
-
-    def recording(module: torch.nn.Module, attribute: str, value: Any) -> None:
-        frame = traceback.extract_stack(limit=2)[0]
-        lines[id(module), attribute] = f"{frame.filename}:{frame.lineno}: {frame.line}"
-        original(module, attribute, value)
-
-    with mock.patch.object(torch.nn.Module, "__setattr__", recording):
-        yield lines
-
-
-def _hidden_attribute(method: str, attribute: attributes.Attribute, change: str, line: str) -> str:
-    leaf = attribute.path.rpartition(".")[2]
-    where = f" ({line})" if line else ""
-    return (
-        f"method '{method}' changes the attribute '{attribute.path}' of {attribute.owner}{change}"
-        f"{where}: only buffers are state, and an exported program would keep the value of the "
-        f"trace; make it a buffer: self.register_buffer('{leaf}', torch.tensor(...)), and change "
-        f"it in place"
+def _refuse_outer_state(model: torch.nn.Module, method: str, first: _Call, second: _Call) -> None:
+    """Refuses a method that does something else when it is called again as it was found."""
+    shared_memory.refuse_kept_elsewhere(
+        method, second.before, (first.after, second.after), second.set_at
     )
+    difference = second.outcome.difference(first.outcome)
+    if difference is not None:
+        raise ExportError(
+            f"method '{method}' gives something else when it is called again with the same "
+            f"arguments, buffers and attributes ({difference} differs): it keeps state outside of "
+            f"{type(model).__name__} (a global, a variable of a closure, a default argument, an "
+            f"attribute of a class), or reads a clock or random numbers that are not of PyTorch's "
+            f"default generator; make state a buffer, and pass the rest as an input"
+        )
+
+
+def _changes(
+    model: torch.nn.Module,
+    before: dict[attributes.Attribute, attributes.Contents],
+    after: dict[attributes.Attribute, attributes.Contents],
+    lines: _Lines,
+) -> dict[attributes.Attribute, str]:
+    """The attributes that hold something else, each with its change in words."""
+    changes = {}
+    for attribute in dict.fromkeys([*before, *after]):
+        old, new = before.get(attribute, ()), after.get(attribute, ())
+        if old != new:
+            line = lines.of(model, attribute.path)
+            changes[attribute] = _described(attribute, attributes.change(old, new), line)
+    return changes
+
+
+def _described(attribute: attributes.Attribute, change: str, line: str) -> str:
+    return f"'{attribute.path}' of {attribute.owner}{change}{_told(line)}"
+
+
+def _refuse_effects(eager: EagerModule, looked: Looked) -> None:
+    """Refuses what a first call leaves in attributes if some method computes otherwise for it."""
+    is_new_state = any(looked.changed - other.changed for other in eager.looked)
+    eager.looked.append(looked)
+    state = {key for each in eager.looked for key in each.changed}
+    for filling in eager.looked:
+        for reader in eager.looked:
+            if filling.filled and (is_new_state or looked in (filling, reader)):
+                effect = caches.effect(eager, filling.entry, reader.entry, state)
+                if effect is not None:
+                    raise ExportError(_effective_attribute(filling, reader.entry.name, effect))
+
+
+def _effective_attribute(filling: Looked, reader: str, effect: str) -> str:
+    return (
+        f"the first call of method '{filling.entry.name}' changes the attribute "
+        f"{' and the attribute '.join(filling.filled)}, and afterwards {effect} of method "
+        f"'{reader}' is another: only buffers are state, and an exported program would do each "
+        f"time what a first call does; make it a buffer that is set in place, and choose by its "
+        f"value (torch.where), or set the attribute before the export"
+    )
+
+
+def _hidden_attribute(
+    model: torch.nn.Module, method: str, attribute: attributes.Attribute, change: str
+) -> str:
+    owner, _, leaf = attribute.path.rpartition(".")
+    rewrite = (
+        f"make it a buffer: self.register_buffer('{leaf}', torch.tensor(...)), and change it in "
+        f"place"
+    )
+    hooks = model.get_submodule(owner)._forward_pre_hooks.values()
+    if any(isinstance(hook, WeightNorm) and hook.name == leaf for hook in hooks):
+        rewrite = (
+            "use torch.nn.utils.parametrizations.weight_norm, or call "
+            "torch.nn.utils.remove_weight_norm before the export"
+        )
+    return (
+        f"method '{method}' changes the attribute {change}: only buffers are state, and an "
+        f"exported program would keep the value of the trace; {rewrite}"
+    )
+
+
+def _expanded_buffer(method: str, names: str) -> str:
+    return (
+        f"method '{method}' changes the buffer {names}, which is expanded: several of its elements "
+        f"lie at one address; register it with memory of its own: tensor.expand(...).clone()"
+    )
+
+
+def _told(line: str) -> str:
+    return f" ({line})" if line else ""

@@ -28,7 +28,7 @@ from polystate.export.method import Method, as_forward, resolve
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.dimensions import Dimensions
-from polystate.export.tracing.eager import EagerModule, Outcome, copied, copied_leaves
+from polystate.export.tracing.eager import EagerModule, Entry, Outcome, copied, copied_leaves
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.randomness import refuse_randomness
 
@@ -124,7 +124,9 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
     args, kwargs = method.examples()
     dimensions = Dimensions.of(name, function, args, kwargs, method.dynamic_shapes)
     try:
-        refuse_hidden_state(eager, name, function, args, kwargs)
+        sizes = [*dimensions.corners()[:1], dimensions.interior(args, kwargs)]
+        others = [dimensions.resized(args, kwargs, each) for each in sizes if each]
+        refuse_hidden_state(eager, Entry(name, function, [(args, kwargs), *others]))
     except Error:
         raise
     except Exception as error:
