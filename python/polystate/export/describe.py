@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -19,15 +20,26 @@ PROGRAM_FILE = "model.pte"
 GOLDEN_FILE = "golden.npz"
 
 
-def describe(
-    backend: str,
-    quantization: str | None,
-    methods: Sequence[Traced],
-    contracts: Sequence[MethodContract],
-    lowered: Lowered,
-    state: Sequence[StateBuffer],
-    calls: Sequence[tuple[str, GoldenCall]] | None,
-) -> manifest.Manifest:
+@dataclass(frozen=True)
+class Findings:
+    """What the steps of an export found.
+
+    Attributes
+    ----------
+    methods, contracts
+        In the user's order, as many.
+    calls
+        Recorded calls with their methods' names; None where nothing was recorded.
+    """
+
+    methods: Sequence[Traced]
+    contracts: Sequence[MethodContract]
+    state: Sequence[StateBuffer]
+    lowered: Lowered
+    calls: Sequence[tuple[str, GoldenCall]] | None
+
+
+def describe(found: Findings, backend: str, quantization: str | None) -> manifest.Manifest:
     """The manifest of a lowered program, without constants and file sizes."""
     return manifest.Manifest(
         versions=_versions(),
@@ -36,31 +48,29 @@ def describe(
             file=PROGRAM_FILE,
             backend=backend,
             quantization=quantization,
-            operators=lowered.operators,
-            delegates=lowered.delegates,
+            operators=found.lowered.operators,
+            delegates=found.lowered.delegates,
         ),
         files={},
         constants={},
-        state=[_state(buffer) for buffer in state],
+        state=[_state(buffer) for buffer in found.state],
         methods=[
-            _method(contract, traced, lowered, state)
-            for traced, contract in zip(methods, contracts, strict=True)
+            _method(contract, traced, found)
+            for traced, contract in zip(found.methods, found.contracts, strict=True)
         ],
-        golden=None if calls is None else _golden(calls, contracts, state, quantization),
+        golden=_golden(found, quantization),
     )
 
 
-def _golden(
-    calls: Sequence[tuple[str, GoldenCall]],
-    contracts: Sequence[MethodContract],
-    state: Sequence[StateBuffer],
-    quantization: str | None,
-) -> manifest.Golden:
-    dtypes = {buffer.dtype for buffer in state}
-    dtypes |= {tensor.dtype for contract in contracts for tensor in contract.inputs}
-    dtypes |= {tensor.dtype for contract in contracts for tensor in contract.outputs}
+def _golden(found: Findings, quantization: str | None) -> manifest.Golden | None:
+    if found.calls is None:
+        return None
+    dtypes = {buffer.dtype for buffer in found.state}
+    for contract in found.contracts:
+        dtypes |= {tensor.dtype for tensor in contract.inputs}
+        dtypes |= {tensor.dtype for tensor in contract.outputs}
     relative, absolute = tolerances(dtypes, quantization)
-    return manifest.Golden(GOLDEN_FILE, [name for name, _ in calls], relative, absolute)
+    return manifest.Golden(GOLDEN_FILE, [name for name, _ in found.calls], relative, absolute)
 
 
 def _versions() -> dict[str, str]:
@@ -81,14 +91,9 @@ def _state(buffer: StateBuffer) -> manifest.State:
     )
 
 
-def _method(
-    contract: MethodContract,
-    traced: Traced,
-    lowered: Lowered,
-    state: Sequence[StateBuffer],
-) -> manifest.Method:
-    index = {buffer.name: i for i, buffer in enumerate(state)}
-    updates = lowered.updates[traced.name]
+def _method(contract: MethodContract, traced: Traced, found: Findings) -> manifest.Method:
+    index = {buffer.name: i for i, buffer in enumerate(found.state)}
+    updates = found.lowered.updates[traced.name]
     writes = [
         manifest.StateWrite(index[update.state], update.how, update.reason)
         for update in updates.updates
@@ -104,7 +109,7 @@ def _method(
         writes=sorted(writes, key=lambda write: write.state),
         atomic=updates.atomic,
         checks_first=updates.checks_first,
-        activation_bytes=lowered.activation_bytes[traced.name],
+        activation_bytes=found.lowered.activation_bytes[traced.name],
     )
 
 

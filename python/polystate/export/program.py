@@ -20,7 +20,7 @@ from polystate.errors import ContractError, ExportError
 from polystate.export.contract.contract import MethodContract, declared_sizes, method_contract
 from polystate.export.contract.trial import Trial
 from polystate.export.debug import DebugFolder
-from polystate.export.describe import GOLDEN_FILE, PROGRAM_FILE, describe
+from polystate.export.describe import GOLDEN_FILE, PROGRAM_FILE, Findings, describe
 from polystate.export.golden import record
 from polystate.export.lowering.lower import Pass, Passes, lower
 from polystate.export.method import Method
@@ -151,7 +151,8 @@ def export(
         if not passes.given:  # a pass may change what the program computes
             calls = record(eager, traced, [_written(contract) for contract in contracts])
             files[GOLDEN_FILE] = golden_npz([call for _, call in calls])
-        described = describe(backend, quantization, traced, contracts, lowered, state, calls)
+        found = Findings(traced, contracts, state, lowered, calls)
+        described = describe(found, backend, quantization)
         described = dataclasses.replace(described, constants=kept_constants)
         if debug is not None:
             debug.write(lowered)
