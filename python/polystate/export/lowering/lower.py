@@ -18,6 +18,7 @@ from executorch.exir import (
 )
 from executorch.exir.pass_base import PassResult
 from executorch.exir.passes import MemoryPlanningPass
+from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature
 
@@ -36,6 +37,7 @@ from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.partitioner import StateSafePartitioner
 from polystate.export.lowering.remainders import rewrite_remainders
 from polystate.export.state import StateBuffer
+from polystate.export.tracing.assumptions import Assumptions
 
 Pass = Callable[[torch.fx.GraphModule], Any]
 
@@ -96,6 +98,18 @@ class _StatePlanning(MemoryPlanningPass):
         return super().run(graph_module, graph_signature)
 
 
+class _LargestSizes(ConstraintBasedSymShapeEvalPass):
+    """Plans for the ranges that a method has now, not for those that passes narrow them to."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        super().__init__()
+        self._program, self._assumptions = program, Assumptions.of(program)
+
+    def call(self, graph_module: torch.fx.GraphModule) -> PassResult:
+        self._assumptions.restore_ranges(self._program)
+        return super().call(graph_module)
+
+
 def lower(
     programs: Mapping[str, ExportedProgram],
     state: Sequence[StateBuffer],
@@ -119,6 +133,7 @@ def lower(
                 graphs[name][stage] = readable(of(name))
 
     record("1_functional", lambda name: programs[name])
+    sizes = {name: _LargestSizes(program) for name, program in programs.items()}
     before = {
         name: _transformed(name, program, passes.before_lowering)
         for name, program in programs.items()
@@ -137,7 +152,7 @@ def lower(
         record("2_edge", edge.exported_program)
         planning = _StatePlanning(frozenset(b.name for b in state if not b.zeros))
         config = ExecutorchBackendConfig(
-            memory_planning_pass=planning, emit_mutable_buffer_names=True
+            memory_planning_pass=planning, emit_mutable_buffer_names=True, sym_shape_eval_pass=sizes
         )
         with _explained(before, names, backend):
             program = edge.to_executorch(config)
