@@ -39,6 +39,15 @@ from polystate.export.lowering.remainders import rewrite_remainders
 from polystate.export.state import StateBuffer
 from polystate.export.tracing.assumptions import Assumptions
 
+# Operators outside of the core ATen set for which the runtime has kernels all the same.
+_WITH_KERNELS: tuple[torch._ops.OpOverload, ...] = (
+    torch.ops.aten.bitwise_left_shift.Tensor,
+    torch.ops.aten.bitwise_left_shift.Tensor_Scalar,
+    torch.ops.aten.bitwise_right_shift.Tensor,
+    torch.ops.aten.bitwise_right_shift.Tensor_Scalar,
+    torch.ops.aten.var_mean.correction,
+)
+
 Pass = Callable[[torch.fx.GraphModule], Any]
 
 # Memory of a method, by ExecuTorch's index of planned buffers.
@@ -177,7 +186,10 @@ def _to_edge(
     if backend == "xnnpack":
         partitioner = [StateSafePartitioner(XnnpackPartitioner(), state)]
     # A linear outside a delegate has a fast kernel of its own; its decomposition has none.
-    config = EdgeCompileConfig(preserve_ops=[torch.ops.aten.linear.default])
+    config = EdgeCompileConfig(
+        preserve_ops=[torch.ops.aten.linear.default],
+        _core_aten_ops_exception_list=list(_WITH_KERNELS),
+    )
     for program in programs.values():
         rewrite_remainders(program)
         vectors_to_rows(program)

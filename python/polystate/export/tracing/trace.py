@@ -27,6 +27,7 @@ from polystate.export.graph.sources import recorded_sources
 from polystate.export.method import Method, as_forward, resolve
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumptions import Assumptions
+from polystate.export.tracing.decompositions import DECOMPOSED
 from polystate.export.tracing.dimensions import Dimensions
 from polystate.export.tracing.eager import EagerModule, Entry, Outcome, copied, copied_leaves
 from polystate.export.tracing.hidden_state import refuse_hidden_state
@@ -38,12 +39,6 @@ _SHAPE_CONFIG: Any = torch.fx.experimental._config
 # order.
 _RELATIVE_TOLERANCE = 1e-4
 _ABSOLUTE_TOLERANCE = 1e-5
-
-
-# Operators that are written by others before anything else reads the graph.
-_DECOMPOSED: dict[Any, Callable[..., Any]] = {
-    torch.ops.aten._is_all_true.default: torch.all,  # of torch._check_tensor_all
-}
 
 
 @dataclass(frozen=True)
@@ -179,7 +174,7 @@ def _climb(
     assumptions = Assumptions.of(exported)
     secure_assertions(exported)
     with _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious), separated_changes():
-        functional = exported.run_decompositions(dict(_DECOMPOSED))
+        functional = exported.run_decompositions(dict(DECOMPOSED))
     refuse_randomness(functional)
     assumptions.restore_ranges(functional)
     return Traced(

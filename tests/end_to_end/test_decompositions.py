@@ -1,0 +1,92 @@
+"""Operators that the exporter writes by others, or keeps although they are not of the core set."""
+
+import torch
+from torch import nn
+from torch.export import Dim
+
+import polystate as ps
+from twins import Twins, both_backends
+
+pytestmark = both_backends
+
+
+class Operators(nn.Module):
+    def __init__(self):
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        self.register_buffer("square", torch.randn(4, 4, generator=generator))
+        self.register_buffer("wide", torch.randn(2, 3, 5, generator=generator))
+        self.register_buffer("whole", torch.tensor([1, -5, 7, 9]))
+
+    def clear_diagonal(self, x):
+        self.square.diagonal().zero_()
+        return self.square + x
+
+    def change_diagonals(self, x):
+        self.wide.diagonal(1, 2, 1).add_(x[:2])
+        self.square.diagonal(-1).copy_(x[:3])
+        return self.wide.diagonal(0, 0, 2) * 1
+
+    def shift(self, x):
+        self.whole.copy_(self.whole << torch.arange(4))
+        return self.whole >> 1, x.long() << 2, x.long() >> torch.arange(4)
+
+    def round_decimals(self, x):
+        return x.round(decimals=1), x.round(decimals=-1)
+
+    def variances(self, x):
+        return torch.var_mean(x), torch.std_mean(self.wide, 1, keepdim=True)
+
+
+def test_operators_equal_those_of_pytorch(tmp_path, backend):
+    x = torch.tensor([1.26, -3.14, 25.0, 0.55])
+    names = [
+        "clear_diagonal",
+        "change_diagonals",
+        "shift",
+        "round_decimals",
+        "variances",
+    ]
+    twins = Twins(Operators(), {n: ps.Method(n, (x,)) for n in names}, tmp_path, backend)
+    for name in names:
+        twins.call(name, x)
+        twins.call(name, -2 * x)
+
+
+class Normalized(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        torch.manual_seed(0)
+        self.of_images = nn.BatchNorm2d(3, **options)
+        self.of_features = nn.BatchNorm1d(4, momentum=0.3, **options)
+        self.convolution, self.linear = nn.Conv2d(2, 3, 3), nn.Linear(4, 4)
+
+    def images(self, x):
+        return self.of_images(self.convolution(x))
+
+    def features(self, x):
+        return self.of_features(self.linear(x))
+
+
+def test_batch_norms_in_training_mode_keep_their_statistics(tmp_path, backend):
+    generator = torch.Generator().manual_seed(0)
+    batch = ({0: Dim("B", min=2, max=8)},)
+    shapes = {"images": (2, 6, 5), "features": (4,)}
+    methods = {
+        name: ps.Method(name, (torch.randn(3, *shape),), dynamic_shapes=batch)
+        for name, shape in shapes.items()
+    }
+    twins = Twins(Normalized().train(), methods, tmp_path, backend)
+    assert len(twins.program.state) == 6  # mean, variance and number of batches of each
+    for size in (2, 5, 8, 2):
+        for name, shape in shapes.items():
+            twins.call(name, 3 * torch.randn(size, *shape, generator=generator) + 1)
+
+
+def test_batch_norms_in_training_mode_may_have_neither_weights_nor_statistics(tmp_path, backend):
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    for options in ({"affine": False}, {"track_running_stats": False}):
+        model = Normalized(**options).train()
+        twins = Twins(model, {"features": ps.Method("features", (x,))}, tmp_path, backend)
+        twins.call("features", x)
+        twins.call("features", 2 * x)
