@@ -55,15 +55,15 @@ def _trials(eager: EagerModule, entry: Entry, state: set[str]) -> Iterator[_Tria
     for args, kwargs in entry.points:
         yield initials, args, kwargs
         leaves, structure = pytree.tree_flatten((args, kwargs))
-        for other in _variants(leaves):
+        for other in variants(leaves):
             yield initials, *pytree.tree_unflatten(other, structure)
     args, kwargs = entry.points[0]
     names = sorted(state & initials.keys())
-    for other in _variants([initials[name] for name in names]):
+    for other in variants([initials[name] for name in names]):
         yield {**initials, **dict(zip(names, other, strict=True))}, args, kwargs
 
 
-def _variants(leaves: Sequence[Any]) -> Iterator[list[Any]]:
+def variants(leaves: Sequence[Any]) -> Iterator[list[Any]]:
     """Other values: of all floating-point tensors together, and of each other tensor by itself.
 
     Numbers may be indices, of which few others are valid.

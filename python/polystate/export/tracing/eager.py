@@ -54,6 +54,8 @@ class Looked:
 
     Attributes
     ----------
+    outcome
+        What it does with its examples.
     changed
         The names of the buffers that it changes.
     filled
@@ -61,6 +63,7 @@ class Looked:
     """
 
     entry: Entry
+    outcome: Outcome
     changed: frozenset[str]
     filled: tuple[str, ...]
 

@@ -13,7 +13,7 @@ import torch
 from torch.nn.utils.weight_norm import WeightNorm
 
 from polystate.errors import ExportError
-from polystate.export.tracing import attributes, caches, shared_memory
+from polystate.export.tracing import attributes, caches, outer_state, shared_memory
 from polystate.export.tracing.eager import EagerModule, Entry, Looked, Outcome, copied, same_values
 
 
@@ -36,9 +36,11 @@ def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
         first = _checked_call(eager, entry, values)
         put_attributes_back()
         eager.reset()
-        values.put_back()
         second = _checked_call(eager, entry, values)
-        _refuse_outer_state(model, entry.name, first, second)
+        shared_memory.refuse_kept_elsewhere(
+            entry.name, second.before, (first.after, second.after), second.set_at
+        )
+        outer_state.refuse_second_outcome(eager, entry, first.outcome, second.outcome)
         after = attributes.contents(model)
         filled = _changes(model, before, after, second.lines)
         if filled:
@@ -50,8 +52,9 @@ def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
                 raise ExportError(_hidden_attribute(model, entry.name, attribute, change))
         put_attributes_back()
         eager.reset()
-        values.put_back()
-        _refuse_effects(eager, Looked(entry, first.changed, tuple(filled.values())))
+        looked = Looked(entry, first.outcome, first.changed, tuple(filled.values()))
+        outer_state.refuse_effects(eager, looked)
+        _refuse_effects(eager, looked)
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ def _checked_call(eager: EagerModule, entry: Entry, values: _Values) -> _Call:
     buffers = dict(model.named_buffers(remove_duplicate=False))
     versions = {key: attributes.version(tensor) for key, tensor in _registered(model)}
     with _recorded_assignments() as lines, _overlaps_told(name, buffers):
-        outcome = eager.call_on(entry.function, args, kwargs)
+        outcome = outer_state.call_on(eager, entry, args, kwargs)
     _refuse_reshaped_buffers(eager, name, lines)
     set_at = _set_buffers(model, name, buffers, lines)
     changed = {
@@ -254,22 +257,6 @@ def _refuse_reshaped_buffers(eager: EagerModule, method: str, lines: _Lines) -> 
 
 def _form(tensor: torch.Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
-
-
-def _refuse_outer_state(model: torch.nn.Module, method: str, first: _Call, second: _Call) -> None:
-    """Refuses a method that does something else when it is called again as it was found."""
-    shared_memory.refuse_kept_elsewhere(
-        method, second.before, (first.after, second.after), second.set_at
-    )
-    difference = second.outcome.difference(first.outcome)
-    if difference is not None:
-        raise ExportError(
-            f"method '{method}' gives something else when it is called again with the same "
-            f"arguments, buffers and attributes ({difference} differs): it keeps state outside of "
-            f"{type(model).__name__} (a global, a variable of a closure, a default argument, an "
-            f"attribute of a class), or reads a clock or random numbers that are not of PyTorch's "
-            f"default generator; make state a buffer, and pass the rest as an input"
-        )
 
 
 def _changes(
