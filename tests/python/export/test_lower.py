@@ -94,3 +94,34 @@ def test_a_module_may_be_a_target(tmp_path):
     program = ps.export(model, {"run": ps.Method(model.linear, (x,))}, backend="portable")
     (found,) = ps.load(program.save(tmp_path / "artifact")).session().run("run", x)
     torch.testing.assert_close(found, model.linear(x).detach())
+
+
+class FeedForward(nn.Module):
+    """As in GPT-2: between the linears stands a GELU by tanh."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.rise, self.fall = nn.Linear(16, 64), nn.Linear(64, 16)
+
+    def approximate(self, x):
+        return self.fall(nn.functional.gelu(self.rise(x), approximate="tanh"))
+
+    def exact(self, x):
+        return self.fall(nn.functional.gelu(self.rise(x)))
+
+    def only_activations(self, x):
+        narrow = x.bfloat16()
+        return (
+            nn.functional.gelu(x, approximate="tanh"),
+            nn.functional.gelu(x),
+            nn.functional.gelu(narrow, approximate="tanh").float(),
+        )
+
+
+@pytest.mark.parametrize("name", ["approximate", "exact", "only_activations"])
+@BACKENDS
+def test_gelus_are_computed_as_they_are_asked_for(tmp_path, backend, name):
+    x = 3 * torch.randn(4, 16, generator=torch.Generator().manual_seed(0))
+    (found, _), (expected, _) = calls(FeedForward(), name, x, tmp_path, backend)
+    torch.testing.assert_close(list(found), expected, rtol=1e-5, atol=1e-5)

@@ -31,6 +31,7 @@ from polystate.export.lowering.edge_cleanup import (
     drop_full_copies,
     return_written_inputs,
 )
+from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.in_place import Updates, update_in_place
 from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.old_values import copy_old_values
@@ -193,6 +194,8 @@ def _to_edge(
     for program in programs.values():
         rewrite_remainders(program)
         vectors_to_rows(program)
+        if backend == "xnnpack":
+            write_out_tanh_gelus(program)
     return to_edge_transform_and_lower(
         dict(programs),
         partitioner=partitioner,
