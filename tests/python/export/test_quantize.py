@@ -175,3 +175,31 @@ def test_the_same_linear_in_two_methods_is_stored_once(tmp_path):
     two = exported(model, "forward", "accumulate", x=x).save(tmp_path / "two") / "model.pte"
     assert one.stat().st_size < 1.3 * width * width
     assert two.stat().st_size - one.stat().st_size < 0.2 * width * width
+
+
+class Single(nn.Module):
+    def __init__(self, columns, dtype=torch.float32):
+        super().__init__()
+        torch.manual_seed(0)
+        self.inner = nn.Linear(columns, 3, dtype=dtype)
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def test_a_linear_of_one_column_stays_as_it_is(tmp_path):
+    model, x = Single(1), torch.tensor([[0.3], [-2.0]])
+    (found,) = session(exported(model, "forward", x=x), tmp_path).run("forward", x)
+    torch.testing.assert_close(found, model(x).detach())
+
+
+def test_a_quantized_linear_takes_a_vector(tmp_path):
+    model, x = Single(9), torch.randn(9, generator=torch.Generator().manual_seed(1))
+    (found,) = session(exported(model, "forward", x=x), tmp_path).run("forward", x)
+    torch.testing.assert_close(found, model(x).detach(), rtol=0.05, atol=0.05)
+    assert "forward" not in model.inner.__dict__
+
+
+def test_a_linear_of_another_type_is_refused_by_name():
+    with pytest.raises(ps.UnsupportedError, match=r"linear 'inner' is torch\.bfloat16"):
+        exported(Single(9, torch.bfloat16), "forward", x=torch.ones(2, 9, dtype=torch.bfloat16))
