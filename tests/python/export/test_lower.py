@@ -125,3 +125,31 @@ def test_gelus_are_computed_as_they_are_asked_for(tmp_path, backend, name):
     x = 3 * torch.randn(4, 16, generator=torch.Generator().manual_seed(0))
     (found, _), (expected, _) = calls(FeedForward(), name, x, tmp_path, backend)
     torch.testing.assert_close(list(found), expected, rtol=1e-5, atol=1e-5)
+
+
+class ChannelsLast(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        order = torch.channels_last
+        self.convolution = nn.Conv2d(2, 3, 3, padding=1).to(memory_format=order)
+        counted = torch.arange(24.0).view(1, 2, 3, 4)
+        self.register_buffer("total", counted.to(memory_format=order))
+
+    def convolve(self, x):
+        return self.convolution(x)
+
+    def accumulate(self, x):
+        self.total.mul_(x)
+        return self.total.sum(1), self.total * 1
+
+
+@pytest.mark.parametrize("name", ["convolve", "accumulate"])
+@BACKENDS
+def test_weights_and_state_may_be_channels_last(tmp_path, backend, name):
+    model = ChannelsLast()
+    x = torch.randn(1, 2, 3, 4, generator=torch.Generator().manual_seed(0))
+    found, expected = calls(model, name, x, tmp_path, backend)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(list(mine), theirs)
+    assert model.total.is_contiguous(memory_format=torch.channels_last)

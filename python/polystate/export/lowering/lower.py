@@ -34,6 +34,7 @@ from polystate.export.lowering.edge_cleanup import (
 from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.in_place import Updates, update_in_place
 from polystate.export.lowering.linear_rows import vectors_to_rows
+from polystate.export.lowering.memory_order import store_row_major
 from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.partitioner import StateSafePartitioner
 from polystate.export.lowering.remainders import rewrite_remainders
@@ -192,6 +193,7 @@ def _to_edge(
         _core_aten_ops_exception_list=list(_WITH_KERNELS),
     )
     for program in programs.values():
+        store_row_major(program)
         rewrite_remainders(program)
         vectors_to_rows(program)
         if backend == "xnnpack":
