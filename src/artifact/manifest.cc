@@ -51,7 +51,7 @@ std::vector<std::string> read_texts(const JsonCursor& at) {
 
 std::map<std::string, std::string> read_versions(const JsonCursor& at) {
   std::map<std::string, std::string> versions;
-  for (const std::string& name : at.keys(Manifest::kMaxConstants)) {
+  for (const std::string& name : at.keys(Manifest::kMaxVersions)) {
     versions[name] = at[name].nonempty_text();
   }
   return versions;

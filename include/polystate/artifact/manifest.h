@@ -124,6 +124,7 @@ struct Manifest {
   static constexpr std::size_t kMaxMethods = 1024;
   static constexpr std::size_t kMaxStates = 65536;
   static constexpr std::size_t kMaxFiles = 1024;
+  static constexpr std::size_t kMaxVersions = 256;
   static constexpr std::size_t kMaxConstants = 4096;
   static constexpr std::size_t kMaxOperators = 4096;
   static constexpr std::size_t kMaxGoldenCalls = 4096;
