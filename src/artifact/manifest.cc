@@ -236,6 +236,14 @@ Result<std::size_t> Manifest::state_index(std::string_view name) const {
   return index_of(state, name, "state");
 }
 
+std::string short_input_label(const MethodSpec& method, std::size_t input) {
+  return "input " + std::to_string(input) + " '" + method.inputs[input].name + "'";
+}
+
+std::string input_label(const MethodSpec& method, std::size_t input) {
+  return "method '" + method.name + "', " + short_input_label(method, input);
+}
+
 std::vector<std::string> symbol_names(const MethodSpec& method) {
   std::vector<std::string> names;
   names.reserve(method.symbols.size());

@@ -156,6 +156,11 @@ struct Manifest {
   [[nodiscard]] Result<std::size_t> state_index(std::string_view name) const;
 };
 
+// How messages call an input: "method 'decode', input 1 'position'", and where the method is known
+// "input 1 'position'".
+std::string input_label(const MethodSpec& method, std::size_t input);
+std::string short_input_label(const MethodSpec& method, std::size_t input);
+
 // The names of a method's symbols, in order: what Expression::to_string takes.
 std::vector<std::string> symbol_names(const MethodSpec& method);
 
