@@ -35,4 +35,10 @@ class BusyError(Error):
 
 
 class IoError(Error, OSError):
-    """Reading or writing a file failed; what was there before is still there."""
+    """Reading or writing a file failed; what was there before is still there.
+
+    ``errno`` is set where Python made the call that failed; the message says why in any case.
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[-1]) if self.args else ""  # OSError's begins with the number
