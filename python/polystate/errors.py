@@ -15,7 +15,12 @@ class ExportError(Error):
 
 
 class ContractError(Error):
-    """An input, a name or an option that the model does not take. Nothing ran."""
+    """An input, a name or an option that the model does not take.
+
+    The call was refused: no output, no state and no input was written. A check inside the program
+    may refuse it half-way: where it cannot stop in time, the message says that the state may be
+    half updated.
+    """
 
 
 class ArtifactError(Error):
