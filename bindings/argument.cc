@@ -56,12 +56,6 @@ View view_of(const py::object& value, const Wanted& wanted, const Torch& torch) 
   return view_of_other(value, wanted);
 }
 
-// "method 'step', input 1 'position'"
-std::string input_text(const MethodSpec& method, std::size_t index) {
-  return "method '" + method.name + "', input " + std::to_string(index) + " '" +
-         method.inputs[index].name + "'";
-}
-
 // "its inputs are x, i"
 std::string known_inputs(const MethodSpec& method) {
   if (method.inputs.empty()) return "it has none";
@@ -93,11 +87,11 @@ std::vector<py::object> in_order(const MethodSpec& method, const py::tuple& posi
   for (const auto& [key, value] : named) {
     const std::size_t index = index_of(method, to_utf8(key));
     py::object& place = values[index];
-    if (place) refuse(input_text(method, index) + " was given by position and by name");
+    if (place) refuse(input_label(method, index) + " was given by position and by name");
     place = py::reinterpret_borrow<py::object>(value);
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i]) refuse(input_text(method, i) + " is missing");
+    if (!values[i]) refuse(input_label(method, i) + " is missing");
   }
   return values;
 }
@@ -141,7 +135,7 @@ std::vector<Argument> bind_arguments(const MethodSpec& method, const py::tuple& 
     const InputSpec& input = method.inputs[i];
     const Wanted wanted{.dtype = input.dtype,
                         .written = input.written_from.has_value(),
-                        .where = input_text(method, i)};
+                        .where = input_label(method, i)};
     arguments.push_back(Argument::create(values[i], wanted, torch));
   }
   return arguments;

@@ -37,8 +37,8 @@ class InputReader {
     std::vector<Tensor> tensors;
     for (std::optional<Tensor>& tensor : tensors_) {
       if (!tensor.has_value()) {
-        const std::string& name = method_.inputs[tensors.size()].name;
-        return fault(name, "is missing (--input " + name + "=...)");
+        const std::size_t index = tensors.size();
+        return fault(index, "is missing (--input " + method_.inputs[index].name + "=...)");
       }
       tensors.push_back(*std::move(tensor));
     }
@@ -50,7 +50,7 @@ class InputReader {
     Result<std::size_t> index = index_of(name);
     if (!index) return index.error();
     Result<Tensor> tensor = read_value(method_.inputs[*index], value);
-    if (!tensor) return fault(name, tensor.error().message);
+    if (!tensor) return fault(*index, tensor.error().message);
     return store(*index, *std::move(tensor));
   }
 
@@ -68,7 +68,7 @@ class InputReader {
   }
 
   Status store(std::size_t index, Tensor tensor) {
-    if (tensors_[index].has_value()) return fault(method_.inputs[index].name, "is given twice");
+    if (tensors_[index].has_value()) return fault(index, "is given twice");
     tensors_[index] = std::move(tensor);
     return {};
   }
@@ -93,8 +93,8 @@ class InputReader {
     return std::move(entry->second);
   }
 
-  [[nodiscard]] Error fault(const std::string& name, const std::string& what) const {
-    return contract_error("method '" + method_.name + "', input '" + name + "': " + what);
+  [[nodiscard]] Error fault(std::size_t input, const std::string& what) const {
+    return contract_error(input_label(method_, input) + ": " + what);
   }
 
   const MethodSpec& method_;

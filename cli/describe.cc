@@ -86,10 +86,6 @@ std::string update_name(StateUpdate update) {
   return update == StateUpdate::kInPlace ? "in_place" : "written_back";
 }
 
-std::string with_source(const std::string& text, const std::string& source) {
-  return source.empty() ? text : text + " (" + source + ")";
-}
-
 std::uint64_t bytes_of(const StateSpec& state) {
   std::uint64_t bytes = size_of(state.dtype);
   for (const std::int64_t size : state.shape) bytes *= static_cast<std::uint64_t>(size);

@@ -36,9 +36,6 @@ std::string update_text(const StateWrite& write);
 // The name of an update in the manifest: "in_place", "written_back".
 std::string update_name(StateUpdate update);
 
-// "batch % 2 == 0 (model.py:12)".
-std::string with_source(const std::string& text, const std::string& source);
-
 // Bytes of one state.
 std::uint64_t bytes_of(const StateSpec& state);
 

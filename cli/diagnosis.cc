@@ -13,6 +13,7 @@
 #include "cli/golden.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "core/text.h"
 
 namespace polystate::cli {
 namespace {

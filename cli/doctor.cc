@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/text.h"
 #include "cli/version.h"
+#include "core/text.h"
 #include "engine/engine_factory.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"

@@ -64,14 +64,4 @@ std::string element_text(const Tensor& tensor, std::size_t index) {
                                            : number_text(static_cast<float>(value));
 }
 
-std::string place_text(const Shape& shape, std::size_t index) {
-  std::vector<std::int64_t> place(shape.size());
-  for (std::size_t dimension = shape.size(); dimension-- > 0;) {
-    const auto size = static_cast<std::size_t>(shape[dimension]);
-    place[dimension] = static_cast<std::int64_t>(index % size);
-    index /= size;
-  }
-  return to_string(place);
-}
-
 }  // namespace polystate::cli

@@ -5,7 +5,6 @@
 #include <string>
 #include <variant>
 
-#include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
 
 namespace polystate::cli {
@@ -19,8 +18,5 @@ Element element_at(const Tensor& tensor, std::size_t index);
 // The element as people write it: "true", "3", "0.1" (the shortest text that reads back in the
 // tensor's own precision).
 std::string element_text(const Tensor& tensor, std::size_t index);
-
-// "[2, 0]": where element `index` stands in `shape`; "[]" in a 0-d tensor.
-std::string place_text(const Shape& shape, std::size_t index);
 
 }  // namespace polystate::cli

@@ -27,8 +27,8 @@ Footprint footprint_of(const Manifest& manifest) {
 std::map<std::string, std::uint64_t> file_sizes(const Artifact& artifact) {
   std::map<std::string, std::uint64_t> sizes = artifact.manifest().files;
   for (const char* const name : {"manifest.json", "SHA256SUMS"}) {
-    std::error_code
-        missing;  // the artifact was read a moment ago; should a file have gone, it has no size
+    // The artifact was read a moment ago; should a file have gone since, it has no size.
+    std::error_code missing;
     const std::uintmax_t size = std::filesystem::file_size(artifact.directory() / name, missing);
     if (!missing) sizes[name] = size;
   }

@@ -11,6 +11,7 @@
 #include "cli/inspect_report.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "core/text.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"

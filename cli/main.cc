@@ -10,6 +10,7 @@
 #include <clocale>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,7 +100,9 @@ ExitStatus main_status(std::vector<std::string> arguments) {
     const ExitStatus status = execute(std::move(arguments), output);
     if (status != ExitStatus::kSuccess || output.status()) return status;
     return report(ExitStatus::kOutput, output.status().error().message);
-  } catch (const std::exception& error) {  // of the standard library: no memory
+  } catch (const std::bad_alloc&) {
+    return report(ExitStatus::kEngine, "out of memory");
+  } catch (const std::exception& error) {  // of the standard library
     return report(ExitStatus::kEngine, error.what());
   }
 }

@@ -103,7 +103,7 @@ std::map<std::string, Tensor> results_entries(const std::vector<CallResult>& res
     for (const auto& [name, tensor] : results[i].outputs) entries.emplace(prefix + name, tensor);
     for (const auto& [name, tensor] : results[i].written) {
       std::string entry = prefix + name;
-      if (entries.contains(entry)) entry.insert(prefix.size(), "input_");
+      while (entries.contains(entry)) entry.insert(prefix.size(), "input_");
       entries.emplace(std::move(entry), tensor);
     }
   }

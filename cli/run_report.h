@@ -25,8 +25,8 @@ std::string results_text(const std::vector<CallResult>& results);
 std::string results_json(const std::vector<CallResult>& results);
 
 // The tensors under the names that an .npz file gets: NAME where there was one call,
-// "call_000/NAME" where there were several. A mutated input whose name is an output's too becomes
-// "input_NAME".
+// "call_000/NAME" where there were several. A mutated input whose name is taken becomes
+// "input_NAME", with one more "input_" while that is taken too.
 std::map<std::string, Tensor> results_entries(const std::vector<CallResult>& results);
 
 }  // namespace polystate::cli

@@ -11,38 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/utf8.h"
+
 namespace polystate::cli {
 namespace {
-
-// A character of UTF-8: its code point, and how many bytes it takes; no bytes where the text is not
-// valid there (Unicode 15, table 3-7: overlong forms, surrogates and values over 10FFFF are not).
-struct Character {
-  char32_t code_point;
-  std::size_t size;
-};
-
-Character first_character(std::string_view text) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return {0, 0};
-  char32_t code_point = lead & (0x7FU >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {0, 0};
-    code_point = (code_point << 6U) | (byte(i) & 0x3FU);
-  }
-  constexpr std::array<char32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
-  const bool is_surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
-  if (code_point < kSmallest.at(size) || code_point > 0x10FFFF || is_surrogate) return {0, 0};
-  return {code_point, size};
-}
-
-// Controls, and the marks that reverse the direction of what follows (Unicode's Bidi_Control).
-bool is_unsafe(char32_t c) {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
-         (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
-}
 
 void append_escaped(std::string& out, std::string_view bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -67,9 +39,9 @@ std::string shortest_text(T value) {
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const Character character = first_character(text);
+    const Utf8Character character = first_character(text);
     const std::size_t size = character.size == 0 ? 1 : character.size;
-    if (character.size == 0 || is_unsafe(character.code_point)) {
+    if (character.size == 0 || is_unsafe_to_show(character.code_point)) {
       append_escaped(out, text.substr(0, size));
     } else {
       out += text.substr(0, size);
@@ -82,7 +54,7 @@ std::string printable(std::string_view text) {
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const Character character = first_character(text);
+    const Utf8Character character = first_character(text);
     const int columns = ::wcwidth(static_cast<wchar_t>(character.code_point));
     width += columns < 0 ? 1 : static_cast<std::size_t>(columns);
     text.remove_prefix(character.size == 0 ? 1 : character.size);
@@ -91,7 +63,7 @@ std::size_t display_width(std::string_view text) {
 }
 
 std::size_t first_character_size(std::string_view text) {
-  const Character character = first_character(text);
+  const Utf8Character character = first_character(text);
   return character.size == 0 ? 1 : character.size;
 }
 
@@ -115,10 +87,6 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
     text += part;
   }
   return text;
-}
-
-std::string count_text(std::size_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
 std::string call_name(std::size_t index) {

@@ -11,8 +11,9 @@ namespace polystate::cli {
 // The widest line that a table or a tensor takes, in terminal columns.
 inline constexpr std::size_t kLineWidth = 100;
 
-// `text` as it may be shown on a terminal: control characters and bytes that are no UTF-8 become
-// "\x1b" and the like, so that a name in a file can neither move the cursor nor break a table.
+// `text` as it may be shown on a terminal: characters that are unsafe to show and bytes that are no
+// UTF-8 become "\x1b" and the like, so that a name in a file can neither move the cursor nor break
+// a table.
 std::string printable(std::string_view text);
 
 // Terminal columns of printable text: none for combining marks, two for wide characters.
@@ -26,9 +27,6 @@ std::string bytes_text(std::uint64_t bytes);
 
 // "a, b, c".
 std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ");
-
-// "1 file", "3 files".
-std::string count_text(std::size_t count, std::string_view noun);
 
 // "call_001": how golden.npz, and an .npz file that holds the results of several calls, number them
 // from 0.

@@ -15,7 +15,12 @@ class ExportError(Error):
 
 
 class ContractError(Error):
-    """An input, a name or an option that the model does not take. Nothing ran."""
+    """An input, a name or an option that the model does not take.
+
+    The call was refused: no output, no state and no input was written. A check inside the program
+    may refuse it half-way: where it cannot stop in time, the message says that the state may be
+    half updated.
+    """
 
 
 class ArtifactError(Error):
@@ -35,4 +40,10 @@ class BusyError(Error):
 
 
 class IoError(Error, OSError):
-    """Reading or writing a file failed; what was there before is still there."""
+    """Reading or writing a file failed; what was there before is still there.
+
+    ``errno`` is set where Python made the call that failed; the message says why in any case.
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[-1]) if self.args else ""  # OSError's begins with the number

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "artifact/value_scan.h"
+#include "core/text.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
@@ -22,22 +23,13 @@ Error refuse(const std::string& message) { return {ErrorCode::kContract, message
 
 std::string name_of_method(const MethodSpec& method) { return "method '" + method.name + "'"; }
 
-// "input 1 'position'"
-std::string name_of_input(const MethodSpec& method, std::size_t input) {
-  return "input " + std::to_string(input) + " '" + method.inputs[input].name + "'";
-}
-
 // "method 'decode', input 1 'position': "
 std::string beginning(const MethodSpec& method, std::size_t input) {
-  return name_of_method(method) + ", " + name_of_input(method, input) + ": ";
+  return input_label(method, input) + ": ";
 }
 
 std::string dimension_text(std::size_t dimension) {
   return "dimension " + std::to_string(dimension);
-}
-
-std::string plural(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 // "[batch, 20]"
@@ -70,21 +62,15 @@ std::string symbols_text(const MethodSpec& method, const Expression& expression,
     const Symbol& symbol = method.symbols[i];
     text += (text.empty() ? "" : ", ") + symbol.name + " is " + std::to_string(symbols[i]) +
             " (from " + dimension_text(symbol.dimension) + " of " +
-            name_of_input(method, symbol.input) + ")";
+            short_input_label(method, symbol.input) + ")";
   }
   return text;
 }
 
 // Where an element lies: " at [1, 3]"; nothing in a tensor of one element.
-std::string place_text(const Tensor& tensor, std::size_t element) {
+std::string where_text(const Tensor& tensor, std::size_t element) {
   if (tensor.element_count() == 1) return "";
-  Shape index(tensor.shape().size());
-  for (std::size_t d = index.size(); d-- > 0;) {
-    const auto size = static_cast<std::size_t>(tensor.shape()[d]);
-    index[d] = static_cast<std::int64_t>(element % size);
-    element /= size;
-  }
-  return " at " + to_string(index);
+  return " at " + place_text(tensor.shape(), element);
 }
 
 }  // namespace
@@ -92,7 +78,7 @@ std::string place_text(const Tensor& tensor, std::size_t element) {
 Error wrong_count(const MethodSpec& method, std::size_t count) {
   std::string names;
   for (const InputSpec& input : method.inputs) names += (names.empty() ? "" : ", ") + input.name;
-  return refuse(name_of_method(method) + " takes " + plural(method.inputs.size(), "input") +
+  return refuse(name_of_method(method) + " takes " + count_text(method.inputs.size(), "input") +
                 (names.empty() ? "" : " (" + names + ")") + ", got " + std::to_string(count));
 }
 
@@ -104,7 +90,7 @@ Error wrong_dtype(const MethodSpec& method, std::size_t input, const Tensor& ten
 Error wrong_rank(const MethodSpec& method, std::size_t input, const Tensor& tensor) {
   const std::vector<Expression>& shape = method.inputs[input].shape;
   return refuse(beginning(method, input) + "the shape " + to_string(tensor.shape()) + " has " +
-                plural(tensor.shape().size(), "dimension") + "; it must have " +
+                count_text(tensor.shape().size(), "dimension") + "; it must have " +
                 std::to_string(shape.size()) + ", " + shape_text(method, shape));
 }
 
@@ -139,10 +125,10 @@ Error wrong_size(const MethodSpec& method, const Dimension& found, Symbols symbo
 
 Error guard_broken(const MethodSpec& method, const Guard& guard, Symbols symbols,
                    const Result<std::int64_t>& value) {
-  std::string text = name_of_method(method) + " needs " + guard.text;
-  if (!guard.source.empty()) text += " (" + guard.source + ")";
   const std::string given = symbols_text(method, guard.condition, symbols);
-  text += ": " + (given.empty() ? "it never holds" : given);
+  const std::string text =
+      with_source(name_of_method(method) + " needs " + guard.text, guard.source) + ": " +
+      (given.empty() ? "it never holds" : given);
   return refuse(value ? text : text + "; " + value.error().message);
 }
 
@@ -151,7 +137,7 @@ Error wrong_value(const MethodSpec& method, std::size_t input, const Tensor& ten
   const std::int64_t value = element_at(tensor, outside.element);
   const bool low = value < outside.min;
   return refuse(beginning(method, input) + "value " + std::to_string(value) +
-                place_text(tensor, outside.element) + " is " + (low ? "below " : "above ") +
+                where_text(tensor, outside.element) + " is " + (low ? "below " : "above ") +
                 std::to_string(low ? outside.min : outside.max) + ", the " +
                 (low ? "smallest" : "largest") + " that " + range.reason);
 }
@@ -169,7 +155,7 @@ Error read_only(const MethodSpec& method, std::size_t input) {
 Error overlapping(const MethodSpec& method, std::size_t input, std::size_t other) {
   return refuse(beginning(method, input) +
                 "the method writes this tensor, which shares memory with " +
-                name_of_input(method, other));
+                short_input_label(method, other));
 }
 
 }  // namespace polystate

@@ -51,7 +51,7 @@ std::vector<std::string> read_texts(const JsonCursor& at) {
 
 std::map<std::string, std::string> read_versions(const JsonCursor& at) {
   std::map<std::string, std::string> versions;
-  for (const std::string& name : at.keys(Manifest::kMaxConstants)) {
+  for (const std::string& name : at.keys(Manifest::kMaxVersions)) {
     versions[name] = at[name].nonempty_text();
   }
   return versions;
@@ -234,6 +234,14 @@ Result<std::size_t> Manifest::method_index(std::string_view name) const {
 
 Result<std::size_t> Manifest::state_index(std::string_view name) const {
   return index_of(state, name, "state");
+}
+
+std::string short_input_label(const MethodSpec& method, std::size_t input) {
+  return "input " + std::to_string(input) + " '" + method.inputs[input].name + "'";
+}
+
+std::string input_label(const MethodSpec& method, std::size_t input) {
+  return "method '" + method.name + "', " + short_input_label(method, input);
 }
 
 std::vector<std::string> symbol_names(const MethodSpec& method) {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "core/utf8.h"
+
 namespace polystate {
 namespace {
 
@@ -15,58 +17,22 @@ bool is_ascii_word(char c) {
 
 bool is_beyond_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 
-unsigned char byte_at(std::string_view text, std::size_t index) {
-  return static_cast<unsigned char>(text[index]);
-}
-
-// U+0000 to U+001F, U+007F, and U+0080 to U+009F (C2 80 to C2 9F).
-bool has_control(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const unsigned char byte = byte_at(text, i);
-    if (byte < 0x20 || byte == 0x7F) return true;
-    if (byte == 0xC2 && i + 1 < text.size() && byte_at(text, i + 1) < 0xA0) return true;
+// Whether any character of `text` is `bad`; a byte that is no UTF-8 is not asked for.
+template <typename Predicate>
+bool has_character(std::string_view text, Predicate bad) {
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    if (character.size > 0 && bad(character.code_point)) return true;
+    text.remove_prefix(std::max<std::size_t>(character.size, 1));
   }
   return false;
 }
 
-// U+2000 to U+206F (E2 80 80 to E2 81 AF): spaces, directions, joiners.
-bool has_formatting(std::string_view text) {
-  for (std::size_t i = 0; i + 2 < text.size(); ++i) {
-    if (byte_at(text, i) != 0xE2) continue;
-    const unsigned char second = byte_at(text, i + 1);
-    if (second == 0x80 || (second == 0x81 && byte_at(text, i + 2) <= 0xAF)) return true;
-  }
-  return false;
-}
+// Whether it is no part of a word: what is unsafe to show, and U+2000 to U+206F, which are spaces,
+// dashes, quotes and joiners.
+bool is_no_letter(char32_t c) { return is_unsafe_to_show(c) || (c >= 0x2000 && c <= 0x206F); }
 
-bool is_shown_as_written(std::string_view text) {
-  return !has_control(text) && !has_formatting(text);
-}
-
-// How many bytes a character has that begins with `first`; 0 where none does.
-std::size_t length_after(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first < 0xC2) return 0;
-  if (first < 0xE0) return 2;
-  if (first < 0xF0) return 3;
-  return first < 0xF5 ? 4 : 0;
-}
-
-// The bytes of the character that `bytes` begin with; 0 where they begin with none.
-std::size_t length_of_character(std::string_view bytes) {
-  const unsigned char first = byte_at(bytes, 0);
-  const std::size_t length = length_after(first);
-  if (length > bytes.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if (byte_at(bytes, i) < 0x80 || byte_at(bytes, i) > 0xBF) return 0;
-  }
-  if (length < 3) return length;
-  const unsigned char second = byte_at(bytes, 1);
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool surrogate = first == 0xED && second > 0x9F;
-  const bool too_large = first == 0xF4 && second > 0x8F;
-  return overlong || surrogate || too_large ? 0 : length;
-}
+bool is_shown_as_written(std::string_view text) { return !has_character(text, is_no_letter); }
 
 bool is_name_part(std::string_view part) {
   return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) {
@@ -100,15 +66,6 @@ bool is_file_name(std::string_view name) {
                      [](char c) { return is_ascii_word(c) || c == '.' || c == '-'; });
 }
 
-bool is_printable(std::string_view text) { return !has_control(text); }
-
-bool is_utf8(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t length = length_of_character(bytes);
-    if (length == 0) return false;
-    bytes.remove_prefix(length);
-  }
-  return true;
-}
+bool is_printable(std::string_view text) { return !has_character(text, is_control); }
 
 }  // namespace polystate

@@ -22,7 +22,4 @@ bool is_file_name(std::string_view name);
 // Text for people, on one line: no control characters.
 bool is_printable(std::string_view text);
 
-// Whether any bytes are UTF-8 (RFC 3629: shortest forms, no surrogates, up to U+10FFFF).
-bool is_utf8(std::string_view bytes);
-
 }  // namespace polystate

@@ -19,6 +19,7 @@
 #include "artifact/little_endian.h"
 #include "artifact/names.h"
 #include "artifact/zip_format.h"
+#include "core/utf8.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"

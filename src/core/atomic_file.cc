@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "core/file.h"
@@ -29,6 +30,20 @@ Error io_error(const std::string& what, const std::filesystem::path& path, const
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+// Where the symbolic links that begin with `path` end, which need not exist.
+Result<std::filesystem::path> followed(const std::filesystem::path& path) {
+  constexpr int kMostLinks = 40;  // the kernel's own limit
+  std::filesystem::path target = path;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks; ++i) {
+    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(target, error))) return target;
+    const std::filesystem::path next = std::filesystem::read_symlink(target, error);
+    if (error) return io_error("cannot write", path, error.message());
+    target = folder_of(target) / next;
+  }
+  return io_error("cannot write", path, errno_text(ELOOP));
 }
 
 // A name beside `path` that hardly anything else has.
@@ -55,16 +70,23 @@ Status sync_folder(const std::filesystem::path& folder) {
 
 Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   if (!path.has_filename()) return io_error("cannot write", path, "it names no file");
+  const Result<std::filesystem::path> target = followed(path);
+  if (!target) return target.error();
   struct stat status{};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  const bool replaces = ::stat(target->c_str(), &status) == 0;
+  if (replaces && !S_ISREG(status.st_mode)) {
     return io_error("cannot write", path, "it exists and is not a regular file");
   }
-  const Result<std::filesystem::path> temporary = temporary_name(path);
+  const Result<std::filesystem::path> temporary = temporary_name(*target);
   if (!temporary) return temporary.error();
-  FileDescriptor descriptor(
-      ::open(temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  FileDescriptor descriptor(::open(temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                   replaces ? S_IRUSR | S_IWUSR : 0666));
   if (!descriptor.is_open()) return io_error("cannot write", path, errno_text(errno));
-  return AtomicFile(path, *temporary, std::move(descriptor));
+  AtomicFile file(*target, *temporary, std::move(descriptor));
+  if (replaces && ::fchmod(file.descriptor_.get(), status.st_mode & 07777U) != 0) {
+    return io_error("cannot write", path, errno_text(errno));
+  }
+  return file;
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::path temporary,

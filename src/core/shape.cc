@@ -20,6 +20,16 @@ std::string to_string(std::span<const std::int64_t> shape) {
   return text + "]";
 }
 
+std::string place_text(std::span<const std::int64_t> shape, std::size_t index) {
+  Shape place(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const auto size = static_cast<std::size_t>(shape[d]);
+    place[d] = static_cast<std::int64_t>(index % size);
+    index /= size;
+  }
+  return to_string(place);
+}
+
 std::optional<std::size_t> element_count(DType dtype, std::span<const std::int64_t> shape) {
   bool has_zero = false;
   for (const std::int64_t size : shape) {

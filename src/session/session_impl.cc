@@ -119,9 +119,11 @@ Result<Snapshot> Session::Impl::snapshot() {
 }
 
 Status Session::Impl::restore(const Snapshot& snapshot) {
-  if (snapshot.model_ != model_->artifact.digest() ||
-      snapshot.bytes_.size() != total_size(states())) {
+  if (snapshot.model_ != model_->artifact.digest()) {
     return Error{ErrorCode::kContract, "the snapshot is of another model"};
+  }
+  if (snapshot.bytes_.size() != total_size(states())) {
+    return Error{ErrorCode::kContract, "the snapshot is empty: it was moved from"};
   }
   replace_states(snapshot.bytes_);
   return {};

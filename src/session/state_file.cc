@@ -72,6 +72,40 @@ Status read_checked(const InputFile& file, const Header& header, std::span<std::
   return *digest == stored ? Status() : damaged(file, "the bytes do not have the recorded digest");
 }
 
+// The header of a file of this version. The version is judged before anything that follows it: what
+// the rest means in an unknown one is not for this reader to say.
+Result<Header> read_header(const InputFile& file) {
+  constexpr std::size_t kBeginning = offsetof(Header, zero);  // the magic and the version
+  Header header{};
+  const auto bytes = std::as_writable_bytes(std::span(&header, 1));
+  if (file.size() >= kBeginning) {
+    if (const Status read = file.read_at(0, bytes.first(kBeginning)); !read) {
+      return read.error();
+    }
+    if (header.magic != kMagic) {
+      return damaged(file, "is no saved session");
+    }
+    if (header.version > kVersion) {
+      return Error{
+          ErrorCode::kUnsupported,
+          "saved session " + file.shown_name() + ": has version " + std::to_string(header.version) +
+              ", made by a newer polystate: this one reads version " + std::to_string(kVersion)};
+    }
+    if (header.version != kVersion) {
+      return damaged(file, "has version " + std::to_string(header.version) + ", the first one is " +
+                               std::to_string(kVersion));
+    }
+  }
+  if (file.size() < sizeof(Header) + kDigestBytes) {
+    return damaged(file, "has " + std::to_string(file.size()) + " bytes, at least " +
+                             std::to_string(sizeof(Header) + kDigestBytes) + " are needed");
+  }
+  if (const Status read = file.read_at(0, bytes); !read) {
+    return read.error();
+  }
+  return header;
+}
+
 }  // namespace
 
 Status write_state_file(const std::filesystem::path& path, const Sha256& model,
@@ -106,17 +140,11 @@ Result<std::vector<std::byte>> read_state_file(const std::filesystem::path& path
   if (!file) {
     return file.error();
   }
-  Header header;
-  if (file->size() < sizeof(Header) + kDigestBytes) {
-    return damaged(*file, "has " + std::to_string(file->size()) + " bytes, at least " +
-                              std::to_string(sizeof(Header) + kDigestBytes) + " are needed");
+  const Result<Header> header_read = read_header(*file);
+  if (!header_read) {
+    return header_read.error();
   }
-  if (const Status read = file->read_at(0, std::as_writable_bytes(std::span(&header, 1))); !read) {
-    return read.error();
-  }
-  if (header.magic != kMagic) {
-    return damaged(*file, "is no saved session");
-  }
+  const Header& header = *header_read;
   if (header.size != file->size() - sizeof(Header) - kDigestBytes) {
     return damaged(*file, "has " + std::to_string(file->size()) + " bytes, not the " +
                               std::to_string(header.size) + " of state that it announces");
@@ -125,9 +153,9 @@ Result<std::vector<std::byte>> read_state_file(const std::filesystem::path& path
   if (const Status whole = read_checked(*file, header, state); !whole) {
     return whole.error();
   }
-  if (header.version != kVersion || header.zero != 0) {
-    return damaged(*file, "has version " + std::to_string(header.version) + ", this build reads " +
-                              std::to_string(kVersion));
+  if (header.zero != 0) {
+    return damaged(*file, "has " + std::to_string(header.zero) + " where version " +
+                              std::to_string(kVersion) + " has 0");
   }
   if (header.model != model) {
     return Error{ErrorCode::kContract, "saved session " + file->shown_name() +

@@ -176,7 +176,7 @@ def test_inputs_against_the_contract_are_named_with_value_and_limit(toy: Path) -
 @pytest.mark.parametrize("value", ["[1,2", "[[1],[2,3]]", "1.5e", "file.txt", "x.pt", ""])
 def test_a_malformed_value_is_named_with_method_and_input(value: str, toy: Path) -> None:
     message = refusal(toy, "double", "--input", f"data={value}")
-    assert "method 'double', input 'data'" in message
+    assert "method 'double', input 0 'data'" in message
 
 
 def test_a_file_that_is_no_array_is_a_bad_input(toy: Path, tmp_path: Path) -> None:

@@ -8,12 +8,10 @@ namespace polystate {
 // The bytes of a file of an artifact, read-only, with their owner. There are two kinds:
 //
 // - A private copy (Verification::kFull): anonymous memory in huge pages where the system has them.
-// Nobody else can change it, and
-//   it stays whole in memory.
+//   Nobody else can change it, and it stays whole in memory.
 // - A mapping (Verification::kTrusted): pages come from the file when they are touched, and the
-// system may drop them again. Where
-//   someone changes the file, the bytes change; where someone truncates it, touching them ends the
-//   process (SIGBUS).
+//   system may drop them again. Where someone changes the file, the bytes change; where someone
+//   truncates it, touching them ends the process (SIGBUS).
 //
 // A sealed memfd, the third way, was measured: its pages could leave this process but not the
 // machine's memory, and filling it took 1.8 times as long as hashing (huge pages: 1.1 times).

@@ -124,6 +124,7 @@ struct Manifest {
   static constexpr std::size_t kMaxMethods = 1024;
   static constexpr std::size_t kMaxStates = 65536;
   static constexpr std::size_t kMaxFiles = 1024;
+  static constexpr std::size_t kMaxVersions = 256;
   static constexpr std::size_t kMaxConstants = 4096;
   static constexpr std::size_t kMaxOperators = 4096;
   static constexpr std::size_t kMaxGoldenCalls = 4096;
@@ -154,6 +155,11 @@ struct Manifest {
   [[nodiscard]] Result<std::size_t> method_index(std::string_view name) const;
   [[nodiscard]] Result<std::size_t> state_index(std::string_view name) const;
 };
+
+// How messages call an input: "method 'decode', input 1 'position'", and where the method is known
+// "input 1 'position'".
+std::string input_label(const MethodSpec& method, std::size_t input);
+std::string short_input_label(const MethodSpec& method, std::size_t input);
 
 // The names of a method's symbols, in order: what Expression::to_string takes.
 std::vector<std::string> symbol_names(const MethodSpec& method);

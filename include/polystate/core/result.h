@@ -12,7 +12,10 @@ namespace polystate {
 // What went wrong, as far as a caller can act on it. Bindings map each code to an exception type,
 // the command line to an exit status.
 enum class ErrorCode : std::uint8_t {
-  kContract,     // an input, a name or an option that the model does not take; nothing ran
+  // An input, a name or an option that the model does not take. The call was refused: no output, no
+  // state and no input was written. A check inside the program may refuse it half-way: where it
+  // cannot stop in time, the message says that the state may be half updated.
+  kContract,
   kArtifact,     // the artifact is damaged, inconsistent or not trusted
   kUnsupported,  // well-formed, but this build or machine cannot do it
   kEngine,       // the engine failed while it ran

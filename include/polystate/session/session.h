@@ -30,10 +30,11 @@ class Snapshot {
 };
 
 // One caller's state over a shared model. Every call checks its inputs against the contract first;
-// a refused call leaves the state untouched. A call from a second thread while one runs is kBusy.
-// After a failure inside the engine that may have left the state half updated, the error says so
-// and the session refuses everything (kEngine) but reset, restore and load. A session that was
-// moved from refuses everything (kContract).
+// a call that the contract refuses leaves the state untouched. A call from a second thread while
+// one runs is kBusy. After a failure inside the program that may have left the state half updated
+// (also of a check there, kContract), the error says so and the session refuses everything
+// (kEngine) but reset, restore and load. A session that was moved from refuses everything
+// (kContract).
 class Session {
  public:
   Session(Session&&) noexcept;
@@ -52,11 +53,11 @@ class Session {
   Status reset();
 
   [[nodiscard]] Result<Snapshot> snapshot();
-  // kContract when the snapshot is of another model.
+  // kContract when the snapshot is of another model, or was moved from.
   Status restore(const Snapshot& snapshot);
 
-  // Writes the state to a file, atomically; load refuses another model's (kContract) and a damaged
-  // one (kArtifact), and leaves the state as it was.
+  // Writes the state to a file, atomically; load refuses another model's (kContract), a damaged one
+  // (kArtifact) and a newer version's (kUnsupported), and leaves the state as it was.
   Status save(const std::filesystem::path& path);
   Status load(const std::filesystem::path& path);
 

@@ -70,10 +70,10 @@ class State(Mapping[str, Any]):
 class Session:
     """One caller's state over a shared model, which it keeps alive; made by ``Model.session``.
 
-    Every call checks its inputs against the contract first, and a refused call leaves the state as
-    it was. A call while another thread runs one is refused with ``BusyError``. After a failure
-    inside the engine that may have left the state half updated, calls raise ``EngineError`` until
-    ``reset``, ``restore`` or ``load``.
+    Every call checks its inputs against the contract first, and a call that they refuse leaves the
+    state as it was. A call while another thread runs one is refused with ``BusyError``. After a
+    failure inside the program that may have left the state half updated, the message says so, and
+    calls raise ``EngineError`` until ``reset``, ``restore`` or ``load``.
     """
 
     def __init__(self, core: _core.Session, state: tuple[str, ...]) -> None:
@@ -101,7 +101,8 @@ class Session:
         Raises
         ------
         ContractError
-            An input is not one that the method takes. Nothing ran.
+            An input is not one that the method takes. The call was refused: no output, no state
+            and no input was written, unless the message says that the state may be half updated.
         BusyError
             Another thread is using the session.
         EngineError
@@ -149,6 +150,8 @@ class Session:
             The file is of another model. The state is as it was.
         ArtifactError
             The file is damaged. The state is as it was.
+        UnsupportedError
+            A newer polystate wrote the file. The state is as it was.
         """
         self._core.load(checked_path(path))
 

@@ -104,8 +104,8 @@ Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
   auto loader = std::make_unique<FileBytesLoader>(artifact.program());
   auto program = Program::load(loader.get(), Program::Verification::InternalConsistency);
   if (!program.ok()) {
-    return Error{ErrorCode::kArtifact,
-                 artifact.manifest().program.file + " is no valid program: " + log.errors()};
+    return Error{ErrorCode::kArtifact, artifact.manifest().program.file + " is no valid program" +
+                                           (log.errors().empty() ? "" : ": " + log.errors())};
   }
   const Result<ArenaSizes> arenas = check_program(*program, artifact.manifest());
   if (!arenas) {

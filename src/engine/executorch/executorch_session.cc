@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/text.h"
 #include "engine/executorch/arena.h"
 #include "engine/executorch/loaded_method.h"
 #include "engine/executorch/profiler.h"
@@ -33,9 +34,10 @@ Error failed_check(const MethodSpec& method, const CheckFailure& failure) {
                                          std::to_string(failure.id) +
                                          ", which is not in manifest.json, found " + failure.found};
   }
-  const std::string source = check->source.empty() ? "" : " (" + check->source + ")";
-  return Error{ErrorCode::kContract, "method '" + method.name + "': '" + check->text +
-                                         "' does not hold" + source + ": found " + failure.found};
+  const std::string condition = "'" + check->text + "' does not hold";
+  return Error{ErrorCode::kContract, "method '" + method.name +
+                                         "': " + with_source(condition, check->source) +
+                                         ": found " + failure.found};
 }
 
 }  // namespace

@@ -125,9 +125,7 @@ Status LoadedMethod::set_inputs(std::span<const Tensor> inputs) {
   padded_inputs_.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (const Status status = set_input(i, inputs[i]); !status) {
-      return Error{status.error().code, "method '" + spec_->name + "', input " + std::to_string(i) +
-                                            " '" + spec_->inputs[i].name +
-                                            "': " + status.error().message};
+      return Error{status.error().code, input_label(*spec_, i) + ": " + status.error().message};
     }
   }
   return require_output_memory();

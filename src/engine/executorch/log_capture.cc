@@ -39,7 +39,7 @@ void install_log_capture() {
   static std::once_flag once;
   std::call_once(once, [] {
     previous_sink = executorch::runtime::get_pal_impl()->emit_log_message;
-    executorch::runtime::register_pal(PalImpl::create(&sink, __FILE__));
+    executorch::runtime::register_pal(PalImpl::create(&sink, "polystate"));
     executorch::runtime::runtime_init();
   });
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,6 @@
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
-#include "polystate/core/shape.h"
 
 namespace polystate {
 namespace {
@@ -37,12 +37,29 @@ constexpr std::int64_t kMaxArenaBytes = 64LL * 1024 * 1024 * 1024 * 1024;
 struct Expected {
   std::string name;  // "method 'step', input 0 'x'"
   DType dtype;
-  std::size_t rank;
+  std::vector<std::optional<std::int64_t>> sizes;  // of every dimension; empty where a run decides
 };
 
 Error mismatch(const std::string& name, const std::string& manifest, const std::string& program) {
   return Error{ErrorCode::kArtifact,
                name + ": manifest.json says " + manifest + ", the program " + program};
+}
+
+std::optional<std::int64_t> known_size(const std::optional<Expression>& size) {
+  if (!size.has_value() || !size->is_constant()) {
+    return {};
+  }
+  return size->steps()[0].operand;
+}
+
+template <typename Size>  // an Expression, or an optional one
+std::vector<std::optional<std::int64_t>> known_sizes(const std::vector<Size>& shape) {
+  std::vector<std::optional<std::int64_t>> sizes;
+  sizes.reserve(shape.size());
+  for (const Size& size : shape) {
+    sizes.push_back(known_size(size));
+  }
+  return sizes;
 }
 
 bool is_row_major(const TensorInfo& info) { return std::ranges::is_sorted(info.dim_order()); }
@@ -52,34 +69,30 @@ Status check_tensor(const TensorInfo& info, const Expected& expected) {
     return mismatch(expected.name, std::string(name_of(expected.dtype)),
                     type_text(info.scalar_type()));
   }
-  if (info.sizes().size() != expected.rank) {
-    return mismatch(expected.name, std::to_string(expected.rank) + " dimensions",
+  if (info.sizes().size() != expected.sizes.size()) {
+    return mismatch(expected.name, std::to_string(expected.sizes.size()) + " dimensions",
                     std::to_string(info.sizes().size()));
+  }
+  for (std::size_t i = 0; i < expected.sizes.size(); ++i) {
+    const std::optional<std::int64_t>& size = expected.sizes[i];
+    if (size.has_value() && *size != info.sizes()[i]) {
+      return mismatch(expected.name + ", dimension " + std::to_string(i), std::to_string(*size),
+                      std::to_string(info.sizes()[i]));
+    }
   }
   return {};
 }
 
-std::string named(const char* kind, std::size_t index, const std::string& name) {
-  return std::string(kind) + " " + std::to_string(index) + " '" + name + "'";
-}
-
 Status check_input(const MethodMeta& meta, const MethodSpec& method, std::size_t index) {
   const InputSpec& input = method.inputs[index];
-  const std::string name = "method '" + method.name + "', " + named("input", index, input.name);
+  const std::string name = input_label(method, index);
   const auto tag = meta.input_tag(index);
   const auto info = meta.input_tensor_meta(index);
   if (!tag.ok() || *tag != Tag::Tensor || !info.ok()) {
     return mismatch(name, "a tensor", "something else");
   }
-  if (Status same = check_tensor(*info, {name, input.dtype, input.shape.size()}); !same) {
+  if (Status same = check_tensor(*info, {name, input.dtype, known_sizes(input.shape)}); !same) {
     return same;
-  }
-  for (std::size_t i = 0; i < input.shape.size(); ++i) {
-    const Expression& size = input.shape[i];
-    if (size.is_constant() && size.steps()[0].operand != info->sizes()[i]) {
-      return mismatch(name + ", dimension " + std::to_string(i),
-                      std::to_string(size.steps()[0].operand), std::to_string(info->sizes()[i]));
-    }
   }
   if (!is_row_major(*info)) {
     return Error{ErrorCode::kUnsupported,
@@ -114,8 +127,8 @@ Status check_signature(const MethodMeta& meta, const MethodSpec& method) {
     const InputSpec& input = method.inputs[i];
     if (input.written_from.has_value()) {
       const Expected expected{
-          "method '" + method.name + "', what is written into " + named("input", i, input.name),
-          input.dtype, input.shape.size()};
+          "method '" + method.name + "', what is written into " + short_input_label(method, i),
+          input.dtype, known_sizes(input.shape)};
       if (Status status = check_output(meta, *input.written_from, expected); !status) {
         return status;
       }
@@ -123,8 +136,9 @@ Status check_signature(const MethodMeta& meta, const MethodSpec& method) {
   }
   for (std::size_t i = 0; i < method.outputs.size(); ++i) {
     const OutputSpec& output = method.outputs[i];
-    const Expected expected{"method '" + method.name + "', " + named("output", i, output.name),
-                            output.dtype, output.shape.size()};
+    const Expected expected{
+        "method '" + method.name + "', output " + std::to_string(i) + " '" + output.name + "'",
+        output.dtype, known_sizes(output.shape)};
     if (Status status = check_output(meta, output.program_output, expected); !status) {
       return status;
     }
@@ -167,12 +181,9 @@ Status check_states(const MethodMeta& meta, const Manifest& manifest, const Meth
     if (present[index]) {
       continue;  // a view of the state, which ExecuTorch gives the state's name
     }
-    if (Status same = check_tensor(*info, {name, state->dtype, state->shape.size()}); !same) {
+    const Expected expected{name, state->dtype, {state->shape.begin(), state->shape.end()}};
+    if (Status same = check_tensor(*info, expected); !same) {
       return same;
-    }
-    if (!std::ranges::equal(info->sizes(), state->shape)) {
-      const Shape found(info->sizes().begin(), info->sizes().end());
-      return mismatch(name, "shape " + to_string(state->shape), to_string(found));
     }
     if (!is_row_major(*info)) {
       return Error{ErrorCode::kUnsupported,

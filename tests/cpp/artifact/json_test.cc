@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "artifact/names.h"
+#include "core/utf8.h"
 #include "polystate/core/result.h"
 
 namespace polystate {

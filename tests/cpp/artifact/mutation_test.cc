@@ -21,6 +21,7 @@
 #include "artifact/checksums.h"
 #include "artifact/names.h"
 #include "artifact/tiny_artifact.h"
+#include "core/utf8.h"
 #include "polystate/artifact/contract.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/artifact/npz.h"

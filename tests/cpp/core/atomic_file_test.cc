@@ -52,6 +52,75 @@ TEST(AtomicFile, ReplacesTheOldFileWhole) {
   EXPECT_EQ(content_of(folder / "state"), "new");
 }
 
+mode_t mode_of(const std::filesystem::path& path) {
+  struct stat status{};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return status.st_mode & 07777U;
+}
+
+TEST(AtomicFile, KeepsTheModeOfTheFileThatItReplaces) {
+  const TemporaryFolder folder;
+  for (const mode_t mode : {0600U, 0640U, 0666U, 0755U}) {
+    ASSERT_TRUE(write_file(folder / "state", bytes_of("old")));
+    ASSERT_EQ(::chmod((folder / "state").c_str(), mode), 0);
+    ASSERT_TRUE(write_file(folder / "state", bytes_of("new")));
+    EXPECT_EQ(mode_of(folder / "state"), mode);
+  }
+}
+
+TEST(AtomicFile, IsPrivateWhileItReplacesAPrivateFile) {
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder / "state", bytes_of("old")));
+  ASSERT_EQ(::chmod((folder / "state").c_str(), 0600), 0);
+  AtomicFile file = AtomicFile::create(folder / "state").value();
+  ASSERT_TRUE(file.write(bytes_of("secret")));
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    EXPECT_EQ(mode_of(entry.path()), 0600U) << entry.path();
+  }
+}
+
+TEST(AtomicFile, ANewFileHasTheModeThatTheProcessGives) {
+  const TemporaryFolder folder;
+  const mode_t before = ::umask(027);
+  EXPECT_TRUE(write_file(folder / "state", bytes_of("new")));
+  ::umask(before);
+  EXPECT_EQ(mode_of(folder / "state"), 0640U);
+}
+
+TEST(AtomicFile, ASymbolicLinkIsFollowedAndStays) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "store");
+  ASSERT_TRUE(write_file(folder / "store/state", bytes_of("old")));
+  ASSERT_EQ(::chmod((folder / "store/state").c_str(), 0600), 0);
+  std::filesystem::create_symlink("store/state", folder / "relative");
+  std::filesystem::create_symlink(folder / "relative", folder / "absolute");
+  ASSERT_TRUE(write_file(folder / "absolute", bytes_of("new")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "absolute"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "relative"));
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "store/state"));
+  EXPECT_EQ(content_of(folder / "store/state"), "new");
+  EXPECT_EQ(mode_of(folder / "store/state"), 0600U);
+}
+
+TEST(AtomicFile, ASymbolicLinkToNothingYetGetsItsFile) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("target", folder / "link");
+  ASSERT_TRUE(write_file(folder / "link", bytes_of("new")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(content_of(folder / "target"), "new");
+}
+
+TEST(AtomicFile, ALoopOfSymbolicLinksIsRefused) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("second", folder / "first");
+  std::filesystem::create_symlink("first", folder / "second");
+  const Status status = write_file(folder / "first", bytes_of("new"));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "cannot write '" + (folder / "first").string() +
+                                        "': Too many levels of symbolic links");
+  EXPECT_EQ(files_in(folder), 2);
+}
+
 TEST(AtomicFile, WithoutACommitNothingRemains) {
   const TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder / "state", bytes_of("old")));

@@ -51,6 +51,14 @@ TEST(DType, NamesGoThereAndBack) {
   EXPECT_EQ(dtype_named(""), std::nullopt);
 }
 
+TEST(Shape, APlaceIsWhereAnElementStandsInRowMajorOrder) {
+  const Shape shape = {3, 2, 4};
+  EXPECT_EQ(place_text(shape, 0), "[0, 0, 0]");
+  EXPECT_EQ(place_text(shape, 7), "[0, 1, 3]");
+  EXPECT_EQ(place_text(shape, 16), "[2, 0, 0]");
+  EXPECT_EQ(place_text(Shape{}, 0), "[]");
+}
+
 TEST(DType, SizesAreThoseOfTheElements) {
   EXPECT_EQ(size_of(DType::kBool), 1);
   EXPECT_EQ(size_of(DType::kInt16), 2);

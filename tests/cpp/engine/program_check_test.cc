@@ -83,6 +83,12 @@ TEST(ProgramCheck, RefusesAnOutputOfAnotherType) {
                  "method 'get', output 0 '0': manifest.json says int32, the program int64");
 }
 
+TEST(ProgramCheck, RefusesAnOutputOfAnotherSize) {
+  expect_refusal(AlteredArtifact("counter").replace("4", "5", "\"name\": \"raw\""),
+                 ErrorCode::kArtifact,
+                 "method 'raw', output 0 '0', dimension 0: manifest.json says 5, the program 4");
+}
+
 TEST(ProgramCheck, RefusesAWrittenInputWhoseSourceIsOfAnotherKind) {
   // The program's output 0 of `flip` is no float: say that an input is written from it.
   expect_refusal(AlteredArtifact("writing").replace("\"float32\"", "\"int64\"", "\"swap\""),
@@ -114,7 +120,7 @@ TEST(ProgramCheck, RefusesAStateOfAnotherShape) {
   expect_refusal(AlteredArtifact("counter").replace("4", "2, 2", "\"total\""), ErrorCode::kArtifact,
                  "state 'total': manifest.json says 2 dimensions");
   expect_refusal(AlteredArtifact("counter").replace("4", "5", "\"total\""), ErrorCode::kArtifact,
-                 "state 'total': manifest.json says shape [5], the program [4]");
+                 "state 'total', dimension 0: manifest.json says 5, the program 4");
 }
 
 TEST(ProgramCheck, RefusesAStateOfAnotherType) {
@@ -134,6 +140,14 @@ TEST(ProgramCheck, RefusesAProgramThatIsNone) {
                  "model.pte is no valid program: ");
   expect_refusal(altered.replace_program(std::string(1000, '\0')), ErrorCode::kArtifact,
                  "model.pte is no valid program: ");
+}
+
+TEST(ProgramCheck, AReasonFollowsAColonOnlyWhereThereIsOne) {
+  AlteredArtifact altered("counter");
+  for (const std::string& program : {std::string("p"), std::string(8, 'p'), std::string(64, 'p')}) {
+    EXPECT_THAT(refusal(altered.replace_program(program)).message,
+                ::testing::Not(::testing::EndsWith(": ")));
+  }
 }
 
 TEST(ProgramCheck, RefusesATruncatedProgram) {

@@ -234,6 +234,16 @@ TEST_F(SessionTest, StaysBrokenWhenARestoreIsRefused) {
   EXPECT_EQ(session.run("get").error().code, ErrorCode::kEngine);
 }
 
+TEST_F(SessionTest, SaysThatASnapshotWasMovedFrom) {
+  Snapshot snapshot = session.snapshot().value();
+  const Snapshot moved = std::move(snapshot);
+  const Status refused = session.restore(snapshot);  // NOLINT(bugprone-use-after-move)
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kContract);
+  EXPECT_EQ(refused.error().message, "the snapshot is empty: it was moved from");
+  EXPECT_TRUE(session.restore(moved));
+}
+
 TEST_F(SessionTest, GivesItsProfileWhenItWasOpenedWithOne) {
   EXPECT_EQ(session.take_profile().error().code, ErrorCode::kContract);
   Session profiling = model.new_session({.profile = true}).value();

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import pickle
 import random
 import resource
@@ -94,6 +95,32 @@ def test_a_missing_state_file_is_an_io_error(session: ps.Session, tmp_path: Path
     with pytest.raises(ps.IoError, match="absent") as failure:
         session.load(tmp_path / "absent")
     assert isinstance(failure.value, OSError)
+    assert str(failure.value) == f"cannot open '{tmp_path / 'absent'}': No such file or directory"
+
+
+def test_an_io_error_says_its_message_alone() -> None:
+    assert str(ps.IoError("cannot read 'x'")) == "cannot read 'x'"
+    assert str(ps.IoError(errno.EACCES, "cannot write 'x'")) == "cannot write 'x'"
+    assert ps.IoError(errno.EACCES, "cannot write 'x'").errno == errno.EACCES
+    assert str(ps.IoError()) == ""
+
+
+def test_a_newer_state_file_is_unsupported(session: ps.Session, tmp_path: Path) -> None:
+    session.save(tmp_path / "state")
+    saved = bytearray((tmp_path / "state").read_bytes())
+    saved[8] = 2
+    (tmp_path / "state").write_bytes(saved)
+    with pytest.raises(ps.UnsupportedError, match="made by a newer polystate"):
+        session.load(tmp_path / "state")
+
+
+def test_a_saved_session_keeps_mode_and_link(session: ps.Session, tmp_path: Path) -> None:
+    (tmp_path / "state").touch(mode=0o600)
+    (tmp_path / "link").symlink_to("state")
+    session.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "state").stat().st_mode & 0o7777 == 0o600
+    session.load(tmp_path / "state")
 
 
 def test_state_is_a_mapping_of_copies(session: ps.Session) -> None:
