@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "cli/half.h"
 #include "cli/text.h"
 #include "polystate/core/dtype.h"
-#include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
 
 namespace polystate::cli {
