@@ -96,6 +96,20 @@ std::vector<py::object> in_order(const MethodSpec& method, const py::tuple& posi
   return values;
 }
 
+// Two dense tensors are for the contract's check; of others it sees copies.
+void refuse_shared_memory(const MethodSpec& method, const std::vector<Argument>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    for (std::size_t j = 0; j < arguments.size(); ++j) {
+      if (i != j && arguments[i].written() && (arguments[i].copied() || arguments[j].copied()) &&
+          share_memory(arguments[i].view(), arguments[j].view())) {
+        refuse(input_label(method, i) +
+               ": the method writes this tensor, which shares memory with " +
+               short_input_label(method, j));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Argument::Argument(View view, Tensor tensor, bool written, bool copied)
@@ -138,6 +152,7 @@ std::vector<Argument> bind_arguments(const MethodSpec& method, const py::tuple& 
                         .where = input_label(method, i)};
     arguments.push_back(Argument::create(values[i], wanted, torch));
   }
+  refuse_shared_memory(method, arguments);
   return arguments;
 }
 

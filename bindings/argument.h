@@ -31,6 +31,10 @@ class Argument {
   static Argument create(const pybind11::object& value, const Wanted& wanted, const Torch& torch);
 
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
+  // The caller's memory, and whether the call writes it; whether `tensor` is a copy of it.
+  [[nodiscard]] const View& view() const { return view_; }
+  [[nodiscard]] bool written() const { return written_; }
+  [[nodiscard]] bool copied() const { return copied_; }
 
   // Brings what the call wrote back to the caller, after the call.
   void finish(const Torch& torch) const;

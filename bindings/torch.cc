@@ -39,6 +39,23 @@ std::vector<std::int64_t> integers(const py::tuple& tuple) {
   return values;
 }
 
+// ContractError when a tensor's storage, which may be resized under it, ends before its elements.
+void require_storage(const py::object& tensor, const View& view, const std::string& where) {
+  std::int64_t needed = static_cast<std::int64_t>(size_of(view.dtype)) +
+                        tensor.attr("storage_offset")().cast<std::int64_t>() *
+                            static_cast<std::int64_t>(size_of(view.dtype));
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    if (view.shape[i] == 0) return;
+    needed += (view.shape[i] - 1) * view.strides[i];
+  }
+  const auto found = tensor.attr("untyped_storage")().attr("nbytes")().cast<std::int64_t>();
+  if (found < needed) {
+    raise({ErrorCode::kContract, where + ": a tensor that needs " + std::to_string(needed) +
+                                     " bytes of storage, which was resized to " +
+                                     std::to_string(found)});
+  }
+}
+
 }  // namespace
 
 Torch Torch::find() {
@@ -76,6 +93,7 @@ std::string Torch::obstacle(const py::object& tensor) const {
   if (tensor.attr("requires_grad").cast<bool>()) {
     return "a tensor that requires grad; pass .detach()";
   }
+  if (tensor.attr("is_nested").cast<bool>()) return "a nested tensor; pass .to_padded_tensor(0)";
   if (tensor.attr("is_neg")().cast<bool>()) {
     return "a tensor that is negated lazily; pass .resolve_neg()";
   }
@@ -96,6 +114,7 @@ View Torch::view_of(const py::object& tensor, const std::string& where) const {
             .writable = true,
             .owner = tensor};
   for (std::int64_t& stride : view.strides) stride *= static_cast<std::int64_t>(size_of(*element));
+  require_storage(tensor, view, where);
   return view;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,25 @@ bool may_overlap(const View& view) {
     reach += stride * (size - 1);
   }
   return false;
+}
+
+bool share_memory(const View& a, const View& b) {
+  std::vector<std::pair<std::uintptr_t, std::uintptr_t>> runs;  // of a, as first and last address
+  const auto address = [](const View& view, std::int64_t offset) {
+    return reinterpret_cast<std::uintptr_t>(view.data + offset);
+  };
+  for_each_run(a, [&](std::int64_t offset, std::size_t bytes) {
+    runs.emplace_back(address(a, offset), address(a, offset) + bytes - 1);
+  });
+  std::sort(runs.begin(), runs.end());
+  bool found = false;
+  for_each_run(b, [&](std::int64_t offset, std::size_t bytes) {
+    const std::uintptr_t first = address(b, offset);
+    const auto next = std::lower_bound(runs.begin(), runs.end(), std::pair(first, first));
+    found = found || (next != runs.end() && next->first <= first + bytes - 1) ||
+            (next != runs.begin() && std::prev(next)->second >= first);
+  });
+  return found;
 }
 
 void gather(const View& view, std::byte* dense) {

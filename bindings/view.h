@@ -27,6 +27,9 @@ bool is_dense(const View& view);
 // Whether two indices may mean the same memory; never false when they do.
 bool may_overlap(const View& view);
 
+// Whether an element of one lies in the memory of an element of the other.
+bool share_memory(const View& a, const View& b);
+
 // Copies all elements, in row-major order, to `dense`, or from there.
 void gather(const View& view, std::byte* dense);
 void scatter(const std::byte* dense, const View& view);

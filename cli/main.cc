@@ -94,6 +94,7 @@ void occupy_standard_descriptors() {
 ExitStatus main_status(std::vector<std::string> arguments) {
   occupy_standard_descriptors();
   ::signal(SIGPIPE, SIG_IGN);           // Output sees a closed pipe
+  ::signal(SIGXFSZ, SIG_IGN);           // and writers a file that may not grow
   std::setlocale(LC_CTYPE, "C.UTF-8");  // for the widths of characters
   Output output(STDOUT_FILENO);
   try {

@@ -12,6 +12,7 @@
 
 #include "artifact/contract_messages.h"
 #include "artifact/value_scan.h"
+#include "core/bools.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
@@ -116,6 +117,9 @@ class ContractCheck {
   }
 
   [[nodiscard]] Status check_values(std::size_t input) const {
+    if (has_bad_bool(inputs_[input].dtype(), inputs_[input].bytes())) {
+      return bad_bool(method_, input);
+    }
     constexpr auto kInt64 = std::numeric_limits<std::int64_t>();
     for (const ValueRange& range : method_.inputs[input].values) {
       const Result<std::int64_t> min = limit_of(range.min, kInt64.min());

@@ -148,6 +148,10 @@ Error unknown_limit(const MethodSpec& method, std::size_t input, const ValueRang
                 " cannot be computed: " + why.message);
 }
 
+Error bad_bool(const MethodSpec& method, std::size_t input) {
+  return refuse(beginning(method, input) + "a bool of the tensor is neither 0 nor 1");
+}
+
 Error read_only(const MethodSpec& method, std::size_t input) {
   return refuse(beginning(method, input) + "the method writes this tensor, which is read-only");
 }

@@ -47,6 +47,8 @@ Error wrong_value(const MethodSpec& method, std::size_t input, const Tensor& ten
 // A limit on values cannot be computed from the sizes.
 Error unknown_limit(const MethodSpec& method, std::size_t input, const ValueRange& range,
                     const Error& why);
+// A bool that is neither 0 nor 1.
+Error bad_bool(const MethodSpec& method, std::size_t input);
 Error read_only(const MethodSpec& method, std::size_t input);
 Error overlapping(const MethodSpec& method, std::size_t input, std::size_t other);
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "artifact/npy_header.h"
 #include "artifact/whole_file.h"
 #include "core/atomic_file.h"
+#include "core/bools.h"
 #include "polystate/artifact/npz.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -28,11 +28,8 @@ Result<Tensor> parse_npy(std::span<const std::byte> bytes) {
                                            std::string(name_of(header->dtype)) +
                                            " array of shape " + to_string(header->shape)};
   }
-  // A bool of another value is undefined behaviour to whoever reads it.
-  const bool bad_bool =
-      header->dtype == DType::kBool &&
-      std::any_of(data.begin(), data.end(), [](std::byte b) { return b > std::byte{1}; });
-  if (bad_bool) return Error{ErrorCode::kContract, "a bool of the array is neither 0 nor 1"};
+  if (has_bad_bool(header->dtype, data))
+    return Error{ErrorCode::kContract, "a bool of the array is neither 0 nor 1"};
   return Tensor::copy_of(header->dtype, std::move(header->shape), data);
 }
 

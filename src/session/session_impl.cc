@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/bools.h"
 #include "core/out_of_memory.h"
 #include "polystate/artifact/contract.h"
 #include "polystate/artifact/manifest.h"
@@ -173,6 +174,10 @@ Status Session::Impl::write_state(std::string_view name, const Tensor& value) {
                  "state '" + spec.name + "' is " + std::string(name_of(spec.dtype)) + " " +
                      to_string(spec.shape) + ", not " + std::string(name_of(value.dtype())) + " " +
                      to_string(value.shape())};
+  }
+  if (has_bad_bool(value.dtype(), value.bytes())) {
+    return Error{ErrorCode::kContract,
+                 "state '" + spec.name + "': a bool of the value is neither 0 nor 1"};
   }
   copy_changed(value.bytes(), engine_->state(*index));
   return {};

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import torch
 from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
 
-from command_line import Toy, export_toy, polystate
+from command_line import POLYSTATE, Toy, export_toy, polystate
 
 
 @pytest.fixture(scope="module")
@@ -222,3 +223,14 @@ def test_floats_in_json_read_back_exactly(toy: Path, tmp_path: Path) -> None:
     (call,) = answer(toy, "double", "--input", f"data={tmp_path}/x.npy")
     np.testing.assert_array_equal(np.float32(call["written"][0]["values"]), x * 2)
     assert math.isclose(call["outputs"][0]["values"], float((x * 2).sum()), rel_tol=1e-5)
+
+
+def test_a_file_that_may_not_grow_is_an_output_that_cannot_be_written(
+    toy: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.npz"
+    command = f"ulimit -f 0; exec {POLYSTATE} run {toy} read -o {out}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "out.npz" in done.stderr
+    assert list(tmp_path.iterdir()) == []

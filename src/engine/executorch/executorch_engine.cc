@@ -14,6 +14,7 @@
 #include "engine/executorch/executorch_session.h"
 #include "engine/executorch/log_capture.h"
 #include "engine/executorch/program_check.h"
+#include "engine/executorch/program_tables.h"
 #include "engine/executorch/state_layout.h"
 #include "engine/executorch/thread_pool.h"
 #include "kernels/register.h"
@@ -106,6 +107,10 @@ Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
   if (!program.ok()) {
     return Error{ErrorCode::kArtifact, artifact.manifest().program.file + " is no valid program" +
                                            (log.errors().empty() ? "" : ": " + log.errors())};
+  }
+  if (const Status named = check_tables(artifact.program()->bytes()); !named) {
+    return Error{named.error().code,
+                 artifact.manifest().program.file + ": " + named.error().message};
   }
   const Result<ArenaSizes> arenas = check_program(*program, artifact.manifest());
   if (!arenas) {

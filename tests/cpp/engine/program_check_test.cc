@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "engine/altered_artifact.h"
@@ -148,6 +150,31 @@ TEST(ProgramCheck, AReasonFollowsAColonOnlyWhereThereIsOne) {
     EXPECT_THAT(refusal(altered.replace_program(program)).message,
                 ::testing::Not(::testing::EndsWith(": ")));
   }
+}
+
+// The program whose first operator has no name: its vtable (https://flatbuffers.dev/internals) says
+// so.
+std::string without_operator_name(std::string program) {
+  const auto number = [&program](std::size_t at, std::size_t size) {
+    std::int32_t value = 0;  // distances to vtables may be negative
+    std::memcpy(&value, program.data() + at, size);
+    return static_cast<std::size_t>(value);
+  };
+  const auto target = [&](std::size_t at) { return at + number(at, 4); };
+  const auto field = [&](std::size_t table, std::size_t index) {
+    return target(table + number(table - number(table, 4) + 4 + 2 * index, 2));
+  };
+  const std::size_t plans = field(target(0), 1);
+  const std::size_t operators = field(target(plans + 4), 6);
+  const std::size_t first = target(operators + 4);
+  program.replace(first - number(first, 4) + 4, 2, 2, '\0');
+  return program;
+}
+
+TEST(ProgramCheck, RefusesAnOperatorWithoutAName) {
+  AlteredArtifact altered("counter");
+  expect_refusal(altered.replace_program(without_operator_name(altered.program())),
+                 ErrorCode::kArtifact, "model.pte: method 0: operator 0 has no name");
 }
 
 TEST(ProgramCheck, RefusesATruncatedProgram) {

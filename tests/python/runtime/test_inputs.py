@@ -254,3 +254,58 @@ def test_a_tensor_of_inference_mode_is_written_too(session: ps.Session) -> None:
         data = torch.ones(4, 3)
     session.run("double", data[::2])
     assert data.tolist() == [[2, 2, 2], [1, 1, 1], [2, 2, 2], [1, 1, 1]]
+
+
+class Sums(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("flag", torch.tensor([True, False]))
+
+    def add_into(self, a: torch.Tensor, b: torch.Tensor) -> None:
+        a.add_(b)
+
+    def exclude(self, mask: torch.Tensor) -> torch.Tensor:
+        self.flag.logical_and_(mask.logical_not())
+        return self.flag * 1
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory: pytest.TempPathFactory) -> ps.Session:
+    methods = {
+        "add_into": ps.Method("add_into", (torch.ones(4), torch.ones(4))),
+        "exclude": ps.Method("exclude", (torch.tensor([True, False]),)),
+    }
+    program = ps.export(Sums(), methods, backend="portable")
+    return ps.load(program.save(tmp_path_factory.mktemp("artifacts") / "sums")).session()
+
+
+def test_a_written_input_that_shares_elements_with_another_is_refused(sums: ps.Session) -> None:
+    x = np.arange(8, dtype=np.float32)
+    for a, b in ((x[::2], x[:4]), (x[:4], x[::2]), (x[::2], x[6::-2]), (x[4::-1][:4], x[:4])):
+        with pytest.raises(ps.ContractError, match="input 0 'a': the method writes this tensor"):
+            sums.run("add_into", a, b)
+        np.testing.assert_array_equal(x, np.arange(8))
+    sums.run("add_into", x[::2], x[1::2])  # they interleave, and share nothing
+    np.testing.assert_array_equal(x, [1, 1, 5, 3, 9, 5, 13, 7])
+
+
+@pytest.mark.parametrize("tensor", [torch.ones(8, 2).t()[:, :2], torch.ones(2, 2)])
+def test_a_tensor_whose_storage_was_cut_is_refused(tensor: torch.Tensor, sums: ps.Session) -> None:
+    tensor.untyped_storage().resize_(4)
+    with pytest.raises(ps.ContractError, match=r"input 0 'a': a tensor that needs .* bytes"):
+        sums.run("add_into", tensor, torch.ones(4))
+
+
+def test_a_nested_tensor_is_refused(sums: ps.Session) -> None:
+    nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+    with pytest.raises(ps.ContractError, match="input 0 'a': a nested tensor"):
+        sums.run("add_into", nested, torch.ones(4))
+
+
+def test_a_bool_that_is_neither_0_nor_1_is_refused(sums: ps.Session) -> None:
+    bad = np.array([2, 0], np.uint8).view(bool)
+    with pytest.raises(ps.ContractError, match="input 0 'mask': a bool of the tensor is neither"):
+        sums.run("exclude", bad)
+    with pytest.raises(ps.ContractError, match="state 'flag': a bool of the value is neither"):
+        sums.state["flag"] = bad
+    assert sums.run("exclude", np.array([False, True]))[0].tolist() == [1, 0]

@@ -168,3 +168,21 @@ def test_memory_and_descriptors_are_flat_over_many_loads(toy: Path) -> None:
     gc.collect()
     assert descriptors() == open_before
     assert resident_bytes() - before < 8 << 20
+
+
+RUNNING_AT_EXIT = """
+import sys, threading, time
+import numpy, polystate as ps
+def work():
+    session = ps.load(sys.argv[1]).session()
+    while True:
+        session.run("work", 1.0)
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.3)
+"""
+
+
+def test_a_process_ends_while_threads_run(toy: Path, run_python: RunPython) -> None:
+    for _ in range(5):
+        run_python(RUNNING_AT_EXIT, toy)
