@@ -1,6 +1,8 @@
 #include "cli/run.h"
 
 #include <CLI/App.hpp>
+#include <CLI/Error.hpp>
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -43,6 +45,25 @@ struct PreparedCall {
   const MethodSpec& method;
   std::vector<Tensor> inputs;
 };
+
+std::string empty_fault(const std::string& path) {
+  return path.empty() ? "a file's name is empty" : "";
+}
+
+// One file for two results would keep the last of them only.
+std::string shared_file_fault(const RunArguments& arguments) {
+  const std::array<fs::path, 3> files = {arguments.output, arguments.save_session,
+                                         arguments.profile};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t j = i + 1; j < files.size(); ++j) {
+      if (!files.at(i).empty() &&
+          files.at(i).lexically_normal() == files.at(j).lexically_normal()) {
+        return "'" + files.at(i).string() + "' is named for two results";
+      }
+    }
+  }
+  return "";
+}
 
 std::string output_fault(const std::string& path) {
   const bool is_known = path.ends_with(".npz") || path.ends_with(".npy");
@@ -211,13 +232,19 @@ void declare_run(CLI::App& polystate, Action& action) {
       ->check(output_fault)
       ->excludes("--json");
   command->add_option("--session", arguments->load_session, "Start from this saved session")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(empty_fault);
   command->add_option("--save-session", arguments->save_session, "Save the session afterwards")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(empty_fault);
   command->add_option("--profile", arguments->profile, "Write an ETDump of the calls")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(empty_fault);
   command->footer(kExamples);
   command->callback([arguments, &action] {
+    if (const std::string fault = shared_file_fault(*arguments); !fault.empty()) {
+      throw CLI::ValidationError(fault);
+    }
     action = [arguments](Output& output) { return run(*arguments, output); };
   });
 }

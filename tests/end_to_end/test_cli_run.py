@@ -234,3 +234,20 @@ def test_a_file_that_may_not_grow_is_an_output_that_cannot_be_written(
     assert done.returncode == 1
     assert "out.npz" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--session", ""],
+        ["--save-session", ""],
+        ["--profile", ""],
+        ["-o", "x.npz", "--save-session", "./x.npz"],
+        ["--profile", "x", "--save-session", "x"],
+    ],
+)
+def test_files_that_cannot_be_meant_are_errors_of_usage(
+    options: list[str], toy: Path, tmp_path: Path
+) -> None:
+    assert polystate("run", toy, "read", *options, cwd=tmp_path).returncode == 2
+    assert list(tmp_path.iterdir()) == []
