@@ -35,8 +35,9 @@ def load(
         Whether an artifact may run machine code of its own, as AOTInductor's packages do.
         ExecuTorch's programs have none, and no other engine is built in: nothing depends on it yet.
     threads
-        How many threads the engine may use, 1 to 1024. The whole process shares them: the last
-        value counts. None leaves them as they are, at first one a core.
+        How many threads the engine may use, 1 to 1024. The whole process shares them, so that
+        another number than they are is refused while any session exists. None leaves them as they
+        are, at first one a core.
     verification
         ``"full"`` hashes every file and runs the bytes that were hashed. ``"trusted"`` compares
         sizes only and maps the files: for artifacts that nobody can write to while they are open.
@@ -50,6 +51,8 @@ def load(
         The artifact is damaged, inconsistent or not the one expected.
     ContractError
         An option is out of range.
+    EngineError
+        Sessions use another number of threads.
     UnsupportedError
         This build or machine cannot run it; or this process was forked from one that had loaded a
         model, whose threads did not come along.
@@ -58,8 +61,18 @@ def load(
     """
     if verification not in ("full", "trusted"):
         raise ContractError(f"verification is {verification!r}: 'full' or 'trusted' is needed")
+    if threads is not None and not _is_int64(threads):
+        raise ContractError(f"threads is {threads!r}: a number of threads is needed")
+    if expect_sha256 is not None and not (
+        isinstance(expect_sha256, str) and expect_sha256.isascii()
+    ):
+        raise ContractError(f"expect_sha256 is {expect_sha256!r}: 64 hex digits are needed")
     name = checked_path(path)
     return Model(_core.load(name, threads, verification == "trusted", expect_sha256), name)
+
+
+def _is_int64(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
 class Model:

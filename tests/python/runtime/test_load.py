@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import importlib.resources
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,28 @@ def test_an_option_out_of_range_is_refused_with_its_value(toy: Path, option: Any
     [(name, value)] = option.items()
     with pytest.raises(ps.ContractError, match=rf"{name} is ['\"]?{value}['\"]?[:;] "):
         ps.load(toy, **option)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"threads": 2**63},
+        {"threads": True},
+        {"threads": 1.5},
+        {"threads": "4"},
+        {"expect_sha256": 5},
+        {"expect_sha256": "\ud800"},
+    ],
+)
+def test_an_option_of_another_kind_is_refused_with_its_value(toy: Path, option: Any) -> None:
+    [(name, value)] = option.items()
+    with pytest.raises(ps.ContractError, match=f"{name} is {re.escape(repr(value))}: "):
+        ps.load(toy, **option)
+
+
+def test_a_path_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(ps.ContractError, match="is no name of a file"):
+        ps.load("\ud800")
 
 
 def test_a_model_describes_itself_from_the_bytes_that_were_verified(
