@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from runtime_support import RunPython
 
 import polystate as ps
 from polystate import _core
@@ -97,10 +98,35 @@ def test_a_model_may_be_pinned_by_its_digest(toy: Path) -> None:
 
 
 def test_a_trusted_artifact_runs_the_same(toy: Path, model: ps.Model) -> None:
-    trusted = ps.load(toy, verification="trusted", threads=1, trust_code=True)
+    trusted = ps.load(toy, verification="trusted", trust_code=True)
     x = [[1.0, 2.0, 3.0, 4.0]]
     [expected] = model.session().run("add", x)
     assert trusted.session().run("add", x)[0].tolist() == expected.tolist() == [2, 4, 6, 8]
+
+
+THREADS = """
+import sys
+import polystate as ps
+for threads in (1, 3, 2):
+    model = ps.load(sys.argv[1], threads=threads)
+session = model.session()
+ps.load(sys.argv[1], threads=2)
+try:
+    ps.load(sys.argv[1], threads=3)
+except ps.EngineError as error:
+    print(error)
+del session
+ps.load(sys.argv[1], threads=3)
+"""
+
+
+def test_the_number_of_threads_stays_while_sessions_use_them(
+    toy: Path, run_python: RunPython
+) -> None:
+    assert run_python(THREADS, toy) == (
+        "the engine's pool, which the whole process shares, has 2 threads and is in use "
+        "(sessions: 1): close them before it gets 3\n"
+    )
 
 
 @pytest.mark.parametrize(
