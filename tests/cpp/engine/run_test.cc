@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "engine/altered_artifact.h"
+#include "engine/engine_factory.h"
 #include "engine/opened.h"
+#include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"

@@ -8,6 +8,7 @@
 #include "engine/engine_factory.h"
 #include "engine/opened.h"
 #include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "polystate/engine/engine.h"
 
