@@ -52,6 +52,21 @@ void for_each_run(const View& view, Visit visit) {
   }
 }
 
+std::uintptr_t address(const View& view, std::int64_t offset) {
+  return reinterpret_cast<std::uintptr_t>(view.data + offset);
+}
+
+// The first and the last address that the elements, of which there are some, lie at.
+std::pair<std::uintptr_t, std::uintptr_t> reach_of(const View& view) {
+  std::int64_t low = 0;
+  std::int64_t high = static_cast<std::int64_t>(size_of(view.dtype)) - 1;
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    const std::int64_t step = (view.shape[i] - 1) * view.strides[i];
+    (step < 0 ? low : high) += step;
+  }
+  return {address(view, low), address(view, high)};
+}
+
 }  // namespace
 
 bool is_dense(const View& view) {
@@ -75,10 +90,11 @@ bool may_overlap(const View& view) {
 }
 
 bool share_memory(const View& a, const View& b) {
+  if (is_empty(a) || is_empty(b)) return false;
+  const auto [first_of_a, last_of_a] = reach_of(a);
+  const auto [first_of_b, last_of_b] = reach_of(b);
+  if (last_of_a < first_of_b || last_of_b < first_of_a) return false;
   std::vector<std::pair<std::uintptr_t, std::uintptr_t>> runs;  // of a, as first and last address
-  const auto address = [](const View& view, std::int64_t offset) {
-    return reinterpret_cast<std::uintptr_t>(view.data + offset);
-  };
   for_each_run(a, [&](std::int64_t offset, std::size_t bytes) {
     runs.emplace_back(address(a, offset), address(a, offset) + bytes - 1);
   });

@@ -3,33 +3,34 @@
 #include <pybind11/pybind11.h>
 #include <unistd.h>
 
-#include <utility>
-
 namespace polystate::python {
 
-// Takes the GIL back. Where the interpreter is going away, Python ends a thread that asks for the
-// GIL by unwinding its stack, through destructors that need the interpreter: the thread waits here
-// for the end of the process instead.
-inline void take_gil_back(PyThreadState* thread) {
-  try {
-    PyEval_RestoreThread(thread);
-  } catch (...) {
-    for (;;) ::pause();
+// Lets other threads run Python while it exists.
+class GilReleased {
+ public:
+  GilReleased() = default;
+  GilReleased(const GilReleased&) = delete;
+  GilReleased& operator=(const GilReleased&) = delete;
+  // Where the interpreter is going away, Python ends a thread that asks for the GIL by unwinding
+  // its stack, through destructors that need the interpreter: the thread waits here for the end of
+  // the process instead.
+  ~GilReleased() {
+    try {
+      PyEval_RestoreThread(thread_);
+    } catch (...) {
+      for (;;) ::pause();
+    }
   }
-}
+
+ private:
+  PyThreadState* thread_ = PyEval_SaveThread();
+};
 
 // What `work` returns; other threads run Python meanwhile, so `work` must not touch any object.
 template <typename Work>
 auto without_gil(Work work) {
-  PyThreadState* const thread = PyEval_SaveThread();
-  try {
-    auto result = work();
-    take_gil_back(thread);
-    return result;
-  } catch (...) {
-    take_gil_back(thread);
-    throw;
-  }
+  const GilReleased released;
+  return work();
 }
 
 }  // namespace polystate::python

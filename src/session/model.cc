@@ -20,8 +20,7 @@ namespace polystate {
 Model::Model(std::shared_ptr<const Loaded> loaded) : loaded_(std::move(loaded)) {}
 
 Result<Model> Model::open(const std::filesystem::path& directory, const ModelOptions& options) {
-  return or_out_of_memory("open '" + directory.string() + "'",
-                          [&] { return open_at(directory, options); });
+  return or_out_of_memory("open", directory.native(), [&] { return open_at(directory, options); });
 }
 
 Result<Model> Model::open_at(const std::filesystem::path& directory, const ModelOptions& options) {
@@ -41,7 +40,7 @@ Model Model::create(Artifact artifact, std::unique_ptr<Engine> engine) {
 }
 
 Result<Session> Model::new_session(const SessionOptions& options) const {
-  return or_out_of_memory("make a session", [&] { return make_session(options); });
+  return or_out_of_memory("make a session", "", [&] { return make_session(options); });
 }
 
 Result<Session> Model::make_session(const SessionOptions& options) const {

@@ -24,7 +24,7 @@ auto claimed(Impl* impl, const char* what, const Use& use) -> decltype(use(*impl
   if (!claim) {
     return claim.error();
   }
-  return or_out_of_memory(what, [&] { return use(*impl); });
+  return or_out_of_memory(what, "", [&] { return use(*impl); });
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ Result<std::vector<Tensor>> Session::Impl::run(std::string_view method,
   if (const Status accepted = check_contract(spec, inputs); !accepted) {
     return accepted.error();
   }
-  Result<std::vector<Tensor>> outputs = or_out_of_memory(
-      "run method '" + spec.name + "'", [&] { return engine_->run(*index, inputs); });
+  Result<std::vector<Tensor>> outputs =
+      or_out_of_memory("run method", spec.name, [&] { return engine_->run(*index, inputs); });
   if (!outputs && !engine_->state_intact()) {
     broken_by_ = spec.name;
     return Error{outputs.error().code, outputs.error().message +
