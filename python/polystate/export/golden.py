@@ -37,13 +37,13 @@ def record(
     """
     calls: list[tuple[str, GoldenCall]] = []
     pairs = list(zip(methods, written, strict=True))
-    with eager.restored(), torch.no_grad():
+    with eager.restored():
         for method, inputs in [*pairs, *pairs]:
             if len(calls) >= len(pairs) and _bytes(calls) >= _LARGE:
                 break
             before = eager.buffers()
             try:
-                calls.append((method.name, _call(method, inputs)))
+                calls.append((method.name, _call(eager, method, inputs)))
             except Exception:  # the module may raise anything
                 eager.set_buffers(before)
     return calls
@@ -53,12 +53,14 @@ def _bytes(calls: Sequence[tuple[str, GoldenCall]]) -> int:
     return sum(array.nbytes for _, call in calls for _, array in call.arrays())
 
 
-def _call(method: Traced, written: Sequence[int]) -> GoldenCall:
-    args, kwargs = pytree.tree_map_only(torch.Tensor, torch.clone, (method.args, method.kwargs))
-    before = _arrays((args, kwargs))
-    outputs = _arrays(method.function(*args, **kwargs))
-    after = _arrays((args, kwargs))
-    return GoldenCall(before, outputs, {i: after[i] for i in written})
+def _call(eager: EagerModule, method: Traced, written: Sequence[int]) -> GoldenCall:
+    outcome = eager.call(method.function, method.args, method.kwargs)
+    after = _arrays(outcome.inputs)
+    return GoldenCall(
+        _arrays((method.args, method.kwargs)),
+        _arrays(outcome.outputs),
+        {i: after[i] for i in written},
+    )
 
 
 def _arrays(tree: Any) -> list[np.ndarray[Any, np.dtype[Any]]]:

@@ -156,7 +156,7 @@ def export(
         described = dataclasses.replace(described, constants=kept_constants)
         if debug is not None:
             debug.write(lowered)
-        verify(eager, [] if passes.given else traced, described, files)
+        verify(eager, traced, described, files)
     return Program(described, files, {t.name: t.how for t in traced})
 
 

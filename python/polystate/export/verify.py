@@ -25,7 +25,7 @@ def verify(
     described: manifest.Manifest,
     files: Mapping[str, bytes],
 ) -> None:
-    """Opens the program, and calls every one of `methods` as the module is called.
+    """Opens the program and, where calls were recorded, calls its methods as the module's.
 
     Each from the initial state at its example and at the corners of its ranges, then all in a row
     over one state, twice. What lowering and the kernels do is no part of torch.export's promises;
