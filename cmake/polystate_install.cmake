@@ -36,11 +36,17 @@ function(polystate_install_extension target)
   endif()
 endfunction()
 
-function(polystate_install_library target)
+# The CMake package. polystate::text is a set of targets of its own, so that a project that wants
+# only tokenizers needs no ExecuTorch.
+function(polystate_install_package)
   set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/polystate)
-  install(TARGETS ${target} EXPORT polystateTargets)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(EXPORT polystateTargets NAMESPACE polystate:: DESTINATION ${package_folder})
+  install(TARGETS polystate_core polystate_text EXPORT polystateTextTargets)
+  install(EXPORT polystateTextTargets NAMESPACE polystate:: DESTINATION ${package_folder})
+  if(TARGET polystate)
+    install(TARGETS polystate EXPORT polystateTargets)
+    install(EXPORT polystateTargets NAMESPACE polystate:: DESTINATION ${package_folder})
+  endif()
   configure_package_config_file(
     ${PROJECT_SOURCE_DIR}/cmake/polystateConfig.cmake.in
     ${PROJECT_BINARY_DIR}/polystateConfig.cmake

@@ -1,0 +1,158 @@
+#include "tokenizer/added_vocabulary.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/utf8.h"
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "tokenizer/aligned_text.h"
+#include "tokenizer/models/model.h"
+#include "tokenizer/models/trie.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/regex/regex.h"
+#include "tokenizer/unicode/properties.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+Result<std::string> normalized_content(const AddedToken& token, const Normalizer* normalizer) {
+  if (!token.normalized || normalizer == nullptr) return token.content;
+  AlignedText text;
+  text.text = token.content;
+  if (const Status done = normalizer->normalize(text); !done) return done.error();
+  return std::move(text.text);
+}
+
+std::uint32_t trim_left_space(std::string_view text, std::uint32_t begin, std::uint32_t least) {
+  while (begin > least) {
+    const std::size_t previous = previous_character(text, begin);
+    if (!is_white_space(character_at(text, previous).code_point)) break;
+    begin = static_cast<std::uint32_t>(previous);
+  }
+  return std::max(begin, least);
+}
+
+std::uint32_t trim_right_space(std::string_view text, std::uint32_t end) {
+  while (end < text.size()) {
+    const Utf8Character character = character_at(text, end);
+    if (!is_white_space(character.code_point)) break;
+    end += character.size;
+  }
+  return end;
+}
+
+}  // namespace
+
+Result<AddedVocabulary> AddedVocabulary::create(const std::vector<AddedToken>& tokens,
+                                                const Model& model, const Normalizer* normalizer) {
+  AddedVocabulary added;
+  auto next_id = static_cast<TokenId>(model.size());
+  std::set<std::string_view> special;
+  for (const AddedToken& token : tokens) {
+    if (token.content.empty()) continue;
+    std::optional<TokenId> id = token.id;
+    if (!id) id = added.token_to_id(token.content);
+    if (!id) id = model.token_to_id(token.content);
+    if (!id) id = next_id++;
+    Result<std::string> decoded = normalized_content(token, normalizer);
+    if (!decoded) return decoded.error();
+    added.ids_[token.content] = *id;
+    added.entries_[*id] = {token, std::move(*decoded), false};
+    if (token.special) special.insert(token.content);
+    if (!token.single_word || added.word_) continue;
+    Result<Regex> word = Regex::compile(R"(\A\w)", RegexSyntax::kFancyRegex);
+    if (!word) return word.error();
+    added.word_ = std::move(*word);
+  }
+  for (auto& [id, entry] : added.entries_) entry.special = special.contains(entry.decoded);
+  added.plain_ = added.build_matcher(false);
+  added.normalized_ = added.build_matcher(true);
+  return added;
+}
+
+AddedVocabulary::Matcher AddedVocabulary::build_matcher(bool normalized) const {
+  Matcher matcher;
+  std::vector<std::pair<std::string_view, std::uint32_t>> entries;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.token.normalized != normalized || entry.decoded.empty()) continue;
+    entries.emplace_back(entry.decoded, static_cast<std::uint32_t>(matcher.ids.size()));
+    matcher.ids.push_back(id);
+    matcher.first[static_cast<unsigned char>(entry.decoded[0])] = true;
+  }
+  matcher.trie = Trie::build(std::move(entries));
+  return matcher;
+}
+
+bool AddedVocabulary::is_single_word(std::string_view text, ByteRange range) const {
+  const auto is_word = [&](std::string_view rest) {
+    std::vector<ByteRange> matches;
+    return word_->find(rest.substr(0, character_size(rest[0])), matches) && !matches.empty();
+  };
+  if (range.begin > 0 && is_word(text.substr(previous_character(text, range.begin)))) return false;
+  return range.end == text.size() || !is_word(text.substr(range.end));
+}
+
+void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_special,
+                           std::vector<Match>& matches) const {
+  const Matcher& wanted = matcher(normalized);
+  if (wanted.ids.empty()) return;
+  const auto size = static_cast<std::uint32_t>(text.size());
+  std::uint32_t taken = 0;  // where the last match ends
+  for (std::uint32_t i = 0; i < size; ++i) {
+    if (!wanted.first[static_cast<unsigned char>(text[i])]) continue;
+    std::uint32_t end = i;
+    std::uint32_t value = 0;
+    Trie::Node node = Trie::kRoot;
+    for (std::uint32_t at = i; at < size;) {
+      node = wanted.trie.child(node, text[at++]);
+      if (node == Trie::kNone) break;
+      if (!wanted.trie.has_value(node)) continue;
+      end = at;
+      value = wanted.trie.value(node);
+    }
+    if (end == i) continue;
+    const std::uint32_t begin = i;
+    i = end - 1;
+    const TokenId id = wanted.ids[value];
+    const Entry& entry = entries_.at(id);
+    if (skip_special && entry.token.special) continue;
+    if (entry.token.single_word && !is_single_word(text, {begin, end})) continue;
+    ByteRange range{begin, end};
+    if (entry.token.lstrip) range.begin = trim_left_space(text, begin, taken);
+    if (entry.token.rstrip) range.end = trim_right_space(text, end);
+    matches.push_back({range, id});
+    taken = range.end;
+  }
+}
+
+std::optional<TokenId> AddedVocabulary::token_to_id(std::string_view token) const {
+  const auto found = ids_.find(token);
+  if (found == ids_.end()) return std::nullopt;
+  return found->second;
+}
+
+const AddedToken* AddedVocabulary::token(TokenId id) const {
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? nullptr : &found->second.token;
+}
+
+std::optional<std::string_view> AddedVocabulary::decoded_text(TokenId id) const {
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return std::nullopt;
+  return found->second.decoded;
+}
+
+bool AddedVocabulary::is_special(TokenId id) const {
+  const auto found = entries_.find(id);
+  return found != entries_.end() && found->second.special;
+}
+
+}  // namespace polystate::tokenizer

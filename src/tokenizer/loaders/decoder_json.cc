@@ -1,0 +1,99 @@
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/simple.h"
+#include "tokenizer/loaders/json.h"
+#include "tokenizer/loaders/tokenizer_json_parts.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+using Parts = std::vector<std::unique_ptr<const Decoder>>;
+
+void add_byte_level(const JsonCursor&, Parts& parts) {
+  parts.push_back(std::make_unique<ByteLevelDecoder>(parts.empty()));
+}
+
+void add_word_piece(const JsonCursor& json, Parts& parts) {
+  parts.push_back(
+      std::make_unique<WordPieceDecoder>(json.string("prefix"), json.boolean("cleanup")));
+}
+
+void add_metaspace(const JsonCursor& json, Parts& parts) {
+  const auto scheme = json.optional("prepend_scheme");
+  const bool never =
+      (scheme && scheme->string() == "never") || !json.boolean("add_prefix_space", true);
+  parts.push_back(
+      std::make_unique<MetaspaceDecoder>(json.field("replacement").character(), !never));
+}
+
+void add_bpe(const JsonCursor& json, Parts& parts) {
+  parts.push_back(std::make_unique<BpeDecoder>(json.string("suffix")));
+}
+
+void add_ctc(const JsonCursor& json, Parts& parts) {
+  parts.push_back(std::make_unique<CtcDecoder>(
+      json.string("pad_token"), json.string("word_delimiter_token"), json.boolean("cleanup")));
+}
+
+void add_replace(const JsonCursor& json, Parts& parts) {
+  auto pattern = read_pattern(json.field("pattern"));
+  std::string content = json.string("content");
+  if (pattern)
+    parts.push_back(std::make_unique<ReplaceDecoder>(std::move(*pattern), std::move(content)));
+}
+
+void add_strip(const JsonCursor& json, Parts& parts) {
+  parts.push_back(std::make_unique<StripDecoder>(
+      json.field("content").character(), json.field("start").size(), json.field("stop").size()));
+}
+
+template <typename T>
+void add_plain(const JsonCursor&, Parts& parts) {
+  parts.push_back(std::make_unique<T>());
+}
+
+void add_parts(const JsonCursor& json, Parts& parts);
+
+void add_sequence(const JsonCursor& json, Parts& parts) {
+  for (const JsonCursor& part : json.field("decoders").elements()) add_parts(part, parts);
+}
+
+void add_parts(const JsonCursor& json, Parts& parts) {
+  using Adder = void (*)(const JsonCursor&, Parts&);
+  static const std::map<std::string_view, Adder> kAdders = {
+      {"BPEDecoder", add_bpe},
+      {"ByteFallback", add_plain<ByteFallbackDecoder>},
+      {"ByteLevel", add_byte_level},
+      {"CTC", add_ctc},
+      {"Fuse", add_plain<FuseDecoder>},
+      {"Metaspace", add_metaspace},
+      {"Replace", add_replace},
+      {"Sequence", add_sequence},
+      {"Strip", add_strip},
+      {"WordPiece", add_word_piece},
+  };
+  const std::string type = json.string("type");
+  const auto adder = kAdders.find(type);
+  if (adder == kAdders.end())
+    return json.fail(ErrorCode::kUnsupported, "the decoder '" + type + "' is not known");
+  adder->second(json, parts);
+}
+
+}  // namespace
+
+DecodersRead read_decoders(const JsonCursor& json) {
+  DecodersRead read;
+  add_parts(json, read.decoders);
+  read.takes_bytes = !read.decoders.empty() &&
+                     dynamic_cast<const ByteLevelDecoder*>(read.decoders[0].get()) != nullptr;
+  return read;
+}
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,131 @@
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "tokenizer/loaders/base64.h"
+#include "tokenizer/loaders/json.h"
+#include "tokenizer/loaders/tokenizer_json_parts.h"
+#include "tokenizer/normalizers/charsmap.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/normalizers/precompiled.h"
+#include "tokenizer/normalizers/simple.h"
+#include "tokenizer/regex/pattern.h"
+#include "tokenizer/regex/regex.h"
+#include "tokenizer/unicode/normal_form.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+using Made = std::unique_ptr<const Normalizer>;
+
+Made make_bert(const JsonCursor& json) {
+  BertOptions options;
+  options.clean_text = json.boolean("clean_text");
+  options.handle_chinese_chars = json.boolean("handle_chinese_chars");
+  options.lowercase = json.boolean("lowercase");
+  options.strip_accents = json.boolean("strip_accents", options.lowercase);
+  return std::make_unique<BertNormalizer>(options);
+}
+
+Made make_precompiled(const JsonCursor& json) {
+  const JsonCursor field = json.field("precompiled_charsmap");
+  const auto blob = decode_base64(field.string());
+  if (!blob) {
+    field.fail(ErrorCode::kArtifact, "it is not base64");
+    return nullptr;
+  }
+  Result<Charsmap> map = Charsmap::parse(*blob);
+  if (!map) {
+    field.fail(map.error().code, map.error().message);
+    return nullptr;
+  }
+  return std::make_unique<PrecompiledNormalizer>(std::move(*map));
+}
+
+Made make_replace(const JsonCursor& json) {
+  auto pattern = read_pattern(json.field("pattern"));
+  std::string content = json.string("content");
+  if (!pattern) return nullptr;
+  return std::make_unique<ReplaceNormalizer>(std::move(*pattern), std::move(content));
+}
+
+Made make_sequence(const JsonCursor& json) {
+  std::vector<Made> parts;
+  for (const JsonCursor& part : json.field("normalizers").elements())
+    parts.push_back(read_normalizer(part));
+  return std::make_unique<NormalizerSequence>(std::move(parts));
+}
+
+template <typename T>
+Made make_plain(const JsonCursor&) {
+  return std::make_unique<T>();
+}
+
+template <UnicodeForm kForm>
+Made make_form(const JsonCursor&) {
+  return std::make_unique<UnicodeFormNormalizer>(kForm);
+}
+
+Made make_strip(const JsonCursor& json) {
+  return std::make_unique<StripNormalizer>(json.boolean("strip_left"), json.boolean("strip_right"));
+}
+
+Made make_prepend(const JsonCursor& json) {
+  return std::make_unique<PrependNormalizer>(json.string("prepend"));
+}
+
+}  // namespace
+
+std::optional<Pattern> read_pattern(const JsonCursor& json) {
+  if (const auto plain = json.optional("String")) {
+    std::string text = plain->string();
+    if (!text.empty()) return Pattern(std::move(text));
+  }
+  const auto expression = json.optional("Regex");
+  if (!expression && !json.optional("String")) {
+    json.fail(ErrorCode::kArtifact, "it has neither 'String' nor 'Regex'");
+    return std::nullopt;
+  }
+  const Result<Regex> regex =
+      Regex::compile(expression ? expression->string() : "", RegexSyntax::kOniguruma);
+  if (!regex) {
+    json.fail(regex.error().code, regex.error().message);
+    return std::nullopt;
+  }
+  return Pattern(*regex);
+}
+
+std::unique_ptr<const Normalizer> read_normalizer(const JsonCursor& json) {
+  using Maker = Made (*)(const JsonCursor&);
+  static const std::map<std::string_view, Maker> kMakers = {
+      {"BertNormalizer", make_bert},
+      {"ByteLevel", make_plain<ByteLevelNormalizer>},
+      {"Lowercase", make_plain<LowercaseNormalizer>},
+      {"NFC", make_form<UnicodeForm::kNfc>},
+      {"NFD", make_form<UnicodeForm::kNfd>},
+      {"NFKC", make_form<UnicodeForm::kNfkc>},
+      {"NFKD", make_form<UnicodeForm::kNfkd>},
+      {"Nmt", make_plain<NmtNormalizer>},
+      {"Precompiled", make_precompiled},
+      {"Prepend", make_prepend},
+      {"Replace", make_replace},
+      {"Sequence", make_sequence},
+      {"Strip", make_strip},
+      {"StripAccents", make_plain<StripAccentsNormalizer>},
+  };
+  const std::string type = json.string("type");
+  const auto maker = kMakers.find(type);
+  if (maker == kMakers.end()) {
+    json.fail(ErrorCode::kUnsupported, "the normalizer '" + type + "' is not known");
+    return nullptr;
+  }
+  return maker->second(json);
+}
+
+}  // namespace polystate::tokenizer

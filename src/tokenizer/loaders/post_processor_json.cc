@@ -1,0 +1,122 @@
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "tokenizer/loaders/json.h"
+#include "tokenizer/loaders/tokenizer_json_parts.h"
+#include "tokenizer/post_processors/post_processor.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+using Parts = std::vector<std::unique_ptr<const PostProcessor>>;
+
+// The id of ["[SEP]", 102].
+TokenId read_token(const JsonCursor& json) {
+  const std::vector<JsonCursor> pair = json.elements();
+  if (pair.size() == 2) return pair[1].id();
+  json.fail(ErrorCode::kArtifact, "it must be a token and its id");
+  return 0;
+}
+
+void add_trim(const JsonCursor& json, Parts& parts) {
+  if (json.boolean("trim_offsets"))
+    parts.push_back(std::make_unique<TrimOffsets>(json.boolean("add_prefix_space")));
+}
+
+void add_bert(const JsonCursor& json, Parts& parts) {
+  parts.push_back(std::make_unique<ClassificationTokens>(ClassificationTokens::Style::kBert,
+                                                         read_token(json.field("cls")),
+                                                         read_token(json.field("sep"))));
+}
+
+void add_roberta(const JsonCursor& json, Parts& parts) {
+  add_trim(json, parts);
+  parts.push_back(std::make_unique<ClassificationTokens>(ClassificationTokens::Style::kRoberta,
+                                                         read_token(json.field("cls")),
+                                                         read_token(json.field("sep"))));
+}
+
+using SpecialTokens = std::map<std::string, std::vector<TokenId>>;
+
+std::vector<Template::Item> read_template(const JsonCursor& json, const SpecialTokens& special,
+                                          std::size_t texts) {
+  std::vector<Template::Item> items;
+  for (const JsonCursor& piece : json.elements()) {
+    Template::Item item;
+    if (const auto sequence = piece.optional("Sequence")) {
+      const std::string name = sequence->string("id");
+      item.text = name == "B" ? 1 : 0;
+      item.type_id = sequence->field("type_id").id();
+      if ((name != "A" && name != "B") || *item.text >= texts)
+        sequence->fail(ErrorCode::kArtifact, "the sequence '" + name + "' is not one of its texts");
+    } else {
+      const JsonCursor token = piece.field("SpecialToken");
+      const std::string name = token.string("id");
+      item.type_id = token.field("type_id").id();
+      const auto found = special.find(name);
+      if (found != special.end()) {
+        item.ids = found->second;
+      } else {
+        token.fail(ErrorCode::kArtifact, "'" + name + "' is not in 'special_tokens'");
+      }
+    }
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+void add_template(const JsonCursor& json, Parts& parts) {
+  SpecialTokens special;
+  for (const auto& [name, token] : json.field("special_tokens").fields()) {
+    for (const JsonCursor& id : token.field("ids").elements()) special[name].push_back(id.id());
+  }
+  parts.push_back(std::make_unique<Template>(read_template(json.field("single"), special, 1),
+                                             read_template(json.field("pair"), special, 2)));
+}
+
+void add_parts(const JsonCursor& json, Parts& parts);
+
+void add_sequence(const JsonCursor& json, Parts& parts) {
+  bool after_template = false;
+  for (const JsonCursor& part : json.field("processors").elements()) {
+    const bool is_trim = part.optional("type") && part.string("type") == "ByteLevel";
+    if (after_template && !is_trim)
+      part.fail(ErrorCode::kUnsupported, "a post-processor follows a template");
+    after_template =
+        after_template || (part.optional("type") && part.string("type") == "TemplateProcessing");
+    add_parts(part, parts);
+  }
+}
+
+void add_parts(const JsonCursor& json, Parts& parts) {
+  using Adder = void (*)(const JsonCursor&, Parts&);
+  static const std::map<std::string_view, Adder> kAdders = {
+      {"BertProcessing", add_bert},         {"ByteLevel", add_trim},
+      {"RobertaProcessing", add_roberta},   {"Sequence", add_sequence},
+      {"TemplateProcessing", add_template},
+  };
+  const std::string type = json.string("type");
+  const auto adder = kAdders.find(type);
+  if (adder == kAdders.end())
+    return json.fail(ErrorCode::kUnsupported, "the post-processor '" + type + "' is not known");
+  adder->second(json, parts);
+}
+
+}  // namespace
+
+std::unique_ptr<const PostProcessor> read_post_processor(const JsonCursor& json) {
+  Parts parts;
+  add_parts(json, parts);
+  return std::make_unique<PostProcessorSequence>(std::move(parts));
+}
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,339 @@
+#include <array>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/utf8.h"
+#include "polystate/core/result.h"
+#include "tokenizer/loaders/json.h"
+#include "tokenizer/loaders/tokenizer_json_parts.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/simple.h"
+#include "tokenizer/pre_tokenizers/split.h"
+#include "tokenizer/regex/pattern.h"
+#include "tokenizer/regex/regex.h"
+#include "tokenizer/unicode/properties.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+using Parts = std::vector<std::unique_ptr<const PreTokenizer>>;
+
+// How GPT-2 splits text (encoder.py).
+constexpr std::string_view kGpt2Pattern =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+// The scripts of Unicode 9 that UnicodeScripts tells apart, besides Common and the three that
+// Japanese is written with.
+constexpr std::array<std::string_view, 133> kScripts = {"Adlam",
+                                                        "Ahom",
+                                                        "Anatolian_Hieroglyphs",
+                                                        "Arabic",
+                                                        "Armenian",
+                                                        "Avestan",
+                                                        "Balinese",
+                                                        "Bamum",
+                                                        "Bassa_Vah",
+                                                        "Batak",
+                                                        "Bengali",
+                                                        "Bhaiksuki",
+                                                        "Bopomofo",
+                                                        "Brahmi",
+                                                        "Braille",
+                                                        "Buginese",
+                                                        "Buhid",
+                                                        "Canadian_Aboriginal",
+                                                        "Carian",
+                                                        "Caucasian_Albanian",
+                                                        "Chakma",
+                                                        "Cham",
+                                                        "Cherokee",
+                                                        "Coptic",
+                                                        "Cuneiform",
+                                                        "Cypriot",
+                                                        "Cyrillic",
+                                                        "Deseret",
+                                                        "Devanagari",
+                                                        "Duployan",
+                                                        "Egyptian_Hieroglyphs",
+                                                        "Elbasan",
+                                                        "Ethiopic",
+                                                        "Georgian",
+                                                        "Glagolitic",
+                                                        "Gothic",
+                                                        "Grantha",
+                                                        "Greek",
+                                                        "Gujarati",
+                                                        "Gurmukhi",
+                                                        "Hangul",
+                                                        "Hanunoo",
+                                                        "Hatran",
+                                                        "Hebrew",
+                                                        "Imperial_Aramaic",
+                                                        "Inherited",
+                                                        "Inscriptional_Pahlavi",
+                                                        "Inscriptional_Parthian",
+                                                        "Javanese",
+                                                        "Kaithi",
+                                                        "Kannada",
+                                                        "Kayah_Li",
+                                                        "Kharoshthi",
+                                                        "Khmer",
+                                                        "Khojki",
+                                                        "Khudawadi",
+                                                        "Lao",
+                                                        "Latin",
+                                                        "Lepcha",
+                                                        "Limbu",
+                                                        "Linear_A",
+                                                        "Linear_B",
+                                                        "Lisu",
+                                                        "Lycian",
+                                                        "Lydian",
+                                                        "Mahajani",
+                                                        "Malayalam",
+                                                        "Mandaic",
+                                                        "Manichaean",
+                                                        "Marchen",
+                                                        "Meetei_Mayek",
+                                                        "Mende_Kikakui",
+                                                        "Meroitic_Cursive",
+                                                        "Meroitic_Hieroglyphs",
+                                                        "Miao",
+                                                        "Modi",
+                                                        "Mongolian",
+                                                        "Mro",
+                                                        "Multani",
+                                                        "Myanmar",
+                                                        "Nabataean",
+                                                        "New_Tai_Lue",
+                                                        "Newa",
+                                                        "Nko",
+                                                        "Ogham",
+                                                        "Ol_Chiki",
+                                                        "Old_Hungarian",
+                                                        "Old_Italic",
+                                                        "Old_North_Arabian",
+                                                        "Old_Permic",
+                                                        "Old_Persian",
+                                                        "Old_South_Arabian",
+                                                        "Old_Turkic",
+                                                        "Oriya",
+                                                        "Osage",
+                                                        "Osmanya",
+                                                        "Pahawh_Hmong",
+                                                        "Palmyrene",
+                                                        "Pau_Cin_Hau",
+                                                        "Phags_Pa",
+                                                        "Phoenician",
+                                                        "Psalter_Pahlavi",
+                                                        "Rejang",
+                                                        "Runic",
+                                                        "Samaritan",
+                                                        "Saurashtra",
+                                                        "Sharada",
+                                                        "Shavian",
+                                                        "Siddham",
+                                                        "SignWriting",
+                                                        "Sinhala",
+                                                        "Sora_Sompeng",
+                                                        "Sundanese",
+                                                        "Syloti_Nagri",
+                                                        "Syriac",
+                                                        "Tagalog",
+                                                        "Tagbanwa",
+                                                        "Tai_Le",
+                                                        "Tai_Tham",
+                                                        "Tai_Viet",
+                                                        "Takri",
+                                                        "Tamil",
+                                                        "Tangut",
+                                                        "Telugu",
+                                                        "Thaana",
+                                                        "Thai",
+                                                        "Tibetan",
+                                                        "Tifinagh",
+                                                        "Tirhuta",
+                                                        "Ugaritic",
+                                                        "Vai",
+                                                        "Warang_Citi",
+                                                        "Yi"};
+
+// Matches runs of one script. Spaces and characters of no script belong to the run before them;
+// kanji, kana and the prolonged sound mark are one script.
+std::string script_runs() {
+  std::vector<std::string> sets = {R"([\p{Latin}])", R"([^\P{Common} \x{30FC}])",
+                                   R"([\p{Han}\p{Hiragana}\p{Katakana}\x{30FC}])"};
+  for (const std::string_view script : kScripts) {
+    if (script != "Latin") sets.push_back(R"([\p{)" + std::string(script) + "}]");
+  }
+  std::string pattern;
+  for (const std::string& set : sets) {
+    if (!pattern.empty()) pattern += '|';
+    pattern += set + "(?:" + set + R"(|[ \p{Unknown}])*)";
+  }
+  return pattern;
+}
+
+void add_split(const JsonCursor& json, std::string_view pattern, RegexSyntax syntax,
+               DelimiterBehavior behavior, bool invert, Parts& parts) {
+  const Result<Regex> regex = Regex::compile(pattern, syntax);
+  if (!regex) return json.fail(regex.error().code, regex.error().message);
+  parts.push_back(std::make_unique<PatternSplit>(Pattern(*regex), behavior, invert));
+}
+
+DelimiterBehavior read_behavior(const JsonCursor& json) {
+  static const std::map<std::string_view, DelimiterBehavior> kBehaviors = {
+      {"Removed", DelimiterBehavior::kRemoved},
+      {"Isolated", DelimiterBehavior::kIsolated},
+      {"MergedWithPrevious", DelimiterBehavior::kMergedWithPrevious},
+      {"MergedWithNext", DelimiterBehavior::kMergedWithNext},
+      {"Contiguous", DelimiterBehavior::kContiguous},
+  };
+  const std::string name = json.string();
+  const auto found = kBehaviors.find(name);
+  if (found != kBehaviors.end()) return found->second;
+  json.fail(ErrorCode::kUnsupported, "the behavior '" + name + "' is not known");
+  return DelimiterBehavior::kRemoved;
+}
+
+void add_characters(CharacterSplit::Kind kind, DelimiterBehavior behavior, Parts& parts) {
+  parts.push_back(std::make_unique<CharacterSplit>(std::move(kind), behavior));
+}
+
+void add_byte_level(const JsonCursor& json, Parts& parts) {
+  if (json.boolean("add_prefix_space")) parts.push_back(std::make_unique<SpacePrefix>());
+  if (json.boolean("use_regex", true)) {
+    add_split(json, kGpt2Pattern, RegexSyntax::kOniguruma, DelimiterBehavior::kIsolated, false,
+              parts);
+  }
+  parts.push_back(std::make_unique<ByteAlphabet>());
+}
+
+void add_delimiter(const JsonCursor& json, Parts& parts) {
+  const std::string delimiter = json.field("delimiter").character();
+  if (!json.ok()) return;
+  const char32_t wanted = character_at(delimiter, 0).code_point;
+  add_characters([wanted](char32_t c) { return c == wanted; }, DelimiterBehavior::kRemoved, parts);
+}
+
+void add_digits(const JsonCursor& json, Parts& parts) {
+  const bool individual = json.boolean("individual_digits");
+  add_characters(is_numeric,
+                 individual ? DelimiterBehavior::kIsolated : DelimiterBehavior::kContiguous, parts);
+}
+
+void add_fixed_length(const JsonCursor& json, Parts& parts) {
+  const std::uint64_t length = json.size("length", 5);
+  if (length == 0) return json.fail(ErrorCode::kArtifact, "the length is 0");
+  parts.push_back(std::make_unique<FixedLength>(length));
+}
+
+void add_metaspace(const JsonCursor& json, Parts& parts) {
+  const std::string marker = json.field("replacement").character();
+  auto scheme = PrependScheme::kAlways;
+  if (const auto named = json.optional("prepend_scheme")) {
+    const std::string name = named->string();
+    if (name == "first") {
+      scheme = PrependScheme::kFirst;
+    } else if (name == "never") {
+      scheme = PrependScheme::kNever;
+    } else if (name != "always") {
+      named->fail(ErrorCode::kUnsupported, "the scheme '" + name + "' is not known");
+    }
+  }
+  if (!json.boolean("add_prefix_space", true)) {
+    if (json.optional("prepend_scheme") && scheme != PrependScheme::kNever)
+      json.fail(ErrorCode::kArtifact, "'add_prefix_space' does not agree with 'prepend_scheme'");
+    scheme = PrependScheme::kNever;
+  }
+  parts.push_back(std::make_unique<Metaspace>(marker, scheme, json.boolean("split", true)));
+}
+
+void add_punctuation(const JsonCursor& json, Parts& parts) {
+  const auto behavior = json.optional("behavior");
+  add_characters([](char32_t c) { return c < 0x80 ? is_ascii_punctuation(c) : is_punctuation(c); },
+                 behavior ? read_behavior(*behavior) : DelimiterBehavior::kIsolated, parts);
+}
+
+void add_pattern_split(const JsonCursor& json, Parts& parts) {
+  auto pattern = read_pattern(json.field("pattern"));
+  const DelimiterBehavior behavior = read_behavior(json.field("behavior"));
+  const bool invert = json.boolean("invert");
+  if (pattern)
+    parts.push_back(std::make_unique<PatternSplit>(std::move(*pattern), behavior, invert));
+}
+
+void add_whitespace(const JsonCursor& json, Parts& parts) {
+  add_split(json, R"(\w+|[^\w\s]+)", RegexSyntax::kFancyRegex, DelimiterBehavior::kRemoved, true,
+            parts);
+}
+
+void add_whitespace_split(const JsonCursor&, Parts& parts) {
+  add_characters(is_white_space, DelimiterBehavior::kRemoved, parts);
+}
+
+void add_unicode_scripts(const JsonCursor& json, Parts& parts) {
+  add_split(json, script_runs(), RegexSyntax::kFancyRegex, DelimiterBehavior::kRemoved, true,
+            parts);
+}
+
+void add_bert(const JsonCursor&, Parts& parts) {
+  parts.push_back(std::make_unique<BertPreTokenizer>());
+}
+
+void add_parts(const JsonCursor& json, Parts& parts);
+
+void add_sequence(const JsonCursor& json, Parts& parts) {
+  for (const JsonCursor& part : json.field("pretokenizers").elements()) add_parts(part, parts);
+}
+
+void add_parts(const JsonCursor& json, Parts& parts) {
+  using Adder = void (*)(const JsonCursor&, Parts&);
+  static const std::map<std::string_view, Adder> kAdders = {
+      {"BertPreTokenizer", add_bert},
+      {"ByteLevel", add_byte_level},
+      {"CharDelimiterSplit", add_delimiter},
+      {"Delimiter", add_delimiter},
+      {"Digits", add_digits},
+      {"FixedLength", add_fixed_length},
+      {"Metaspace", add_metaspace},
+      {"Punctuation", add_punctuation},
+      {"Sequence", add_sequence},
+      {"Split", add_pattern_split},
+      {"UnicodeScripts", add_unicode_scripts},
+      {"Whitespace", add_whitespace},
+      {"WhitespaceSplit", add_whitespace_split},
+  };
+  const std::string type = json.string("type");
+  const auto adder = kAdders.find(type);
+  if (adder == kAdders.end())
+    return json.fail(ErrorCode::kUnsupported, "the pre-tokenizer '" + type + "' is not known");
+  adder->second(json, parts);
+}
+
+}  // namespace
+
+PreTokenizerRead read_pre_tokenizer(const JsonCursor& json, bool bytes_suit) {
+  Parts parts;
+  add_parts(json, parts);
+  PreTokenizerRead read;
+  if (bytes_suit && !parts.empty() &&
+      dynamic_cast<const ByteAlphabet*>(parts.back().get()) != nullptr) {
+    parts.pop_back();
+    read.gives_bytes = true;
+    for (const auto& part : parts)
+      read.gives_bytes =
+          read.gives_bytes && dynamic_cast<const ByteAlphabet*>(part.get()) == nullptr;
+    if (!read.gives_bytes) parts.push_back(std::make_unique<ByteAlphabet>());
+  }
+  read.pre_tokenizer = std::make_unique<PreTokenizerSequence>(std::move(parts));
+  return read;
+}
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tokenizer/added_vocabulary.h"
+#include "tokenizer/decoders/decoder.h"
+#include "tokenizer/loaders/json.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/post_processors/encoding_edit.h"
+#include "tokenizer/post_processors/post_processor.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/regex/pattern.h"
+
+// Readers of the parts of a tokenizer.json. Each stores its error where the cursor does and then
+// returns nothing of use. An unknown "type" is kUnsupported and named.
+namespace polystate::tokenizer {
+
+std::unique_ptr<const Normalizer> read_normalizer(const JsonCursor& json);
+
+struct PreTokenizerRead {
+  std::unique_ptr<const PreTokenizer> pre_tokenizer;
+  // Whether it leaves out a last step that writes bytes in the byte alphabet: the model is then to
+  // read bytes.
+  bool gives_bytes = false;
+};
+// `bytes_suit`: the model can read bytes.
+PreTokenizerRead read_pre_tokenizer(const JsonCursor& json, bool bytes_suit);
+
+std::unique_ptr<const PostProcessor> read_post_processor(const JsonCursor& json);
+
+struct DecodersRead {
+  std::vector<std::unique_ptr<const Decoder>> decoders;
+  bool takes_bytes = false;  // the first one is to be given tokens as bytes
+};
+DecodersRead read_decoders(const JsonCursor& json);
+
+std::vector<AddedToken> read_added_tokens(const JsonCursor& json);
+Truncation read_truncation(const JsonCursor& json);
+Padding read_padding(const JsonCursor& json);
+
+// {"String": "..."} or {"Regex": "..."}.
+std::optional<Pattern> read_pattern(const JsonCursor& json);
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,176 @@
+#include "tokenizer/models/bpe.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/utf8.h"
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "tokenizer/models/merge_table.h"
+#include "tokenizer/models/model.h"
+#include "tokenizer/models/vocabulary.h"
+#include "tokenizer/unicode/byte_alphabet.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+constexpr unsigned kBytes = 256;
+
+std::string_view unit_of_byte(BpeUnit unit, unsigned char byte, char& storage) {
+  if (unit == BpeUnit::kAlphabetByte) return alphabet_character(byte).view();
+  storage = static_cast<char>(byte);
+  return {&storage, 1};
+}
+
+Status add_whole_tokens(const Vocabulary& vocabulary, Vocabulary& whole) {
+  std::string bytes;
+  whole.reserve(vocabulary.size(), vocabulary.size() * 8);
+  for (TokenId id = 0; id < vocabulary.id_limit(); ++id) {
+    const auto token = vocabulary.token(id);
+    bytes.clear();
+    if (!token || !append_alphabet_bytes(*token, bytes)) continue;
+    if (const Status added = whole.add(bytes, id); !added) return added;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool has_byte_alphabet(const Vocabulary& vocabulary) {
+  for (unsigned byte = 0; byte < kBytes; ++byte) {
+    if (!vocabulary.find(alphabet_character(static_cast<unsigned char>(byte)).view())) return false;
+  }
+  return true;
+}
+
+Result<std::unique_ptr<Bpe>> Bpe::create(Vocabulary vocabulary, MergeTable merges,
+                                         BpeOptions options) {
+  std::unique_ptr<Bpe> bpe(new Bpe(std::move(vocabulary), std::move(merges), std::move(options)));
+  const BpeOptions& o = bpe->options_;
+  if (o.unknown_token) bpe->unknown_ = bpe->vocabulary_.find(*o.unknown_token);
+  for (unsigned i = 0; i < kBytes; ++i) {
+    const auto byte = static_cast<unsigned char>(i);
+    char storage = 0;
+    const auto id = bpe->vocabulary_.find(unit_of_byte(o.unit, byte, storage));
+    if (!id && o.unit != BpeUnit::kCharacter) {
+      return Error{ErrorCode::kArtifact,
+                   "the vocabulary has no token for the byte " + byte_token(byte)};
+    }
+    bpe->ids_of_bytes_[i] = id.value_or(kNoSymbol);
+    bpe->fallback_[i] = bpe->vocabulary_.find(byte_token(byte)).value_or(kNoSymbol);
+  }
+  if (o.ignore_merges && o.unit == BpeUnit::kAlphabetByte) {
+    if (const Status added = add_whole_tokens(bpe->vocabulary_, bpe->whole_); !added)
+      return added.error();
+  }
+  return bpe;
+}
+
+std::optional<TokenId> Bpe::whole(std::string_view piece) const {
+  return options_.unit == BpeUnit::kAlphabetByte ? whole_.find(piece) : vocabulary_.find(piece);
+}
+
+// Cuts one piece into units and finds the symbol of each.
+class Bpe::Splitter {
+ public:
+  Splitter(const Bpe& bpe, std::string_view piece, std::vector<Symbol>& symbols)
+      : bpe_(bpe), piece_(piece), symbols_(symbols) {}
+
+  Status split() {
+    const BpeOptions& options = bpe_.options_;
+    const bool bytes = options.unit != BpeUnit::kCharacter;
+    const bool plain =
+        options.continuing_subword_prefix.empty() && options.end_of_word_suffix.empty();
+    for (std::size_t i = 0; i < piece_.size();) {
+      const std::uint32_t size = bytes ? 1 : character_size(piece_[i]);
+      const std::string_view text = piece_.substr(i, size);
+      const Status found =
+          size == 1 && plain
+              ? put(bpe_.ids_of_bytes_[static_cast<unsigned char>(text[0])], text, size)
+              : put_looked_up(i, text, plain);
+      if (!found) return found;
+      i += size;
+    }
+    flush();
+    return {};
+  }
+
+ private:
+  Status put_looked_up(std::size_t position, std::string_view text, bool plain) {
+    if (plain) return put(bpe_.vocabulary_.find(text).value_or(kNoSymbol), text, text.size());
+    std::string unit;
+    if (position > 0) unit += bpe_.options_.continuing_subword_prefix;
+    unit += text;
+    if (position + text.size() == piece_.size()) unit += bpe_.options_.end_of_word_suffix;
+    return put(bpe_.vocabulary_.find(unit).value_or(kNoSymbol), unit, text.size());
+  }
+
+  // Appends the symbol of a unit that stands for `size` bytes of the piece.
+  Status put(std::uint32_t id, std::string_view unit, std::size_t size) {
+    if (id != kNoSymbol) {
+      flush();
+      symbols_.push_back({id, static_cast<std::uint32_t>(size)});
+      return {};
+    }
+    if (bpe_.options_.byte_fallback && put_bytes(unit)) return {};
+    if (!bpe_.options_.unknown_token) return {};
+    if (!bpe_.unknown_) {
+      return Error{ErrorCode::kContract, "the text has '" + std::string(unit) +
+                                             "', which the vocabulary lacks, and it lacks the "
+                                             "unknown token '" +
+                                             *bpe_.options_.unknown_token + "' too"};
+    }
+    if (!bpe_.options_.fuse_unknown) flush();
+    unknown_size_ += static_cast<std::uint32_t>(size);
+    return {};
+  }
+
+  bool put_bytes(std::string_view unit) {
+    for (const char byte : unit) {
+      if (bpe_.fallback_[static_cast<unsigned char>(byte)] == kNoSymbol) return false;
+    }
+    for (const char byte : unit)
+      symbols_.push_back({bpe_.fallback_[static_cast<unsigned char>(byte)], 1});
+    return true;
+  }
+
+  void flush() {
+    if (unknown_size_ > 0) symbols_.push_back({*bpe_.unknown_, unknown_size_});
+    unknown_size_ = 0;
+  }
+
+  const Bpe& bpe_;
+  std::string_view piece_;
+  std::vector<Symbol>& symbols_;
+  std::uint32_t unknown_size_ = 0;  // bytes of unknown units that are not in `symbols_` yet
+};
+
+Status Bpe::tokenize(std::string_view piece, std::vector<Token>& tokens) const {
+  const auto size = static_cast<std::uint32_t>(piece.size());
+  if (options_.ignore_merges) {
+    if (const auto id = whole(piece)) {
+      tokens.push_back({*id, 0, size});
+      return {};
+    }
+  }
+  std::vector<Symbol> symbols;
+  symbols.reserve(piece.size());
+  if (const Status split = Splitter(*this, piece, symbols).split(); !split) return split;
+  merge_symbols(merges_, symbols);
+  std::uint32_t position = 0;
+  for (const Symbol& symbol : symbols) {
+    const std::uint32_t end = std::min(position + symbol.size, size);
+    tokens.push_back({symbol.id, std::min(position, size), end});
+    position += symbol.size;
+  }
+  return {};
+}
+
+}  // namespace polystate::tokenizer

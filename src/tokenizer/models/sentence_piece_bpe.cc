@@ -1,0 +1,163 @@
+#include "tokenizer/models/sentence_piece_bpe.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/utf8.h"
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "tokenizer/models/merge_table.h"
+#include "tokenizer/models/model.h"
+#include "tokenizer/models/trie.h"
+#include "tokenizer/models/vocabulary.h"
+#include "tokenizer/normalizers/sentence_piece.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+// Marks the symbol of a user-defined piece that was found as such, so that no merge has it.
+constexpr std::uint32_t kWhole = std::uint32_t{1} << 31;
+
+// 0 for the highest score, the same number for equal ones.
+std::vector<std::uint32_t> ranks_of(const std::vector<BpePiece>& pieces) {
+  std::vector<float> scores;
+  for (const BpePiece& piece : pieces) scores.push_back(piece.score);
+  std::sort(scores.begin(), scores.end(), std::greater<>());
+  scores.erase(std::unique(scores.begin(), scores.end()), scores.end());
+  std::vector<std::uint32_t> ranks;
+  for (const BpePiece& piece : pieces) {
+    const auto at = std::lower_bound(scores.begin(), scores.end(), piece.score, std::greater<>());
+    ranks.push_back(static_cast<std::uint32_t>(at - scores.begin()));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SentencePieceBpe>> SentencePieceBpe::create(
+    Vocabulary vocabulary, const std::vector<BpePiece>& pieces, SentencePieceBpeOptions options) {
+  std::unique_ptr<SentencePieceBpe> model(new SentencePieceBpe());
+  model->vocabulary_ = std::move(vocabulary);
+  model->options_ = options;
+  std::vector<std::pair<std::string_view, std::uint32_t>> user_symbols;
+  for (const BpePiece& piece : pieces) {
+    const std::string_view text = *model->vocabulary_.token(piece.id);
+    if (const Status added = model->symbols_.add(text, piece.id); !added) return added.error();
+    if (piece.user_defined) user_symbols.emplace_back(text, piece.id);
+  }
+  model->has_user_symbols_ = !user_symbols.empty();
+  model->user_symbols_ = Trie::build(std::move(user_symbols));
+  if (options.merges) {
+    if (const Status added = model->add_merges(pieces); !added) return added.error();
+  }
+  for (unsigned c = 0; c < model->ascii_.size(); ++c) {
+    const char byte = static_cast<char>(c);
+    model->ascii_[c] = model->symbols_.find({&byte, 1}).value_or(kNoSymbol);
+  }
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    model->fallback_[byte] = model->vocabulary_.find(byte_token(static_cast<unsigned char>(byte)))
+                                 .value_or(options.unknown);
+  }
+  return model;
+}
+
+Status SentencePieceBpe::add_merges(const std::vector<BpePiece>& pieces) {
+  auto next = static_cast<TokenId>(vocabulary_.id_limit());
+  for (const BpePiece& piece : pieces) {
+    const std::string_view text = *vocabulary_.token(piece.id);
+    for (std::size_t i = 0; i < text.size(); i += character_size(text[i])) {
+      const std::string_view character = text.substr(i, character_size(text[i]));
+      if (symbols_.find(character)) continue;
+      if (const Status added = symbols_.add(character, next++); !added) return added;
+    }
+  }
+  const std::vector<std::uint32_t> ranks = ranks_of(pieces);
+  merges_.reserve(2 * pieces.size());
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    const std::string_view text = *vocabulary_.token(pieces[p].id);
+    for (std::size_t i = character_size(text[0]); i < text.size(); i += character_size(text[i])) {
+      const auto left = symbols_.find(text.substr(0, i));
+      if (!left) continue;
+      const auto right = symbols_.find(text.substr(i));
+      if (right) merges_.add(*left, *right, {ranks[p], pieces[p].id});
+    }
+  }
+  return {};
+}
+
+std::optional<Symbol> SentencePieceBpe::user_symbol(std::string_view text) const {
+  std::optional<Symbol> longest;
+  Trie::Node node = Trie::kRoot;
+  for (std::uint32_t i = 0; i < text.size(); ++i) {
+    node = user_symbols_.child(node, text[i]);
+    if (node == Trie::kNone) break;
+    if (user_symbols_.has_value(node)) longest = {user_symbols_.value(node) | kWhole, i + 1};
+  }
+  return longest;
+}
+
+// Appends the token of a symbol, which starts at `begin` of the piece.
+void SentencePieceBpe::put(Symbol symbol, std::uint32_t begin, std::string_view piece,
+                           std::vector<Token>& tokens) const {
+  const std::uint32_t end = begin + symbol.size;
+  TokenId id = symbol.id == kNoSymbol ? options_.unknown : symbol.id & ~kWhole;
+  if (id >= vocabulary_.id_limit()) id = options_.unknown;
+  if (id != options_.unknown) {
+    tokens.push_back({id, begin, end});
+  } else if (options_.byte_fallback) {
+    for (std::uint32_t i = begin; i < end; ++i)
+      tokens.push_back({fallback_[static_cast<unsigned char>(piece[i])], begin, end});
+  } else if (!tokens.empty() && tokens.back().id == id && tokens.back().end == begin && begin > 0) {
+    tokens.back().end = end;
+  } else {
+    tokens.push_back({id, begin, end});
+  }
+}
+
+Status SentencePieceBpe::tokenize(std::string_view piece, std::vector<Token>& tokens) const {
+  std::vector<Symbol> symbols;
+  symbols.reserve(piece.size());
+  for (std::uint32_t i = 0; i < piece.size(); i += symbols.back().size) {
+    const auto whole = has_user_symbols_ ? user_symbol(piece.substr(i)) : std::nullopt;
+    if (whole) {
+      symbols.push_back(*whole);
+      continue;
+    }
+    const std::uint32_t size = character_size(piece[i]);
+    const std::uint32_t id = size == 1 ? ascii_[static_cast<unsigned char>(piece[i])]
+                                       : symbols_.find(piece.substr(i, size)).value_or(kNoSymbol);
+    symbols.push_back({id, size});
+  }
+  merge_symbols(merges_, symbols);
+  std::uint32_t begin = 0;
+  for (const Symbol& symbol : symbols) {
+    put(symbol, begin, piece, tokens);
+    begin += symbol.size;
+  }
+  return {};
+}
+
+Status SentencePieceWord::tokenize(std::string_view piece, std::vector<Token>& tokens) const {
+  std::size_t begin = 0;
+  while (begin < piece.size()) {
+    const std::size_t end = std::min(piece.find(kSpaceMarker, begin + 1), piece.size());
+    const TokenId id = vocabulary_.find(piece.substr(begin, end - begin)).value_or(unknown_);
+    if (begin > 0 && id == unknown_ && tokens.back().id == unknown_) {
+      tokens.back().end = static_cast<std::uint32_t>(end);
+    } else {
+      tokens.push_back({id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+    }
+    begin = end;
+  }
+  return {};
+}
+
+}  // namespace polystate::tokenizer

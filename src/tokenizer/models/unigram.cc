@@ -1,0 +1,126 @@
+#include "tokenizer/models/unigram.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/utf8.h"
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "tokenizer/models/model.h"
+#include "tokenizer/models/trie.h"
+#include "tokenizer/models/vocabulary.h"
+
+namespace polystate::tokenizer {
+
+Result<std::unique_ptr<Unigram>> Unigram::create(Vocabulary vocabulary,
+                                                 std::vector<UnigramToken> tokens,
+                                                 UnigramOptions options) {
+  if (vocabulary.id_limit() > Trie::kMaxValue) {
+    return Error{ErrorCode::kUnsupported,
+                 "the vocabulary has " + std::to_string(vocabulary.id_limit()) +
+                     " tokens; the limit is " + std::to_string(Trie::kMaxValue)};
+  }
+  if (options.unknown && *options.unknown >= tokens.size()) {
+    return Error{ErrorCode::kArtifact, "the unknown token is " + std::to_string(*options.unknown) +
+                                           " of " + std::to_string(tokens.size())};
+  }
+  std::unique_ptr<Unigram> unigram(new Unigram());
+  unigram->vocabulary_ = std::move(vocabulary);
+  unigram->tokens_ = std::move(tokens);
+  unigram->options_ = options;
+  std::vector<std::pair<std::string_view, std::uint32_t>> entries;
+  for (TokenId id = 0; id < unigram->tokens_.size(); ++id) {
+    const auto token = unigram->vocabulary_.token(id);
+    if (token && unigram->tokens_[id].usable) entries.emplace_back(*token, id);
+  }
+  unigram->trie_ = Trie::build(std::move(entries));
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    unigram->fallback_[byte] =
+        unigram->vocabulary_.find(byte_token(static_cast<unsigned char>(byte)));
+  }
+  return unigram;
+}
+
+template <typename Score>
+bool Unigram::segment(std::string_view piece, std::vector<Token>& reversed) const {
+  const auto size = static_cast<std::uint32_t>(piece.size());
+  std::vector<Best<Score>> best(piece.size() + 1);
+  const auto offer = [&best](std::uint32_t end, auto score, TokenId id, std::uint32_t begin) {
+    Best<Score>& target = best[end];
+    if (target.begin == kNowhere || score > target.score)
+      target = {static_cast<Score>(score), id, begin};
+  };
+  for (std::uint32_t begin = 0; begin < size;) {
+    const Score so_far = best[begin].score;
+    const std::uint32_t single = begin + character_size(piece[begin]);
+    bool has_single = false;
+    Trie::Node node = Trie::kRoot;
+    for (std::uint32_t end = begin; end < size;) {
+      node = trie_.child(node, piece[end++]);
+      if (node == Trie::kNone) break;
+      if (!trie_.has_value(node)) continue;
+      const TokenId id = trie_.value(node);
+      const UnigramToken& token = tokens_[id];
+      const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
+      offer(end, score + so_far, id, begin);
+      has_single = has_single || end == single;
+    }
+    if (!has_single) {
+      if (!options_.unknown) return false;
+      offer(single, static_cast<Score>(options_.unknown_score) + so_far, *options_.unknown, begin);
+    }
+    begin = single;
+  }
+  for (std::uint32_t end = size; end > 0; end = best[end].begin)
+    reversed.push_back({best[end].id, best[end].begin, end});
+  return true;
+}
+
+void Unigram::put_unknown(std::string_view piece, Token unknown, std::vector<Token>& tokens) const {
+  const std::string_view text = piece.substr(unknown.begin, unknown.end - unknown.begin);
+  if (const auto id = vocabulary_.find(text); id && !options_.single_precision) {
+    tokens.push_back({*id, unknown.begin, unknown.end});
+    return;
+  }
+  if (options_.byte_fallback && std::all_of(text.begin(), text.end(), [&](char byte) {
+        return fallback_[static_cast<unsigned char>(byte)].has_value();
+      })) {
+    for (const char byte : text)
+      tokens.push_back({*fallback_[static_cast<unsigned char>(byte)], unknown.begin, unknown.end});
+    return;
+  }
+  tokens.push_back(unknown);
+}
+
+Status Unigram::tokenize(std::string_view piece, std::vector<Token>& tokens) const {
+  std::vector<Token> reversed;
+  reversed.reserve(piece.size() / 2 + 1);
+  const bool found = options_.single_precision ? segment<float>(piece, reversed)
+                                               : segment<double>(piece, reversed);
+  if (!found) {
+    return Error{ErrorCode::kContract,
+                 "the text has a character that the vocabulary lacks, and no token for unknown "
+                 "ones is given"};
+  }
+  // Neighbouring unknown characters become one token.
+  for (std::size_t i = reversed.size(); i > 0;) {
+    Token token = reversed[--i];
+    if (token.id != options_.unknown) {
+      tokens.push_back(token);
+      continue;
+    }
+    while (i > 0 && reversed[i - 1].id == options_.unknown) token.end = reversed[--i].end;
+    put_unknown(piece, token, tokens);
+  }
+  return {};
+}
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "tokenizer/models/model.h"
+#include "tokenizer/models/trie.h"
+#include "tokenizer/models/vocabulary.h"
+
+namespace polystate::tokenizer {
+
+// What a token is, as far as the best segmentation cares.
+struct UnigramToken {
+  double score;            // a logarithm of a probability
+  bool usable = true;      // may be part of a segmentation
+  bool by_length = false;  // `score` is that of each byte but one: a user-defined symbol
+};
+
+struct UnigramOptions {
+  std::optional<TokenId> unknown;
+  bool byte_fallback = false;
+  double unknown_score = 0;
+  // Whose arithmetic: sums are kept as floats (SentencePiece) or doubles (`tokenizers`). Where two
+  // segmentations are nearly as good it decides.
+  bool single_precision = false;
+};
+
+// The most probable segmentation (T. Kudo 2018, "Subword Regularization"), by Viterbi's algorithm.
+// Time is linear in the text's length times the longest token's.
+class Unigram : public Model {
+ public:
+  // tokens[i] belongs to id i of the vocabulary.
+  static Result<std::unique_ptr<Unigram>> create(Vocabulary vocabulary,
+                                                 std::vector<UnigramToken> tokens,
+                                                 UnigramOptions options);
+
+  Status tokenize(std::string_view piece, std::vector<Token>& tokens) const override;
+  [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override {
+    return vocabulary_.find(token);
+  }
+  [[nodiscard]] std::optional<std::string_view> id_to_token(TokenId id) const override {
+    return vocabulary_.token(id);
+  }
+  [[nodiscard]] std::size_t size() const override { return tokens_.size(); }
+  [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
+
+ private:
+  // The best segmentation of a prefix: its last token, and where that starts.
+  template <typename Score>
+  struct Best {
+    Score score = 0;
+    TokenId id = 0;
+    std::uint32_t begin = kNowhere;
+  };
+  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+
+  Unigram() = default;
+  // The tokens of the best segmentation, last one first. False where a character has no token.
+  template <typename Score>
+  bool segment(std::string_view piece, std::vector<Token>& reversed) const;
+  void put_unknown(std::string_view piece, Token unknown, std::vector<Token>& tokens) const;
+
+  Vocabulary vocabulary_;
+  std::vector<UnigramToken> tokens_;
+  UnigramOptions options_;
+  Trie trie_;
+  std::array<std::optional<TokenId>, 256> fallback_;
+};
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,182 @@
+#include "tokenizer/post_processors/encoding_edit.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+template <typename T>
+void append_all(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+void append_rows(Encoding& encoding, const Encoding& other) {
+  append_all(encoding.ids, other.ids);
+  append_all(encoding.offsets, other.offsets);
+  append_all(encoding.type_ids, other.type_ids);
+  append_all(encoding.special_tokens_mask, other.special_tokens_mask);
+  append_all(encoding.attention_mask, other.attention_mask);
+}
+
+Encoding with_appended(const Encoding& encoding, const Encoding& other) {
+  Encoding both = encoding;
+  append_encoding(both, other);
+  return both;
+}
+
+template <typename T>
+std::vector<T> slice(const std::vector<T>& values, ByteRange rows) {
+  if (values.empty()) return {};
+  return {values.begin() + rows.begin, values.begin() + rows.end};
+}
+
+Encoding slice(const Encoding& encoding, ByteRange rows) {
+  return {slice(encoding.ids, rows),
+          slice(encoding.offsets, rows),
+          slice(encoding.type_ids, rows),
+          slice(encoding.special_tokens_mask, rows),
+          slice(encoding.attention_mask, rows),
+          {}};
+}
+
+// The rows of each part, the first one being what is kept.
+std::vector<ByteRange> parts_of(std::size_t size, std::size_t length, std::size_t stride,
+                                Direction direction) {
+  std::vector<ByteRange> parts;
+  const auto add = [&](std::size_t begin, std::size_t end) {
+    parts.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+  };
+  const std::size_t step = length - stride;
+  if (direction == Direction::kRight) {
+    for (std::size_t begin = 0; begin < size; begin += step) {
+      add(begin, std::min(begin + length, size));
+      if (begin + length >= size) break;
+    }
+    return parts;
+  }
+  for (std::size_t end = size; end > 0; end -= std::min(end, step)) {
+    add(end - std::min(end, length), end);
+    if (end <= length) break;
+  }
+  return parts;
+}
+
+Status truncate_one(Encoding& encoding, std::size_t length, const Truncation& truncation) {
+  if (length >= encoding.ids.size()) return {};
+  if (length == 0) {
+    Encoding empty;
+    empty.overflowing.push_back(std::move(encoding));
+    encoding = std::move(empty);
+    return {};
+  }
+  if (truncation.stride >= length) {
+    return Error{ErrorCode::kContract, "a text is truncated to " + std::to_string(length) +
+                                           " tokens, which must be more than the stride of " +
+                                           std::to_string(truncation.stride)};
+  }
+  const std::vector<ByteRange> parts =
+      parts_of(encoding.ids.size(), length, truncation.stride, truncation.direction);
+  Encoding kept = slice(encoding, parts[0]);
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    kept.overflowing.push_back(slice(encoding, parts[i]));
+  encoding = std::move(kept);
+  return {};
+}
+
+Status truncate_longest(const Truncation& truncation, std::size_t max_length, Encoding& first,
+                        Encoding* second) {
+  if (second == nullptr) return truncate_one(first, max_length, truncation);
+  std::size_t shorter = std::min(first.ids.size(), second->ids.size());
+  std::size_t longer = shorter > max_length ? shorter : std::max(shorter, max_length - shorter);
+  if (shorter + longer > max_length) {
+    shorter = max_length / 2;
+    longer = shorter + max_length % 2;
+  }
+  if (first.ids.size() > second->ids.size()) std::swap(shorter, longer);
+  if (const Status done = truncate_one(first, shorter, truncation); !done) return done;
+  return truncate_one(*second, longer, truncation);
+}
+
+template <typename T>
+void pad_rows(std::vector<T>& values, std::size_t count, T value, Direction direction) {
+  values.insert(direction == Direction::kLeft ? values.begin() : values.end(), count, value);
+}
+
+}  // namespace
+
+void append_encoding(Encoding& encoding, const Encoding& other) {
+  std::vector<Encoding> overflowing;
+  for (const Encoding& part : encoding.overflowing) {
+    overflowing.push_back(with_appended(part, other));
+    for (const Encoding& other_part : other.overflowing)
+      overflowing.push_back(with_appended(part, other_part));
+  }
+  for (const Encoding& other_part : other.overflowing)
+    overflowing.push_back(with_appended(encoding, other_part));
+  append_rows(encoding, other);
+  encoding.overflowing = std::move(overflowing);
+}
+
+void append_special_token(Encoding& encoding, TokenId id, std::uint32_t type_id, bool offsets) {
+  encoding.ids.push_back(id);
+  if (offsets) encoding.offsets.push_back({});
+  encoding.type_ids.push_back(type_id);
+  encoding.special_tokens_mask.push_back(1);
+  encoding.attention_mask.push_back(1);
+}
+
+Status truncate(const Truncation& truncation, std::size_t max_length, Encoding& first,
+                Encoding* second) {
+  if (max_length == 0) {
+    if (const Status done = truncate_one(first, 0, truncation); !done || second == nullptr)
+      return done;
+    return truncate_one(*second, 0, truncation);
+  }
+  const std::size_t size = first.ids.size() + (second == nullptr ? 0 : second->ids.size());
+  if (size <= max_length) return {};
+  if (truncation.strategy == TruncationStrategy::kLongestFirst)
+    return truncate_longest(truncation, max_length, first, second);
+  const bool cut_first = truncation.strategy == TruncationStrategy::kOnlyFirst;
+  Encoding* const cut = cut_first ? &first : second;
+  if (cut == nullptr) {
+    return Error{ErrorCode::kContract,
+                 "the tokenizer truncates only the second text of a pair, and there is one text"};
+  }
+  const std::size_t excess = size - max_length;
+  if (cut->ids.size() <= excess) {
+    return Error{ErrorCode::kContract,
+                 "the tokenizer truncates only the " + std::string(cut_first ? "first" : "second") +
+                     " text, which has " + std::to_string(cut->ids.size()) + " tokens, but " +
+                     std::to_string(excess) + " are too many"};
+  }
+  return truncate_one(*cut, cut->ids.size() - excess, truncation);
+}
+
+std::size_t padded_length(const Padding& padding, std::size_t longest) {
+  const std::size_t length = padding.fixed_length.value_or(longest);
+  const std::size_t multiple = std::max<std::size_t>(padding.multiple_of, 1);
+  return (length + multiple - 1) / multiple * multiple;
+}
+
+void pad(const Padding& padding, std::size_t length, Encoding& encoding) {
+  for (Encoding& part : encoding.overflowing) pad(padding, length, part);
+  if (encoding.ids.size() >= length) return;
+  const std::size_t count = length - encoding.ids.size();
+  const bool offsets = !encoding.offsets.empty();
+  pad_rows(encoding.ids, count, padding.id, padding.direction);
+  if (offsets) pad_rows(encoding.offsets, count, ByteRange{}, padding.direction);
+  pad_rows(encoding.type_ids, count, padding.type_id, padding.direction);
+  pad_rows<std::uint8_t>(encoding.special_tokens_mask, count, 1, padding.direction);
+  pad_rows<std::uint8_t>(encoding.attention_mask, count, 0, padding.direction);
+}
+
+}  // namespace polystate::tokenizer

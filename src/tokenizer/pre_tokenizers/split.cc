@@ -1,0 +1,122 @@
+#include "tokenizer/pre_tokenizers/split.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/utf8.h"
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+
+namespace polystate::tokenizer {
+
+void DelimiterSplit::split(const Piece& piece, std::span<const ByteRange> delimiters,
+                           std::vector<Piece>& out) {
+  parts_.clear();
+  std::uint32_t end = 0;
+  for (const ByteRange& delimiter : delimiters) {
+    if (delimiter.begin != end) parts_.push_back({{end, delimiter.begin}, invert_});
+    parts_.push_back({delimiter, !invert_});
+    end = delimiter.end;
+  }
+  const std::uint32_t size = piece.end - piece.begin;
+  if (end != size) parts_.push_back({{end, size}, invert_});
+  switch (behavior_) {
+    case DelimiterBehavior::kMergedWithPrevious:
+      merge_with_previous();
+      break;
+    case DelimiterBehavior::kMergedWithNext:
+      merge_with_next();
+      break;
+    case DelimiterBehavior::kContiguous:
+      merge_contiguous();
+      break;
+    case DelimiterBehavior::kRemoved:
+    case DelimiterBehavior::kIsolated:
+      break;
+  }
+  const bool removed = behavior_ == DelimiterBehavior::kRemoved;
+  for (const Part& part : parts_) {
+    if (part.range.begin == part.range.end || (removed && part.delimiter)) continue;
+    out.push_back({piece.begin + part.range.begin, piece.begin + part.range.end, {}});
+  }
+}
+
+// A delimiter joins the part before it, unless that is a delimiter itself.
+void DelimiterSplit::merge_with_previous() {
+  std::size_t size = 0;
+  bool after_delimiter = false;
+  for (const Part& part : parts_) {
+    if (part.delimiter && !after_delimiter && size > 0) {
+      parts_[size - 1].range.end = part.range.end;
+    } else {
+      parts_[size++] = part;
+    }
+    after_delimiter = part.delimiter;
+  }
+  parts_.resize(size);
+}
+
+// The same from the other end.
+void DelimiterSplit::merge_with_next() {
+  std::size_t first = parts_.size();
+  bool before_delimiter = false;
+  for (std::size_t i = parts_.size(); i > 0; --i) {
+    const Part part = parts_[i - 1];
+    if (part.delimiter && !before_delimiter && first < parts_.size()) {
+      parts_[first].range.begin = part.range.begin;
+    } else {
+      parts_[--first] = part;
+    }
+    before_delimiter = part.delimiter;
+  }
+  parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+void DelimiterSplit::merge_contiguous() {
+  std::size_t size = 0;
+  bool after_delimiter = false;
+  for (const Part& part : parts_) {
+    if (part.delimiter == after_delimiter && size > 0) {
+      parts_[size - 1].range.end = part.range.end;
+    } else {
+      parts_[size++] = part;
+    }
+    after_delimiter = part.delimiter;
+  }
+  parts_.resize(size);
+}
+
+Status PatternSplit::pre_tokenize(PreTokenizedText& text) const {
+  Status status;
+  DelimiterSplit splitter(behavior_, invert_);
+  std::vector<ByteRange> matches;
+  text.split([&](const Piece& piece, std::vector<Piece>& out) {
+    if (!status) return;
+    matches.clear();
+    status = pattern_.find(text.text_of(piece), matches);
+    if (status) splitter.split(piece, matches, out);
+  });
+  return status;
+}
+
+Status CharacterSplit::pre_tokenize(PreTokenizedText& text) const {
+  DelimiterSplit splitter(behavior_, false);
+  std::vector<ByteRange> matches;
+  text.split([&](const Piece& piece, std::vector<Piece>& out) {
+    matches.clear();
+    const std::string_view content = text.text_of(piece);
+    for (std::uint32_t i = 0; i < content.size();) {
+      const Utf8Character character = character_at(content, i);
+      if (is_delimiter_(character.code_point)) matches.push_back({i, i + character.size});
+      i += character.size;
+    }
+    splitter.split(piece, matches, out);
+  });
+  return {};
+}
+
+}  // namespace polystate::tokenizer

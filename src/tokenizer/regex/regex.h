@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+
+namespace polystate::tokenizer {
+
+// Whose syntax a regular expression is written in.
+enum class RegexSyntax : std::uint8_t {
+  kOniguruma,   // the `tokenizers` library
+  kFancyRegex,  // the `tiktoken` library
+};
+
+// A compiled regular expression. It is run by PCRE2 with limits on time and memory, so that no text
+// can make it hang. Immutable, and shared by threads.
+class Regex {
+ public:
+  // kUnsupported when the expression uses something that PCRE2 has no equal for; kArtifact when it
+  // is not well-formed.
+  static Result<Regex> compile(std::string_view pattern, RegexSyntax syntax);
+
+  // Appends the matches in `text` (valid UTF-8), from left to right. An empty match right after
+  // another match is none. kContract when the limits are exceeded.
+  Status find(std::string_view text, std::vector<ByteRange>& matches) const;
+
+ private:
+  struct Code;
+  explicit Regex(std::shared_ptr<const Code> code);
+  std::shared_ptr<const Code> code_;
+};
+
+// The expression in PCRE2's syntax, for PCRE2_UTF | PCRE2_UCP. Errors as Regex::compile.
+Result<std::string> to_pcre2(std::string_view pattern, RegexSyntax syntax);
+
+}  // namespace polystate::tokenizer

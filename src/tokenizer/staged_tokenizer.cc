@@ -1,0 +1,181 @@
+#include "tokenizer/staged_tokenizer.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/decode_stream.h"
+#include "polystate/tokenizer/encoding.h"
+#include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/added_vocabulary.h"
+#include "tokenizer/decode_table.h"
+#include "tokenizer/decoders/decoder.h"
+#include "tokenizer/post_processors/encoding_edit.h"
+#include "tokenizer/post_processors/post_processor.h"
+#include "tokenizer/scratch.h"
+#include "tokenizer/stages.h"
+#include "tokenizer/text_encoder.h"
+
+namespace polystate::tokenizer {
+
+Result<std::shared_ptr<const Tokenizer>> StagedTokenizer::create(Stages stages) {
+  Result<AddedVocabulary> added =
+      AddedVocabulary::create(stages.added_tokens, *stages.model, stages.normalizer.get());
+  if (!added) return added.error();
+  return std::shared_ptr<const Tokenizer>(
+      new StagedTokenizer(std::move(stages), std::move(*added)));
+}
+
+StagedTokenizer::StagedTokenizer(Stages stages, AddedVocabulary added)
+    : stages_(std::move(stages)), added_(std::move(added)), decode_table_(stages_, added_) {}
+
+Result<Encoding> StagedTokenizer::encode(std::string_view text,
+                                         const EncodeOptions& options) const {
+  return encode_texts({&text, 1}, options);
+}
+
+Result<Encoding> StagedTokenizer::encode_pair(std::string_view first, std::string_view second,
+                                              const EncodeOptions& options) const {
+  const std::array<std::string_view, 2> texts = {first, second};
+  return encode_texts(texts, options);
+}
+
+Result<std::vector<Encoding>> StagedTokenizer::encode_batch(std::span<const std::string_view> texts,
+                                                            const EncodeOptions& options) const {
+  Result<std::vector<Encoding>> encodings = Tokenizer::encode_batch(texts, options);
+  if (!encodings || !stages_.padding) return encodings;
+  std::size_t longest = 0;
+  for (const Encoding& encoding : *encodings) longest = std::max(longest, encoding.ids.size());
+  const std::size_t length = padded_length(*stages_.padding, longest);
+  for (Encoding& encoding : *encodings) pad(*stages_.padding, length, encoding);
+  return encodings;
+}
+
+Result<Encoding> StagedTokenizer::encode_texts(std::span<const std::string_view> texts,
+                                               const EncodeOptions& options) const {
+  const ScratchPool::Loan scratch(scratch_);
+  std::vector<EncodedPart> parts;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    Result<Encoding> encoding = TextEncoder(stages_, added_, options, *scratch).encode(texts[i]);
+    if (!encoding) return encoding.error();
+    std::fill(encoding->type_ids.begin(), encoding->type_ids.end(), static_cast<std::uint32_t>(i));
+    parts.push_back({std::move(*encoding), i});
+  }
+  if (const Status done = truncate_parts(options.add_special_tokens, parts); !done)
+    return done.error();
+  post_process(texts, options, parts);
+  Encoding whole = std::move(parts[0].encoding);
+  for (std::size_t i = 1; i < parts.size(); ++i) append_encoding(whole, parts[i].encoding);
+  if (stages_.padding)
+    pad(*stages_.padding, padded_length(*stages_.padding, whole.ids.size()), whole);
+  return whole;
+}
+
+// Leaves room for what the post-processor will add.
+Status StagedTokenizer::truncate_parts(bool add_special_tokens,
+                                       std::vector<EncodedPart>& parts) const {
+  if (!stages_.truncation) return {};
+  const bool pair = parts.size() == 2;
+  const std::size_t added =
+      stages_.post_processor && add_special_tokens ? stages_.post_processor->added_tokens(pair) : 0;
+  const std::size_t most = stages_.truncation->max_length;
+  if (added > most) {
+    return Error{ErrorCode::kContract, "the tokenizer truncates to " + std::to_string(most) +
+                                           " tokens and adds " + std::to_string(added)};
+  }
+  return truncate(*stages_.truncation, most - added, parts[0].encoding,
+                  pair ? &parts[1].encoding : nullptr);
+}
+
+void StagedTokenizer::post_process(std::span<const std::string_view> texts,
+                                   const EncodeOptions& options,
+                                   std::vector<EncodedPart>& parts) const {
+  if (!stages_.post_processor) return;
+  for (EncodedPart& part : parts) {
+    part.encoding.type_ids.assign(part.encoding.ids.size(), static_cast<std::uint32_t>(part.text));
+  }
+  const PostProcessing with = {options.add_special_tokens,
+                               options.offsets,
+                               {texts.begin(), texts.end()},
+                               [this](TokenId id) -> std::optional<std::string_view> {
+                                 if (added_.token(id) != nullptr) return std::nullopt;
+                                 return stages_.model->id_to_token(id);
+                               }};
+  stages_.post_processor->process(with, parts);
+}
+
+Result<std::string> StagedTokenizer::decode(std::span<const TokenId> ids,
+                                            const DecodeOptions& options) const {
+  DecodeChain chain(stages_.decoders);
+  for (const TokenId id : ids) {
+    if (const Status done = decode_id(id, options, chain); !done) return done.error();
+  }
+  chain.finish();
+  return chain.take();
+}
+
+// Gives the chain the text of an id, unless the options leave it out.
+Status StagedTokenizer::decode_id(TokenId id, const DecodeOptions& options,
+                                  DecodeChain& chain) const {
+  const DecodeTable::Entry* const entry = decode_table_.find(id);
+  if (entry == nullptr) {
+    return Error{ErrorCode::kContract, "the id " + std::to_string(id) +
+                                           " is not in the vocabulary, whose ids are less than " +
+                                           std::to_string(decode_table_.id_limit())};
+  }
+  if (!entry->special || !options.skip_special_tokens) chain.token(decode_table_.text(*entry));
+  return {};
+}
+
+class StagedTokenizer::Stream : public DecodeStream {
+ public:
+  Stream(std::shared_ptr<const StagedTokenizer> tokenizer, DecodeOptions options)
+      : tokenizer_(std::move(tokenizer)), options_(options), chain_(tokenizer_->stages_.decoders) {}
+
+  Result<std::string> push(TokenId id) override {
+    const Status done = tokenizer_->decode_id(id, options_, chain_);
+    if (!done) return done.error();
+    return chain_.take();
+  }
+
+  Result<std::string> finish() override {
+    chain_.finish();
+    return chain_.take();
+  }
+
+ private:
+  std::shared_ptr<const StagedTokenizer> tokenizer_;
+  DecodeOptions options_;
+  DecodeChain chain_;
+};
+
+std::unique_ptr<DecodeStream> StagedTokenizer::decode_stream(const DecodeOptions& options) const {
+  return std::make_unique<Stream>(shared_from_this(), options);
+}
+
+std::optional<TokenId> StagedTokenizer::token_to_id(std::string_view token) const {
+  if (const auto id = added_.token_to_id(token)) return id;
+  return stages_.model->token_to_id(token);
+}
+
+std::optional<std::string> StagedTokenizer::id_to_token(TokenId id) const {
+  if (const AddedToken* const added = added_.token(id)) return added->content;
+  if (const auto token = stages_.model->id_to_token(id)) return std::string(*token);
+  return std::nullopt;
+}
+
+bool StagedTokenizer::is_special(TokenId id) const {
+  const DecodeTable::Entry* const entry = decode_table_.find(id);
+  return entry != nullptr && entry->special;
+}
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/added_vocabulary.h"
+#include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/scratch.h"
+#include "tokenizer/stages.h"
+
+namespace polystate::tokenizer {
+
+// Encodes one text: finds added tokens, normalizes what lies between them, splits it into pieces,
+// and gives each to the model. What the post-processor adds is not its concern.
+class TextEncoder {
+ public:
+  // Bytes that a text may have.
+  static constexpr std::size_t kMaxTextBytes = std::size_t{128} << 20U;
+
+  TextEncoder(const Stages& stages, const AddedVocabulary& added, const EncodeOptions& options,
+              Scratch& scratch);
+
+  // Once. Errors as Tokenizer::encode.
+  Result<Encoding> encode(std::string_view text);
+
+ private:
+  void read(std::string_view text);
+  [[nodiscard]] std::span<const ByteRange> alignment_of(ByteRange range) const;
+  Status find(std::string_view text, bool normalized,
+              std::vector<AddedVocabulary::Match>& matches) const;
+  Status split_added();
+  Status add_part(ByteRange range, std::optional<TokenId> id);
+  Status add_normalized(ByteRange range, std::optional<TokenId> id);
+  Status add_pieces(std::uint32_t begin, std::string_view text);
+  Status tokenize();
+  Status tokenize_piece(const Piece& piece);
+  void add_tokens(const Piece& piece);
+
+  const Stages& stages_;
+  const AddedVocabulary& added_;
+  const EncodeOptions& options_;
+  Scratch& scratch_;
+  bool tracks_;            // whether alignments are kept
+  std::string_view text_;  // valid UTF-8
+  Encoding encoding_;
+};
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+// Properties of code points, from utf8proc. Names and sets are those of the Unicode standard.
+namespace polystate::tokenizer {
+
+bool is_ascii_punctuation(char32_t code_point);
+
+// White_Space: the separators (Z) and the controls that break lines or tabulate.
+bool is_white_space(char32_t code_point);
+// General categories, by their first letter.
+bool is_punctuation(char32_t code_point);  // P
+bool is_numeric(char32_t code_point);      // N
+bool is_mark(char32_t code_point);         // M
+// Cc, Cf and Co: not Cn, so a code point that is not assigned is none.
+bool is_control_format_or_private(char32_t code_point);
+bool is_nonspacing_mark(char32_t code_point);  // Mn
+
+// The full lower-case mapping without context (SpecialCasing.txt's one entry: U+0130 has two).
+struct LowerCase {
+  std::array<char32_t, 2> code_points;
+  std::size_t count;
+};
+LowerCase lower_case(char32_t code_point);
+
+}  // namespace polystate::tokenizer
