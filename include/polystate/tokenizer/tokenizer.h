@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +17,17 @@
 #include "polystate/tokenizer/encoding.h"
 
 namespace polystate {
+
+// A text to encode, or a pair of texts that become one encoding. It refers to the caller's texts.
+struct EncodeInput {
+  template <typename Text>
+    requires std::convertible_to<const Text&, std::string_view>
+  EncodeInput(const Text& text) : first(text) {}
+  EncodeInput(std::string_view a, std::string_view b) : first(a), second(b) {}
+
+  std::string_view first;
+  std::optional<std::string_view> second;
+};
 
 enum class TokenizerFormat : std::uint8_t {
   kTokenizerJson,  // tokenizer.json of the `tokenizers` library, version 1.0
@@ -79,15 +91,12 @@ class Tokenizer {
   // kContract: the text is too long, holds a special token that `options` refuses, makes a regular
   // expression of the file exceed its limits, or has a character that the vocabulary lacks where it
   // has no token for unknown ones.
-  [[nodiscard]] virtual Result<Encoding> encode(std::string_view text,
+  [[nodiscard]] virtual Result<Encoding> encode(const EncodeInput& input,
                                                 const EncodeOptions& options = {}) const = 0;
-  [[nodiscard]] virtual Result<Encoding> encode_pair(std::string_view first,
-                                                     std::string_view second,
-                                                     const EncodeOptions& options = {}) const = 0;
-  // Each text alone, then padded together where the file says so. The error is that of the first
-  // text that has one; its message starts with "text 3: ".
+  // Each input alone, then padded together where the file says so. The error is that of the first
+  // input that has one; its message starts with "input 3: ", counted from 0.
   [[nodiscard]] virtual Result<std::vector<Encoding>> encode_batch(
-      std::span<const std::string_view> texts, const EncodeOptions& options = {}) const;
+      std::span<const EncodeInput> inputs, const EncodeOptions& options = {}) const;
 
   // kContract when an id is not in the vocabulary. The text is always valid UTF-8.
   [[nodiscard]] virtual Result<std::string> decode(std::span<const TokenId> ids,
