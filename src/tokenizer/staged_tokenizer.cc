@@ -16,6 +16,7 @@
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/added_vocabulary.h"
+#include "tokenizer/code_point_offsets.h"
 #include "tokenizer/decode_table.h"
 #include "tokenizer/decoders/decoder.h"
 #include "tokenizer/post_processors/encoding_edit.h"
@@ -56,6 +57,10 @@ Result<Encoding> StagedTokenizer::encode(const EncodeInput& input,
   if (const Status done = truncate_parts(options.add_special_tokens, parts); !done)
     return done.error();
   post_process(input, options, parts);
+  if (options.offsets && options.offset_unit == OffsetUnit::kCodePoint) {
+    for (EncodedPart& part : parts)
+      count_code_points(part.text == 0 ? input.first : *input.second, part.encoding);
+  }
   Encoding whole = std::move(parts[0].encoding);
   for (std::size_t i = 1; i < parts.size(); ++i) append_encoding(whole, parts[i].encoding);
   if (stages_.padding)
