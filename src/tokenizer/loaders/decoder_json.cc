@@ -6,8 +6,16 @@
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "tokenizer/decoders/bpe.h"
+#include "tokenizer/decoders/byte_fallback.h"
+#include "tokenizer/decoders/byte_level.h"
+#include "tokenizer/decoders/ctc.h"
 #include "tokenizer/decoders/decoder.h"
-#include "tokenizer/decoders/simple.h"
+#include "tokenizer/decoders/join.h"
+#include "tokenizer/decoders/metaspace.h"
+#include "tokenizer/decoders/replace.h"
+#include "tokenizer/decoders/strip.h"
+#include "tokenizer/decoders/word_piece.h"
 #include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 

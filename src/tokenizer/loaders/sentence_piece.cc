@@ -22,8 +22,8 @@
 #include "tokenizer/models/vocabulary.h"
 #include "tokenizer/normalizers/charsmap.h"
 #include "tokenizer/normalizers/sentence_piece.h"
+#include "tokenizer/pre_tokenizers/marker_split.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
-#include "tokenizer/pre_tokenizers/simple.h"
 #include "tokenizer/stages.h"
 
 namespace polystate::tokenizer {

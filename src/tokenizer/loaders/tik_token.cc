@@ -12,7 +12,7 @@
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/added_vocabulary.h"
-#include "tokenizer/decoders/simple.h"
+#include "tokenizer/decoders/byte_level.h"
 #include "tokenizer/loaders/base64.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/models/bpe.h"
