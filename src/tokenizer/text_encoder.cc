@@ -75,7 +75,6 @@ Result<Encoding> TextEncoder::encode(std::string_view text) {
   }
   if (const Status done = tokenize(); !done) return done.error();
   const std::size_t count = encoding_.ids.size();
-  encoding_.type_ids.assign(count, 0);
   encoding_.special_tokens_mask.assign(count, 0);
   encoding_.attention_mask.assign(count, 1);
   return std::move(encoding_);
