@@ -42,15 +42,19 @@ class ByteLevelStage : public DecodeStage {
  private:
   // Gives what later bytes cannot change: all but the start of a character at the end.
   void give_characters() {
-    std::size_t whole = valid_prefix(bytes_);
-    while (whole < bytes_.size()) {
-      const MalformedUtf8 malformed = malformed_at(std::string_view(bytes_).substr(whole));
+    std::size_t given = 0;
+    while (given < bytes_.size()) {
+      const std::string_view rest = std::string_view(bytes_).substr(given);
+      const std::size_t valid = valid_prefix(rest);
+      next().fragment(rest.substr(0, valid));
+      given += valid;
+      if (valid == rest.size()) break;
+      const MalformedUtf8 malformed = malformed_at(rest.substr(valid));
       if (malformed.incomplete) break;
-      bytes_.replace(whole, malformed.size, kReplacementCharacter);
-      whole += valid_prefix(std::string_view(bytes_).substr(whole));
+      next().fragment(kReplacementCharacter);
+      given += malformed.size;
     }
-    next().fragment(std::string_view(bytes_).substr(0, whole));
-    bytes_.erase(0, whole);
+    bytes_.erase(0, given);
   }
 
   bool raw_;

@@ -43,10 +43,12 @@ class StripStage : public DecodeStage {
 
  private:
   void strip_start() {
-    while (!started_ && stripped_ < start_ && held_.starts_with(character_)) {
-      held_.erase(0, character_.size());
+    std::string_view rest = held_;
+    while (!started_ && stripped_ < start_ && rest.starts_with(character_)) {
+      rest.remove_prefix(character_.size());
       ++stripped_;
     }
+    held_.erase(0, held_.size() - rest.size());
     started_ = started_ || stripped_ == start_ || held_.size() >= character_.size();
   }
   void give(std::size_t size) {

@@ -13,6 +13,9 @@ namespace polystate::tokenizer {
 // Removes up to `start` and `stop` of a character from the ends of each token.
 class StripDecoder : public Decoder {
  public:
+  static constexpr std::size_t kMaxCount = std::size_t{1} << 24U;
+
+  // At most kMaxCount each.
   StripDecoder(std::string character, std::size_t start, std::size_t stop)
       : character_(std::move(character)), start_(start), stop_(stop) {}
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;

@@ -31,11 +31,21 @@ using Parts = std::vector<std::unique_ptr<const PreTokenizer>>;
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-void add_split(const JsonCursor& json, std::string_view pattern, RegexSyntax syntax,
-               DelimiterBehavior behavior, bool invert, Parts& parts) {
-  const Result<Regex> regex = Regex::compile(pattern, syntax);
-  if (!regex) return json.fail(regex.error().code, regex.error().message);
-  parts.push_back(std::make_unique<PatternSplit>(Pattern(*regex), behavior, invert));
+// The pattern of a pre-tokenizer that a file only names.
+std::optional<Pattern> known_pattern(const JsonCursor& json, std::string_view expression,
+                                     RegexSyntax syntax) {
+  const Result<Regex> regex = Regex::compile(expression, syntax);
+  if (regex) return Pattern(*regex);
+  json.fail(regex.error().code, regex.error().message);
+  return std::nullopt;
+}
+
+// Pieces are what matches.
+void add_matches(const JsonCursor& json, std::string_view expression, Parts& parts) {
+  auto pattern = known_pattern(json, expression, RegexSyntax::kFancyRegex);
+  if (!pattern) return;
+  parts.push_back(
+      std::make_unique<PatternSplit>(std::move(*pattern), DelimiterBehavior::kRemoved, true));
 }
 
 DelimiterBehavior read_behavior(const JsonCursor& json) {
@@ -60,8 +70,10 @@ void add_characters(CharacterSplit::Kind kind, DelimiterBehavior behavior, Parts
 void add_byte_level(const JsonCursor& json, Parts& parts) {
   if (json.boolean("add_prefix_space")) parts.push_back(std::make_unique<SpacePrefix>());
   if (json.boolean("use_regex", true)) {
-    add_split(json, kGpt2Pattern, RegexSyntax::kOniguruma, DelimiterBehavior::kIsolated, false,
-              parts);
+    auto pattern = known_pattern(json, kGpt2Pattern, RegexSyntax::kOniguruma);
+    if (!pattern) return;
+    parts.push_back(
+        std::make_unique<PatternSplit>(std::move(*pattern), DelimiterBehavior::kIsolated, false));
   }
   parts.push_back(std::make_unique<ByteAlphabet>());
 }
@@ -121,8 +133,7 @@ void add_pattern_split(const JsonCursor& json, Parts& parts) {
 }
 
 void add_whitespace(const JsonCursor& json, Parts& parts) {
-  add_split(json, R"(\w+|[^\w\s]+)", RegexSyntax::kFancyRegex, DelimiterBehavior::kRemoved, true,
-            parts);
+  add_matches(json, R"(\w+|[^\w\s]+)", parts);
 }
 
 void add_whitespace_split(const JsonCursor&, Parts& parts) {
@@ -130,8 +141,7 @@ void add_whitespace_split(const JsonCursor&, Parts& parts) {
 }
 
 void add_unicode_scripts(const JsonCursor& json, Parts& parts) {
-  add_split(json, unicode_script_pattern(), RegexSyntax::kFancyRegex, DelimiterBehavior::kRemoved,
-            true, parts);
+  add_matches(json, unicode_script_pattern(), parts);
 }
 
 void add_bert(const JsonCursor&, Parts& parts) {
@@ -162,10 +172,11 @@ void add_parts(const JsonCursor& json, Parts& parts) {
       {"WhitespaceSplit", add_whitespace_split},
   };
   const std::string type = json.string("type");
-  const auto adder = kAdders.find(type);
-  if (adder == kAdders.end())
+  const auto found = kAdders.find(type);
+  if (found == kAdders.end())
     return json.fail(ErrorCode::kUnsupported, "the pre-tokenizer '" + type + "' is not known");
-  adder->second(json, parts);
+  const Adder add = found->second;
+  add(json, parts);
 }
 
 }  // namespace

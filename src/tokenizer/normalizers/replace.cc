@@ -17,12 +17,8 @@ Status ReplaceNormalizer::normalize(AlignedText& text) const {
   const std::string_view source = text.text;
   if (const Status found = pattern_.find(source, matches); !found) return found;
   if (matches.empty()) return {};
-  if (matches.size() * content_.size() > kMaxNormalizedBytes) {
-    return Error{ErrorCode::kContract, "a text would grow by " +
-                                           std::to_string(matches.size() * content_.size()) +
-                                           " bytes while it is normalized; the limit is " +
-                                           std::to_string(kMaxNormalizedBytes)};
-  }
+  const std::size_t growth = matches.size() * content_.size();
+  if (growth > kMaxNormalizedBytes) return grew_too_much(source.size() + growth);
   rewrite_text(text, [&](TextEdit& edit) {
     std::size_t kept = 0;
     for (const ByteRange& match : matches) {

@@ -39,12 +39,12 @@ std::string unicode_script_pattern() {
   std::vector<std::string> sets = {R"([\p{Latin}])", R"([^\P{Common} \x{30FC}])",
                                    R"([\p{Han}\p{Hiragana}\p{Katakana}\x{30FC}])"};
   for (const std::string_view script : kScripts) {
-    if (script != "Latin") sets.push_back(R"([\p{)" + std::string(script) + "}]");
+    if (script != "Latin") sets.push_back(std::string(R"([\p{)").append(script).append("}]"));
   }
   std::string pattern;
   for (const std::string& set : sets) {
     if (!pattern.empty()) pattern += '|';
-    pattern += set + "(?:" + set + R"(|[ \p{Unknown}])*)";
+    pattern.append(set).append("(?:").append(set).append(R"(|[ \p{Unknown}])*)");
   }
   return pattern;
 }
