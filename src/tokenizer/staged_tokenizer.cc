@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/out_of_memory.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/encoding.h"
@@ -19,8 +20,10 @@
 #include "tokenizer/code_point_offsets.h"
 #include "tokenizer/decode_table.h"
 #include "tokenizer/decoders/decoder.h"
-#include "tokenizer/post_processors/encoding_edit.h"
+#include "tokenizer/post_processors/append.h"
+#include "tokenizer/post_processors/padding.h"
 #include "tokenizer/post_processors/post_processor.h"
+#include "tokenizer/post_processors/truncation.h"
 #include "tokenizer/scratch.h"
 #include "tokenizer/stages.h"
 #include "tokenizer/text_encoder.h"
@@ -40,6 +43,11 @@ StagedTokenizer::StagedTokenizer(Stages stages, AddedVocabulary added)
 
 Result<Encoding> StagedTokenizer::encode(const EncodeInput& input,
                                          const EncodeOptions& options) const {
+  return or_out_of_memory("encode", "", [&] { return encode_parts(input, options); });
+}
+
+Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
+                                               const EncodeOptions& options) const {
   const ScratchPool::Loan scratch(scratch_);
   std::vector<EncodedPart> parts;
   const auto encode_text = [&](std::string_view text) -> Status {
@@ -61,7 +69,8 @@ Result<Encoding> StagedTokenizer::encode(const EncodeInput& input,
     for (EncodedPart& part : parts)
       count_code_points(part.text == 0 ? input.first : *input.second, part.encoding);
   }
-  Encoding whole = std::move(parts[0].encoding);
+  Encoding whole;  // a template may leave no part
+  if (!parts.empty()) whole = std::move(parts[0].encoding);
   for (std::size_t i = 1; i < parts.size(); ++i) append_encoding(whole, parts[i].encoding);
   if (stages_.padding)
     pad(*stages_.padding, padded_length(*stages_.padding, whole.ids.size()), whole);
@@ -72,10 +81,14 @@ Result<std::vector<Encoding>> StagedTokenizer::encode_batch(std::span<const Enco
                                                             const EncodeOptions& options) const {
   Result<std::vector<Encoding>> encodings = Tokenizer::encode_batch(inputs, options);
   if (!encodings || !stages_.padding) return encodings;
+  const Padding& padding = *stages_.padding;
   std::size_t longest = 0;
   for (const Encoding& encoding : *encodings) longest = std::max(longest, encoding.ids.size());
-  const std::size_t length = padded_length(*stages_.padding, longest);
-  for (Encoding& encoding : *encodings) pad(*stages_.padding, length, encoding);
+  const Status padded = or_out_of_memory("pad a batch", "", [&]() -> Status {
+    for (Encoding& encoding : *encodings) pad(padding, padded_length(padding, longest), encoding);
+    return {};
+  });
+  if (!padded) return padded.error();
   return encodings;
 }
 
@@ -113,12 +126,14 @@ void StagedTokenizer::post_process(const EncodeInput& input, const EncodeOptions
 
 Result<std::string> StagedTokenizer::decode(std::span<const TokenId> ids,
                                             const DecodeOptions& options) const {
-  DecodeChain chain(stages_.decoders);
-  for (const TokenId id : ids) {
-    if (const Status done = decode_id(id, options, chain); !done) return done.error();
-  }
-  chain.finish();
-  return chain.take();
+  return or_out_of_memory("decode", "", [&]() -> Result<std::string> {
+    DecodeChain chain(stages_.decoders);
+    for (const TokenId id : ids) {
+      if (const Status done = decode_id(id, options, chain); !done) return done.error();
+    }
+    chain.finish();
+    return chain.take();
+  });
 }
 
 // Gives the chain the text of an id, unless the options leave it out.
@@ -140,14 +155,18 @@ class StagedTokenizer::Stream : public DecodeStream {
       : tokenizer_(std::move(tokenizer)), options_(options), chain_(tokenizer_->stages_.decoders) {}
 
   Result<std::string> push(TokenId id) override {
-    const Status done = tokenizer_->decode_id(id, options_, chain_);
-    if (!done) return done.error();
-    return chain_.take();
+    return or_out_of_memory("decode", "", [&]() -> Result<std::string> {
+      const Status done = tokenizer_->decode_id(id, options_, chain_);
+      if (!done) return done.error();
+      return chain_.take();
+    });
   }
 
   Result<std::string> finish() override {
-    chain_.finish();
-    return chain_.take();
+    return or_out_of_memory("decode", "", [&] {
+      chain_.finish();
+      return chain_.take();
+    });
   }
 
  private:

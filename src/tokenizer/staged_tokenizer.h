@@ -47,6 +47,8 @@ class StagedTokenizer : public Tokenizer, public std::enable_shared_from_this<St
   class Stream;
 
   StagedTokenizer(Stages stages, AddedVocabulary added);
+  [[nodiscard]] Result<Encoding> encode_parts(const EncodeInput& input,
+                                              const EncodeOptions& options) const;
   Status truncate_parts(bool add_special_tokens, std::vector<EncodedPart>& parts) const;
   void post_process(const EncodeInput& input, const EncodeOptions& options,
                     std::vector<EncodedPart>& parts) const;

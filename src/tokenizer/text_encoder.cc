@@ -17,6 +17,7 @@
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/models/model.h"
 #include "tokenizer/models/word_cache.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
 #include "tokenizer/scratch.h"
 #include "tokenizer/stages.h"
@@ -166,6 +167,9 @@ Status TextEncoder::add_normalized(ByteRange range, std::optional<TokenId> id) {
   text.alignment.assign(alignment.begin(), alignment.end());
   text.origin = tracks_ ? alignment[0].begin : 0;
   if (const Status done = stages_.normalizer->normalize(text); !done) return done;
+  // Each part may grow, and positions in all of them have 32 bits.
+  const std::size_t size = scratch_.normalized.size() + text.text.size();
+  if (size > kMaxNormalizedBytes) return grew_too_much(size);
   if (const Status done = add_pieces(begin, text.text); !done) return done;
   append(text.text, text.alignment);
   return {};

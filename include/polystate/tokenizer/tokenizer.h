@@ -20,6 +20,9 @@ namespace polystate {
 // the file comes from; a class of the user's own serves wherever a tokenizer is asked for.
 // Immutable: any number of threads may use it at once.
 //
+// Nothing throws but std::bad_alloc, and only where there is no Result to say it: there it is
+// kEngine.
+//
 // Text is UTF-8. Malformed bytes are read as U+FFFD, one for each maximal part of a character, as
 // Python's errors="replace" does; offsets still count the caller's bytes. A text may have 128 MiB.
 class Tokenizer {

@@ -2,7 +2,7 @@
 // into pieces, whose ids come from a vocabulary of their own.
 
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +22,7 @@
 #include "tokenizer/loaders/sentence_piece_model.h"
 #include "tokenizer/models/model.h"
 #include "tokenizer/models/vocabulary.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/post_processors/post_processor.h"
 #include "tokenizer/stages.h"
 
@@ -145,7 +146,7 @@ void set_decoding(const SentencePieceModel& model, const MarianConfig& config, S
 }
 
 Result<Stages> make_stages(const SentencePieceModel& encoder, const SentencePieceModel& decoder,
-                          const MarianConfig& config, Vocabulary vocabulary) {
+                           const MarianConfig& config, Vocabulary vocabulary) {
   const auto unknown = vocabulary.find(config.unknown);
   const auto end = vocabulary.find(config.end);
   if (!unknown || !end) {
@@ -159,7 +160,7 @@ Result<Stages> make_stages(const SentencePieceModel& encoder, const SentencePiec
   stages.pre_tokenizer = make_pre_tokenizer(encoder);
   Result<std::unique_ptr<const Model>> pieces = make_model(encoder);
   if (!pieces) return pieces.error();
-  auto model = std::make_shared<Vocabulary>(vocabulary);
+  const auto model = std::make_shared<const Vocabulary>(vocabulary);
   stages.leading_token = [model, unknown](std::string_view text) -> std::optional<LeadingToken> {
     const std::size_t size = language_code_size(text);
     if (size == 0) return std::nullopt;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cfloat>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +20,10 @@
 #include "tokenizer/models/unigram.h"
 #include "tokenizer/models/vocabulary.h"
 #include "tokenizer/normalizers/charsmap.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/normalizers/sentence_piece.h"
+#include "tokenizer/pre_tokenizers/marker_split.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
-#include "tokenizer/pre_tokenizers/simple.h"
 #include "tokenizer/stages.h"
 
 namespace polystate::tokenizer {
@@ -85,7 +85,8 @@ Result<std::unique_ptr<SentencePieceBpe>> make_bpe(const SentencePieceModel& mod
                                                 " is unused, which is not supported for byte pair "
                                                 "encoding"};
     }
-    if (is_text(piece)) pieces.push_back({id, piece.score, piece.type == Type::kUserDefined});
+    if (is_text(piece))
+      pieces.push_back({id, piece.text, piece.score, piece.type == Type::kUserDefined});
   }
   SentencePieceBpeOptions options;
   options.unknown = static_cast<TokenId>(model.unknown);

@@ -1,5 +1,6 @@
 #include "tokenizer/models/bpe.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -142,7 +143,7 @@ class Bpe::Splitter {
   }
 
   void flush() {
-    if (unknown_size_ > 0) symbols_.push_back({*bpe_.unknown_, unknown_size_});
+    if (unknown_size_ > 0 && bpe_.unknown_) symbols_.push_back({*bpe_.unknown_, unknown_size_});
     unknown_size_ = 0;
   }
 

@@ -27,9 +27,9 @@ inline std::uint64_t hash_bytes(std::string_view bytes) {
   if (size > 0) {
     std::uint64_t block = 0;
     std::memcpy(&block, data, size);
-    hash = mix(hash, block | std::uint64_t{size} << 56);
+    hash = mix(hash, block | std::uint64_t{size} << 56U);
   }
-  return hash ^ hash >> 29;
+  return hash ^ hash >> 29U;
 }
 
 }  // namespace polystate::tokenizer

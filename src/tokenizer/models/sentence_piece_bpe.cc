@@ -24,15 +24,17 @@ namespace polystate::tokenizer {
 namespace {
 
 // Marks the symbol of a user-defined piece that was found as such, so that no merge has it.
-constexpr std::uint32_t kWhole = std::uint32_t{1} << 31;
+constexpr std::uint32_t kWhole = std::uint32_t{1} << 31U;
 
 // 0 for the highest score, the same number for equal ones.
 std::vector<std::uint32_t> ranks_of(const std::vector<BpePiece>& pieces) {
   std::vector<float> scores;
+  scores.reserve(pieces.size());
   for (const BpePiece& piece : pieces) scores.push_back(piece.score);
   std::sort(scores.begin(), scores.end(), std::greater<>());
   scores.erase(std::unique(scores.begin(), scores.end()), scores.end());
   std::vector<std::uint32_t> ranks;
+  ranks.reserve(pieces.size());
   for (const BpePiece& piece : pieces) {
     const auto at = std::lower_bound(scores.begin(), scores.end(), piece.score, std::greater<>());
     ranks.push_back(static_cast<std::uint32_t>(at - scores.begin()));
@@ -44,14 +46,25 @@ std::vector<std::uint32_t> ranks_of(const std::vector<BpePiece>& pieces) {
 
 Result<std::unique_ptr<SentencePieceBpe>> SentencePieceBpe::create(
     Vocabulary vocabulary, const std::vector<BpePiece>& pieces, SentencePieceBpeOptions options) {
+  if (vocabulary.id_limit() > Trie::kMaxValue) {
+    return Error{ErrorCode::kUnsupported,
+                 "the vocabulary has " + std::to_string(vocabulary.id_limit()) +
+                     " pieces; the limit is " + std::to_string(Trie::kMaxValue)};
+  }
   std::unique_ptr<SentencePieceBpe> model(new SentencePieceBpe());
   model->vocabulary_ = std::move(vocabulary);
   model->options_ = options;
   std::vector<std::pair<std::string_view, std::uint32_t>> user_symbols;
   for (const BpePiece& piece : pieces) {
-    const std::string_view text = *model->vocabulary_.token(piece.id);
-    if (const Status added = model->symbols_.add(text, piece.id); !added) return added.error();
-    if (piece.user_defined) user_symbols.emplace_back(text, piece.id);
+    if (piece.text.size() > kMaxPieceBytes) {
+      return Error{ErrorCode::kUnsupported, "piece " + std::to_string(piece.id) + " has " +
+                                                std::to_string(piece.text.size()) +
+                                                " bytes; the limit is " +
+                                                std::to_string(kMaxPieceBytes)};
+    }
+    if (const Status added = model->symbols_.add(piece.text, piece.id); !added)
+      return added.error();
+    if (piece.user_defined) user_symbols.emplace_back(piece.text, piece.id);
   }
   model->has_user_symbols_ = !user_symbols.empty();
   model->user_symbols_ = Trie::build(std::move(user_symbols));
@@ -72,7 +85,7 @@ Result<std::unique_ptr<SentencePieceBpe>> SentencePieceBpe::create(
 Status SentencePieceBpe::add_merges(const std::vector<BpePiece>& pieces) {
   auto next = static_cast<TokenId>(vocabulary_.id_limit());
   for (const BpePiece& piece : pieces) {
-    const std::string_view text = *vocabulary_.token(piece.id);
+    const std::string_view text = piece.text;
     for (std::size_t i = 0; i < text.size(); i += character_size(text[i])) {
       const std::string_view character = text.substr(i, character_size(text[i]));
       if (symbols_.find(character)) continue;
@@ -82,7 +95,7 @@ Status SentencePieceBpe::add_merges(const std::vector<BpePiece>& pieces) {
   const std::vector<std::uint32_t> ranks = ranks_of(pieces);
   merges_.reserve(2 * pieces.size());
   for (std::size_t p = 0; p < pieces.size(); ++p) {
-    const std::string_view text = *vocabulary_.token(pieces[p].id);
+    const std::string_view text = pieces[p].text;
     for (std::size_t i = character_size(text[0]); i < text.size(); i += character_size(text[i])) {
       const auto left = symbols_.find(text.substr(0, i));
       if (!left) continue;
@@ -110,12 +123,12 @@ void SentencePieceBpe::put(Symbol symbol, std::uint32_t begin, std::string_view 
   const std::uint32_t end = begin + symbol.size;
   TokenId id = symbol.id == kNoSymbol ? options_.unknown : symbol.id & ~kWhole;
   if (id >= vocabulary_.id_limit()) id = options_.unknown;
-  if (id != options_.unknown) {
-    tokens.push_back({id, begin, end});
-  } else if (options_.byte_fallback) {
+  const bool unknown = id == options_.unknown;
+  if (unknown && options_.byte_fallback) {
     for (std::uint32_t i = begin; i < end; ++i)
       tokens.push_back({fallback_[static_cast<unsigned char>(piece[i])], begin, end});
-  } else if (!tokens.empty() && tokens.back().id == id && tokens.back().end == begin && begin > 0) {
+  } else if (unknown && begin > 0 && !tokens.empty() && tokens.back().id == id &&
+             tokens.back().end == begin) {
     tokens.back().end = end;
   } else {
     tokens.push_back({id, begin, end});

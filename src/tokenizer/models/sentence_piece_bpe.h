@@ -21,7 +21,8 @@ namespace polystate::tokenizer {
 // A piece that byte pair encoding may join others to.
 struct BpePiece {
   TokenId id;
-  float score;  // higher ones are joined first
+  std::string_view text;  // not empty; valid UTF-8
+  float score;            // higher ones are joined first
   bool user_defined;
 };
 
@@ -35,7 +36,11 @@ struct SentencePieceBpeOptions {
 // piece, and user-defined symbols stay whole.
 class SentencePieceBpe : public Model {
  public:
-  // The pieces' texts are in the vocabulary, and are valid UTF-8.
+  // Finding the merges of a piece takes time that grows with the square of its length.
+  static constexpr std::size_t kMaxPieceBytes = 4096;
+
+  // `pieces` are of the vocabulary. kUnsupported when it has ids over Trie::kMaxValue, or a piece
+  // is longer than kMaxPieceBytes.
   static Result<std::unique_ptr<SentencePieceBpe>> create(Vocabulary vocabulary,
                                                           const std::vector<BpePiece>& pieces,
                                                           SentencePieceBpeOptions options);

@@ -1,13 +1,11 @@
 #include "tokenizer/models/unigram.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,37 +48,53 @@ Result<std::unique_ptr<Unigram>> Unigram::create(Vocabulary vocabulary,
 }
 
 template <typename Score>
+bool Unigram::offer_tokens(std::string_view piece, std::uint32_t begin,
+                           std::vector<Best<Score>>& best) const {
+  const std::uint32_t single = begin + character_size(piece[begin]);
+  const Score so_far = best[begin].score;
+  bool has_single = false;
+  Trie::Node node = Trie::kRoot;
+  for (std::uint32_t end = begin; end < piece.size();) {
+    node = trie_.child(node, piece[end++]);
+    if (node == Trie::kNone) break;
+    if (!trie_.has_value(node)) continue;
+    const TokenId id = trie_.value(node);
+    const UnigramToken& token = tokens_[id];
+    const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
+    best[end].offer(score + so_far, id, begin);
+    has_single = has_single || end == single;
+  }
+  return has_single;
+}
+
+template <typename Score>
 bool Unigram::segment(std::string_view piece, std::vector<Token>& reversed) const {
   const auto size = static_cast<std::uint32_t>(piece.size());
   std::vector<Best<Score>> best(piece.size() + 1);
-  const auto offer = [&best](std::uint32_t end, auto score, TokenId id, std::uint32_t begin) {
-    Best<Score>& target = best[end];
-    if (target.begin == kNowhere || score > target.score)
-      target = {static_cast<Score>(score), id, begin};
-  };
   for (std::uint32_t begin = 0; begin < size;) {
-    const Score so_far = best[begin].score;
     const std::uint32_t single = begin + character_size(piece[begin]);
-    bool has_single = false;
-    Trie::Node node = Trie::kRoot;
-    for (std::uint32_t end = begin; end < size;) {
-      node = trie_.child(node, piece[end++]);
-      if (node == Trie::kNone) break;
-      if (!trie_.has_value(node)) continue;
-      const TokenId id = trie_.value(node);
-      const UnigramToken& token = tokens_[id];
-      const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
-      offer(end, score + so_far, id, begin);
-      has_single = has_single || end == single;
-    }
-    if (!has_single) {
+    if (!offer_tokens(piece, begin, best)) {
       if (!options_.unknown) return false;
-      offer(single, static_cast<Score>(options_.unknown_score) + so_far, *options_.unknown, begin);
+      best[single].offer(static_cast<Score>(options_.unknown_score) + best[begin].score,
+                         *options_.unknown, begin);
     }
     begin = single;
   }
   for (std::uint32_t end = size; end > 0; end = best[end].begin)
     reversed.push_back({best[end].id, best[end].begin, end});
+  return true;
+}
+
+bool Unigram::put_bytes(std::string_view text, Token unknown, std::vector<Token>& tokens) const {
+  const std::size_t before = tokens.size();
+  for (const char byte : text) {
+    const auto id = fallback_[static_cast<unsigned char>(byte)];
+    if (!id) {
+      tokens.resize(before);
+      return false;
+    }
+    tokens.push_back({*id, unknown.begin, unknown.end});
+  }
   return true;
 }
 
@@ -90,14 +104,7 @@ void Unigram::put_unknown(std::string_view piece, Token unknown, std::vector<Tok
     tokens.push_back({*id, unknown.begin, unknown.end});
     return;
   }
-  if (options_.byte_fallback && std::all_of(text.begin(), text.end(), [&](char byte) {
-        return fallback_[static_cast<unsigned char>(byte)].has_value();
-      })) {
-    for (const char byte : text)
-      tokens.push_back({*fallback_[static_cast<unsigned char>(byte)], unknown.begin, unknown.end});
-    return;
-  }
-  tokens.push_back(unknown);
+  if (!options_.byte_fallback || !put_bytes(text, unknown, tokens)) tokens.push_back(unknown);
 }
 
 Status Unigram::tokenize(std::string_view piece, std::vector<Token>& tokens) const {

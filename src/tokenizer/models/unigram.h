@@ -54,19 +54,33 @@ class Unigram : public Model {
   [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
 
  private:
+  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+
   // The best segmentation of a prefix: its last token, and where that starts.
   template <typename Score>
   struct Best {
     Score score = 0;
     TokenId id = 0;
     std::uint32_t begin = kNowhere;
+
+    // `new_score` may be more precise than what is kept of it.
+    template <typename NewScore>
+    void offer(NewScore new_score, TokenId new_id, std::uint32_t new_begin) {
+      if (begin != kNowhere && !(new_score > score)) return;
+      *this = {static_cast<Score>(new_score), new_id, new_begin};
+    }
   };
-  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
 
   Unigram() = default;
   // The tokens of the best segmentation, last one first. False where a character has no token.
   template <typename Score>
   bool segment(std::string_view piece, std::vector<Token>& reversed) const;
+  // Offers every token that starts at `begin`. Whether one of them is the character there.
+  template <typename Score>
+  bool offer_tokens(std::string_view piece, std::uint32_t begin,
+                    std::vector<Best<Score>>& best) const;
+  // Appends the byte tokens of a text; false, and nothing appended, where one is missing.
+  bool put_bytes(std::string_view text, Token unknown, std::vector<Token>& tokens) const;
   void put_unknown(std::string_view piece, Token unknown, std::vector<Token>& tokens) const;
 
   Vocabulary vocabulary_;

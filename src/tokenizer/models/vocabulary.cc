@@ -1,5 +1,6 @@
 #include "tokenizer/models/vocabulary.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 namespace polystate::tokenizer {
 
 void Vocabulary::reserve(std::size_t tokens, std::size_t bytes) {
+  tokens = std::min<std::size_t>(tokens, kMaxId + 1);
   bytes_.reserve(bytes);
   entries_.reserve(tokens);
   entry_of_id_.reserve(tokens);
