@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -49,16 +50,32 @@ Result<std::unique_ptr<Unigram>> Unigram::create(Vocabulary vocabulary,
   return unigram;
 }
 
+// SentencePiece 0.2.3 keeps sums where floats are dense: past this one, it counts anew from the
+// first, as only differences matter.
+void Unigram::keep_small(std::span<Best<float>> open) {
+  constexpr float kMostScore = 100000;
+  const float first = open[0].score;
+  if (first >= -kMostScore && first <= kMostScore) return;
+  open[0].score = 0;
+  for (Best<float>& end : open.subspan(1)) {
+    if (end.begin != kNowhere) end.score -= first;
+  }
+}
+
 template <typename Score>
 bool Unigram::segment(std::string_view piece, std::vector<Token>& reversed) const {
   const auto size = static_cast<std::uint32_t>(piece.size());
   std::vector<Best<Score>> best(piece.size() + 1);
-  const auto offer = [&best](std::uint32_t end, auto score, TokenId id, std::uint32_t begin) {
+  std::uint32_t frontier = 0;  // where the last segment so far ends
+  const auto offer = [&](std::uint32_t end, Score score, TokenId id, std::uint32_t begin) {
+    frontier = std::max(frontier, end);
     Best<Score>& target = best[end];
-    if (target.begin == kNowhere || score > target.score)
-      target = {static_cast<Score>(score), id, begin};
+    if (target.begin == kNowhere || score > target.score) target = {score, id, begin};
   };
   for (std::uint32_t begin = 0; begin < size;) {
+    if constexpr (std::is_same_v<Score, float>) {
+      keep_small(std::span(best).subspan(begin, std::max(frontier, begin) - begin + 1));
+    }
     const Score so_far = best[begin].score;
     const std::uint32_t single = begin + character_size(piece[begin]);
     bool has_single = false;
@@ -70,7 +87,7 @@ bool Unigram::segment(std::string_view piece, std::vector<Token>& reversed) cons
       const TokenId id = trie_.value(node);
       const UnigramToken& token = tokens_[id];
       const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
-      offer(end, score + so_far, id, begin);
+      offer(end, static_cast<Score>(score) + so_far, id, begin);
       has_single = has_single || end == single;
     }
     if (!has_single) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,6 +65,7 @@ class Unigram : public Model {
   static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
 
   Unigram() = default;
+  static void keep_small(std::span<Best<float>> open);
   // The tokens of the best segmentation, last one first. False where a character has no token.
   template <typename Score>
   bool segment(std::string_view piece, std::vector<Token>& reversed) const;
