@@ -27,8 +27,10 @@ namespace {
 // Sets of characters, as they are written between PCRE2's brackets.
 constexpr std::string_view kSpace = R"(\t-\r\x{85}\p{Z})";
 constexpr std::string_view kHexDigit = "0-9A-Fa-f";
-constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{N}\p{Pc})";
-constexpr std::string_view kRustWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
+constexpr std::string_view kWord = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+// What \w and \b take for words beyond that: Oniguruma's (outside classes), and Rust's.
+constexpr std::string_view kLatin1Numbers = R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
+constexpr std::string_view kJoiners = R"(\x{200C}\x{200D})";
 
 struct Named {
   std::string_view name;  // lower case, without spaces, hyphens and underscores
@@ -272,10 +274,15 @@ class Translator {
     return simple(character.code_point);
   }
 
-  std::string word_set() const { return std::string(oniguruma() ? kWord : kRustWord); }
+  // The set of \w, `bare` or in a class.
+  std::string word_set(bool bare) const {
+    std::string set(kWord);
+    if (!oniguruma()) return set.append(kJoiners);
+    return bare ? set.append(kLatin1Numbers) : set;
+  }
 
   // The set of \s, \d, \w, \h, \p{...} or a complement, after the backslash.
-  std::optional<CharacterSet> escaped_set() {
+  std::optional<CharacterSet> escaped_set(bool bare) {
     const char letter = pattern_[position_];
     const char lower = static_cast<char>(letter | 0x20);
     std::string set;
@@ -287,7 +294,7 @@ class Translator {
         set = R"(\p{Nd})";
         break;
       case 'w':
-        set = word_set();
+        set = word_set(bare);
         break;
       case 'h':
         set = kHexDigit;
@@ -351,12 +358,12 @@ class Translator {
   void escape() {
     const std::size_t start = position_++;
     if (at_end()) return malformed("it ends with a backslash");
-    if (const auto set = escaped_set()) return atom(to_expression(*set, false));
+    if (const auto set = escaped_set(true)) return atom(to_expression(*set, false));
     if (failed_) return;
     const char letter = pattern_[position_];
     if (letter == 'b' || letter == 'B') {
       ++position_;
-      const std::string word = bracketed(word_set(), false);
+      const std::string word = bracketed(word_set(true), false);
       const std::string boundary =
           "(?:(?<=" + word + ")(?!" + word + ")|(?<!" + word + ")(?=" + word + "))";
       return assertion(letter == 'b' ? boundary : "(?!" + boundary + ")");
@@ -411,7 +418,7 @@ class Translator {
     }
     if (at("\\") && position_ + 1 < pattern_.size()) {
       ++position_;
-      if (const auto named = escaped_set()) return unite(set, *named);
+      if (const auto named = escaped_set(false)) return unite(set, *named);
       --position_;
       if (failed_) return;
     }
