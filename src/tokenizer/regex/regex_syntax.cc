@@ -38,7 +38,7 @@ struct Named {
 };
 
 // Names beyond those that PCRE2 knows itself.
-constexpr std::array<Named, 33> kNamedSets = {{
+constexpr std::array<Named, 32> kNamedSets = {{
     {"alnum", R"(\p{Alphabetic}\p{Nd})"},
     {"alpha", R"(\p{Alphabetic})"},
     {"blank", R"(\t\p{Zs})"},
@@ -47,9 +47,8 @@ constexpr std::array<Named, 33> kNamedSets = {{
     {"lower", R"(\p{Lowercase})"},
     {"space", kSpace},
     {"upper", R"(\p{Uppercase})"},
-    {"word", kWord},
     {"xdigit", kHexDigit},
-    {"punct", R"(\p{P}$+<=>^`|~)"},
+    {"punct", R"(\p{P})"},
     {"letter", R"(\p{L})"},
     {"uppercaseletter", R"(\p{Lu})"},
     {"lowercaseletter", R"(\p{Ll})"},
@@ -460,15 +459,25 @@ class Translator {
     return character.code_point;
   }
 
+  // Rust's are those of ASCII, which no tokenizer asks for.
+  std::optional<std::string> posix_set(std::string_view name) const {
+    constexpr std::array<std::string_view, 9> kNames = {"alnum", "alpha", "blank", "cntrl", "digit",
+                                                        "lower", "space", "upper", "xdigit"};
+    if (!oniguruma()) return std::nullopt;
+    if (name == "word") return std::string(kWord);
+    if (name == "punct") return R"(\p{P}\p{S})";
+    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) return std::nullopt;
+    return named_set(name);
+  }
+
   // [:name:] or [:^name:], after its "[:".
   void posix_class(CharacterSet& set) {
     const bool complement = take("^");
     const std::size_t end = pattern_.find(":]", position_);
     if (end == std::string_view::npos) return malformed("a '[:' is not closed");
     const std::string_view name = pattern_.substr(position_, end - position_);
-    const auto named = named_set(name);
-    if (!named || named->find(name) != std::string::npos)
-      return unsupported("[:" + std::string(name) + ":]");
+    const auto named = posix_set(name);
+    if (!named) return unsupported("[:" + std::string(name) + ":]");
     position_ = end + 2;
     if (complement) {
       set.negative.push_back(*named);
