@@ -56,7 +56,7 @@ Result<std::vector<Encoding>> StagedTokenizer::encode_batch(std::span<const std:
   std::size_t longest = 0;
   for (const Encoding& encoding : *encodings) longest = std::max(longest, encoding.ids.size());
   const std::size_t length = padded_length(*stages_.padding, longest);
-  for (Encoding& encoding : *encodings) pad(*stages_.padding, length, encoding);
+  for (Encoding& encoding : *encodings) pad(*stages_.padding, length, options.offsets, encoding);
   return encodings;
 }
 
@@ -75,8 +75,10 @@ Result<Encoding> StagedTokenizer::encode_texts(std::span<const std::string_view>
   post_process(texts, options, parts);
   Encoding whole = std::move(parts[0].encoding);
   for (std::size_t i = 1; i < parts.size(); ++i) append_encoding(whole, parts[i].encoding);
-  if (stages_.padding)
-    pad(*stages_.padding, padded_length(*stages_.padding, whole.ids.size()), whole);
+  if (stages_.padding) {
+    const std::size_t length = padded_length(*stages_.padding, whole.ids.size());
+    pad(*stages_.padding, length, options.offsets, whole);
+  }
   return whole;
 }
 
@@ -103,14 +105,19 @@ void StagedTokenizer::post_process(std::span<const std::string_view> texts,
   for (EncodedPart& part : parts) {
     part.encoding.type_ids.assign(part.encoding.ids.size(), static_cast<std::uint32_t>(part.text));
   }
-  const PostProcessing with = {options.add_special_tokens,
-                               options.offsets,
-                               {texts.begin(), texts.end()},
-                               [this](TokenId id) -> std::optional<std::string_view> {
-                                 if (added_.token(id) != nullptr) return std::nullopt;
-                                 return stages_.model->id_to_token(id);
-                               }};
+  const PostProcessing with = {
+      options.add_special_tokens,
+      options.offsets,
+      {texts.begin(), texts.end()},
+      [this](TokenId id, std::string_view text) { return token_of(id, text); }};
   stages_.post_processor->process(with, parts);
+}
+
+std::string_view StagedTokenizer::token_of(TokenId id, std::string_view text) const {
+  const AddedToken* const added = added_.token(id);
+  const bool found = added != nullptr && text.find(added->content) != std::string_view::npos;
+  if (found) return text;
+  return stages_.model->id_to_token(id).value_or(text);
 }
 
 Result<std::string> StagedTokenizer::decode(std::span<const TokenId> ids,
