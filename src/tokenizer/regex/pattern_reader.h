@@ -52,10 +52,10 @@ class PatternReader {
   // The character that an escape stands for.
   std::optional<char32_t> escaped_character();
   // The set of \s, \d, \w, \h, \p{...} or a complement.
-  std::optional<CharacterSet> escaped_set();
+  std::optional<CharacterSet> escaped_set(bool bare);
 
-  // What \w matches.
-  [[nodiscard]] std::string_view word_set() const { return oniguruma() ? kWordSet : kRustWordSet; }
+  // The set of \w, `bare` or in a class.
+  [[nodiscard]] std::string word_set(bool bare) const;
 
  private:
   void fail(ErrorCode code, const std::string& what);

@@ -110,7 +110,7 @@ class Translator {
 
   void escape() {
     if (reader_.rest().size() == 1) return reader_.malformed("it ends with a backslash");
-    if (const auto set = reader_.escaped_set()) return atom(to_expression(*set, false));
+    if (const auto set = reader_.escaped_set(true)) return atom(to_expression(*set, false));
     if (reader_.failed()) return;
     if (reader_.take("\\b")) return assertion(word_boundary());
     if (reader_.take("\\B")) return assertion("(?!" + word_boundary() + ")");
@@ -122,7 +122,7 @@ class Translator {
   }
 
   [[nodiscard]] std::string word_boundary() const {
-    const std::string word = bracketed(reader_.word_set(), false);
+    const std::string word = bracketed(reader_.word_set(true), false);
     return "(?:(?<=" + word + ")(?!" + word + ")|(?<!" + word + ")(?=" + word + "))";
   }
 
