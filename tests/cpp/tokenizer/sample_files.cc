@@ -1,10 +1,12 @@
 #include "tokenizer/sample_files.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -160,6 +162,13 @@ std::vector<SampleFile> sample_files() {
           {"SentencePieceBpe", kSentencePiece, sentence_piece(2)},
           {"SentencePieceWord", kSentencePiece, sentence_piece(3)},
           {"TikToken", kTikToken, tik_token(), tik_token_options}};
+}
+
+std::shared_ptr<const Tokenizer> open_sample(std::string_view name) {
+  const std::vector<SampleFile> files = sample_files();
+  const auto file = std::find_if(files.begin(), files.end(),
+                                 [&](const SampleFile& each) { return each.name == name; });
+  return Tokenizer::parse(file->format, file->content, file->options).value();
 }
 
 }  // namespace polystate
