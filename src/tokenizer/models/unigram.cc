@@ -61,7 +61,7 @@ bool Unigram::offer_tokens(std::string_view piece, std::uint32_t begin,
     const TokenId id = trie_.value(node);
     const UnigramToken& token = tokens_[id];
     const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
-    best[end].offer(score + so_far, id, begin);
+    best[end].offer(static_cast<Score>(score + so_far), id, begin);
     has_single = has_single || end == single;
   }
   return has_single;

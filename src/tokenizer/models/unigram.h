@@ -63,11 +63,8 @@ class Unigram : public Model {
     TokenId id = 0;
     std::uint32_t begin = kNowhere;
 
-    // `new_score` may be more precise than what is kept of it.
-    template <typename NewScore>
-    void offer(NewScore new_score, TokenId new_id, std::uint32_t new_begin) {
-      if (begin != kNowhere && !(new_score > score)) return;
-      *this = {static_cast<Score>(new_score), new_id, new_begin};
+    void offer(Score new_score, TokenId new_id, std::uint32_t new_begin) {
+      if (begin == kNowhere || new_score > score) *this = {new_score, new_id, new_begin};
     }
   };
 
