@@ -11,7 +11,10 @@ namespace polystate::tokenizer {
 inline constexpr std::string_view kSpaceSet = R"(\t-\r\x{85}\p{Z})";
 inline constexpr std::string_view kDigitSet = R"(\p{Nd})";
 inline constexpr std::string_view kHexDigitSet = "0-9A-Fa-f";
-inline constexpr std::string_view kWordSet = R"(\p{Alphabetic}\p{M}\p{N}\p{Pc})";
+inline constexpr std::string_view kWordSet = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
+// Outside of brackets, Oniguruma's \w also matches the superscripts and fractions of Latin-1.
+inline constexpr std::string_view kLoneWordSet =
+    R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 inline constexpr std::string_view kRustWordSet =
     R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
 

@@ -54,7 +54,7 @@ class PatternReader {
   // The set of \s, \d, \w, \h, \p{...} or a complement.
   std::optional<CharacterSet> escaped_set();
 
-  // What \w matches.
+  // What \w matches in brackets.
   [[nodiscard]] std::string_view word_set() const { return oniguruma() ? kWordSet : kRustWordSet; }
 
  private:

@@ -18,6 +18,7 @@ namespace {
 
 std::vector<std::string> some_texts() {
   std::vector<std::string> texts;
+  texts.reserve(100);
   for (std::size_t i = 0; i < 100; ++i) texts.push_back("Hello " + std::string(i, 'l'));
   return texts;
 }
