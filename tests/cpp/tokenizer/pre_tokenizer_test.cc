@@ -32,9 +32,10 @@ class Grow : public PreTokenizer {
   int& calls_;
 };
 
-Result<int> calls_for(const std::string& source, std::vector<Piece> pieces) {
+Result<int> calls_for(const std::string& source, const std::vector<Piece>& pieces) {
   int calls = 0;
   std::vector<std::unique_ptr<const PreTokenizer>> parts;
+  parts.reserve(3);
   for (int i = 0; i < 3; ++i) parts.push_back(std::make_unique<Grow>(calls));
   const PreTokenizerSequence sequence(std::move(parts));
   PreTokenizedText text;
