@@ -215,7 +215,9 @@ Status TextEncoder::tokenize_piece(const Piece& piece) {
 }
 
 void TextEncoder::add_tokens(const Piece& piece) {
-  for (const Token& token : scratch_.tokens) encoding_.ids.push_back(token.id);
+  std::size_t size = encoding_.ids.size();
+  encoding_.ids.resize(size + scratch_.tokens.size());
+  for (const Token& token : scratch_.tokens) encoding_.ids[size++] = token.id;
   if (!options_.offsets) return;
   const std::span<const ByteRange> alignment = scratch_.pieces.alignment();
   for (const Token& token : scratch_.tokens) {

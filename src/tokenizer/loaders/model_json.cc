@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
 #include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/model_sinks.h"
 #include "tokenizer/models/bpe.h"
@@ -30,6 +32,7 @@ Result<MergeTable> read_merges(const MergesSink& sink, const Vocabulary& vocabul
   MergeTable merges;
   merges.reserve(sink.size());
   std::string joined;
+  TokenId expected = 0;  // ids mostly follow the order of the merges that make their tokens
   for (std::size_t i = 0; i < sink.size(); ++i) {
     const std::string_view left = sink.left(i);
     const std::string_view right = sink.right(i);
@@ -37,13 +40,15 @@ Result<MergeTable> read_merges(const MergesSink& sink, const Vocabulary& vocabul
     joined += right.substr(std::min(prefix_size, right.size()));
     const auto left_id = vocabulary.find(left);
     const auto right_id = vocabulary.find(right);
-    const auto joined_id = vocabulary.find(joined);
+    const auto joined_id =
+        vocabulary.token(expected) == joined ? std::optional(expected) : vocabulary.find(joined);
     if (!left_id || !right_id || !joined_id) {
       return Error{ErrorCode::kArtifact, "model.merges[" + std::to_string(i) + "]: '" +
                                              std::string(left) + "', '" + std::string(right) +
                                              "' or the two joined are not in the vocabulary"};
     }
     merges.add(*left_id, *right_id, {static_cast<std::uint32_t>(i), *joined_id});
+    expected = *joined_id + 1;
     const bool left_marked = left.ends_with(kSpaceMarker);
     const bool right_marked = right.starts_with(kSpaceMarker);
     if (!left_marked && right_marked) boundaries.before = false;

@@ -17,6 +17,7 @@
 #include "tokenizer/loaders/sentence_piece_model.h"
 #include "tokenizer/models/model.h"
 #include "tokenizer/models/sentence_piece_bpe.h"
+#include "tokenizer/models/sentence_piece_word.h"
 #include "tokenizer/models/unigram.h"
 #include "tokenizer/models/vocabulary.h"
 #include "tokenizer/normalizers/charsmap.h"
