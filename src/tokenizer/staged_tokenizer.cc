@@ -67,14 +67,15 @@ Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
   post_process(input, options, parts);
   if (options.offsets && options.offset_unit == OffsetUnit::kCodePoint) {
     for (EncodedPart& part : parts)
-      count_code_points(part.text == 0 ? input.first : input.second.value_or(std::string_view()),
-                        part.encoding);
+      count_code_points(part.text == 0 ? input.first : *input.second, part.encoding);
   }
   Encoding whole;  // a template may leave no part
   if (!parts.empty()) whole = std::move(parts[0].encoding);
   for (std::size_t i = 1; i < parts.size(); ++i) append_encoding(whole, parts[i].encoding);
-  if (stages_.padding)
-    pad(*stages_.padding, padded_length(*stages_.padding, whole.ids.size()), whole);
+  if (stages_.padding) {
+    const std::size_t length = padded_length(*stages_.padding, whole.ids.size());
+    pad(*stages_.padding, length, options.offsets, whole);
+  }
   return whole;
 }
 
@@ -86,7 +87,8 @@ Result<std::vector<Encoding>> StagedTokenizer::encode_batch(std::span<const Enco
   std::size_t longest = 0;
   for (const Encoding& encoding : *encodings) longest = std::max(longest, encoding.ids.size());
   const Status padded = or_out_of_memory("pad a batch", "", [&]() -> Status {
-    for (Encoding& encoding : *encodings) pad(padding, padded_length(padding, longest), encoding);
+    const std::size_t length = padded_length(padding, longest);
+    for (Encoding& encoding : *encodings) pad(padding, length, options.offsets, encoding);
     return {};
   });
   if (!padded) return padded.error();
@@ -115,14 +117,19 @@ void StagedTokenizer::post_process(const EncodeInput& input, const EncodeOptions
   for (EncodedPart& part : parts) {
     part.encoding.type_ids.assign(part.encoding.ids.size(), static_cast<std::uint32_t>(part.text));
   }
-  const PostProcessing with = {options.add_special_tokens,
-                               options.offsets,
-                               {input.first, input.second.value_or(std::string_view())},
-                               [this](TokenId id) -> std::optional<std::string_view> {
-                                 if (added_.token(id) != nullptr) return std::nullopt;
-                                 return stages_.model->id_to_token(id);
-                               }};
+  const PostProcessing with = {
+      options.add_special_tokens,
+      options.offsets,
+      {input.first, input.second.value_or(std::string_view())},
+      [this](TokenId id, std::string_view text) { return token_of(id, text); }};
   stages_.post_processor->process(with, parts);
+}
+
+std::string_view StagedTokenizer::token_of(TokenId id, std::string_view text) const {
+  const AddedToken* const added = added_.token(id);
+  const bool found = added != nullptr && text.find(added->content) != std::string_view::npos;
+  if (found) return text;
+  return stages_.model->id_to_token(id).value_or(text);
 }
 
 Result<std::string> StagedTokenizer::decode(std::span<const TokenId> ids,

@@ -52,6 +52,7 @@ class StagedTokenizer : public Tokenizer, public std::enable_shared_from_this<St
   Status truncate_parts(bool add_special_tokens, std::vector<EncodedPart>& parts) const;
   void post_process(const EncodeInput& input, const EncodeOptions& options,
                     std::vector<EncodedPart>& parts) const;
+  [[nodiscard]] std::string_view token_of(TokenId id, std::string_view text) const;
   Status decode_id(TokenId id, const DecodeOptions& options, DecodeChain& chain) const;
 
   Stages stages_;

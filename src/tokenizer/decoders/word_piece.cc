@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"

@@ -95,6 +95,15 @@ Result<std::unique_ptr<SentencePieceBpe>> make_bpe(const SentencePieceModel& mod
   return SentencePieceBpe::create(std::move(vocabulary), pieces, options);
 }
 
+std::unique_ptr<const Model> make_words(const SentencePieceModel& model, Vocabulary vocabulary) {
+  std::vector<bool> is_word;
+  for (const SentencePieceModel::Piece& piece : model.pieces)
+    is_word.push_back(piece.type == Type::kNormal || piece.type == Type::kUserDefined);
+  return std::make_unique<SentencePieceWord>(std::move(vocabulary), std::move(is_word),
+                                             static_cast<TokenId>(model.unknown),
+                                             model.byte_fallback);
+}
+
 template <typename T>
 Result<std::unique_ptr<const Model>> as_model(Result<std::unique_ptr<T>> made) {
   if (!made) return made.error();
@@ -147,8 +156,7 @@ Result<std::unique_ptr<const Model>> make_model(const SentencePieceModel& model)
     case Algorithm::kUnigram:
       return as_model(make_unigram(model, std::move(*vocabulary)));
     case Algorithm::kWord:
-      return std::unique_ptr<const Model>(std::make_unique<SentencePieceWord>(
-          std::move(*vocabulary), static_cast<TokenId>(model.unknown)));
+      return make_words(model, std::move(*vocabulary));
     default:
       return as_model(make_bpe(model, std::move(*vocabulary)));
   }

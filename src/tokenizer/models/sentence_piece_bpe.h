@@ -75,11 +75,16 @@ class SentencePieceBpe : public Model {
 };
 
 // SentencePiece's "word" models: every piece that starts with a space marker is a token, or
-// unknown.
+// unknown: with `byte_fallback`, the tokens of its bytes.
 class SentencePieceWord : public Model {
  public:
-  SentencePieceWord(Vocabulary vocabulary, TokenId unknown)
-      : vocabulary_(std::move(vocabulary)), unknown_(unknown) {}
+  // is_word[id]: text may become the token, as it is no control symbol nor a byte.
+  SentencePieceWord(Vocabulary vocabulary, std::vector<bool> is_word, TokenId unknown,
+                    bool byte_fallback)
+      : vocabulary_(std::move(vocabulary)),
+        is_word_(std::move(is_word)),
+        unknown_(unknown),
+        byte_fallback_(byte_fallback) {}
 
   Status tokenize(std::string_view piece, std::vector<Token>& tokens) const override;
   [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override {
@@ -93,7 +98,9 @@ class SentencePieceWord : public Model {
 
  private:
   Vocabulary vocabulary_;
+  std::vector<bool> is_word_;
   TokenId unknown_;
+  bool byte_fallback_;
 };
 
 }  // namespace polystate::tokenizer

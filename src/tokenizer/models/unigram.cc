@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -47,12 +48,25 @@ Result<std::unique_ptr<Unigram>> Unigram::create(Vocabulary vocabulary,
   return unigram;
 }
 
+// SentencePiece 0.2.3 keeps sums where floats are dense: past this one, it counts anew from the
+// first, as only differences matter.
+void Unigram::keep_small(std::span<Best<float>> open) {
+  constexpr float kMostScore = 100000;
+  const float first = open[0].score;
+  if (first >= -kMostScore && first <= kMostScore) return;
+  open[0].score = 0;
+  for (Best<float>& end : open.subspan(1)) {
+    if (end.begin != kNowhere) end.score -= first;
+  }
+}
+
 template <typename Score>
-bool Unigram::offer_tokens(std::string_view piece, std::uint32_t begin,
-                           std::vector<Best<Score>>& best) const {
+std::optional<std::uint32_t> Unigram::offer_tokens(std::string_view piece, std::uint32_t begin,
+                                                   std::vector<Best<Score>>& best) const {
   const std::uint32_t single = begin + character_size(piece[begin]);
   const Score so_far = best[begin].score;
   bool has_single = false;
+  std::uint32_t longest = single;
   Trie::Node node = Trie::kRoot;
   for (std::uint32_t end = begin; end < piece.size();) {
     node = trie_.child(node, piece[end++]);
@@ -61,24 +75,27 @@ bool Unigram::offer_tokens(std::string_view piece, std::uint32_t begin,
     const TokenId id = trie_.value(node);
     const UnigramToken& token = tokens_[id];
     const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
-    best[end].offer(static_cast<Score>(score + so_far), id, begin);
+    best[end].offer(static_cast<Score>(score) + so_far, id, begin);
     has_single = has_single || end == single;
+    longest = std::max(longest, end);
   }
-  return has_single;
+  if (has_single) return longest;
+  if (!options_.unknown) return std::nullopt;
+  best[single].offer(static_cast<Score>(options_.unknown_score) + so_far, *options_.unknown, begin);
+  return longest;
 }
 
 template <typename Score>
 bool Unigram::segment(std::string_view piece, std::vector<Token>& reversed) const {
   const auto size = static_cast<std::uint32_t>(piece.size());
   std::vector<Best<Score>> best(piece.size() + 1);
-  for (std::uint32_t begin = 0; begin < size;) {
-    const std::uint32_t single = begin + character_size(piece[begin]);
-    if (!offer_tokens(piece, begin, best)) {
-      if (!options_.unknown) return false;
-      best[single].offer(static_cast<Score>(options_.unknown_score) + best[begin].score,
-                         *options_.unknown, begin);
-    }
-    begin = single;
+  std::uint32_t frontier = 0;  // where the longest segmentation so far ends
+  for (std::uint32_t begin = 0; begin < size; begin += character_size(piece[begin])) {
+    if constexpr (std::is_same_v<Score, float>)
+      keep_small(std::span(best).subspan(begin, std::max(frontier, begin) - begin + 1));
+    const auto end = offer_tokens(piece, begin, best);
+    if (!end) return false;
+    frontier = std::max(frontier, *end);
   }
   for (std::uint32_t end = size; end > 0; end = best[end].begin)
     reversed.push_back({best[end].id, best[end].begin, end});

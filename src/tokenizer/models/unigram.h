@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,13 +70,15 @@ class Unigram : public Model {
   };
 
   Unigram() = default;
+  static void keep_small(std::span<Best<float>> open);
   // The tokens of the best segmentation, last one first. False where a character has no token.
   template <typename Score>
   bool segment(std::string_view piece, std::vector<Token>& reversed) const;
-  // Offers every token that starts at `begin`. Whether one of them is the character there.
+  // Offers every token that starts at `begin`, or else the unknown one. Where the longest of them
+  // ends; nothing where the character there has no token.
   template <typename Score>
-  bool offer_tokens(std::string_view piece, std::uint32_t begin,
-                    std::vector<Best<Score>>& best) const;
+  std::optional<std::uint32_t> offer_tokens(std::string_view piece, std::uint32_t begin,
+                                            std::vector<Best<Score>>& best) const;
   // Appends the byte tokens of a text; false, and nothing appended, where one is missing.
   bool put_bytes(std::string_view text, Token unknown, std::vector<Token>& tokens) const;
   void put_unknown(std::string_view piece, Token unknown, std::vector<Token>& tokens) const;

@@ -24,11 +24,10 @@ std::size_t padded_length(const Padding& padding, std::size_t longest) {
   return (length + multiple - 1) / multiple * multiple;
 }
 
-void pad(const Padding& padding, std::size_t length, Encoding& encoding) {
-  for (Encoding& part : encoding.overflowing) pad(padding, length, part);
+void pad(const Padding& padding, std::size_t length, bool offsets, Encoding& encoding) {
+  for (Encoding& part : encoding.overflowing) pad(padding, length, offsets, part);
   if (encoding.ids.size() >= length) return;
   const std::size_t count = length - encoding.ids.size();
-  const bool offsets = !encoding.offsets.empty();
   pad_rows(encoding.ids, count, padding.id, padding.direction);
   if (offsets) pad_rows(encoding.offsets, count, ByteRange{}, padding.direction);
   pad_rows(encoding.type_ids, count, padding.type_id, padding.direction);

@@ -20,7 +20,7 @@ struct Padding {
 // The length that encodings of up to `longest` tokens are padded to.
 std::size_t padded_length(const Padding& padding, std::size_t longest);
 
-// Pads an encoding, and what overflows of it, to `length` tokens.
-void pad(const Padding& padding, std::size_t length, Encoding& encoding);
+// Pads an encoding, and what overflows of it, to `length` tokens. `offsets`: those as well.
+void pad(const Padding& padding, std::size_t length, bool offsets, Encoding& encoding);
 
 }  // namespace polystate::tokenizer

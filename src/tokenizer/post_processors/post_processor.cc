@@ -95,9 +95,8 @@ void TrimOffsets::trim(const PostProcessing& with, std::string_view text,
                        Encoding& encoding) const {
   for (std::size_t i = 0; i < encoding.offsets.size(); ++i) {
     ByteRange& range = encoding.offsets[i];
-    const auto token = with.model_token(encoding.ids[i]);
-    Spaces spaces =
-        count_spaces(token ? *token : text.substr(range.begin, range.end - range.begin));
+    Spaces spaces = count_spaces(
+        with.token(encoding.ids[i], text.substr(range.begin, range.end - range.begin)));
     const bool is_first = i == 0 || range.begin == 0;
     if (is_first && add_prefix_space_ && spaces.leading == 1) spaces.leading = 0;
     range.begin = skip_forward(text, range.begin, spaces.leading, range.end);

@@ -24,8 +24,9 @@ struct PostProcessing {
   bool add_special_tokens;
   bool offsets;
   std::vector<std::string_view> texts;
-  // A token as the vocabulary writes it; nothing where it is an added one.
-  std::function<std::optional<std::string_view>(TokenId)> model_token;
+  // What stands for a token, made of `text`: that, where an added token was found in it, else the
+  // token as the vocabulary writes it.
+  std::function<std::string_view(TokenId, std::string_view text)> token;
 };
 
 // Adds tokens around encoded texts. It is given one part for each text, and the parts that it

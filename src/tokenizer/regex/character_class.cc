@@ -37,7 +37,7 @@ class ClassReader {
     if (at_set_operator()) return reader_.unsupported(reader_.rest().substr(0, 2));
     if (reader_.take("[")) return nested(set, depth);
     if (reader_.at("\\") && reader_.rest().size() > 1) {
-      if (const auto escaped = reader_.escaped_set()) return unite(set, *escaped);
+      if (const auto escaped = reader_.escaped_set(false)) return unite(set, *escaped);
       if (reader_.failed()) return;
     }
     range(set);
@@ -47,15 +47,24 @@ class ClassReader {
     return reader_.at("&&") || (!reader_.oniguruma() && (reader_.at("--") || reader_.at("~~")));
   }
 
+  // Rust's are those of ASCII, which no tokenizer asks for.
+  [[nodiscard]] std::optional<std::string> posix_set(std::string_view name) const {
+    constexpr std::array<std::string_view, 9> kNames = {"alnum", "alpha", "blank", "cntrl", "digit",
+                                                        "lower", "space", "upper", "xdigit"};
+    if (!reader_.oniguruma()) return std::nullopt;
+    if (name == "word") return std::string(kWordSet);
+    if (name == "punct") return R"(\p{P}\p{S})";
+    if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) return std::nullopt;
+    return named_set(name);
+  }
+
   // [:name:] or [:^name:], after its "[:".
   void posix_class(CharacterSet& set) {
     const bool complement = reader_.take("^");
     const auto name = reader_.take_until(":]");
     if (!name) return reader_.malformed("a '[:' is not closed");
-    auto named = named_set(*name);
-    // A set that has the name in it is a property's, which this syntax does not reach.
-    if (!named || named->find(*name) != std::string::npos)
-      return reader_.unsupported("[:" + std::string(*name) + ":]");
+    auto named = posix_set(*name);
+    if (!named) return reader_.unsupported("[:" + std::string(*name) + ":]");
     if (complement) {
       set.negative.push_back(std::move(*named));
     } else {

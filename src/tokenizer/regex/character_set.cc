@@ -18,7 +18,7 @@ struct Named {
 };
 
 // Names beyond those that PCRE2 knows itself.
-constexpr std::array<Named, 33> kNamedSets = {{
+constexpr std::array<Named, 32> kNamedSets = {{
     {"alnum", R"(\p{Alphabetic}\p{Nd})"},
     {"alpha", R"(\p{Alphabetic})"},
     {"blank", R"(\t\p{Zs})"},
@@ -27,9 +27,8 @@ constexpr std::array<Named, 33> kNamedSets = {{
     {"lower", R"(\p{Lowercase})"},
     {"space", kSpaceSet},
     {"upper", R"(\p{Uppercase})"},
-    {"word", kWordSet},
     {"xdigit", kHexDigitSet},
-    {"punct", R"(\p{P}$+<=>^`|~)"},
+    {"punct", R"(\p{P})"},
     {"letter", R"(\p{L})"},
     {"uppercaseletter", R"(\p{Lu})"},
     {"lowercaseletter", R"(\p{Ll})"},

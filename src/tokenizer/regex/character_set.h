@@ -12,11 +12,9 @@ inline constexpr std::string_view kSpaceSet = R"(\t-\r\x{85}\p{Z})";
 inline constexpr std::string_view kDigitSet = R"(\p{Nd})";
 inline constexpr std::string_view kHexDigitSet = "0-9A-Fa-f";
 inline constexpr std::string_view kWordSet = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
-// Outside of brackets, Oniguruma's \w also matches the superscripts and fractions of Latin-1.
-inline constexpr std::string_view kLoneWordSet =
-    R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
-inline constexpr std::string_view kRustWordSet =
-    R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D})";
+// What \w and \b take for words beyond that: Oniguruma's (outside of brackets), and Rust's.
+inline constexpr std::string_view kLatin1Numbers = R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
+inline constexpr std::string_view kJoiners = R"(\x{200C}\x{200D})";
 
 // The set of a property's name, as in \p{name}; nothing where it has none.
 std::optional<std::string> named_set(std::string_view name);

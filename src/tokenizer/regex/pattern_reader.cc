@@ -29,8 +29,8 @@ std::optional<char32_t> control_character(char32_t letter) {
 }  // namespace
 
 void PatternReader::fail(ErrorCode code, const std::string& what) {
-  if (!status_) return;
-  status_ = Error{code, "the regular expression '" + std::string(pattern_) + "' " + what};
+  if (error_) return;
+  error_ = Error{code, "the regular expression '" + std::string(pattern_) + "' " + what};
 }
 
 void PatternReader::malformed(const std::string& why) {
@@ -97,9 +97,15 @@ std::optional<char32_t> PatternReader::escaped_character() {
   return value;
 }
 
-std::optional<CharacterSet> PatternReader::escaped_set() {
+std::string PatternReader::word_set(bool bare) const {
+  std::string set(kWordSet);
+  if (!oniguruma()) return set.append(kJoiners);
+  return bare ? set.append(kLatin1Numbers) : set;
+}
+
+std::optional<CharacterSet> PatternReader::escaped_set(bool bare) {
   const char letter = rest()[1];
-  std::string_view set;
+  std::string set;
   switch (to_lower(letter)) {
     case 's':
       set = kSpaceSet;
@@ -108,7 +114,7 @@ std::optional<CharacterSet> PatternReader::escaped_set() {
       set = kDigitSet;
       break;
     case 'w':
-      set = word_set();
+      set = word_set(bare);
       break;
     case 'h':
       set = kHexDigitSet;
@@ -119,8 +125,8 @@ std::optional<CharacterSet> PatternReader::escaped_set() {
       return std::nullopt;
   }
   position_ += 2;
-  if (letter == to_lower(letter)) return CharacterSet{std::string(set)};
-  return CharacterSet{{}, {std::string(set)}};
+  if (letter == to_lower(letter)) return CharacterSet{set};
+  return CharacterSet{{}, {set}};
 }
 
 // \p{name}, \P{name}, \p{^name}, \pL.

@@ -21,9 +21,9 @@ class PatternReader {
       : pattern_(pattern), syntax_(syntax) {}
 
   [[nodiscard]] bool oniguruma() const { return syntax_ == RegexSyntax::kOniguruma; }
-  [[nodiscard]] bool failed() const { return !status_; }
+  [[nodiscard]] bool failed() const { return error_.has_value(); }
   // Only where something failed.
-  [[nodiscard]] const Error& error() const { return status_.error(); }
+  [[nodiscard]] const Error& error() const { return *error_; }
   void malformed(const std::string& why);
   void unsupported(std::string_view what);
 
@@ -52,10 +52,10 @@ class PatternReader {
   // The character that an escape stands for.
   std::optional<char32_t> escaped_character();
   // The set of \s, \d, \w, \h, \p{...} or a complement.
-  std::optional<CharacterSet> escaped_set();
+  std::optional<CharacterSet> escaped_set(bool bare);
 
-  // What \w matches in brackets.
-  [[nodiscard]] std::string_view word_set() const { return oniguruma() ? kWordSet : kRustWordSet; }
+  // The set of \w, `bare` or in a class.
+  [[nodiscard]] std::string word_set(bool bare) const;
 
  private:
   void fail(ErrorCode code, const std::string& what);
@@ -66,7 +66,7 @@ class PatternReader {
   std::string_view pattern_;
   RegexSyntax syntax_;
   std::size_t position_ = 0;
-  Status status_;
+  std::optional<Error> error_;
 };
 
 }  // namespace polystate::tokenizer

@@ -110,9 +110,7 @@ class Translator {
 
   void escape() {
     if (reader_.rest().size() == 1) return reader_.malformed("it ends with a backslash");
-    if (reader_.take("\\w")) return atom(bracketed(lone_word_set(), false));
-    if (reader_.take("\\W")) return atom(bracketed(lone_word_set(), true));
-    if (const auto set = reader_.escaped_set()) return atom(to_expression(*set, false));
+    if (const auto set = reader_.escaped_set(true)) return atom(to_expression(*set, false));
     if (reader_.failed()) return;
     if (reader_.take("\\b")) return assertion(word_boundary());
     if (reader_.take("\\B")) return assertion("(?!" + word_boundary() + ")");
@@ -123,13 +121,8 @@ class Translator {
     reader_.unsupported(reader_.rest().substr(0, 2));
   }
 
-  // What \w matches outside of brackets.
-  [[nodiscard]] std::string_view lone_word_set() const {
-    return reader_.oniguruma() ? kLoneWordSet : kRustWordSet;
-  }
-
   [[nodiscard]] std::string word_boundary() const {
-    const std::string word = bracketed(lone_word_set(), false);
+    const std::string word = bracketed(reader_.word_set(true), false);
     return "(?:(?<=" + word + ")(?!" + word + ")|(?<!" + word + ")(?=" + word + "))";
   }
 

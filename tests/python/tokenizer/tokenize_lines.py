@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 
 def program() -> Path:
     """Return the program: POLYSTATE_TOKENIZE_LINES, or the developer build's."""
-    built = ROOT / "build" / "dev" / "tests" / "cpp" / "text" / "tokenize_lines"
+    built = ROOT / "build" / "dev" / "tests" / "cpp" / "tokenizer" / "tokenize_lines"
     return Path(os.environ.get("POLYSTATE_TOKENIZE_LINES", built))
 
 
