@@ -67,7 +67,8 @@ Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
   post_process(input, options, parts);
   if (options.offsets && options.offset_unit == OffsetUnit::kCodePoint) {
     for (EncodedPart& part : parts)
-      count_code_points(part.text == 0 ? input.first : *input.second, part.encoding);
+      count_code_points(part.text == 0 ? input.first : input.second.value_or(std::string_view()),
+                        part.encoding);
   }
   Encoding whole;  // a template may leave no part
   if (!parts.empty()) whole = std::move(parts[0].encoding);

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"

@@ -29,8 +29,8 @@ std::optional<char32_t> control_character(char32_t letter) {
 }  // namespace
 
 void PatternReader::fail(ErrorCode code, const std::string& what) {
-  if (error_) return;
-  error_ = Error{code, "the regular expression '" + std::string(pattern_) + "' " + what};
+  if (!status_) return;
+  status_ = Error{code, "the regular expression '" + std::string(pattern_) + "' " + what};
 }
 
 void PatternReader::malformed(const std::string& why) {

@@ -21,9 +21,9 @@ class PatternReader {
       : pattern_(pattern), syntax_(syntax) {}
 
   [[nodiscard]] bool oniguruma() const { return syntax_ == RegexSyntax::kOniguruma; }
-  [[nodiscard]] bool failed() const { return error_.has_value(); }
+  [[nodiscard]] bool failed() const { return !status_; }
   // Only where something failed.
-  [[nodiscard]] const Error& error() const { return *error_; }
+  [[nodiscard]] const Error& error() const { return status_.error(); }
   void malformed(const std::string& why);
   void unsupported(std::string_view what);
 
@@ -66,7 +66,7 @@ class PatternReader {
   std::string_view pattern_;
   RegexSyntax syntax_;
   std::size_t position_ = 0;
-  std::optional<Error> error_;
+  Status status_;
 };
 
 }  // namespace polystate::tokenizer
