@@ -6,8 +6,8 @@
 
 namespace polystate::tokenizer {
 
-// Makes the offsets of an encoding, and of what overflowed, count the code points of `text` in place
-// of its bytes.
+// Makes the offsets of an encoding, and of what overflowed, count the code points of `text` in
+// place of its bytes.
 void count_code_points(std::string_view text, Encoding& encoding);
 
 }  // namespace polystate::tokenizer

@@ -98,6 +98,7 @@ Result<std::unique_ptr<SentencePieceBpe>> make_bpe(const SentencePieceModel& mod
 
 std::unique_ptr<const Model> make_words(const SentencePieceModel& model, Vocabulary vocabulary) {
   std::vector<bool> is_word;
+  is_word.reserve(model.pieces.size());
   for (const SentencePieceModel::Piece& piece : model.pieces)
     is_word.push_back(piece.type == Type::kNormal || piece.type == Type::kUserDefined);
   return std::make_unique<SentencePieceWord>(std::move(vocabulary), std::move(is_word),

@@ -20,7 +20,7 @@ namespace {
 
 // utf8proc takes sets of its options as values of their enumeration, which none of them is.
 constexpr utf8proc_option_t combined(utf8proc_option_t a, utf8proc_option_t b) {
-  // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): its underlying type has room for every set
+  // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): any set of bits fits
   return static_cast<utf8proc_option_t>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 

@@ -36,6 +36,7 @@ std::vector<TokenId> ids_of(std::string_view piece, float prefix_score, bool sin
   std::vector<Token> tokens;
   EXPECT_TRUE(model->tokenize(piece, tokens));
   std::vector<TokenId> ids;
+  ids.reserve(tokens.size());
   for (const Token& token : tokens) ids.push_back(token.id);
   return ids;
 }
