@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "polystate/tokenizer/encoding.h"
@@ -29,18 +31,25 @@ struct Scratch {
 // Scratches that nobody uses now: as many as there were encodings at a time.
 class ScratchPool {
  public:
-  // Borrows a scratch for as long as it lives.
+  // Borrows a scratch for as long as it lives. One that served a text of more than kMaxKeptBytes is
+  // not kept: its buffers are many times as large.
   class Loan {
    public:
-    explicit Loan(ScratchPool& pool) : pool_(pool), scratch_(pool.take()) {}
+    Loan(ScratchPool& pool, std::size_t text_bytes)
+        : pool_(pool), scratch_(pool.take()), is_kept_(text_bytes <= kMaxKeptBytes) {}
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
-    ~Loan() { pool_.give_back(std::move(scratch_)); }
+    ~Loan() {
+      if (is_kept_) pool_.give_back(std::move(scratch_));
+    }
     Scratch& operator*() const { return *scratch_; }
 
    private:
+    static constexpr std::size_t kMaxKeptBytes = std::size_t{4} << 20U;
+
     ScratchPool& pool_;
     std::unique_ptr<Scratch> scratch_;
+    bool is_kept_;
   };
 
  private:

@@ -48,7 +48,8 @@ Result<Encoding> StagedTokenizer::encode(const EncodeInput& input,
 
 Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
                                                const EncodeOptions& options) const {
-  const ScratchPool::Loan scratch(scratch_);
+  const std::size_t second_size = input.second ? input.second->size() : 0;
+  const ScratchPool::Loan scratch(scratch_, std::max(input.first.size(), second_size));
   std::vector<EncodedPart> parts;
   const auto encode_text = [&](std::string_view text) -> Status {
     Result<Encoding> encoding = TextEncoder(stages_, added_, options, *scratch).encode(text);

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"<!-- readme: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
@@ -18,6 +19,9 @@ def directory(tmp_path_factory):
     for name, text in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")):
         (directory / name).write_text(text, encoding="utf-8")
     run(directory, sys.executable, "export.py")
+    tokenizer = Tokenizer(models.WordLevel({"Hello": 0, ",": 1, "world": 2}, unk_token=","))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(directory / "tokenizer.json"))
     return directory
 
 
@@ -35,6 +39,10 @@ def test_the_export_reports_the_contract_and_how_state_is_updated(directory):
 
 def test_the_python_program_runs(directory):
     assert "[2. 2. 2. 2.] 2.0" in run(directory, sys.executable, "run.py")
+
+
+def test_the_tokenizer_gives_ids_and_text(directory):
+    assert run(directory, sys.executable, "to_ids.py") == "[0, 1, 2] Hello , world\n"
 
 
 def test_the_cpp_program_builds_as_a_project_of_its_own_and_runs(directory):

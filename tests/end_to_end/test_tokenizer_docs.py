@@ -1,0 +1,68 @@
+"""The programs of docs/tokenizers.md work as they are printed."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"<!-- tokenizers: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give every program in a file, with a tokenizer beside them."""
+    directory = tmp_path_factory.mktemp("tokenizers")
+    for name, text in BLOCK.findall((ROOT / "docs/tokenizers.md").read_text(encoding="utf-8")):
+        (directory / name).write_text(text, encoding="utf-8")
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(["Hello, world"], trainer)
+    tokenizer.save(str(directory / "tokenizer.json"))
+    return directory
+
+
+def run(directory: Path, *command: str) -> str:
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def ids_of(directory: Path, text: str) -> list[int]:
+    return list(Tokenizer.from_file(str(directory / "tokenizer.json")).encode(text).ids)
+
+
+def test_the_python_program_prints_ids_a_batch_and_a_stream(directory: Path) -> None:
+    first, batch, stream = run(directory, sys.executable, "example.py").splitlines()
+    assert first == f"{ids_of(directory, 'Hello, world')} Hello, world"
+    assert batch.startswith(f"[{ids_of(directory, 'Hello')}, ")
+    assert stream == "Hello, world"
+
+
+def test_the_cpp_program_builds_as_a_project_without_an_engine(directory: Path) -> None:
+    prefix = directory / "prefix"
+    run(ROOT, "cmake", "--install", "build/dev", "--prefix", str(prefix))
+    without_engine = "-DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON"
+    run(directory, "cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={prefix}", without_engine)
+    run(directory, "cmake", "--build", "b")
+    ids = " ".join(map(str, ids_of(directory, "Hello, world")))
+    assert run(directory, "b/example") == f"{ids} Hello, world\n"
+
+
+def test_the_library_alone_is_configured_without_an_engine(directory: Path) -> None:
+    disabled = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("executorch", "OpenSSL")]
+    out = run(
+        directory, "cmake", "-S", str(ROOT), "-B", "text", "-DPOLYSTATE_TEXT_ONLY=ON", *disabled
+    )
+    assert "Build files have been written" in out
+    targets = run(directory, "cmake", "--build", "text", "--target", "help")
+    assert "polystate_text" in targets
+    assert "polystate_cli" not in targets
