@@ -12,7 +12,6 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,8 +24,6 @@
 
 namespace polystate::bench {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kPasses = 5;
 constexpr std::size_t kMebibyte = std::size_t{1} << 20U;
@@ -54,57 +51,64 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
-json time_lines(const Tokenizer& tokenizer, const std::vector<std::string>& lines) {
-  json encode = json::array();
-  json decode = json::array();
-  for (int pass = 0; pass < kPasses; ++pass) {
-    std::vector<std::vector<TokenId>> all;
-    encode.push_back(seconds([&] {
-      for (const std::string& line : lines)
-        all.push_back(value_or_exit(tokenizer.encode(line)).ids);
-    }));
-    decode.push_back(seconds([&] {
-      for (const std::vector<TokenId>& ids : all) value_or_exit(tokenizer.decode(ids));
-    }));
-  }
-  return {{"encode", encode}, {"decode", decode}};
+// "name": [value, ...]
+std::string field(const std::string& name, const std::vector<std::string>& values) {
+  std::string text = '"' + name + "\": [";
+  for (std::size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : ", ") + values[i];
+  return text + "]";
 }
 
-json time_hostile(const Tokenizer& tokenizer) {
-  json times;
+std::string lines_json(const Tokenizer& tokenizer, const std::vector<std::string>& lines) {
+  std::vector<std::string> encode;
+  std::vector<std::string> decode;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    std::vector<std::vector<TokenId>> all;
+    encode.push_back(std::to_string(seconds([&] {
+      for (const std::string& line : lines)
+        all.push_back(value_or_exit(tokenizer.encode(line)).ids);
+    })));
+    decode.push_back(std::to_string(seconds([&] {
+      for (const std::vector<TokenId>& ids : all) value_or_exit(tokenizer.decode(ids));
+    })));
+  }
+  return field("encode", encode) + ", " + field("decode", decode);
+}
+
+std::string hostile_json(const Tokenizer& tokenizer) {
+  std::string json;
   for (const auto& [name, part] : kHostile) {
     std::string text;
     while (text.size() < kMebibyte) text += part;
     const std::string twice = text + text;
-    json& found = times[name] = json::array();
+    std::vector<std::string> passes;
     for (int pass = 0; pass < kPasses; ++pass) {
-      found.push_back({seconds([&] { value_or_exit(tokenizer.encode(text)); }),
-                       seconds([&] { value_or_exit(tokenizer.encode(twice)); })});
+      const double one = seconds([&] { value_or_exit(tokenizer.encode(text)); });
+      const double two = seconds([&] { value_or_exit(tokenizer.encode(twice)); });
+      passes.push_back("[" + std::to_string(one) + ", " + std::to_string(two) + "]");
     }
+    json += (json.empty() ? "" : ", ") + field(name, passes);
   }
-  return {{"hostile", times}};
+  return "\"hostile\": {" + json + "}";
 }
 
 int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 2 && arguments.size() != 3) {
+    std::cerr << "usage: bench_tokenizer PATH TEXT [PATTERN]\n";
+    return 2;
+  }
   TokenizerOptions options;
   if (arguments.size() == 3) options.tik_token = TikTokenOptions{arguments[2], {}};
   std::shared_ptr<const Tokenizer> tokenizer;
   const double open =
       seconds([&] { tokenizer = value_or_exit(Tokenizer::open(arguments[0], options)); });
   const std::string& text = arguments[1];
-  json times = text.empty() ? time_hostile(*tokenizer) : time_lines(*tokenizer, lines_of(text));
-  times["open"] = open;
-  std::cout << times << '\n';
+  const std::string times =
+      text.empty() ? hostile_json(*tokenizer) : lines_json(*tokenizer, lines_of(text));
+  std::cout << "{\"open\": " << open << ", " << times << "}\n";
   return 0;
 }
 
 }  // namespace
 }  // namespace polystate::bench
 
-int main(int argc, char** argv) {
-  if (argc != 3 && argc != 4) {
-    std::cerr << "usage: bench_tokenizer PATH TEXT [PATTERN]\n";
-    return 2;
-  }
-  return polystate::bench::run({argv + 1, argv + argc});
-}
+int main(int argc, char** argv) { return polystate::bench::run({argv + 1, argv + argc}); }

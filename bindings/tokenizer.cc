@@ -13,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -83,6 +82,7 @@ std::vector<Encoding> encode_batch(const TokenizerBinding& self, const py::list&
                                    const py::object& pairs, const EncodeOptions& options) {
   Texts texts;
   std::vector<EncodeInput> inputs;
+  inputs.reserve(batch.size());
   for (std::size_t i = 0; i < batch.size(); ++i) {
     inputs.push_back(
         texts.input(batch[i], pairs.is_none() ? py::none() : py::object(pairs[py::int_(i)])));

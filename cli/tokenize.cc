@@ -10,6 +10,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -75,9 +76,8 @@ Result<std::vector<TokenId>> read_ids(std::string_view text) {
     text.remove_prefix(begin);
     const std::string_view number = text.substr(0, text.find_first_of(kSeparators));
     TokenId id = 0;
-    const char* const last = number.data() + number.size();
-    const auto [end, error] = std::from_chars(number.data(), last, id);
-    if (error != std::errc() || end != last)
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id);
+    if (error != std::errc() || end != number.data() + number.size())
       return Error{ErrorCode::kContract, "'" + std::string(number) + "' is no id of a token"};
     ids.push_back(id);
     text.remove_prefix(number.size());

@@ -17,6 +17,7 @@
 namespace polystate::tokenizer {
 
 void Vocabulary::reserve(std::size_t tokens, std::size_t bytes) {
+  tokens = std::min<std::size_t>(tokens, kMaxId + 1);
   bytes_.reserve(bytes);
   by_id_.reserve(tokens);
   grow(std::bit_ceil(2 * tokens + 2));
