@@ -28,7 +28,6 @@ KINDS = [
     decoders.WordPiece("▁", cleanup=False),
     decoders.Sequence([]),
     decoders.Sequence([decoders.Fuse(), decoders.Replace("▁", " "), decoders.Strip(" ", 2, 0)]),
-    decoders.Sequence([decoders.Fuse(), decoders.Strip(".", 0, 1)]),
     decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace(), decoders.Fuse()]),
 ]
 

@@ -50,17 +50,15 @@ def test_every_post_processor(
 
 
 @pytest.mark.parametrize("post_processor", BYTE_LEVEL, ids=repr)
-@pytest.mark.parametrize("prefix", [False, True])
 def test_spaces_are_trimmed_from_the_offsets_of_byte_level_tokens(
     post_processor: processors.PostProcessor,
-    prefix: bool,
     byte_level: str,
     lines: list[str],
     tmp_path: Path,
 ) -> None:
     tokenizer = with_parts(
         byte_level,
-        pre_tokenizer=pre.ByteLevel(add_prefix_space=prefix),
+        pre_tokenizer=pre.ByteLevel(add_prefix_space=post_processor.add_prefix_space),
         post_processor=post_processor,
     )
     assert_encodes_alike(tokenizer, saved(tokenizer, tmp_path), lines)
