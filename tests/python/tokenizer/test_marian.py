@@ -12,8 +12,6 @@ from compare import assert_gives_texts, assert_same, made_up_ids
 from tokenize_lines import opened, run
 from transformers import MarianTokenizer
 
-LANGUAGES = {"source": "en", "target": "fr"}
-
 
 @pytest.fixture(scope="module")
 def folder(
@@ -81,3 +79,13 @@ def test_batches_and_pairs(folder: Path, texts: list[str]) -> None:
     bare = opened(folder, ({"text": text, "add_special_tokens": False} for text in texts))
     wanted = theirs(texts, add_special_tokens=False).input_ids
     assert_same([answer["ids"] for answer in bare], wanted, texts)
+
+
+def test_settings_that_are_not_there_are_refused_or_told_of(folder: Path) -> None:
+    try:
+        write_config(folder, clean_up_tokenization_spaces=True)
+        assert "clean_up_tokenization_spaces" in run(folder, [])[0]["warnings"][0]
+        write_config(folder, separate_vocabs=True)
+        assert "'separate_vocabs' is not supported" in run(folder, [])[0]["error"]
+    finally:
+        write_config(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,10 @@ def test_ids_and_text_are_the_library_s(
                 theirs.encode(text)
             assert "the text has the special token" in answer["error"]
 
-    ids = [*encoded, *made_up_ids([*ranks.values(), *special.values()])]
+    # The library decodes an id of two names to any of them.
+    names = Counter(special.values())
+    rows = [*encoded, *made_up_ids([*ranks.values(), *special.values()])]
+    ids = [[id for id in row if names[id] < 2] for row in rows]
     kept = [[id for id in row if id < len(ranks)] for row in ids]
     texts_of_ids = {False: theirs.decode_batch(ids), True: theirs.decode_batch(kept)}
     assert_gives_texts(path, ids, texts_of_ids, *options)
