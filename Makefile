@@ -33,15 +33,16 @@ environment:
 	@touch $@
 
 .PHONY: build
-build: build-dev build-asan
+build: build-dev build-asan build-fuzz
 
-.PHONY: build-dev build-asan build-release
-build-dev build-asan build-release: build-%: | environment
+.PHONY: build-dev build-asan build-fuzz build-release
+build-dev build-asan build-fuzz build-release: build-%: | environment
 	cmake --preset $* --log-level=WARNING
 	cmake --build --preset $* --parallel $(JOBS)
 
 .PHONY: test
 test: setup build  ## Build everything and run every test
+	ctest --preset fuzz --parallel $(JOBS)
 	ctest --preset asan --parallel $(JOBS)
 	ctest --preset dev --parallel $(JOBS)
 	pytest --numprocesses $(JOBS) --dist loadfile

@@ -47,6 +47,9 @@ class Goal:
     def is_met(self) -> bool:
         return self.figure <= self.limit
 
+    def report(self) -> dict[str, object]:
+        return asdict(self) | {"met": self.is_met}
+
 
 def run(program: Path, models: Path, repetitions: int) -> dict[str, Times]:
     command = [
@@ -100,13 +103,17 @@ def table(measured: dict[str, Times], found: list[Goal]) -> str:
         f"{name:<26}{duration(times.minimum):>12}{duration(times.median):>12}"
         for name, times in measured.items()
     ]
-    lines += ["", f"{'goal':<46}{'figure':>10}{'limit':>10}"]
+    return "\n".join([*lines, "", *goal_lines(found)])
+
+
+def goal_lines(found: list[Goal]) -> list[str]:
+    lines = [f"{'goal':<60}{'figure':>10}{'limit':>10}"]
     lines += [
-        f"{goal.what:<46}{goal.figure:>10.3f}{goal.limit:>10g} {goal.unit:<4}"
+        f"{goal.what:<60}{goal.figure:>10.3f}{goal.limit:>10.3g} {goal.unit:<4}"
         + ("met" if goal.is_met else "MISSED")
         for goal in found
     ]
-    return "\n".join(lines)
+    return lines
 
 
 def processor() -> str:
@@ -135,7 +142,7 @@ def main() -> None:
         "processor": processor(),
         "threads": os.cpu_count(),
         "seconds": {name: asdict(times) for name, times in measured.items()},
-        "goals": [asdict(goal) | {"met": goal.is_met} for goal in found],
+        "goals": [goal.report() for goal in found],
     }
     options.out.write_text(json.dumps(report, indent=1) + "\n")
 

@@ -5,9 +5,11 @@
 
 #include "model.h"
 #include "session.h"
+#include "tokenizer.h"
 
 PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = POLYSTATE_VERSION;
   polystate::python::bind_session(module);
   polystate::python::bind_model(module);
+  polystate::python::bind_tokenizer(module);
 }

@@ -1,11 +1,15 @@
 #include "tokenizer.h"
 
 #include <pybind11/pybind11.h>
-#include <pybind11/stl.h>             // IWYU pragma: keep (vectors and optionals)
-#include <pybind11/stl/filesystem.h>  // IWYU pragma: keep (paths)
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,82 +17,166 @@
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/encoding.h"
+#include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "raise.h"
+#include "text.h"
+#include "without_gil.h"
 
 namespace polystate::python {
 namespace {
 
 namespace py = pybind11;
 
-Tokenizer open(const std::filesystem::path& path) {
-  Result<Tokenizer> tokenizer = [&] {
-    const py::gil_scoped_release release;
-    return Tokenizer::open(path);
-  }();
-  return unwrap(std::move(tokenizer));
+// pybind11 holds no pointers to const.
+struct TokenizerBinding {
+  std::shared_ptr<const Tokenizer> tokenizer;
+};
+
+TokenizerBinding open(const std::filesystem::path& path, const std::optional<std::string>& pattern,
+                      const std::map<std::string, TokenId>& special_tokens, bool target_language) {
+  TokenizerOptions options;
+  if (pattern) options.tik_token = TikTokenOptions{*pattern, special_tokens};
+  options.target_language = target_language;
+  return {unwrap(without_gil([&] { return Tokenizer::open(path, options); }))};
 }
 
-std::vector<TokenId> encode(const Tokenizer& tokenizer, const std::string& text,
-                            bool add_special_tokens) {
-  EncodeOptions options;
-  options.add_special_tokens = add_special_tokens;
-  Result<Encoding> encoding = [&] {
-    const py::gil_scoped_release release;
-    return tokenizer.encode(text, options);
-  }();
-  return unwrap(std::move(encoding)).ids;
+// Texts in UTF-8 where Python has them, which are kept alive.
+class Texts {
+ public:
+  std::string_view add(py::handle text) {
+    if (!PyUnicode_Check(text.ptr())) {
+      raise({ErrorCode::kContract,
+             "a text is a str, not a " +
+                 py::str(py::type::of(text).attr("__name__")).cast<std::string>()});
+    }
+    Py_ssize_t size = 0;
+    const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (bytes == nullptr) {
+      const py::error_already_set error;
+      raise({ErrorCode::kContract, std::string("a text has no form in UTF-8: ") + error.what()});
+    }
+    owners_.push_back(py::reinterpret_borrow<py::object>(text));
+    return {bytes, static_cast<std::size_t>(size)};
+  }
+
+  EncodeInput input(py::handle text, py::handle pair) {
+    const std::string_view first = add(text);
+    return pair.is_none() ? EncodeInput(first) : EncodeInput(first, add(pair));
+  }
+
+ private:
+  std::vector<py::object> owners_;
+};
+
+Encoding encode(const TokenizerBinding& self, py::handle text, py::handle pair,
+                const EncodeOptions& options) {
+  Texts texts;
+  const EncodeInput input = texts.input(text, pair);
+  return unwrap(without_gil([&] { return self.tokenizer->encode(input, options); }));
 }
 
-std::vector<std::vector<TokenId>> encode_batch(const Tokenizer& tokenizer,
-                                               const std::vector<std::string>& texts,
-                                               bool add_special_tokens, std::size_t threads) {
+// `pairs` is None, or as long as `batch`.
+std::vector<Encoding> encode_batch(const TokenizerBinding& self, const py::list& batch,
+                                   const py::object& pairs, const EncodeOptions& options) {
+  Texts texts;
+  std::vector<EncodeInput> inputs;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    inputs.push_back(
+        texts.input(batch[i], pairs.is_none() ? py::none() : py::object(pairs[py::int_(i)])));
+  }
+  return unwrap(without_gil([&] { return self.tokenizer->encode_batch(inputs, options); }));
+}
+
+TokenId to_id(py::handle id) {
+  const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(id.ptr()));
+  const std::uint64_t value = index ? PyLong_AsUnsignedLongLong(index.ptr()) : 0;
+  if (PyErr_Occurred() != nullptr || value > std::numeric_limits<TokenId>::max()) {
+    PyErr_Clear();
+    raise({ErrorCode::kContract, py::repr(id).cast<std::string>() + " is no id of a token"});
+  }
+  return static_cast<TokenId>(value);
+}
+
+std::vector<TokenId> to_ids(py::handle ids) {
+  if (!py::isinstance<py::iterable>(ids)) return {to_id(ids)};
+  std::vector<TokenId> values;
+  for (const py::handle id : ids) values.push_back(to_id(id));
+  return values;
+}
+
+std::string decode(const TokenizerBinding& self, py::handle ids, bool skip_special_tokens) {
+  const std::vector<TokenId> values = to_ids(ids);
+  return unwrap(without_gil([&] { return self.tokenizer->decode(values, {skip_special_tokens}); }));
+}
+
+// The token as a str, or as bytes where it is no UTF-8.
+py::object id_to_token(const TokenizerBinding& self, py::handle id) {
+  const std::optional<std::string> token = self.tokenizer->id_to_token(to_id(id));
+  if (!token) return py::none();
+  PyObject* const text =
+      PyUnicode_DecodeUTF8(token->data(), static_cast<Py_ssize_t>(token->size()), nullptr);
+  if (text != nullptr) return py::reinterpret_steal<py::object>(text);
+  PyErr_Clear();
+  return py::bytes(*token);
+}
+
+py::list offsets(const Encoding& encoding) {
+  py::list ranges;
+  for (const ByteRange& range : encoding.offsets)
+    ranges.append(py::make_tuple(range.begin, range.end));
+  return ranges;
+}
+
+EncodeOptions encode_options(bool add_special_tokens, const std::string& special_tokens,
+                             bool offsets, std::size_t threads) {
   EncodeOptions options;
   options.add_special_tokens = add_special_tokens;
+  options.special_tokens = unwrap(special_token_policy(special_tokens));
+  options.offsets = offsets;
+  options.offset_unit = OffsetUnit::kCodePoint;
   options.threads = threads;
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
-  Result<std::vector<Encoding>> encodings = [&] {
-    const py::gil_scoped_release release;
-    return tokenizer.encode_batch(views, options);
-  }();
-  std::vector<std::vector<TokenId>> ids;
-  for (Encoding& encoding : unwrap(std::move(encodings))) ids.push_back(std::move(encoding.ids));
-  return ids;
-}
-
-std::string decode(const Tokenizer& tokenizer, const std::vector<TokenId>& ids,
-                   bool skip_special_tokens) {
-  Result<std::string> text = [&] {
-    const py::gil_scoped_release release;
-    return tokenizer.decode(ids, {skip_special_tokens});
-  }();
-  return unwrap(std::move(text));
+  return options;
 }
 
 }  // namespace
 
 void bind_tokenizer(py::module_& module) {
-  py::class_<Tokenizer>(module, "Tokenizer",
-                        "Turns text into ids and back, as the library does that its file is from.")
-      .def_static("open", &open, py::arg("path"),
-                  "Open tokenizer.json, a SentencePiece model or a TikToken file, or a folder that "
-                  "has one.")
-      .def("encode", &encode, py::arg("text"), py::arg("add_special_tokens") = true)
-      .def("encode_batch", &encode_batch, py::arg("texts"), py::arg("add_special_tokens") = true,
-           py::arg("threads") = 1)
-      .def("decode", &decode, py::arg("ids"), py::arg("skip_special_tokens") = true)
-      .def("token_to_id", &Tokenizer::token_to_id, py::arg("token"))
-      .def(
-          "id_to_token",
-          [](const Tokenizer& tokenizer, TokenId id) -> std::optional<py::bytes> {
-            const auto token = tokenizer.id_to_token(id);
-            if (!token) return std::nullopt;
-            return py::bytes(*token);
-          },
-          py::arg("id"), "The token as bytes: a TikToken file's need not be text.")
-      .def_property_readonly("vocabulary_size", &Tokenizer::vocabulary_size)
-      .def_property_readonly("warnings", &Tokenizer::warnings);
+  py::class_<EncodeOptions>(module, "EncodeOptions").def(py::init(&encode_options));
+  py::class_<Encoding>(module, "Encoding")
+      .def_readonly("ids", &Encoding::ids)
+      .def_property_readonly("offsets", &offsets)
+      .def_readonly("type_ids", &Encoding::type_ids)
+      .def_readonly("special_tokens_mask", &Encoding::special_tokens_mask)
+      .def_readonly("attention_mask", &Encoding::attention_mask)
+      .def_readonly("overflowing", &Encoding::overflowing);
+  py::class_<DecodeStream>(module, "DecodeStream")
+      .def("push",
+           [](DecodeStream& stream, py::handle id) { return unwrap(stream.push(to_id(id))); })
+      .def("finish", [](DecodeStream& stream) { return unwrap(stream.finish()); });
+  py::class_<TokenizerBinding>(module, "Tokenizer")
+      .def("encode", &encode)
+      .def("encode_batch", &encode_batch)
+      .def("decode", &decode)
+      .def("decode_stream",
+           [](const TokenizerBinding& self, bool skip_special_tokens) {
+             return self.tokenizer->decode_stream({skip_special_tokens});
+           })
+      .def("token_to_id",
+           [](const TokenizerBinding& self, py::handle token) {
+             return self.tokenizer->token_to_id(to_utf8(token));
+           })
+      .def("id_to_token", &id_to_token)
+      .def("is_special", [](const TokenizerBinding& self,
+                            py::handle id) { return self.tokenizer->is_special(to_id(id)); })
+      .def_property_readonly(
+          "vocabulary_size",
+          [](const TokenizerBinding& self) { return self.tokenizer->vocabulary_size(); })
+      .def_property_readonly(
+          "warnings", [](const TokenizerBinding& self) { return self.tokenizer->warnings(); });
+  module.def("open_tokenizer", &open);
 }
 
 }  // namespace polystate::python

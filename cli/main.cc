@@ -22,6 +22,7 @@
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/text.h"
+#include "cli/tokenize.h"
 #include "cli/version.h"
 #include "polystate/core/result.h"
 
@@ -32,8 +33,8 @@ constexpr const char* kExitStatuses = R"(Exit status:
   0  all is well
   1  a result could not be written
   2  the command line is wrong
-  3  the artifact is missing, damaged, inconsistent or not trusted
-  4  an input, a name or a session file is one that the model does not take
+  3  the artifact or tokenizer is missing, damaged, inconsistent or not trusted
+  4  an input, a name or a session file is one that it does not take
   5  the engine failed, cannot run the artifact, or computes other values than were recorded
 )";
 
@@ -48,6 +49,7 @@ void declare(CLI::App& app, Action& action) {
   declare_inspect(app, action);
   declare_run(app, action);
   declare_doctor(app, action);
+  declare_tokenize(app, action);
   const std::string version =
       std::string("polystate ") + kVersion + " (ExecuTorch " + kExecutorchVersion + ")";
   app.set_version_flag("--version", version, "Print the version and exit");
@@ -59,7 +61,8 @@ void declare(CLI::App& app, Action& action) {
 // Reads the command line and does what it asks for.
 ExitStatus execute(std::vector<std::string> arguments, Output& output) {
   CLI::App app(
-      "Inspects, runs and checks artifacts of PyTorch programs with several methods and one state.",
+      "Inspects, runs and checks artifacts of PyTorch programs with several methods and one state, "
+      "and turns text into ids.",
       "polystate");
   Action action;
   declare(app, action);

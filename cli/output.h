@@ -15,6 +15,9 @@ class Output {
 
   void write(std::string_view text);
 
+  // Whether nobody would see what is written: the reader went away, or a write failed.
+  [[nodiscard]] bool is_closed() const { return is_closed_; }
+
   // kIo when a write failed.
   [[nodiscard]] const Status& status() const { return status_; }
 

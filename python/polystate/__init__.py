@@ -23,7 +23,7 @@ from polystate.errors import (
 if TYPE_CHECKING:
     from polystate._core import __version__
     from polystate.export import Method, export
-    from polystate.runtime import Model, Session, Snapshot, load
+    from polystate.runtime import Model, Session, Snapshot, Tokenizer, load
 
 __all__ = [
     "ArtifactError",
@@ -37,6 +37,7 @@ __all__ = [
     "Model",
     "Session",
     "Snapshot",
+    "Tokenizer",
     "UnsupportedError",
     "__version__",
     "export",
@@ -49,6 +50,7 @@ _LAZY = {
     "Model": "polystate.runtime",
     "Session": "polystate.runtime",
     "Snapshot": "polystate.runtime",
+    "Tokenizer": "polystate.runtime",
     "__version__": "polystate._core",
     "export": "polystate.export",
     "load": "polystate.runtime",

@@ -106,36 +106,41 @@ bool AddedVocabulary::is_single_word(std::string_view text, ByteRange range) con
   return range.end == text.size() || !is_word(text.substr(range.end));
 }
 
+// The longest token that starts at `begin`, its own text alone.
+std::optional<AddedVocabulary::Match> AddedVocabulary::longest_at(const Matcher& matcher,
+                                                                  std::string_view text,
+                                                                  std::uint32_t begin) {
+  if (!matcher.first[static_cast<unsigned char>(text[begin])]) return std::nullopt;
+  std::optional<Match> longest;
+  Trie::Node node = Trie::kRoot;
+  for (std::uint32_t end = begin; end < text.size();) {
+    node = matcher.trie.child(node, text[end++]);
+    if (node == Trie::kNone) break;
+    if (matcher.trie.has_value(node))
+      longest = {{begin, end}, matcher.ids[matcher.trie.value(node)]};
+  }
+  return longest;
+}
+
 void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_special,
                            std::vector<Match>& matches) const {
   const Matcher& wanted = matcher(normalized);
   if (wanted.ids.empty()) return;
-  const auto size = static_cast<std::uint32_t>(text.size());
   std::uint32_t taken = 0;  // where the last match ends
-  for (std::uint32_t i = 0; i < size; ++i) {
-    if (!wanted.first[static_cast<unsigned char>(text[i])]) continue;
-    std::uint32_t end = i;
-    std::uint32_t value = 0;
-    Trie::Node node = Trie::kRoot;
-    for (std::uint32_t at = i; at < size;) {
-      node = wanted.trie.child(node, text[at++]);
-      if (node == Trie::kNone) break;
-      if (!wanted.trie.has_value(node)) continue;
-      end = at;
-      value = wanted.trie.value(node);
-    }
-    if (end == i) continue;
-    const std::uint32_t begin = i;
-    i = end - 1;
-    const TokenId id = wanted.ids[value];
-    const Entry& entry = entries_.at(id);
-    if (skip_special && entry.token.special) continue;
-    if (entry.token.single_word && !is_single_word(text, {begin, end})) continue;
-    ByteRange range{begin, end};
-    if (entry.token.lstrip) range.begin = trim_left_space(text, begin, taken);
-    if (entry.token.rstrip) range.end = trim_right_space(text, end);
-    matches.push_back({range, id});
-    taken = range.end;
+  for (std::uint32_t i = 0; i < text.size(); ++i) {
+    auto match = longest_at(wanted, text, i);
+    if (!match) continue;
+    const ByteRange range = match->range;
+    i = range.end - 1;
+    const AddedToken& token = entries_.at(match->id).token;
+    if (skip_special && token.special) continue;
+    if (token.single_word && !is_single_word(text, range)) continue;
+    // The match before may have taken all of this one, as white space.
+    if (token.lstrip)
+      match->range.begin = std::min(trim_left_space(text, range.begin, taken), range.end);
+    if (token.rstrip) match->range.end = trim_right_space(text, range.end);
+    matches.push_back(*match);
+    taken = match->range.end;
   }
 }
 

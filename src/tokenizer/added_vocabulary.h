@@ -79,7 +79,9 @@ class AddedVocabulary {
   [[nodiscard]] const Matcher& matcher(bool normalized) const {
     return normalized ? normalized_ : plain_;
   }
-  Matcher build_matcher(bool normalized) const;
+  [[nodiscard]] Matcher build_matcher(bool normalized) const;
+  static std::optional<Match> longest_at(const Matcher& matcher, std::string_view text,
+                                         std::uint32_t begin);
   [[nodiscard]] bool is_single_word(std::string_view text, ByteRange range) const;
 
   std::map<TokenId, Entry> entries_;

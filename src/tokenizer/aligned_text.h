@@ -34,8 +34,8 @@ class TextEdit {
   void keep(std::size_t begin, std::size_t end) {
     text_.append(source_, begin, end - begin);
     if (alignment_ != nullptr) {
-      alignment_->insert(alignment_->end(), source_alignment_.begin() + begin,
-                         source_alignment_.begin() + end);
+      const std::span<const ByteRange> kept = source_alignment_.subspan(begin, end - begin);
+      alignment_->insert(alignment_->end(), kept.begin(), kept.end());
     }
   }
   // New bytes that stand for what byte `at` of the source stands for.

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace polystate::tokenizer {
@@ -16,7 +17,12 @@ std::unique_ptr<Scratch> ScratchPool::take() {
 
 void ScratchPool::give_back(std::unique_ptr<Scratch> scratch) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  idle_.push_back(std::move(scratch));
+  try {
+    idle_.push_back(std::move(scratch));
+  } catch (const std::bad_alloc&) {
+    // It is lost: the next encoding makes one anew.
+    return;
+  }
 }
 
 }  // namespace polystate::tokenizer

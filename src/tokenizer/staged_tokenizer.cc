@@ -1,7 +1,6 @@
 #include "tokenizer/staged_tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,15 +11,19 @@
 #include <utility>
 #include <vector>
 
+#include "core/out_of_memory.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/added_vocabulary.h"
+#include "tokenizer/code_point_offsets.h"
 #include "tokenizer/decode_table.h"
 #include "tokenizer/decoders/decoder.h"
-#include "tokenizer/post_processors/encoding_edit.h"
+#include "tokenizer/post_processors/append.h"
+#include "tokenizer/post_processors/padding.h"
 #include "tokenizer/post_processors/post_processor.h"
+#include "tokenizer/post_processors/truncation.h"
 #include "tokenizer/scratch.h"
 #include "tokenizer/stages.h"
 #include "tokenizer/text_encoder.h"
@@ -38,48 +41,59 @@ Result<std::shared_ptr<const Tokenizer>> StagedTokenizer::create(Stages stages) 
 StagedTokenizer::StagedTokenizer(Stages stages, AddedVocabulary added)
     : stages_(std::move(stages)), added_(std::move(added)), decode_table_(stages_, added_) {}
 
-Result<Encoding> StagedTokenizer::encode(std::string_view text,
+Result<Encoding> StagedTokenizer::encode(const EncodeInput& input,
                                          const EncodeOptions& options) const {
-  return encode_texts({&text, 1}, options);
+  return or_out_of_memory("encode", "", [&] { return encode_parts(input, options); });
 }
 
-Result<Encoding> StagedTokenizer::encode_pair(std::string_view first, std::string_view second,
-                                              const EncodeOptions& options) const {
-  const std::array<std::string_view, 2> texts = {first, second};
-  return encode_texts(texts, options);
-}
-
-Result<std::vector<Encoding>> StagedTokenizer::encode_batch(std::span<const std::string_view> texts,
-                                                            const EncodeOptions& options) const {
-  Result<std::vector<Encoding>> encodings = Tokenizer::encode_batch(texts, options);
-  if (!encodings || !stages_.padding) return encodings;
-  std::size_t longest = 0;
-  for (const Encoding& encoding : *encodings) longest = std::max(longest, encoding.ids.size());
-  const std::size_t length = padded_length(*stages_.padding, longest);
-  for (Encoding& encoding : *encodings) pad(*stages_.padding, length, options.offsets, encoding);
-  return encodings;
-}
-
-Result<Encoding> StagedTokenizer::encode_texts(std::span<const std::string_view> texts,
+Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
                                                const EncodeOptions& options) const {
   const ScratchPool::Loan scratch(scratch_);
   std::vector<EncodedPart> parts;
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    Result<Encoding> encoding = TextEncoder(stages_, added_, options, *scratch).encode(texts[i]);
+  const auto encode_text = [&](std::string_view text) -> Status {
+    Result<Encoding> encoding = TextEncoder(stages_, added_, options, *scratch).encode(text);
     if (!encoding) return encoding.error();
-    std::fill(encoding->type_ids.begin(), encoding->type_ids.end(), static_cast<std::uint32_t>(i));
-    parts.push_back({std::move(*encoding), i});
+    const auto type_id = static_cast<std::uint32_t>(parts.size());
+    encoding->type_ids.assign(encoding->ids.size(), type_id);
+    parts.push_back({std::move(*encoding), parts.size()});
+    return {};
+  };
+  if (const Status done = encode_text(input.first); !done) return done.error();
+  if (input.second) {
+    if (const Status done = encode_text(*input.second); !done) return done.error();
   }
   if (const Status done = truncate_parts(options.add_special_tokens, parts); !done)
     return done.error();
-  post_process(texts, options, parts);
-  Encoding whole = std::move(parts[0].encoding);
+  post_process(input, options, parts);
+  if (options.offsets && options.offset_unit == OffsetUnit::kCodePoint) {
+    for (EncodedPart& part : parts)
+      count_code_points(part.text == 0 ? input.first : input.second.value_or(std::string_view()),
+                        part.encoding);
+  }
+  Encoding whole;  // a template may leave no part
+  if (!parts.empty()) whole = std::move(parts[0].encoding);
   for (std::size_t i = 1; i < parts.size(); ++i) append_encoding(whole, parts[i].encoding);
   if (stages_.padding) {
     const std::size_t length = padded_length(*stages_.padding, whole.ids.size());
     pad(*stages_.padding, length, options.offsets, whole);
   }
   return whole;
+}
+
+Result<std::vector<Encoding>> StagedTokenizer::encode_batch(std::span<const EncodeInput> inputs,
+                                                            const EncodeOptions& options) const {
+  Result<std::vector<Encoding>> encodings = Tokenizer::encode_batch(inputs, options);
+  if (!encodings || !stages_.padding) return encodings;
+  const Padding& padding = *stages_.padding;
+  std::size_t longest = 0;
+  for (const Encoding& encoding : *encodings) longest = std::max(longest, encoding.ids.size());
+  const Status padded = or_out_of_memory("pad a batch", "", [&]() -> Status {
+    const std::size_t length = padded_length(padding, longest);
+    for (Encoding& encoding : *encodings) pad(padding, length, options.offsets, encoding);
+    return {};
+  });
+  if (!padded) return padded.error();
+  return encodings;
 }
 
 // Leaves room for what the post-processor will add.
@@ -98,8 +112,7 @@ Status StagedTokenizer::truncate_parts(bool add_special_tokens,
                   pair ? &parts[1].encoding : nullptr);
 }
 
-void StagedTokenizer::post_process(std::span<const std::string_view> texts,
-                                   const EncodeOptions& options,
+void StagedTokenizer::post_process(const EncodeInput& input, const EncodeOptions& options,
                                    std::vector<EncodedPart>& parts) const {
   if (!stages_.post_processor) return;
   for (EncodedPart& part : parts) {
@@ -108,7 +121,7 @@ void StagedTokenizer::post_process(std::span<const std::string_view> texts,
   const PostProcessing with = {
       options.add_special_tokens,
       options.offsets,
-      {texts.begin(), texts.end()},
+      {input.first, input.second.value_or(std::string_view())},
       [this](TokenId id, std::string_view text) { return token_of(id, text); }};
   stages_.post_processor->process(with, parts);
 }
@@ -122,12 +135,14 @@ std::string_view StagedTokenizer::token_of(TokenId id, std::string_view text) co
 
 Result<std::string> StagedTokenizer::decode(std::span<const TokenId> ids,
                                             const DecodeOptions& options) const {
-  DecodeChain chain(stages_.decoders);
-  for (const TokenId id : ids) {
-    if (const Status done = decode_id(id, options, chain); !done) return done.error();
-  }
-  chain.finish();
-  return chain.take();
+  return or_out_of_memory("decode", "", [&]() -> Result<std::string> {
+    DecodeChain chain(stages_.decoders);
+    for (const TokenId id : ids) {
+      if (const Status done = decode_id(id, options, chain); !done) return done.error();
+    }
+    chain.finish();
+    return chain.take();
+  });
 }
 
 // Gives the chain the text of an id, unless the options leave it out.
@@ -149,14 +164,18 @@ class StagedTokenizer::Stream : public DecodeStream {
       : tokenizer_(std::move(tokenizer)), options_(options), chain_(tokenizer_->stages_.decoders) {}
 
   Result<std::string> push(TokenId id) override {
-    const Status done = tokenizer_->decode_id(id, options_, chain_);
-    if (!done) return done.error();
-    return chain_.take();
+    return or_out_of_memory("decode", "", [&]() -> Result<std::string> {
+      const Status done = tokenizer_->decode_id(id, options_, chain_);
+      if (!done) return done.error();
+      return chain_.take();
+    });
   }
 
   Result<std::string> finish() override {
-    chain_.finish();
-    return chain_.take();
+    return or_out_of_memory("decode", "", [&] {
+      chain_.finish();
+      return chain_.take();
+    });
   }
 
  private:

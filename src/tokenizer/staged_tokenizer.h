@@ -27,12 +27,10 @@ class StagedTokenizer : public Tokenizer, public std::enable_shared_from_this<St
   // Errors as AddedVocabulary::create.
   static Result<std::shared_ptr<const Tokenizer>> create(Stages stages);
 
-  [[nodiscard]] Result<Encoding> encode(std::string_view text,
+  [[nodiscard]] Result<Encoding> encode(const EncodeInput& input,
                                         const EncodeOptions& options) const override;
-  [[nodiscard]] Result<Encoding> encode_pair(std::string_view first, std::string_view second,
-                                             const EncodeOptions& options) const override;
   [[nodiscard]] Result<std::vector<Encoding>> encode_batch(
-      std::span<const std::string_view> texts, const EncodeOptions& options) const override;
+      std::span<const EncodeInput> inputs, const EncodeOptions& options) const override;
   [[nodiscard]] Result<std::string> decode(std::span<const TokenId> ids,
                                            const DecodeOptions& options) const override;
   [[nodiscard]] std::unique_ptr<DecodeStream> decode_stream(
@@ -49,10 +47,10 @@ class StagedTokenizer : public Tokenizer, public std::enable_shared_from_this<St
   class Stream;
 
   StagedTokenizer(Stages stages, AddedVocabulary added);
-  Result<Encoding> encode_texts(std::span<const std::string_view> texts,
-                                const EncodeOptions& options) const;
+  [[nodiscard]] Result<Encoding> encode_parts(const EncodeInput& input,
+                                              const EncodeOptions& options) const;
   Status truncate_parts(bool add_special_tokens, std::vector<EncodedPart>& parts) const;
-  void post_process(std::span<const std::string_view> texts, const EncodeOptions& options,
+  void post_process(const EncodeInput& input, const EncodeOptions& options,
                     std::vector<EncodedPart>& parts) const;
   [[nodiscard]] std::string_view token_of(TokenId id, std::string_view text) const;
   Status decode_id(TokenId id, const DecodeOptions& options, DecodeChain& chain) const;

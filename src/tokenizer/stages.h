@@ -13,8 +13,9 @@
 #include "tokenizer/decoders/decoder.h"
 #include "tokenizer/models/model.h"
 #include "tokenizer/normalizers/normalizer.h"
-#include "tokenizer/post_processors/encoding_edit.h"
+#include "tokenizer/post_processors/padding.h"
 #include "tokenizer/post_processors/post_processor.h"
+#include "tokenizer/post_processors/truncation.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 
 namespace polystate::tokenizer {

@@ -17,6 +17,7 @@
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/models/model.h"
 #include "tokenizer/models/word_cache.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
 #include "tokenizer/scratch.h"
 #include "tokenizer/stages.h"
@@ -75,7 +76,6 @@ Result<Encoding> TextEncoder::encode(std::string_view text) {
   }
   if (const Status done = tokenize(); !done) return done.error();
   const std::size_t count = encoding_.ids.size();
-  encoding_.type_ids.assign(count, 0);
   encoding_.special_tokens_mask.assign(count, 0);
   encoding_.attention_mask.assign(count, 1);
   return std::move(encoding_);
@@ -167,6 +167,9 @@ Status TextEncoder::add_normalized(ByteRange range, std::optional<TokenId> id) {
   text.alignment.assign(alignment.begin(), alignment.end());
   text.origin = tracks_ ? alignment[0].begin : 0;
   if (const Status done = stages_.normalizer->normalize(text); !done) return done;
+  // Each part may grow, and positions in all of them have 32 bits.
+  const std::size_t size = scratch_.normalized.size() + text.text.size();
+  if (size > kMaxNormalizedBytes) return grew_too_much(size);
   if (const Status done = add_pieces(begin, text.text); !done) return done;
   append(text.text, text.alignment);
   return {};
@@ -212,7 +215,9 @@ Status TextEncoder::tokenize_piece(const Piece& piece) {
 }
 
 void TextEncoder::add_tokens(const Piece& piece) {
-  for (const Token& token : scratch_.tokens) encoding_.ids.push_back(token.id);
+  std::size_t size = encoding_.ids.size();
+  encoding_.ids.resize(size + scratch_.tokens.size());
+  for (const Token& token : scratch_.tokens) encoding_.ids[size++] = token.id;
   if (!options_.offsets) return;
   const std::span<const ByteRange> alignment = scratch_.pieces.alignment();
   for (const Token& token : scratch_.tokens) {

@@ -27,7 +27,7 @@ class TextEncoder {
   TextEncoder(const Stages& stages, const AddedVocabulary& added, const EncodeOptions& options,
               Scratch& scratch);
 
-  // Once. Errors as Tokenizer::encode.
+  // Once; type_ids is left empty. Errors as Tokenizer::encode.
   Result<Encoding> encode(std::string_view text);
 
  private:

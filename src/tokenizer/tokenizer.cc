@@ -5,14 +5,15 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/out_of_memory.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/loaders/loaders.h"
@@ -22,13 +23,13 @@
 namespace polystate {
 namespace {
 
-// The texts that a thread takes from a batch at a time.
+// The inputs that a thread takes from a batch at a time.
 constexpr std::size_t kChunk = 16;
 
-std::size_t thread_count(const EncodeOptions& options, std::size_t texts) {
+std::size_t thread_count(const EncodeOptions& options, std::size_t inputs) {
   std::size_t threads = options.threads;
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  return std::min(threads, (texts + kChunk - 1) / kChunk);
+  return std::min(threads, (inputs + kChunk - 1) / kChunk);
 }
 
 Result<std::shared_ptr<const Tokenizer>> with_stages(Result<tokenizer::Stages> stages) {
@@ -36,46 +37,65 @@ Result<std::shared_ptr<const Tokenizer>> with_stages(Result<tokenizer::Stages> s
   return tokenizer::StagedTokenizer::create(std::move(*stages));
 }
 
+// Calls work() on this thread and on up to `count` - 1 others, as many as the system gives.
+template <typename Work>
+void work_on_threads(std::size_t count, const Work& work) {
+  std::vector<std::jthread> others;
+  while (others.size() + 1 < count) {
+    try {
+      others.emplace_back(work);
+    } catch (const std::system_error&) {
+      break;  // there is a limit on threads: those that there are do all the work
+    }
+  }
+  work();
+}
+
+Result<std::vector<Encoding>> all_or_first_error(std::vector<Result<Encoding>> results) {
+  std::vector<Encoding> encodings;
+  encodings.reserve(results.size());
+  for (Result<Encoding>& result : results) {
+    if (!result) {
+      return Error{result.error().code,
+                   "input " + std::to_string(encodings.size()) + ": " + result.error().message};
+    }
+    encodings.push_back(std::move(*result));
+  }
+  return encodings;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::open(const std::filesystem::path& path,
                                                          const TokenizerOptions& options) {
-  return with_stages(tokenizer::open_tokenizer(path, options));
+  return or_out_of_memory("open", path.native(),
+                          [&] { return with_stages(tokenizer::open_tokenizer(path, options)); });
 }
 
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::parse(TokenizerFormat format,
                                                           std::string_view content,
                                                           const TokenizerOptions& options) {
-  return with_stages(tokenizer::parse_tokenizer(format, content, options));
+  return or_out_of_memory("read a tokenizer", "", [&] {
+    return with_stages(tokenizer::parse_tokenizer(format, content, options));
+  });
 }
 
-Result<std::vector<Encoding>> Tokenizer::encode_batch(std::span<const std::string_view> texts,
+Result<std::vector<Encoding>> Tokenizer::encode_batch(std::span<const EncodeInput> inputs,
                                                       const EncodeOptions& options) const {
-  std::vector<std::optional<Result<Encoding>>> results(texts.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    while (true) {
-      const std::size_t begin = next.fetch_add(kChunk);
-      if (begin >= texts.size()) return;
-      for (std::size_t i = begin; i < std::min(begin + kChunk, texts.size()); ++i)
-        results[i].emplace(encode(texts[i], options));
-    }
-  };
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t i = 1; i < thread_count(options, texts.size()); ++i) others.emplace_back(work);
-    work();
-  }
-  std::vector<Encoding> encodings;
-  encodings.reserve(texts.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!*results[i]) {
-      const Error& error = results[i]->error();
-      return Error{error.code, "text " + std::to_string(i) + ": " + error.message};
-    }
-    encodings.push_back(std::move(**results[i]));
-  }
-  return encodings;
+  constexpr std::string_view kWhat = "encode a batch";
+  return or_out_of_memory(kWhat, "", [&] {
+    std::vector<Result<Encoding>> results(inputs.size(), Encoding());
+    std::atomic<std::size_t> next = 0;
+    work_on_threads(thread_count(options, inputs.size()), [&] {
+      while (true) {
+        const std::size_t begin = next.fetch_add(kChunk);
+        if (begin >= inputs.size()) return;
+        for (std::size_t i = begin; i < std::min(begin + kChunk, inputs.size()); ++i)
+          results[i] = or_out_of_memory(kWhat, "", [&] { return encode(inputs[i], options); });
+      }
+    });
+    return all_or_first_error(std::move(results));
+  });
 }
 
 }  // namespace polystate

@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.tik_token.emplace();
   options.tik_token->pattern = content.substr(0, end);
   const std::string_view file = content.substr(end + 1);
-  if (!polystate::keeps_its_promises(polystate::TokenizerFormat::kTikToken, file, options))
+  if (!polystate::keeps_its_promises(
+          polystate::Tokenizer::parse(polystate::TokenizerFormat::kTikToken, file, options)))
     std::abort();
   return 0;
 }

@@ -14,7 +14,7 @@ class DecodeStream {
   virtual ~DecodeStream() = default;
 
   // The text that `id` completes, often none. kContract when it is not in the vocabulary; the
-  // stream is then as before.
+  // stream is then as before. kEngine when memory runs out; the stream is then of no use.
   virtual Result<std::string> push(TokenId id) = 0;
   // What is left. The stream then starts anew.
   virtual Result<std::string> finish() = 0;

@@ -21,9 +21,9 @@ struct ByteRange {
 // `offsets`, which is empty unless it was asked for.
 struct Encoding {
   std::vector<TokenId> ids;
-  // The bytes of the caller's text (of its own text, in a pair) that each token stands for; {0, 0}
-  // for tokens that were added. A range never splits a character, so tokens that are parts of one
-  // character have the same.
+  // The bytes of the caller's text (of its own text, in a pair) that each token stands for, or the
+  // code points where EncodeOptions::offset_unit says so; {0, 0} for tokens that were added. A
+  // range never splits a character, so tokens that are parts of one character have the same.
   std::vector<ByteRange> offsets;
   std::vector<std::uint32_t> type_ids;            // which text of a pair, as the file says
   std::vector<std::uint8_t> special_tokens_mask;  // 1: added by the post-processor or as padding

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,50 +12,16 @@
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/encoding.h"
+#include "polystate/tokenizer/options.h"  // IWYU pragma: export
 
 namespace polystate {
-
-enum class TokenizerFormat : std::uint8_t {
-  kTokenizerJson,  // tokenizer.json of the `tokenizers` library, version 1.0
-  kSentencePiece,  // SentencePiece's .model, a protobuf ModelProto
-  kTikToken,       // lines of base64 and a rank
-};
-
-// What a TikToken file leaves out: how to split text, and which special tokens there are.
-struct TikTokenOptions {
-  std::string pattern;  // in the syntax of Rust's fancy-regex
-  std::map<std::string, TokenId> special_tokens;
-};
-
-struct TokenizerOptions {
-  // For TikToken files. Not given: by the file's name (r50k_base, p50k_base, cl100k_base,
-  // o200k_base, with any ending), else kContract.
-  std::optional<TikTokenOptions> tik_token;
-  // For Marian's pair of models: encode with the target language's model.
-  bool target_language = false;
-};
-
-// What to do with the text of a special token, such as "</s>", inside a text to encode.
-enum class SpecialTokenPolicy : std::uint8_t {
-  kAccept,     // it becomes that token
-  kPlainText,  // it is text like any other
-  kRefuse,     // kContract, naming the token and where it is
-};
-
-struct EncodeOptions {
-  bool add_special_tokens = true;  // those that the file's post-processor adds
-  bool offsets = false;            // fill Encoding::offsets
-  SpecialTokenPolicy special_tokens = SpecialTokenPolicy::kAccept;
-  std::size_t threads = 1;  // for batches; 0: as many as the machine has
-};
-
-struct DecodeOptions {
-  bool skip_special_tokens = true;
-};
 
 // Turns text into ids and back. `open` and `parse` make one that does it as the library does that
 // the file comes from; a class of the user's own serves wherever a tokenizer is asked for.
 // Immutable: any number of threads may use it at once.
+//
+// Nothing throws but std::bad_alloc, and only where there is no Result to say it: there it is
+// kEngine.
 //
 // Text is UTF-8. Malformed bytes are read as U+FFFD, one for each maximal part of a character, as
 // Python's errors="replace" does; offsets still count the caller's bytes. A text may have 128 MiB.
@@ -79,15 +43,12 @@ class Tokenizer {
   // kContract: the text is too long, holds a special token that `options` refuses, makes a regular
   // expression of the file exceed its limits, or has a character that the vocabulary lacks where it
   // has no token for unknown ones.
-  [[nodiscard]] virtual Result<Encoding> encode(std::string_view text,
+  [[nodiscard]] virtual Result<Encoding> encode(const EncodeInput& input,
                                                 const EncodeOptions& options = {}) const = 0;
-  [[nodiscard]] virtual Result<Encoding> encode_pair(std::string_view first,
-                                                     std::string_view second,
-                                                     const EncodeOptions& options = {}) const = 0;
-  // Each text alone, then padded together where the file says so. The error is that of the first
-  // text that has one; its message starts with "text 3: ".
+  // Each input alone, then padded together where the file says so. The error is that of the first
+  // input that has one; its message starts with "input 3: ", counted from 0.
   [[nodiscard]] virtual Result<std::vector<Encoding>> encode_batch(
-      std::span<const std::string_view> texts, const EncodeOptions& options = {}) const;
+      std::span<const EncodeInput> inputs, const EncodeOptions& options = {}) const;
 
   // kContract when an id is not in the vocabulary. The text is always valid UTF-8.
   [[nodiscard]] virtual Result<std::string> decode(std::span<const TokenId> ids,

@@ -2,5 +2,6 @@
 
 from polystate.runtime.model import Model, load
 from polystate.runtime.session import Session, Snapshot, State
+from polystate.runtime.tokenizer import DecodeStream, Tokenizer
 
-__all__ = ["Model", "Session", "Snapshot", "State", "load"]
+__all__ = ["DecodeStream", "Model", "Session", "Snapshot", "State", "Tokenizer", "load"]

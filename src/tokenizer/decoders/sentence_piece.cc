@@ -1,6 +1,8 @@
 #include "tokenizer/decoders/sentence_piece.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>

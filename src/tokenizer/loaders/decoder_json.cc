@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -6,8 +8,16 @@
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "tokenizer/decoders/bpe.h"
+#include "tokenizer/decoders/byte_fallback.h"
+#include "tokenizer/decoders/byte_level.h"
+#include "tokenizer/decoders/ctc.h"
 #include "tokenizer/decoders/decoder.h"
-#include "tokenizer/decoders/simple.h"
+#include "tokenizer/decoders/join.h"
+#include "tokenizer/decoders/metaspace.h"
+#include "tokenizer/decoders/replace.h"
+#include "tokenizer/decoders/strip.h"
+#include "tokenizer/decoders/word_piece.h"
 #include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 
@@ -50,8 +60,14 @@ void add_replace(const JsonCursor& json, Parts& parts) {
 }
 
 void add_strip(const JsonCursor& json, Parts& parts) {
-  parts.push_back(std::make_unique<StripDecoder>(
-      json.field("content").character(), json.field("start").size(), json.field("stop").size()));
+  const std::uint64_t start = json.field("start").size();
+  const std::uint64_t stop = json.field("stop").size();
+  if (std::max(start, stop) > StripDecoder::kMaxCount) {
+    return json.fail(ErrorCode::kUnsupported, "it strips " + std::to_string(std::max(start, stop)) +
+                                                  " characters; the limit is " +
+                                                  std::to_string(StripDecoder::kMaxCount));
+  }
+  parts.push_back(std::make_unique<StripDecoder>(json.field("content").character(), start, stop));
 }
 
 template <typename T>
@@ -80,10 +96,11 @@ void add_parts(const JsonCursor& json, Parts& parts) {
       {"WordPiece", add_word_piece},
   };
   const std::string type = json.string("type");
-  const auto adder = kAdders.find(type);
-  if (adder == kAdders.end())
+  const auto found = kAdders.find(type);
+  if (found == kAdders.end())
     return json.fail(ErrorCode::kUnsupported, "the decoder '" + type + "' is not known");
-  adder->second(json, parts);
+  const Adder add = found->second;
+  add(json, parts);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,41 +22,42 @@ constexpr std::size_t kMaxDepth = 64;
 
 const JsonValue kNull{nullptr};
 
-// Builds values, or gives them to sinks, as nlohmann's parser meets them.
-class Builder : public nlohmann::json_sax<nlohmann::json> {
+// Builds values, or gives them to sinks, as nlohmann's parser meets them: it calls these by name.
+class Builder {
  public:
   explicit Builder(const std::vector<JsonSinkPath>& sinks) : sinks_(sinks) {}
 
-  bool null() override { return sink_ == nullptr && put({nullptr}); }
-  bool boolean(bool value) override { return sink_ == nullptr && put({value}); }
-  bool number_integer(number_integer_t value) override {
+  bool null() { return sink_ == nullptr && put({nullptr}); }
+  bool boolean(bool value) { return sink_ == nullptr && put({value}); }
+  bool number_integer(std::int64_t value) {
     return sink_ != nullptr ? sink_->number(static_cast<double>(value)) : put({value});
   }
-  bool number_unsigned(number_unsigned_t value) override {
+  bool number_unsigned(std::uint64_t value) {
     if (sink_ != nullptr) return sink_->number(static_cast<double>(value));
     if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
       return put({static_cast<double>(value)});
     return put({static_cast<std::int64_t>(value)});
   }
-  bool number_float(number_float_t value, const string_t&) override {
+  bool number_float(double value, const std::string& /*text*/) {
     return sink_ != nullptr ? sink_->number(value) : put({value});
   }
-  bool string(string_t& value) override {
+  bool string(std::string& value) {
     return sink_ != nullptr ? sink_->string(value) : put({std::move(value)});
   }
-  bool binary(binary_t&) override { return false; }
-  bool key(string_t& key) override {
+  bool binary(nlohmann::json::binary_t& /*value*/) { return false; }
+  bool key(std::string& key) {
     if (sink_ != nullptr) return sink_->key(key);
     keys_.back() = std::move(key);
     return true;
   }
 
-  bool start_object(std::size_t) override { return start({JsonValue::Object()}); }
-  bool end_object() override { return end(); }
-  bool start_array(std::size_t) override { return start({JsonValue::Array()}); }
-  bool end_array() override { return end(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& e) override {
-    error_ = e.what();
+  bool start_object(std::size_t /*size*/) { return start({JsonValue::Object()}); }
+  bool end_object() { return end(); }
+  bool start_array(std::size_t /*size*/) { return start({JsonValue::Array()}); }
+  bool end_array() { return end(); }
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::json::exception& exception) {
+    error_ = exception.what();
     return false;
   }
 
@@ -158,7 +160,7 @@ std::optional<JsonCursor> JsonCursor::optional(std::string_view key) const {
   for (std::size_t i = object->size(); i > 0; --i) {
     const auto& [name, value] = (*object)[i - 1];
     if (name != key) continue;
-    const JsonCursor found(value, path_.empty() ? name : path_ + "." + name, *status_);
+    JsonCursor found(value, path_.empty() ? name : path_ + "." + name, *status_);
     if (found.is_null()) return std::nullopt;
     return found;
   }

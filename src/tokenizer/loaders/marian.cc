@@ -3,7 +3,7 @@
 // makes where sacremoses is installed takes no part in its encoding (5.23), nor here.
 
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +23,7 @@
 #include "tokenizer/loaders/sentence_piece_model.h"
 #include "tokenizer/models/model.h"
 #include "tokenizer/models/vocabulary.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/post_processors/post_processor.h"
 #include "tokenizer/stages.h"
 
@@ -165,7 +166,7 @@ Result<Stages> make_stages(const SentencePieceModel& encoder, const SentencePiec
   stages.pre_tokenizer = make_pre_tokenizer(encoder);
   Result<std::unique_ptr<const Model>> pieces = make_model(encoder);
   if (!pieces) return pieces.error();
-  auto model = std::make_shared<Vocabulary>(vocabulary);
+  const auto model = std::make_shared<const Vocabulary>(vocabulary);
   stages.leading_token = [model, unknown](std::string_view text) -> std::optional<LeadingToken> {
     const std::size_t size = language_code_size(text);
     if (size == 0) return std::nullopt;

@@ -1,7 +1,5 @@
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,12 +9,18 @@
 #include "tokenizer/loaders/base64.h"
 #include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
+#include "tokenizer/normalizers/bert.h"
+#include "tokenizer/normalizers/byte_level.h"
 #include "tokenizer/normalizers/charsmap.h"
+#include "tokenizer/normalizers/lowercase.h"
+#include "tokenizer/normalizers/nmt.h"
 #include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/normalizers/precompiled.h"
-#include "tokenizer/normalizers/simple.h"
-#include "tokenizer/regex/pattern.h"
-#include "tokenizer/regex/regex.h"
+#include "tokenizer/normalizers/prepend.h"
+#include "tokenizer/normalizers/replace.h"
+#include "tokenizer/normalizers/strip.h"
+#include "tokenizer/normalizers/strip_accents.h"
+#include "tokenizer/normalizers/unicode_form.h"
 #include "tokenizer/unicode/normal_form.h"
 
 namespace polystate::tokenizer {
@@ -81,25 +85,6 @@ Made make_prepend(const JsonCursor& json) {
 }
 
 }  // namespace
-
-std::optional<Pattern> read_pattern(const JsonCursor& json) {
-  if (const auto plain = json.optional("String")) {
-    std::string text = plain->string();
-    if (!text.empty()) return Pattern(std::move(text));
-  }
-  const auto expression = json.optional("Regex");
-  if (!expression && !json.optional("String")) {
-    json.fail(ErrorCode::kArtifact, "it has neither 'String' nor 'Regex'");
-    return std::nullopt;
-  }
-  const Result<Regex> regex =
-      Regex::compile(expression ? expression->string() : "", RegexSyntax::kOniguruma);
-  if (!regex) {
-    json.fail(regex.error().code, regex.error().message);
-    return std::nullopt;
-  }
-  return Pattern(*regex);
-}
 
 std::unique_ptr<const Normalizer> read_normalizer(const JsonCursor& json) {
   using Maker = Made (*)(const JsonCursor&);

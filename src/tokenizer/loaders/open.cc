@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -13,6 +11,7 @@
 
 #include "core/file.h"
 #include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/stages.h"
@@ -22,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxFileBytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t kMaxFileBytes = std::uint64_t{512} << 20U;
 
 Result<std::string> read_text(const fs::path& path) {
   const Result<InputFile> file = InputFile::open(path);
@@ -168,6 +167,11 @@ Result<Stages> open_tokenizer(const fs::path& path, const TokenizerOptions& opti
 
 Result<Stages> parse_tokenizer(TokenizerFormat format, std::string_view content,
                                const TokenizerOptions& options) {
+  if (content.size() > kMaxFileBytes) {
+    return Error{ErrorCode::kUnsupported, "a file has " + std::to_string(content.size()) +
+                                              " bytes; the limit is " +
+                                              std::to_string(kMaxFileBytes)};
+  }
   switch (format) {
     case TokenizerFormat::kTokenizerJson:
       return parse_tokenizer_json(content);

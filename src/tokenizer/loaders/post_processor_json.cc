@@ -1,5 +1,5 @@
+#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -86,15 +86,15 @@ void add_template(const JsonCursor& json, Parts& parts) {
 void add_parts(const JsonCursor& json, Parts& parts);
 
 void add_sequence(const JsonCursor& json, Parts& parts) {
-  bool after_template = false;
-  for (const JsonCursor& part : json.field("processors").elements()) {
-    const bool is_trim = part.optional("type") && part.string("type") == "ByteLevel";
-    if (after_template && !is_trim)
-      part.fail(ErrorCode::kUnsupported, "a post-processor follows a template");
-    after_template =
-        after_template || (part.optional("type") && part.string("type") == "TemplateProcessing");
-    add_parts(part, parts);
-  }
+  for (const JsonCursor& part : json.field("processors").elements()) add_parts(part, parts);
+}
+
+// Only offsets may be trimmed after a template, which leaves other parts than one for each text.
+bool follows_template(const std::string& type, const Parts& parts) {
+  return type != "ByteLevel" && type != "Sequence" &&
+         std::any_of(parts.begin(), parts.end(), [](const auto& part) {
+           return dynamic_cast<const Template*>(part.get()) != nullptr;
+         });
 }
 
 void add_parts(const JsonCursor& json, Parts& parts) {
@@ -105,10 +105,13 @@ void add_parts(const JsonCursor& json, Parts& parts) {
       {"TemplateProcessing", add_template},
   };
   const std::string type = json.string("type");
-  const auto adder = kAdders.find(type);
-  if (adder == kAdders.end())
+  if (follows_template(type, parts))
+    return json.fail(ErrorCode::kUnsupported, "a post-processor follows a template");
+  const auto found = kAdders.find(type);
+  if (found == kAdders.end())
     return json.fail(ErrorCode::kUnsupported, "the post-processor '" + type + "' is not known");
-  adder->second(json, parts);
+  const Adder add = found->second;
+  add(json, parts);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include <array>
-#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,9 +11,13 @@
 #include "polystate/core/result.h"
 #include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
+#include "tokenizer/pre_tokenizers/bert.h"
+#include "tokenizer/pre_tokenizers/byte_level.h"
+#include "tokenizer/pre_tokenizers/fixed_length.h"
+#include "tokenizer/pre_tokenizers/metaspace.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
-#include "tokenizer/pre_tokenizers/simple.h"
 #include "tokenizer/pre_tokenizers/split.h"
+#include "tokenizer/pre_tokenizers/unicode_scripts.h"
 #include "tokenizer/regex/pattern.h"
 #include "tokenizer/regex/regex.h"
 #include "tokenizer/unicode/properties.h"
@@ -28,163 +31,21 @@ using Parts = std::vector<std::unique_ptr<const PreTokenizer>>;
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// The scripts of Unicode 9 that UnicodeScripts tells apart, besides Common and the three that
-// Japanese is written with.
-constexpr std::array<std::string_view, 133> kScripts = {"Adlam",
-                                                        "Ahom",
-                                                        "Anatolian_Hieroglyphs",
-                                                        "Arabic",
-                                                        "Armenian",
-                                                        "Avestan",
-                                                        "Balinese",
-                                                        "Bamum",
-                                                        "Bassa_Vah",
-                                                        "Batak",
-                                                        "Bengali",
-                                                        "Bhaiksuki",
-                                                        "Bopomofo",
-                                                        "Brahmi",
-                                                        "Braille",
-                                                        "Buginese",
-                                                        "Buhid",
-                                                        "Canadian_Aboriginal",
-                                                        "Carian",
-                                                        "Caucasian_Albanian",
-                                                        "Chakma",
-                                                        "Cham",
-                                                        "Cherokee",
-                                                        "Coptic",
-                                                        "Cuneiform",
-                                                        "Cypriot",
-                                                        "Cyrillic",
-                                                        "Deseret",
-                                                        "Devanagari",
-                                                        "Duployan",
-                                                        "Egyptian_Hieroglyphs",
-                                                        "Elbasan",
-                                                        "Ethiopic",
-                                                        "Georgian",
-                                                        "Glagolitic",
-                                                        "Gothic",
-                                                        "Grantha",
-                                                        "Greek",
-                                                        "Gujarati",
-                                                        "Gurmukhi",
-                                                        "Hangul",
-                                                        "Hanunoo",
-                                                        "Hatran",
-                                                        "Hebrew",
-                                                        "Imperial_Aramaic",
-                                                        "Inherited",
-                                                        "Inscriptional_Pahlavi",
-                                                        "Inscriptional_Parthian",
-                                                        "Javanese",
-                                                        "Kaithi",
-                                                        "Kannada",
-                                                        "Kayah_Li",
-                                                        "Kharoshthi",
-                                                        "Khmer",
-                                                        "Khojki",
-                                                        "Khudawadi",
-                                                        "Lao",
-                                                        "Latin",
-                                                        "Lepcha",
-                                                        "Limbu",
-                                                        "Linear_A",
-                                                        "Linear_B",
-                                                        "Lisu",
-                                                        "Lycian",
-                                                        "Lydian",
-                                                        "Mahajani",
-                                                        "Malayalam",
-                                                        "Mandaic",
-                                                        "Manichaean",
-                                                        "Marchen",
-                                                        "Meetei_Mayek",
-                                                        "Mende_Kikakui",
-                                                        "Meroitic_Cursive",
-                                                        "Meroitic_Hieroglyphs",
-                                                        "Miao",
-                                                        "Modi",
-                                                        "Mongolian",
-                                                        "Mro",
-                                                        "Multani",
-                                                        "Myanmar",
-                                                        "Nabataean",
-                                                        "New_Tai_Lue",
-                                                        "Newa",
-                                                        "Nko",
-                                                        "Ogham",
-                                                        "Ol_Chiki",
-                                                        "Old_Hungarian",
-                                                        "Old_Italic",
-                                                        "Old_North_Arabian",
-                                                        "Old_Permic",
-                                                        "Old_Persian",
-                                                        "Old_South_Arabian",
-                                                        "Old_Turkic",
-                                                        "Oriya",
-                                                        "Osage",
-                                                        "Osmanya",
-                                                        "Pahawh_Hmong",
-                                                        "Palmyrene",
-                                                        "Pau_Cin_Hau",
-                                                        "Phags_Pa",
-                                                        "Phoenician",
-                                                        "Psalter_Pahlavi",
-                                                        "Rejang",
-                                                        "Runic",
-                                                        "Samaritan",
-                                                        "Saurashtra",
-                                                        "Sharada",
-                                                        "Shavian",
-                                                        "Siddham",
-                                                        "SignWriting",
-                                                        "Sinhala",
-                                                        "Sora_Sompeng",
-                                                        "Sundanese",
-                                                        "Syloti_Nagri",
-                                                        "Syriac",
-                                                        "Tagalog",
-                                                        "Tagbanwa",
-                                                        "Tai_Le",
-                                                        "Tai_Tham",
-                                                        "Tai_Viet",
-                                                        "Takri",
-                                                        "Tamil",
-                                                        "Tangut",
-                                                        "Telugu",
-                                                        "Thaana",
-                                                        "Thai",
-                                                        "Tibetan",
-                                                        "Tifinagh",
-                                                        "Tirhuta",
-                                                        "Ugaritic",
-                                                        "Vai",
-                                                        "Warang_Citi",
-                                                        "Yi"};
-
-// Matches runs of one script. Spaces and characters of no script belong to the run before them;
-// kanji, kana and the prolonged sound mark are one script.
-std::string script_runs() {
-  std::vector<std::string> sets = {R"([\p{Latin}])", R"([^\P{Common} \x{30FC}])",
-                                   R"([\p{Han}\p{Hiragana}\p{Katakana}\x{30FC}])"};
-  for (const std::string_view script : kScripts) {
-    if (script != "Latin") sets.push_back(R"([\p{)" + std::string(script) + "}]");
-  }
-  std::string pattern;
-  for (const std::string& set : sets) {
-    if (!pattern.empty()) pattern += '|';
-    pattern += set + "(?:" + set + R"(|[ \p{Unknown}])*)";
-  }
-  return pattern;
+// The pattern of a pre-tokenizer that a file only names.
+std::optional<Pattern> known_pattern(const JsonCursor& json, std::string_view expression,
+                                     RegexSyntax syntax) {
+  const Result<Regex> regex = Regex::compile(expression, syntax);
+  if (regex) return Pattern(*regex);
+  json.fail(regex.error().code, regex.error().message);
+  return std::nullopt;
 }
 
-void add_split(const JsonCursor& json, std::string_view pattern, RegexSyntax syntax,
-               DelimiterBehavior behavior, bool invert, Parts& parts) {
-  const Result<Regex> regex = Regex::compile(pattern, syntax);
-  if (!regex) return json.fail(regex.error().code, regex.error().message);
-  parts.push_back(std::make_unique<PatternSplit>(Pattern(*regex), behavior, invert));
+// Pieces are what matches.
+void add_matches(const JsonCursor& json, std::string_view expression, Parts& parts) {
+  auto pattern = known_pattern(json, expression, RegexSyntax::kFancyRegex);
+  if (!pattern) return;
+  parts.push_back(
+      std::make_unique<PatternSplit>(std::move(*pattern), DelimiterBehavior::kRemoved, true));
 }
 
 DelimiterBehavior read_behavior(const JsonCursor& json) {
@@ -209,8 +70,10 @@ void add_characters(CharacterSplit::Kind kind, DelimiterBehavior behavior, Parts
 void add_byte_level(const JsonCursor& json, Parts& parts) {
   if (json.boolean("add_prefix_space")) parts.push_back(std::make_unique<SpacePrefix>());
   if (json.boolean("use_regex", true)) {
-    add_split(json, kGpt2Pattern, RegexSyntax::kOniguruma, DelimiterBehavior::kIsolated, false,
-              parts);
+    auto pattern = known_pattern(json, kGpt2Pattern, RegexSyntax::kOniguruma);
+    if (!pattern) return;
+    parts.push_back(
+        std::make_unique<PatternSplit>(std::move(*pattern), DelimiterBehavior::kIsolated, false));
   }
   parts.push_back(std::make_unique<ByteAlphabet>());
 }
@@ -270,8 +133,7 @@ void add_pattern_split(const JsonCursor& json, Parts& parts) {
 }
 
 void add_whitespace(const JsonCursor& json, Parts& parts) {
-  add_split(json, R"(\w+|[^\w\s]+)", RegexSyntax::kFancyRegex, DelimiterBehavior::kRemoved, true,
-            parts);
+  add_matches(json, R"(\w+|[^\w\s]+)", parts);
 }
 
 void add_whitespace_split(const JsonCursor&, Parts& parts) {
@@ -279,8 +141,7 @@ void add_whitespace_split(const JsonCursor&, Parts& parts) {
 }
 
 void add_unicode_scripts(const JsonCursor& json, Parts& parts) {
-  add_split(json, script_runs(), RegexSyntax::kFancyRegex, DelimiterBehavior::kRemoved, true,
-            parts);
+  add_matches(json, unicode_script_pattern(), parts);
 }
 
 void add_bert(const JsonCursor&, Parts& parts) {
@@ -311,10 +172,11 @@ void add_parts(const JsonCursor& json, Parts& parts) {
       {"WhitespaceSplit", add_whitespace_split},
   };
   const std::string type = json.string("type");
-  const auto adder = kAdders.find(type);
-  if (adder == kAdders.end())
+  const auto found = kAdders.find(type);
+  if (found == kAdders.end())
     return json.fail(ErrorCode::kUnsupported, "the pre-tokenizer '" + type + "' is not known");
-  adder->second(json, parts);
+  const Adder add = found->second;
+  add(json, parts);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "polystate/core/result.h"
 
@@ -15,7 +16,7 @@ float ProtobufReader::Field::as_float() const {
 
 std::optional<std::uint64_t> ProtobufReader::varint() {
   std::uint64_t value = 0;
-  for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+  for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
     const auto byte = static_cast<unsigned char>(rest_.front());
     rest_.remove_prefix(1);
     value |= std::uint64_t{byte & 0x7FU} << shift;
@@ -28,7 +29,7 @@ std::optional<std::uint64_t> ProtobufReader::fixed(std::size_t size) {
   if (rest_.size() < size) return std::nullopt;
   std::uint64_t value = 0;
   for (std::size_t i = size; i > 0; --i)
-    value = value << 8 | static_cast<unsigned char>(rest_[i - 1]);
+    value = value << 8U | static_cast<unsigned char>(rest_[i - 1]);
   rest_.remove_prefix(size);
   return value;
 }
@@ -41,10 +42,10 @@ Result<std::optional<ProtobufReader::Field>> ProtobufReader::next() {
                                            " bytes before its message ends"};
   };
   const auto key = varint();
-  if (!key || *key >> 3 == 0 || *key >> 32 != 0) return malformed();
-  Field field{static_cast<std::uint32_t>(*key >> 3)};
+  if (!key || *key >> 3U == 0 || *key >> 32U != 0) return malformed();
+  Field field{static_cast<std::uint32_t>(*key >> 3U)};
   std::optional<std::uint64_t> value;
-  switch (*key & 7) {
+  switch (*key & 7U) {
     case 0:
       value = varint();
       break;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cfloat>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,12 +17,14 @@
 #include "tokenizer/loaders/sentence_piece_model.h"
 #include "tokenizer/models/model.h"
 #include "tokenizer/models/sentence_piece_bpe.h"
+#include "tokenizer/models/sentence_piece_word.h"
 #include "tokenizer/models/unigram.h"
 #include "tokenizer/models/vocabulary.h"
 #include "tokenizer/normalizers/charsmap.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/normalizers/sentence_piece.h"
+#include "tokenizer/pre_tokenizers/marker_split.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
-#include "tokenizer/pre_tokenizers/simple.h"
 #include "tokenizer/stages.h"
 
 namespace polystate::tokenizer {
@@ -85,7 +86,8 @@ Result<std::unique_ptr<SentencePieceBpe>> make_bpe(const SentencePieceModel& mod
                                                 " is unused, which is not supported for byte pair "
                                                 "encoding"};
     }
-    if (is_text(piece)) pieces.push_back({id, piece.score, piece.type == Type::kUserDefined});
+    if (is_text(piece))
+      pieces.push_back({id, piece.text, piece.score, piece.type == Type::kUserDefined});
   }
   SentencePieceBpeOptions options;
   options.unknown = static_cast<TokenId>(model.unknown);
@@ -96,6 +98,7 @@ Result<std::unique_ptr<SentencePieceBpe>> make_bpe(const SentencePieceModel& mod
 
 std::unique_ptr<const Model> make_words(const SentencePieceModel& model, Vocabulary vocabulary) {
   std::vector<bool> is_word;
+  is_word.reserve(model.pieces.size());
   for (const SentencePieceModel::Piece& piece : model.pieces)
     is_word.push_back(piece.type == Type::kNormal || piece.type == Type::kUserDefined);
   return std::make_unique<SentencePieceWord>(std::move(vocabulary), std::move(is_word),

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "polystate/core/result.h"
 #include "tokenizer/loaders/protobuf.h"
 #include "tokenizer/models/model.h"
+#include "tokenizer/models/vocabulary.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -83,6 +83,9 @@ Status read_model(std::string_view content, SentencePieceModel& model) {
       return damaged("field " + std::to_string(field.number) + " is not a message");
     switch (field.number) {
       case 1:
+        if (model.pieces.size() > Vocabulary::kMaxId) {
+          return damaged("there are more than " + std::to_string(Vocabulary::kMaxId) + " pieces");
+        }
         return read_piece(field.bytes, model.pieces.emplace_back());
       case 2:
         return read_trainer_spec(field.bytes, model);
@@ -126,7 +129,7 @@ Status check_pieces(SentencePieceModel& model) {
     const SentencePieceModel::Piece& piece = model.pieces[i];
     const std::string name = "piece " + std::to_string(i);
     if (piece.text.empty()) return damaged(name + " is empty");
-    if (valid_prefix(piece.text) != piece.text.size()) return damaged(name + " is not valid UTF-8");
+    if (!is_utf8(piece.text)) return damaged(name + " is not valid UTF-8");
     if (std::isnan(piece.score)) return damaged(name + " has a score that is not a number");
     if (!seen[is_text(piece.type) ? 1 : 0].insert(piece.text).second)
       return damaged(name + ", '" + piece.text + "', is there twice");

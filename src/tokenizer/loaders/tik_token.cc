@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,7 +12,7 @@
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/added_vocabulary.h"
-#include "tokenizer/decoders/simple.h"
+#include "tokenizer/decoders/byte_level.h"
 #include "tokenizer/loaders/base64.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/models/bpe.h"
@@ -26,6 +26,9 @@
 namespace polystate::tokenizer {
 namespace {
 
+// Finding the merges of a token takes time that grows with the square of its length.
+constexpr std::size_t kMaxTokenBytes = 4096;
+
 Error damaged(std::size_t line, const std::string& why) {
   return {ErrorCode::kArtifact, "line " + std::to_string(line) + ": " + why};
 }
@@ -36,6 +39,12 @@ Status read_line(std::string_view line, std::size_t number, Vocabulary& vocabula
   if (space == std::string_view::npos) return damaged(number, "there is no rank");
   const auto token = decode_base64(line.substr(0, space));
   if (!token || token->empty()) return damaged(number, "the token is not base64");
+  if (token->size() > kMaxTokenBytes) {
+    return Error{ErrorCode::kUnsupported, "line " + std::to_string(number) + ": the token has " +
+                                              std::to_string(token->size()) +
+                                              " bytes; the limit is " +
+                                              std::to_string(kMaxTokenBytes)};
+  }
   std::string_view digits = line.substr(space + 1);
   if (digits.ends_with('\r')) digits.remove_suffix(1);
   TokenId rank = 0;

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "tokenizer/added_vocabulary.h"
 #include "tokenizer/decoders/decoder.h"
 #include "tokenizer/loaders/json.h"
 #include "tokenizer/normalizers/normalizer.h"
-#include "tokenizer/post_processors/encoding_edit.h"
+#include "tokenizer/post_processors/padding.h"
 #include "tokenizer/post_processors/post_processor.h"
+#include "tokenizer/post_processors/truncation.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 #include "tokenizer/regex/pattern.h"
 
@@ -37,7 +37,6 @@ struct DecodersRead {
 };
 DecodersRead read_decoders(const JsonCursor& json);
 
-std::vector<AddedToken> read_added_tokens(const JsonCursor& json);
 Truncation read_truncation(const JsonCursor& json);
 Padding read_padding(const JsonCursor& json);
 

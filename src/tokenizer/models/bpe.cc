@@ -1,5 +1,6 @@
 #include "tokenizer/models/bpe.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,18 +30,6 @@ std::string_view unit_of_byte(BpeUnit unit, unsigned char byte, char& storage) {
   return {&storage, 1};
 }
 
-Status add_whole_tokens(const Vocabulary& vocabulary, Vocabulary& whole) {
-  std::string bytes;
-  whole.reserve(vocabulary.size(), vocabulary.size() * 8);
-  for (TokenId id = 0; id < vocabulary.id_limit(); ++id) {
-    const auto token = vocabulary.token(id);
-    bytes.clear();
-    if (!token || !append_alphabet_bytes(*token, bytes)) continue;
-    if (const Status added = whole.add(bytes, id); !added) return added;
-  }
-  return {};
-}
-
 }  // namespace
 
 bool has_byte_alphabet(const Vocabulary& vocabulary) {
@@ -66,22 +55,22 @@ Result<std::unique_ptr<Bpe>> Bpe::create(Vocabulary vocabulary, MergeTable merge
     bpe->ids_of_bytes_[i] = id.value_or(kNoSymbol);
     bpe->fallback_[i] = bpe->vocabulary_.find(byte_token(byte)).value_or(kNoSymbol);
   }
-  if (o.ignore_merges && o.unit == BpeUnit::kAlphabetByte) {
-    if (const Status added = add_whole_tokens(bpe->vocabulary_, bpe->whole_); !added)
-      return added.error();
-  }
   return bpe;
 }
 
 std::optional<TokenId> Bpe::whole(std::string_view piece) const {
-  return options_.unit == BpeUnit::kAlphabetByte ? whole_.find(piece) : vocabulary_.find(piece);
+  if (options_.unit != BpeUnit::kAlphabetByte) return vocabulary_.find(piece);
+  std::string written;
+  for (const char byte : piece)
+    written += alphabet_character(static_cast<unsigned char>(byte)).view();
+  return vocabulary_.find(written);
 }
 
-// Cuts one piece into units and finds the symbol of each.
+// Cuts one piece into units and finds the token of each.
 class Bpe::Splitter {
  public:
-  Splitter(const Bpe& bpe, std::string_view piece, std::vector<Symbol>& symbols)
-      : bpe_(bpe), piece_(piece), symbols_(symbols) {}
+  Splitter(const Bpe& bpe, std::string_view piece, std::vector<Token>& tokens)
+      : bpe_(bpe), piece_(piece), tokens_(tokens) {}
 
   Status split() {
     const BpeOptions& options = bpe_.options_;
@@ -112,11 +101,11 @@ class Bpe::Splitter {
     return put(bpe_.vocabulary_.find(unit).value_or(kNoSymbol), unit, text.size());
   }
 
-  // Appends the symbol of a unit that stands for `size` bytes of the piece.
+  // Appends the token of a unit that stands for `size` bytes of the piece.
   Status put(std::uint32_t id, std::string_view unit, std::size_t size) {
     if (id != kNoSymbol) {
       flush();
-      symbols_.push_back({id, static_cast<std::uint32_t>(size)});
+      append(id, static_cast<std::uint32_t>(size));
       return {};
     }
     if (bpe_.options_.byte_fallback && put_bytes(unit)) return {};
@@ -136,40 +125,40 @@ class Bpe::Splitter {
     for (const char byte : unit) {
       if (bpe_.fallback_[static_cast<unsigned char>(byte)] == kNoSymbol) return false;
     }
-    for (const char byte : unit)
-      symbols_.push_back({bpe_.fallback_[static_cast<unsigned char>(byte)], 1});
+    for (const char byte : unit) append(bpe_.fallback_[static_cast<unsigned char>(byte)], 1);
     return true;
   }
 
   void flush() {
-    if (unknown_size_ > 0) symbols_.push_back({*bpe_.unknown_, unknown_size_});
+    if (unknown_size_ > 0 && bpe_.unknown_) append(*bpe_.unknown_, unknown_size_);
     unknown_size_ = 0;
+  }
+
+  // Appends a token of the next `size` bytes; with a suffix, units may have more than the piece.
+  void append(TokenId id, std::uint32_t size) {
+    const auto limit = static_cast<std::uint32_t>(piece_.size());
+    tokens_.push_back({id, std::min(position_, limit), std::min(position_ + size, limit)});
+    position_ += size;
   }
 
   const Bpe& bpe_;
   std::string_view piece_;
-  std::vector<Symbol>& symbols_;
-  std::uint32_t unknown_size_ = 0;  // bytes of unknown units that are not in `symbols_` yet
+  std::vector<Token>& tokens_;
+  std::uint32_t position_ = 0;      // bytes that have tokens
+  std::uint32_t unknown_size_ = 0;  // bytes of unknown units, after those
 };
 
 Status Bpe::tokenize(std::string_view piece, std::vector<Token>& tokens) const {
-  const auto size = static_cast<std::uint32_t>(piece.size());
   if (options_.ignore_merges) {
     if (const auto id = whole(piece)) {
-      tokens.push_back({*id, 0, size});
+      tokens.push_back({*id, 0, static_cast<std::uint32_t>(piece.size())});
       return {};
     }
   }
-  std::vector<Symbol> symbols;
-  symbols.reserve(piece.size());
-  if (const Status split = Splitter(*this, piece, symbols).split(); !split) return split;
-  merge_symbols(merges_, symbols);
-  std::uint32_t position = 0;
-  for (const Symbol& symbol : symbols) {
-    const std::uint32_t end = std::min(position + symbol.size, size);
-    tokens.push_back({symbol.id, std::min(position, size), end});
-    position += symbol.size;
-  }
+  const std::size_t first = tokens.size();
+  tokens.reserve(first + piece.size());
+  if (const Status split = Splitter(*this, piece, tokens).split(); !split) return split;
+  merge_tokens(merges_, first, tokens);
   return {};
 }
 

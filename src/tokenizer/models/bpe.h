@@ -59,6 +59,7 @@ class Bpe : public Model {
       : vocabulary_(std::move(vocabulary)),
         merges_(std::move(merges)),
         options_(std::move(options)) {}
+  // The token that a piece is, if any.
   [[nodiscard]] std::optional<TokenId> whole(std::string_view piece) const;
 
   Vocabulary vocabulary_;
@@ -67,7 +68,6 @@ class Bpe : public Model {
   std::optional<TokenId> unknown_;
   std::array<std::uint32_t, 256> ids_of_bytes_{};  // of units that are one byte; or kNoSymbol
   std::array<std::uint32_t, 256> fallback_{};      // of "<0x00>" and so on; or kNoSymbol
-  Vocabulary whole_;  // for ignore_merges with kAlphabetByte: the tokens' bytes
 };
 
 // Whether every byte's character of the alphabet is a token.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tokenizer/models/hash.h"
+#include "tokenizer/models/model.h"
 
 namespace polystate::tokenizer {
 
@@ -63,17 +64,13 @@ class MergeTable {
   std::vector<Slot> slots_ = std::vector<Slot>(2);  // open addressing, at most half full
 };
 
-// A symbol of a word, and how many bytes it stands for; 0 once it was joined to the one before.
-struct Symbol {
-  std::uint32_t id;
-  std::uint32_t size;
-};
-// The id of a symbol that no pair has.
+// The id of a token that no pair has: one that no vocabulary gives.
 inline constexpr std::uint32_t kNoSymbol = ~std::uint32_t{0};
 
-// Joins pairs of neighbours, lowest rank first and of equal ranks the leftmost, until none is left
-// (R. Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units"). Time is
-// n log n in the number of symbols.
-void merge_symbols(const MergeTable& merges, std::vector<Symbol>& symbols);
+// Joins pairs of neighbours among tokens[first] and what follows, lowest rank first and of equal
+// ranks the leftmost, until none is left (R. Sennrich et al. 2016, "Neural Machine Translation of
+// Rare Words with Subword Units"). Time is n log n in the number of tokens; memory is theirs, and 8
+// bytes for each pair that may be joined.
+void merge_tokens(const MergeTable& merges, std::size_t first, std::vector<Token>& tokens);
 
 }  // namespace polystate::tokenizer

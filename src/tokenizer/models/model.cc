@@ -14,8 +14,8 @@ constexpr std::string_view kDigits = "0123456789ABCDEF";
 
 std::string byte_token(unsigned char byte) {
   std::string token = "<0x00>";
-  token[3] = kDigits[byte >> 4];
-  token[4] = kDigits[byte & 15];
+  token[3] = kDigits[byte >> 4U];
+  token[4] = kDigits[byte & 15U];
   return token;
 }
 

@@ -18,21 +18,22 @@
 #include "tokenizer/models/model.h"
 #include "tokenizer/models/trie.h"
 #include "tokenizer/models/vocabulary.h"
-#include "tokenizer/normalizers/sentence_piece.h"
 
 namespace polystate::tokenizer {
 namespace {
 
 // Marks the symbol of a user-defined piece that was found as such, so that no merge has it.
-constexpr std::uint32_t kWhole = std::uint32_t{1} << 31;
+constexpr std::uint32_t kWhole = std::uint32_t{1} << 31U;
 
 // 0 for the highest score, the same number for equal ones.
 std::vector<std::uint32_t> ranks_of(const std::vector<BpePiece>& pieces) {
   std::vector<float> scores;
+  scores.reserve(pieces.size());
   for (const BpePiece& piece : pieces) scores.push_back(piece.score);
   std::sort(scores.begin(), scores.end(), std::greater<>());
   scores.erase(std::unique(scores.begin(), scores.end()), scores.end());
   std::vector<std::uint32_t> ranks;
+  ranks.reserve(pieces.size());
   for (const BpePiece& piece : pieces) {
     const auto at = std::lower_bound(scores.begin(), scores.end(), piece.score, std::greater<>());
     ranks.push_back(static_cast<std::uint32_t>(at - scores.begin()));
@@ -44,14 +45,25 @@ std::vector<std::uint32_t> ranks_of(const std::vector<BpePiece>& pieces) {
 
 Result<std::unique_ptr<SentencePieceBpe>> SentencePieceBpe::create(
     Vocabulary vocabulary, const std::vector<BpePiece>& pieces, SentencePieceBpeOptions options) {
+  if (vocabulary.id_limit() > Trie::kMaxValue) {
+    return Error{ErrorCode::kUnsupported,
+                 "the vocabulary has " + std::to_string(vocabulary.id_limit()) +
+                     " pieces; the limit is " + std::to_string(Trie::kMaxValue)};
+  }
   std::unique_ptr<SentencePieceBpe> model(new SentencePieceBpe());
   model->vocabulary_ = std::move(vocabulary);
   model->options_ = options;
   std::vector<std::pair<std::string_view, std::uint32_t>> user_symbols;
   for (const BpePiece& piece : pieces) {
-    const std::string_view text = *model->vocabulary_.token(piece.id);
-    if (const Status added = model->symbols_.add(text, piece.id); !added) return added.error();
-    if (piece.user_defined) user_symbols.emplace_back(text, piece.id);
+    if (piece.text.size() > kMaxPieceBytes) {
+      return Error{ErrorCode::kUnsupported, "piece " + std::to_string(piece.id) + " has " +
+                                                std::to_string(piece.text.size()) +
+                                                " bytes; the limit is " +
+                                                std::to_string(kMaxPieceBytes)};
+    }
+    if (const Status added = model->symbols_.add(piece.text, piece.id); !added)
+      return added.error();
+    if (piece.user_defined) user_symbols.emplace_back(piece.text, piece.id);
   }
   model->has_user_symbols_ = !user_symbols.empty();
   model->user_symbols_ = Trie::build(std::move(user_symbols));
@@ -72,7 +84,7 @@ Result<std::unique_ptr<SentencePieceBpe>> SentencePieceBpe::create(
 Status SentencePieceBpe::add_merges(const std::vector<BpePiece>& pieces) {
   auto next = static_cast<TokenId>(vocabulary_.id_limit());
   for (const BpePiece& piece : pieces) {
-    const std::string_view text = *vocabulary_.token(piece.id);
+    const std::string_view text = piece.text;
     for (std::size_t i = 0; i < text.size(); i += character_size(text[i])) {
       const std::string_view character = text.substr(i, character_size(text[i]));
       if (symbols_.find(character)) continue;
@@ -82,7 +94,7 @@ Status SentencePieceBpe::add_merges(const std::vector<BpePiece>& pieces) {
   const std::vector<std::uint32_t> ranks = ranks_of(pieces);
   merges_.reserve(2 * pieces.size());
   for (std::size_t p = 0; p < pieces.size(); ++p) {
-    const std::string_view text = *vocabulary_.token(pieces[p].id);
+    const std::string_view text = pieces[p].text;
     for (std::size_t i = character_size(text[0]); i < text.size(); i += character_size(text[i])) {
       const auto left = symbols_.find(text.substr(0, i));
       if (!left) continue;
@@ -93,77 +105,78 @@ Status SentencePieceBpe::add_merges(const std::vector<BpePiece>& pieces) {
   return {};
 }
 
-std::optional<Symbol> SentencePieceBpe::user_symbol(std::string_view text) const {
-  std::optional<Symbol> longest;
+// The user-defined symbol at `begin` of the piece.
+std::optional<Token> SentencePieceBpe::user_symbol(std::string_view piece,
+                                                   std::uint32_t begin) const {
+  std::optional<Token> longest;
   Trie::Node node = Trie::kRoot;
-  for (std::uint32_t i = 0; i < text.size(); ++i) {
-    node = user_symbols_.child(node, text[i]);
+  for (std::uint32_t i = begin; i < piece.size(); ++i) {
+    node = user_symbols_.child(node, piece[i]);
     if (node == Trie::kNone) break;
-    if (user_symbols_.has_value(node)) longest = {user_symbols_.value(node) | kWhole, i + 1};
+    if (user_symbols_.has_value(node)) longest = {user_symbols_.value(node) | kWhole, begin, i + 1};
   }
   return longest;
 }
 
-// Appends the token of a symbol, which starts at `begin` of the piece.
-void SentencePieceBpe::put(Symbol symbol, std::uint32_t begin, std::string_view piece,
-                           std::vector<Token>& tokens) const {
-  const std::uint32_t end = begin + symbol.size;
-  TokenId id = symbol.id == kNoSymbol ? options_.unknown : symbol.id & ~kWhole;
-  if (id >= vocabulary_.id_limit()) id = options_.unknown;
-  if (id != options_.unknown) {
-    tokens.push_back({id, begin, end});
-  } else if (options_.byte_fallback) {
-    for (std::uint32_t i = begin; i < end; ++i)
-      tokens.push_back({fallback_[static_cast<unsigned char>(piece[i])], begin, end});
-  } else if (!tokens.empty() && tokens.back().id == id && tokens.back().end == begin && begin > 0) {
-    tokens.back().end = end;
-  } else {
-    tokens.push_back({id, begin, end});
+// The id of what a symbol is at last.
+TokenId SentencePieceBpe::id_of(TokenId symbol) const {
+  if (symbol == kNoSymbol) return options_.unknown;
+  const TokenId id = symbol & ~kWhole;
+  return id < vocabulary_.id_limit() ? id : options_.unknown;
+}
+
+// Neighbouring unknown symbols become one token.
+void SentencePieceBpe::join_unknown(std::size_t first, std::vector<Token>& tokens) const {
+  std::size_t size = first;
+  for (std::size_t i = first; i < tokens.size(); ++i) {
+    const bool joins =
+        size > first && tokens[i].id == options_.unknown && tokens[size - 1].id == options_.unknown;
+    if (joins) {
+      tokens[size - 1].end = tokens[i].end;
+    } else {
+      tokens[size++] = tokens[i];
+    }
+  }
+  tokens.resize(size);
+}
+
+// Unknown symbols become the tokens of their bytes.
+void SentencePieceBpe::split_unknown(std::string_view piece, std::size_t first,
+                                     std::vector<Token>& tokens) const {
+  const auto is_unknown = [this](const Token& token) { return token.id == options_.unknown; };
+  const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(first);
+  if (std::none_of(begin, tokens.end(), is_unknown)) return;
+  const std::vector<Token> whole(begin, tokens.end());
+  tokens.resize(first);
+  for (const Token& token : whole) {
+    if (!is_unknown(token)) {
+      tokens.push_back(token);
+      continue;
+    }
+    for (const char byte : piece.substr(token.begin, token.end - token.begin))
+      tokens.push_back({fallback_[static_cast<unsigned char>(byte)], token.begin, token.end});
   }
 }
 
 Status SentencePieceBpe::tokenize(std::string_view piece, std::vector<Token>& tokens) const {
-  std::vector<Symbol> symbols;
-  symbols.reserve(piece.size());
-  for (std::uint32_t i = 0; i < piece.size(); i += symbols.back().size) {
-    const auto whole = has_user_symbols_ ? user_symbol(piece.substr(i)) : std::nullopt;
+  const std::size_t first = tokens.size();
+  for (std::uint32_t i = 0; i < piece.size(); i = tokens.back().end) {
+    const auto whole = has_user_symbols_ ? user_symbol(piece, i) : std::nullopt;
     if (whole) {
-      symbols.push_back(*whole);
+      tokens.push_back(*whole);
       continue;
     }
     const std::uint32_t size = character_size(piece[i]);
     const std::uint32_t id = size == 1 ? ascii_[static_cast<unsigned char>(piece[i])]
                                        : symbols_.find(piece.substr(i, size)).value_or(kNoSymbol);
-    symbols.push_back({id, size});
+    tokens.push_back({id, i, i + size});
   }
-  merge_symbols(merges_, symbols);
-  std::uint32_t begin = 0;
-  for (const Symbol& symbol : symbols) {
-    put(symbol, begin, piece, tokens);
-    begin += symbol.size;
-  }
-  return {};
-}
-
-Status SentencePieceWord::tokenize(std::string_view piece, std::vector<Token>& tokens) const {
-  std::size_t begin = 0;
-  while (begin < piece.size()) {
-    const std::size_t end = std::min(piece.find(kSpaceMarker, begin + 1), piece.size());
-    const std::string_view word = piece.substr(begin, end - begin);
-    TokenId id = vocabulary_.find(word).value_or(unknown_);
-    if (!is_word_[id]) id = unknown_;
-    if (id == unknown_ && byte_fallback_) {
-      for (const char byte : word) {
-        const auto token = vocabulary_.find(byte_token(static_cast<unsigned char>(byte)));
-        tokens.push_back({token.value_or(unknown_), static_cast<std::uint32_t>(begin),
-                          static_cast<std::uint32_t>(end)});
-      }
-    } else if (begin > 0 && id == unknown_ && tokens.back().id == unknown_) {
-      tokens.back().end = static_cast<std::uint32_t>(end);
-    } else {
-      tokens.push_back({id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
-    }
-    begin = end;
+  merge_tokens(merges_, first, tokens);
+  for (std::size_t i = first; i < tokens.size(); ++i) tokens[i].id = id_of(tokens[i].id);
+  if (options_.byte_fallback) {
+    split_unknown(piece, first, tokens);
+  } else {
+    join_unknown(first, tokens);
   }
   return {};
 }

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -21,7 +20,8 @@ namespace polystate::tokenizer {
 // A piece that byte pair encoding may join others to.
 struct BpePiece {
   TokenId id;
-  float score;  // higher ones are joined first
+  std::string_view text;  // not empty; valid UTF-8
+  float score;            // higher ones are joined first
   bool user_defined;
 };
 
@@ -35,7 +35,11 @@ struct SentencePieceBpeOptions {
 // piece, and user-defined symbols stay whole.
 class SentencePieceBpe : public Model {
  public:
-  // The pieces' texts are in the vocabulary, and are valid UTF-8.
+  // Finding the merges of a piece takes time that grows with the square of its length.
+  static constexpr std::size_t kMaxPieceBytes = 4096;
+
+  // `pieces` are of the vocabulary. kUnsupported when it has ids over Trie::kMaxValue, or a piece
+  // is longer than kMaxPieceBytes.
   static Result<std::unique_ptr<SentencePieceBpe>> create(Vocabulary vocabulary,
                                                           const std::vector<BpePiece>& pieces,
                                                           SentencePieceBpeOptions options);
@@ -53,10 +57,10 @@ class SentencePieceBpe : public Model {
  private:
   SentencePieceBpe() = default;
   Status add_merges(const std::vector<BpePiece>& pieces);
-  // The user-defined symbol that a text starts with, and its size.
-  [[nodiscard]] std::optional<Symbol> user_symbol(std::string_view text) const;
-  void put(Symbol symbol, std::uint32_t begin, std::string_view piece,
-           std::vector<Token>& tokens) const;
+  [[nodiscard]] std::optional<Token> user_symbol(std::string_view piece, std::uint32_t begin) const;
+  [[nodiscard]] TokenId id_of(TokenId symbol) const;
+  void join_unknown(std::size_t first, std::vector<Token>& tokens) const;
+  void split_unknown(std::string_view piece, std::size_t first, std::vector<Token>& tokens) const;
 
   Vocabulary vocabulary_;
   SentencePieceBpeOptions options_;
@@ -67,35 +71,6 @@ class SentencePieceBpe : public Model {
   Trie user_symbols_;
   bool has_user_symbols_ = false;
   std::array<TokenId, 256> fallback_{};
-};
-
-// SentencePiece's "word" models: every piece that starts with a space marker is a token, or
-// unknown: with `byte_fallback`, the tokens of its bytes.
-class SentencePieceWord : public Model {
- public:
-  // is_word[id]: text may become the token, as it is no control symbol nor a byte.
-  SentencePieceWord(Vocabulary vocabulary, std::vector<bool> is_word, TokenId unknown,
-                    bool byte_fallback)
-      : vocabulary_(std::move(vocabulary)),
-        is_word_(std::move(is_word)),
-        unknown_(unknown),
-        byte_fallback_(byte_fallback) {}
-
-  Status tokenize(std::string_view piece, std::vector<Token>& tokens) const override;
-  [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override {
-    return vocabulary_.find(token);
-  }
-  [[nodiscard]] std::optional<std::string_view> id_to_token(TokenId id) const override {
-    return vocabulary_.token(id);
-  }
-  [[nodiscard]] std::size_t size() const override { return vocabulary_.size(); }
-  [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
-
- private:
-  Vocabulary vocabulary_;
-  std::vector<bool> is_word_;
-  TokenId unknown_;
-  bool byte_fallback_;
 };
 
 }  // namespace polystate::tokenizer

@@ -1,7 +1,6 @@
 #include "tokenizer/models/trie.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -109,7 +108,7 @@ Trie Trie::build(std::vector<std::pair<std::string_view, std::uint32_t>> entries
     const Builder::Work work = builder.pending[next];
     builder.place(work);
   }
-  trie.units_.resize((trie.units_.size() | 0xFF) + 1);
+  trie.units_.resize((trie.units_.size() | 0xFFU) + 1);
   return trie;
 }
 

@@ -15,7 +15,7 @@ class Trie {
   using Node = std::uint32_t;
   static constexpr Node kRoot = 0;
   static constexpr Node kNone = ~Node{0};
-  static constexpr std::uint32_t kMaxValue = (std::uint32_t{1} << 23) - 2;
+  static constexpr std::uint32_t kMaxValue = (std::uint32_t{1} << 23U) - 2;
 
   // The values are at most kMaxValue. Of equal strings the last one counts; empty ones are left
   // out.
@@ -41,7 +41,7 @@ class Trie {
 
  private:
   static constexpr std::uint32_t kLabelBits = 9;
-  static constexpr std::uint32_t kLabelMask = (1 << kLabelBits) - 1;
+  static constexpr std::uint32_t kLabelMask = (1U << kLabelBits) - 1;
   static constexpr std::uint32_t kFree = kLabelMask;  // the label of no byte
 
   struct Unit {

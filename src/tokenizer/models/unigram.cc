@@ -63,41 +63,57 @@ void Unigram::keep_small(std::span<Best<float>> open) {
 }
 
 template <typename Score>
+std::optional<std::uint32_t> Unigram::offer_tokens(std::string_view piece, std::uint32_t begin,
+                                                   std::vector<Best<Score>>& best) const {
+  const std::uint32_t single = begin + character_size(piece[begin]);
+  const Score so_far = best[begin].score;
+  bool has_single = false;
+  std::uint32_t longest = single;
+  Trie::Node node = Trie::kRoot;
+  for (std::uint32_t end = begin; end < piece.size();) {
+    node = trie_.child(node, piece[end++]);
+    if (node == Trie::kNone) break;
+    if (!trie_.has_value(node)) continue;
+    const TokenId id = trie_.value(node);
+    const UnigramToken& token = tokens_[id];
+    const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
+    best[end].offer(static_cast<Score>(score) + so_far, id, begin);
+    has_single = has_single || end == single;
+    longest = std::max(longest, end);
+  }
+  if (has_single) return longest;
+  if (!options_.unknown) return std::nullopt;
+  best[single].offer(static_cast<Score>(options_.unknown_score) + so_far, *options_.unknown, begin);
+  return longest;
+}
+
+template <typename Score>
 bool Unigram::segment(std::string_view piece, std::vector<Token>& reversed) const {
   const auto size = static_cast<std::uint32_t>(piece.size());
   std::vector<Best<Score>> best(piece.size() + 1);
-  std::uint32_t frontier = 0;  // where the last segment so far ends
-  const auto offer = [&](std::uint32_t end, Score score, TokenId id, std::uint32_t begin) {
-    frontier = std::max(frontier, end);
-    Best<Score>& target = best[end];
-    if (target.begin == kNowhere || score > target.score) target = {score, id, begin};
-  };
-  for (std::uint32_t begin = 0; begin < size;) {
-    if constexpr (std::is_same_v<Score, float>) {
+  std::uint32_t frontier = 0;  // where the longest segmentation so far ends
+  for (std::uint32_t begin = 0; begin < size; begin += character_size(piece[begin])) {
+    if constexpr (std::is_same_v<Score, float>)
       keep_small(std::span(best).subspan(begin, std::max(frontier, begin) - begin + 1));
-    }
-    const Score so_far = best[begin].score;
-    const std::uint32_t single = begin + character_size(piece[begin]);
-    bool has_single = false;
-    Trie::Node node = Trie::kRoot;
-    for (std::uint32_t end = begin; end < size;) {
-      node = trie_.child(node, piece[end++]);
-      if (node == Trie::kNone) break;
-      if (!trie_.has_value(node)) continue;
-      const TokenId id = trie_.value(node);
-      const UnigramToken& token = tokens_[id];
-      const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
-      offer(end, static_cast<Score>(score) + so_far, id, begin);
-      has_single = has_single || end == single;
-    }
-    if (!has_single) {
-      if (!options_.unknown) return false;
-      offer(single, static_cast<Score>(options_.unknown_score) + so_far, *options_.unknown, begin);
-    }
-    begin = single;
+    const auto end = offer_tokens(piece, begin, best);
+    if (!end) return false;
+    frontier = std::max(frontier, *end);
   }
   for (std::uint32_t end = size; end > 0; end = best[end].begin)
     reversed.push_back({best[end].id, best[end].begin, end});
+  return true;
+}
+
+bool Unigram::put_bytes(std::string_view text, Token unknown, std::vector<Token>& tokens) const {
+  const std::size_t before = tokens.size();
+  for (const char byte : text) {
+    const auto id = fallback_[static_cast<unsigned char>(byte)];
+    if (!id) {
+      tokens.resize(before);
+      return false;
+    }
+    tokens.push_back({*id, unknown.begin, unknown.end});
+  }
   return true;
 }
 
@@ -107,14 +123,7 @@ void Unigram::put_unknown(std::string_view piece, Token unknown, std::vector<Tok
     tokens.push_back({*id, unknown.begin, unknown.end});
     return;
   }
-  if (options_.byte_fallback && std::all_of(text.begin(), text.end(), [&](char byte) {
-        return fallback_[static_cast<unsigned char>(byte)].has_value();
-      })) {
-    for (const char byte : text)
-      tokens.push_back({*fallback_[static_cast<unsigned char>(byte)], unknown.begin, unknown.end});
-    return;
-  }
-  tokens.push_back(unknown);
+  if (!options_.byte_fallback || !put_bytes(text, unknown, tokens)) tokens.push_back(unknown);
 }
 
 Status Unigram::tokenize(std::string_view piece, std::vector<Token>& tokens) const {

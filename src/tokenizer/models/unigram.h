@@ -55,20 +55,32 @@ class Unigram : public Model {
   [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
 
  private:
+  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+
   // The best segmentation of a prefix: its last token, and where that starts.
   template <typename Score>
   struct Best {
     Score score = 0;
     TokenId id = 0;
     std::uint32_t begin = kNowhere;
+
+    void offer(Score new_score, TokenId new_id, std::uint32_t new_begin) {
+      if (begin == kNowhere || new_score > score) *this = {new_score, new_id, new_begin};
+    }
   };
-  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
 
   Unigram() = default;
   static void keep_small(std::span<Best<float>> open);
   // The tokens of the best segmentation, last one first. False where a character has no token.
   template <typename Score>
   bool segment(std::string_view piece, std::vector<Token>& reversed) const;
+  // Offers every token that starts at `begin`, or else the unknown one. Where the longest of them
+  // ends; nothing where the character there has no token.
+  template <typename Score>
+  std::optional<std::uint32_t> offer_tokens(std::string_view piece, std::uint32_t begin,
+                                            std::vector<Best<Score>>& best) const;
+  // Appends the byte tokens of a text; false, and nothing appended, where one is missing.
+  bool put_bytes(std::string_view text, Token unknown, std::vector<Token>& tokens) const;
   void put_unknown(std::string_view piece, Token unknown, std::vector<Token>& tokens) const;
 
   Vocabulary vocabulary_;

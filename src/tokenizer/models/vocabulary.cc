@@ -1,5 +1,6 @@
 #include "tokenizer/models/vocabulary.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -17,16 +18,15 @@ namespace polystate::tokenizer {
 
 void Vocabulary::reserve(std::size_t tokens, std::size_t bytes) {
   bytes_.reserve(bytes);
-  entries_.reserve(tokens);
-  entry_of_id_.reserve(tokens);
+  by_id_.reserve(tokens);
   grow(std::bit_ceil(2 * tokens + 2));
 }
 
 std::size_t Vocabulary::slot_of(std::string_view token, std::uint32_t hash) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = hash & mask;
-  while (slots_[slot].entry != 0 &&
-         (slots_[slot].hash != hash || token_of(entries_[slots_[slot].entry - 1]) != token)) {
+  while (slots_[slot].place.begin != kNone &&
+         (slots_[slot].hash != hash || token_at(slots_[slot].place) != token)) {
     slot = (slot + 1) & mask;
   }
   return slot;
@@ -36,9 +36,9 @@ void Vocabulary::grow(std::size_t slots) {
   if (slots <= slots_.size()) return;
   const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots));
   for (const Slot& moved : old) {
-    if (moved.entry == 0) continue;
+    if (moved.place.begin == kNone) continue;
     std::size_t slot = moved.hash & (slots - 1);
-    while (slots_[slot].entry != 0) slot = (slot + 1) & (slots - 1);
+    while (slots_[slot].place.begin != kNone) slot = (slot + 1) & (slots - 1);
     slots_[slot] = moved;
   }
 }
@@ -49,32 +49,34 @@ Status Vocabulary::add(std::string_view token, TokenId id) {
                                            std::to_string(id) + "; the limit is " +
                                            std::to_string(kMaxId)};
   }
-  if (2 * (entries_.size() + 1) > slots_.size()) grow(slots_.empty() ? 64 : 2 * slots_.size());
+  if (2 * (size_ + 1) > slots_.size()) grow(slots_.empty() ? 64 : 2 * slots_.size());
   const auto hash = static_cast<std::uint32_t>(hash_bytes(token));
-  const std::size_t slot = slot_of(token, hash);
-  if (slots_[slot].entry == 0) {
-    entries_.push_back(
-        {static_cast<std::uint32_t>(bytes_.size()), static_cast<std::uint32_t>(token.size()), id});
+  Slot& slot = slots_[slot_of(token, hash)];
+  if (slot.place.begin == kNone) {
+    const Place place = {static_cast<std::uint32_t>(bytes_.size()),
+                         static_cast<std::uint32_t>(token.size())};
     bytes_ += token;
-    slots_[slot] = {hash, static_cast<std::uint32_t>(entries_.size())};
+    slot = {place, hash, id};
+    ++size_;
   } else {
-    entries_[slots_[slot].entry - 1].id = id;
+    Place& before = by_id_[std::exchange(slot.id, id)];
+    if (before.begin == slot.place.begin) before = {};
   }
-  if (id >= entry_of_id_.size()) entry_of_id_.resize(std::size_t{id} + 1);
-  entry_of_id_[id] = slots_[slot].entry;
+  if (id >= by_id_.size()) by_id_.resize(std::size_t{id} + 1);
+  by_id_[id] = slot.place;
   return {};
 }
 
 std::optional<TokenId> Vocabulary::find(std::string_view token) const {
   if (slots_.empty()) return std::nullopt;
-  const std::size_t slot = slot_of(token, static_cast<std::uint32_t>(hash_bytes(token)));
-  if (slots_[slot].entry == 0) return std::nullopt;
-  return entries_[slots_[slot].entry - 1].id;
+  const Slot& slot = slots_[slot_of(token, static_cast<std::uint32_t>(hash_bytes(token)))];
+  if (slot.place.begin == kNone) return std::nullopt;
+  return slot.id;
 }
 
 std::optional<std::string_view> Vocabulary::token(TokenId id) const {
-  if (id >= entry_of_id_.size() || entry_of_id_[id] == 0) return std::nullopt;
-  return token_of(entries_[entry_of_id_[id] - 1]);
+  if (id >= by_id_.size() || by_id_[id].begin == kNone) return std::nullopt;
+  return token_at(by_id_[id]);
 }
 
 }  // namespace polystate::tokenizer

@@ -11,6 +11,7 @@
 namespace polystate::tokenizer {
 
 void WordCache::put(std::string_view piece, std::span<const Token> tokens) {
+  if (tokens.size() > kMaxTokens) return;
   if (slots_.empty() || entries_.size() == kMaxEntries) {
     slots_.assign(kSlots, {});
     entries_.clear();

@@ -34,12 +34,14 @@ class WordCache {
     return std::nullopt;
   }
 
+  // `piece` has at most kMaxPieceBytes. One of very many tokens is not remembered.
   void put(std::string_view piece, std::span<const Token> tokens);
 
  private:
-  static constexpr std::size_t kSlots = std::size_t{1} << 16;
+  static constexpr std::size_t kSlots = std::size_t{1} << 16U;
   static constexpr std::size_t kProbes = 4;
   static constexpr std::size_t kMaxEntries = kSlots / 2;
+  static constexpr std::size_t kMaxTokens = 1024;
 
   struct Slot {
     std::uint32_t hash = 0;

@@ -1,6 +1,7 @@
 #include "tokenizer/models/word_level.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 

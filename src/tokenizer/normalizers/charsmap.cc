@@ -14,16 +14,17 @@ namespace polystate::tokenizer {
 namespace {
 
 // A unit of a darts-clone double array.
-constexpr bool has_leaf(std::uint32_t unit) { return (unit >> 8 & 1) != 0; }
-constexpr std::uint32_t value_of(std::uint32_t unit) { return unit & 0x7FFFFFFF; }
-constexpr std::uint32_t label_of(std::uint32_t unit) { return unit & 0x800000FF; }
+constexpr bool has_leaf(std::uint32_t unit) { return (unit >> 8U & 1U) != 0; }
+constexpr std::uint32_t value_of(std::uint32_t unit) { return unit & 0x7FFFFFFFU; }
+constexpr std::uint32_t label_of(std::uint32_t unit) { return unit & 0x800000FFU; }
 constexpr std::uint32_t offset_of(std::uint32_t unit) {
-  return (unit >> 10) << ((unit & 0x200) >> 6);
+  return (unit >> 10U) << ((unit & 0x200U) >> 6U);
 }
 
 std::uint32_t read_u32(std::string_view bytes) {
   std::uint32_t value = 0;
-  for (std::size_t i = 4; i > 0; --i) value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
+  for (std::size_t i = 4; i > 0; --i)
+    value = value << 8U | static_cast<unsigned char>(bytes[i - 1]);
   return value;
 }
 
@@ -45,8 +46,7 @@ Result<Charsmap> Charsmap::parse(std::string_view blob) {
   map.units_.reserve(size / 4);
   for (std::size_t i = 0; i < size; i += 4) map.units_.push_back(read_u32(blob.substr(i)));
   map.replacements_ = blob.substr(size);
-  if (valid_prefix(map.replacements_) != map.replacements_.size())
-    return damaged("its replacements are not valid UTF-8");
+  if (!is_utf8(map.replacements_)) return damaged("its replacements are not valid UTF-8");
   for (unsigned c = 1; c < map.keeps_ascii_.size(); ++c) {
     bool keeps = true;
     std::string text(1, static_cast<char>(c));

@@ -30,7 +30,7 @@ class Charsmap {
 
   // Whether no string starts with this ASCII character, followed by nothing or by another one.
   [[nodiscard]] bool keeps_ascii(char c) const {
-    return keeps_ascii_[static_cast<unsigned char>(c) & 0x7F];
+    return keeps_ascii_[static_cast<unsigned char>(c) & 0x7FU];
   }
 
  private:

@@ -10,7 +10,10 @@
 namespace polystate::tokenizer {
 
 // A normalized text may have this many bytes.
-inline constexpr std::size_t kMaxNormalizedBytes = std::size_t{1} << 29;
+inline constexpr std::size_t kMaxNormalizedBytes = std::size_t{1} << 29U;
+
+// That a text grew to so many bytes, over kMaxNormalizedBytes.
+Error grew_too_much(std::size_t bytes);
 
 // Changes a text before it is split. Immutable, and shared by threads.
 class Normalizer {

@@ -10,9 +10,9 @@
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
-#include "polystate/tokenizer/encoding.h"
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/normalizers/charsmap.h"
+#include "tokenizer/normalizers/normalizer.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -51,6 +51,8 @@ class PrecompiledNormalizer::Rewrite {
   }
   void put_ascii(char32_t code_point) { characters_.push_back({code_point, 1}); }
 
+  // Bytes of the replacements so far.
+  [[nodiscard]] std::size_t growth() const { return growth_; }
   [[nodiscard]] bool changed() const { return changed_; }
   [[nodiscard]] const std::vector<ChangedCharacter>& characters() const { return characters_; }
 
@@ -59,6 +61,7 @@ class PrecompiledNormalizer::Rewrite {
     const auto match = map_.shortest(part);
     if (!match) return false;
     changed_ = true;
+    growth_ += match->replacement.size();
     const auto old_count = static_cast<int>(count_characters(part));
     int count = 0;
     for (std::size_t i = 0; i < match->replacement.size();) {
@@ -73,6 +76,7 @@ class PrecompiledNormalizer::Rewrite {
 
   const Charsmap& map_;
   std::vector<ChangedCharacter> characters_;
+  std::size_t growth_ = 0;
   bool changed_ = false;
 };
 
@@ -90,6 +94,7 @@ Status PrecompiledNormalizer::normalize(AlignedText& text) const {
     }
     const std::size_t end = grapheme_end(source, i);
     rewrite.put_grapheme(source.substr(i, end - i));
+    if (rewrite.growth() > kMaxNormalizedBytes) return grew_too_much(rewrite.growth());
     i = end;
   }
   if (!rewrite.changed()) return {};

@@ -1,7 +1,10 @@
 #include "tokenizer/normalizers/sentence_piece.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,6 +14,7 @@
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/models/trie.h"
 #include "tokenizer/normalizers/charsmap.h"
+#include "tokenizer/normalizers/normalizer.h"
 
 namespace polystate::tokenizer {
 
@@ -19,6 +23,7 @@ SentencePieceNormalizer::SentencePieceNormalizer(std::optional<Charsmap> map,
                                                  const std::vector<std::string_view>& user_symbols)
     : map_(std::move(map)), options_(options), has_user_symbols_(!user_symbols.empty()) {
   std::vector<std::pair<std::string_view, std::uint32_t>> entries;
+  entries.reserve(user_symbols.size());
   for (const std::string_view symbol : user_symbols) entries.emplace_back(symbol, 0);
   user_symbols_ = Trie::build(std::move(entries));
   for (unsigned c = 0; c < kept_.size(); ++c) {
@@ -49,79 +54,105 @@ SentencePieceNormalizer::Step SentencePieceNormalizer::step(std::string_view res
 // Writes the normalized text, spaces as they are to be.
 class SentencePieceNormalizer::Writer {
  public:
-  Writer(TextEdit& edit, std::string_view space) : edit_(edit), space_(space) {}
+  Writer(const SentencePieceNormalizer& normalizer, AlignedText& text)
+      : normalizer_(normalizer),
+        text_(text),
+        source_(text.text),
+        space_(normalizer.options_.escape_whitespaces ? kSpaceMarker : " ") {
+    changed_.tracks = text.tracks;
+    changed_.origin = text.origin;
+    changed_.text.reserve(source_.size() + source_.size() / 2 + 16);
+  }
 
-  // What `step` made of bytes [begin, begin + step.size).
-  void put(const Step& step, std::size_t begin) {
-    const std::size_t end = begin + step.size;
+  Status write() {
+    const SentencePieceNormalizerOptions& options = normalizer_.options_;
+    if (options.remove_extra_whitespaces) skip_spaces();
+    if (position_ < source_.size()) {
+      const bool suffix = options.treat_whitespace_as_suffix;
+      if (options.add_dummy_prefix && !suffix)
+        put_dummy(text_.tracks ? text_.alignment[position_].begin : 0);
+      if (const Status done = put_all(); !done) return done;
+      if (options.remove_extra_whitespaces) remove_last_spaces();
+      if (options.add_dummy_prefix && suffix)
+        put_dummy(changed_.alignment.empty() ? 0 : changed_.alignment.back().end);
+    }
+    text_ = std::move(changed_);
+    return {};
+  }
+
+ private:
+  void skip_spaces() {
+    while (position_ < source_.size()) {
+      const Step next = normalizer_.step(source_.substr(position_));
+      if (next.text != " ") return;
+      position_ += next.size;
+    }
+  }
+
+  Status put_all() {
+    const bool squeeze = normalizer_.options_.remove_extra_whitespaces;
+    bool after_space = squeeze;
+    while (position_ < source_.size()) {
+      if (keep_run()) {
+        after_space = false;
+        continue;
+      }
+      Step next = normalizer_.step(source_.substr(position_));
+      while (after_space && next.text.starts_with(' ')) next.text.remove_prefix(1);
+      put(next);
+      if (changed_.text.size() > kMaxNormalizedBytes) return grew_too_much(changed_.text.size());
+      if (!next.text.empty()) after_space = squeeze && next.text.ends_with(' ');
+      position_ += next.size;
+    }
+    return {};
+  }
+
+  // Copies the ASCII characters that stay as they are, whatever follows; false where there is none.
+  bool keep_run() {
+    std::size_t end = position_;
+    while (end < source_.size() && normalizer_.keeps(source_[end]) &&
+           (end + 1 == source_.size() || static_cast<unsigned char>(source_[end + 1]) < 0x80)) {
+      ++end;
+    }
+    if (end == position_) return false;
+    edit_.keep(position_, end);
+    position_ = end;
+    return true;
+  }
+
+  // What becomes of the bytes of the source at the position.
+  void put(const Step& step) {
+    const std::size_t end = position_ + step.size;
     for (std::string_view rest = step.text; !rest.empty();) {
       const std::size_t plain = std::min(rest.find(' '), rest.size());
-      edit_.put_for(rest.substr(0, plain), begin, end);
+      edit_.put_for(rest.substr(0, plain), position_, end);
       rest.remove_prefix(plain);
       if (rest.empty()) return;
-      edit_.put_for(space_, begin, end);
+      edit_.put_for(space_, position_, end);
       rest.remove_prefix(1);
     }
   }
 
- private:
-  TextEdit& edit_;
+  void put_dummy(std::uint32_t origin) { edit_.put_unaligned(space_, origin); }
+
+  void remove_last_spaces() {
+    std::string& text = changed_.text;
+    while (text.ends_with(space_)) text.resize(text.size() - space_.size());
+    if (changed_.tracks) changed_.alignment.resize(text.size());
+  }
+
+  const SentencePieceNormalizer& normalizer_;
+  AlignedText& text_;
+  std::string_view source_;
   std::string_view space_;
+  std::size_t position_ = 0;  // in the source
+  AlignedText changed_;
+  TextEdit edit_{source_, text_.alignment, changed_.text,
+                 text_.tracks ? &changed_.alignment : nullptr};
 };
 
 Status SentencePieceNormalizer::normalize(AlignedText& text) const {
-  const std::string_view source = text.text;
-  const std::string_view space = options_.escape_whitespaces ? kSpaceMarker : " ";
-  const bool squeeze = options_.remove_extra_whitespaces;
-  std::size_t position = 0;
-  while (squeeze && position < source.size()) {
-    const Step next = step(source.substr(position));
-    if (next.text != " ") break;
-    position += next.size;
-  }
-  if (position == source.size()) {
-    rewrite_text(text, [](TextEdit&) {});
-    return {};
-  }
-  const bool suffix = options_.treat_whitespace_as_suffix;
-  AlignedText changed;
-  changed.tracks = text.tracks;
-  changed.origin = text.origin;
-  changed.text.reserve(source.size() + source.size() / 2 + 16);
-  TextEdit edit(source, text.alignment, changed.text, text.tracks ? &changed.alignment : nullptr);
-  const auto put_dummy = [&](std::size_t at) { edit.put_unaligned(space, text.tracks ? at : 0); };
-  if (options_.add_dummy_prefix && !suffix)
-    put_dummy(text.tracks ? text.alignment[position].begin : 0);
-
-  Writer writer(edit, space);
-  bool after_space = squeeze;
-  while (position < source.size()) {
-    std::size_t end = position;
-    while (end < source.size() && keeps(source[end]) &&
-           (end + 1 == source.size() || static_cast<unsigned char>(source[end + 1]) < 0x80)) {
-      ++end;
-    }
-    if (end > position) {
-      edit.keep(position, end);
-      after_space = false;
-      position = end;
-      continue;
-    }
-    Step next = step(source.substr(position));
-    while (after_space && next.text.starts_with(' ')) next.text.remove_prefix(1);
-    writer.put(next, position);
-    if (!next.text.empty()) after_space = next.text.ends_with(' ');
-    if (!squeeze) after_space = false;
-    position += next.size;
-  }
-  while (squeeze && changed.text.ends_with(space)) {
-    changed.text.resize(changed.text.size() - space.size());
-    if (text.tracks) changed.alignment.resize(changed.text.size());
-  }
-  if (options_.add_dummy_prefix && suffix)
-    put_dummy(changed.alignment.empty() ? 0 : changed.alignment.back().end);
-  text = std::move(changed);
-  return {};
+  return Writer(*this, text).write();
 }
 
 }  // namespace polystate::tokenizer

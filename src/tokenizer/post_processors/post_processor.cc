@@ -10,7 +10,7 @@
 
 #include "core/utf8.h"
 #include "polystate/tokenizer/encoding.h"
-#include "tokenizer/post_processors/encoding_edit.h"
+#include "tokenizer/post_processors/append.h"
 #include "tokenizer/unicode/properties.h"
 
 namespace polystate::tokenizer {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "polystate/core/result.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
 
 namespace polystate::tokenizer {
@@ -10,6 +11,7 @@ namespace polystate::tokenizer {
 Status PreTokenizerSequence::pre_tokenize(PreTokenizedText& text) const {
   for (const auto& part : parts_) {
     if (const Status done = part->pre_tokenize(text); !done) return done;
+    if (text.text().size() > kMaxNormalizedBytes) return grew_too_much(text.text().size());
   }
   return {};
 }

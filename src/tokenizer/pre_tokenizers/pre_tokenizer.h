@@ -14,7 +14,8 @@ class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
 
-  // kContract when the text is too much for a regular expression; `text` is then of no use.
+  // kContract when the text is too much for a regular expression, or grows over
+  // kMaxNormalizedBytes; `text` is then of no use.
   virtual Status pre_tokenize(PreTokenizedText& text) const = 0;
 
   // Whether it must know where in the caller's text a piece starts.

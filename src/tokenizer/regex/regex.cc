@@ -41,6 +41,20 @@ struct Free {
   void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
   void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
 };
+// The time that one search for all matches has, from the first time that it is asked for.
+class Deadline {
+ public:
+  bool passed() {
+    const Clock::time_point now = Clock::now();
+    if (!end_) end_ = now + kTimeLimit;
+    return now > *end_;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> end_;
+};
+
 using CodePointer = std::unique_ptr<pcre2_code, Free>;
 
 std::string message_of(int code) {
@@ -77,8 +91,8 @@ Matcher& matcher_of_thread() {
 struct Regex::Code {
   // A match that starts at `start` or up to `last_start`, into the ovector; otherwise PCRE2's
   // error.
-  int match(std::string_view text, std::size_t start, std::size_t last_start,
-            const Matcher& matcher) const {
+  [[nodiscard]] int match(std::string_view text, std::size_t start, std::size_t last_start,
+                          const Matcher& matcher) const {
     pcre2_set_offset_limit(matcher.context.get(), last_start);
     const auto* const subject = reinterpret_cast<PCRE2_SPTR>(text.data());
     if (jit) {
@@ -89,7 +103,22 @@ struct Regex::Code {
                        matcher.data.get(), matcher.context.get());
   }
 
-  Error too_much(std::string_view text, const std::string& why) const {
+  // The first match at `start` or after it, into the ovector; false where there is none.
+  Result<bool> search(std::string_view text, std::size_t start, const Matcher& matcher,
+                      Deadline& deadline) const {
+    while (start <= text.size()) {
+      std::size_t last_start = std::min(start + kWindow, text.size());
+      while (last_start < text.size() && !starts_character(text[last_start])) ++last_start;
+      const int count = match(text, start, last_start, matcher);
+      if (count >= 0) return true;
+      if (count != PCRE2_ERROR_NOMATCH) return too_much(text, message_of(count));
+      if (deadline.passed()) return too_much(text, "it takes more than 2 s");
+      start = last_start + (last_start < text.size() ? character_size(text[last_start]) : 1);
+    }
+    return false;
+  }
+
+  [[nodiscard]] Error too_much(std::string_view text, const std::string& why) const {
     return {ErrorCode::kContract, "a text of " + std::to_string(text.size()) +
                                       " bytes is too much for the regular expression '" + pattern +
                                       "': " + why};
@@ -127,26 +156,18 @@ Result<Regex> Regex::compile(std::string_view pattern, RegexSyntax syntax) {
 }
 
 Status Regex::find(std::string_view text, std::vector<ByteRange>& matches) const {
-  using Clock = std::chrono::steady_clock;
   const Matcher& matcher = matcher_of_thread();
   if (!matcher.data || !matcher.context) {
     return Error{ErrorCode::kEngine, "no memory to match a regular expression"};
   }
   const PCRE2_SIZE* const ovector = pcre2_get_ovector_pointer(matcher.data.get());
+  Deadline deadline;
   std::size_t start = 0;
   std::size_t last_end = std::string_view::npos;  // of the match before
-  std::optional<Clock::time_point> deadline;
   while (start <= text.size()) {
-    std::size_t last_start = std::min(start + kWindow, text.size());
-    while (last_start < text.size() && !starts_character(text[last_start])) ++last_start;
-    const int count = code_->match(text, start, last_start, matcher);
-    if (count == PCRE2_ERROR_NOMATCH) {
-      start = last_start + (last_start < text.size() ? character_size(text[last_start]) : 1);
-      if (!deadline) deadline = Clock::now() + kTimeLimit;
-      if (Clock::now() > *deadline) return code_->too_much(text, "it takes more than 2 s");
-      continue;
-    }
-    if (count < 0) return code_->too_much(text, message_of(count));
+    const Result<bool> found = code_->search(text, start, matcher, deadline);
+    if (!found) return found.error();
+    if (!*found) return {};
     const std::size_t begin = ovector[0];
     const std::size_t end = ovector[1];
     if (begin != end || begin != last_end) {

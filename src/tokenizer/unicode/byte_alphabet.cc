@@ -32,8 +32,8 @@ constexpr Tables make_tables() {
     if (code_point < 0x80) {
       character = {{static_cast<char>(code_point), 0}, 1};
     } else {
-      character = {{static_cast<char>(0xC0 | code_point >> 6),
-                    static_cast<char>(0x80 | (code_point & 0x3F))},
+      character = {{static_cast<char>(0xC0U | code_point >> 6U),
+                    static_cast<char>(0x80U | (code_point & 0x3FU))},
                    2};
     }
   }

@@ -6,15 +6,23 @@
 #include <array>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "core/utf8.h"
+#include "polystate/tokenizer/encoding.h"
 #include "tokenizer/aligned_text.h"
 
 namespace polystate::tokenizer {
 namespace {
+
+// utf8proc takes sets of its options as values of their enumeration, which none of them is.
+constexpr utf8proc_option_t combined(utf8proc_option_t a, utf8proc_option_t b) {
+  // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): any set of bits fits
+  return static_cast<utf8proc_option_t>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
 
 struct Output : ChangedCharacter {
   utf8proc_propval_t combining_class;
@@ -43,8 +51,8 @@ void sort_marks(std::vector<Output>& outputs, std::size_t begin) {
 }
 
 std::vector<Output> decompose(std::string_view text, bool compatible) {
-  const auto options =
-      static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0));
+  const utf8proc_option_t options =
+      compatible ? combined(UTF8PROC_DECOMPOSE, UTF8PROC_COMPAT) : UTF8PROC_DECOMPOSE;
   std::vector<Output> outputs;
   std::size_t marks = 0;  // where the marks start that are not in order yet
   std::array<utf8proc_int32_t, 64> parts{};
@@ -75,8 +83,8 @@ std::optional<char32_t> composed(char32_t first, char32_t second) {
   if (second < 0x300) return std::nullopt;
   std::array<utf8proc_int32_t, 2> pair = {static_cast<utf8proc_int32_t>(first),
                                           static_cast<utf8proc_int32_t>(second)};
-  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
-  if (utf8proc_normalize_utf32(pair.data(), 2, options) != 1) return std::nullopt;
+  constexpr utf8proc_option_t kOptions = combined(UTF8PROC_COMPOSE, UTF8PROC_STABLE);
+  if (utf8proc_normalize_utf32(pair.data(), 2, kOptions) != 1) return std::nullopt;
   return static_cast<char32_t>(pair[0]);
 }
 

@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <random>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -33,18 +31,20 @@ TEST_P(Damage, EveryTruncationIsAnErrorOrATokenizer) {
   const SampleFile& file = GetParam();
   for (std::size_t size = 0; size < file.content.size(); ++size) {
     const std::string_view content = std::string_view(file.content).substr(0, size);
-    ASSERT_TRUE(keeps_its_promises(file.format, content, file.options)) << size << " bytes";
+    ASSERT_TRUE(keeps_its_promises(Tokenizer::parse(file.format, content, file.options)))
+        << size << " bytes";
   }
 }
 
 TEST_P(Damage, EveryChangedByteIsAnErrorOrATokenizer) {
   const SampleFile& file = GetParam();
-  std::mt19937 draw(1);
+  std::mt19937 draw(1);  // NOLINT(bugprone-random-generator-seed): the same bytes in every run
   for (int i = 0; i < 2000; ++i) {
     std::string content = file.content;
     const std::size_t position = draw() % content.size();
-    content[position] ^= static_cast<char>(1 + draw() % 255);
-    ASSERT_TRUE(keeps_its_promises(file.format, content, file.options)) << "byte " << position;
+    content[position] = static_cast<char>(content[position] + 1 + draw() % 255);
+    ASSERT_TRUE(keeps_its_promises(Tokenizer::parse(file.format, content, file.options)))
+        << "byte " << position;
   }
 }
 

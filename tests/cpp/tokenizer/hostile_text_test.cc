@@ -10,14 +10,13 @@
 #include <string_view>
 
 #include "polystate/core/result.h"
-#include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/sample_files.h"
 
 namespace polystate {
 namespace {
 
-constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+constexpr std::size_t kMegabyte = std::size_t{1} << 20U;
 
 std::string repeated(std::string_view part, std::size_t size) {
   std::string text;

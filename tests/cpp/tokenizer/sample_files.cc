@@ -1,13 +1,14 @@
 #include "tokenizer/sample_files.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "polystate/tokenizer/tokenizer.h"
@@ -22,8 +23,8 @@ std::string base64(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     std::uint32_t bits = 0;
     for (std::size_t k = 0; k < 3; ++k)
-      bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (int k = 3; k >= 0; --k) text += kDigits[bits >> 6 * k & 63];
+      bits = bits << 8U | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (unsigned k = 4; k > 0; --k) text += kDigits[bits >> 6 * (k - 1) & 63U];
   }
   for (std::size_t i = 0; i < (3 - bytes.size() % 3) % 3; ++i) text[text.size() - 1 - i] = '=';
   return text;
@@ -32,39 +33,42 @@ std::string base64(std::string_view bytes) {
 // A field of a protobuf message.
 std::string varint(std::uint64_t value) {
   std::string bytes;
-  for (; value > 127; value >>= 7) bytes += static_cast<char>(value | 128);
+  for (; value > 127; value >>= 7U) bytes += static_cast<char>(value | 128U);
   return bytes + static_cast<char>(value);
 }
-std::string integer(int number, std::uint64_t value) { return varint(number << 3) + varint(value); }
-std::string bytes(int number, std::string_view value) {
-  return varint(number << 3 | 2) + varint(value.size()) + std::string(value);
+std::string integer(std::uint64_t number, std::uint64_t value) {
+  return varint(number << 3U) + varint(value);
 }
-std::string real(int number, float value) {
-  std::string field = varint(number << 3 | 5);
-  for (int i = 0; i < 4; ++i)
+std::string bytes(std::uint64_t number, std::string_view value) {
+  return varint(number << 3U | 2U) + varint(value.size()) + std::string(value);
+}
+std::string real(std::uint64_t number, float value) {
+  std::string field = varint(number << 3U | 5U);
+  for (unsigned i = 0; i < 4; ++i)
     field += static_cast<char>(std::bit_cast<std::uint32_t>(value) >> 8 * i);
   return field;
 }
-std::string piece(std::string_view text, float score, int type) {
+std::string piece(std::string_view text, float score, std::uint64_t type) {
   return bytes(1, bytes(1, text) + real(2, score) + integer(3, type));
 }
 
 // A charsmap that replaces "A" by "a": a darts-clone array in which the root's child by 'A' has a
 // value.
 std::string charsmap() {
-  std::vector<std::uint32_t> units(512, 0x80000000);
-  units[0] = 256 << 10;                       // the root's offset
-  units[256 ^ 'A'] = 'A' | 1 << 8 | 1 << 10;  // 'A', with a leaf
-  units[(256 ^ 'A') ^ 1] = 0x80000000;        // the value 0
+  constexpr std::uint32_t kLetter = 'A';
+  std::vector<std::uint32_t> units(512, 0x80000000U);
+  units[0] = 256U << 10U;                                  // the root's offset
+  units[256U ^ kLetter] = kLetter | 1U << 8U | 1U << 10U;  // 'A', with a leaf
+  units[256U ^ kLetter ^ 1U] = 0x80000000U;                // the value 0
   std::string blob;
-  for (int i = 0; i < 4; ++i) blob += static_cast<char>(units.size() * 4 >> 8 * i);
+  for (unsigned i = 0; i < 4; ++i) blob += static_cast<char>(units.size() * 4 >> 8 * i);
   for (const std::uint32_t unit : units) {
-    for (int i = 0; i < 4; ++i) blob += static_cast<char>(unit >> 8 * i);
+    for (unsigned i = 0; i < 4; ++i) blob += static_cast<char>(unit >> 8 * i);
   }
   return blob + "a" + std::string(1, '\0');
 }
 
-std::string sentence_piece(int algorithm) {
+std::string sentence_piece(std::uint64_t algorithm) {
   std::string model = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3);
   for (int byte = 0; byte < 256; ++byte) {
     std::array<char, 8> name{};
@@ -160,6 +164,13 @@ std::vector<SampleFile> sample_files() {
           {"SentencePieceBpe", kSentencePiece, sentence_piece(2)},
           {"SentencePieceWord", kSentencePiece, sentence_piece(3)},
           {"TikToken", kTikToken, tik_token(), tik_token_options}};
+}
+
+std::shared_ptr<const Tokenizer> open_sample(std::string_view name) {
+  const std::vector<SampleFile> files = sample_files();
+  const auto file = std::find_if(files.begin(), files.end(),
+                                 [&](const SampleFile& each) { return each.name == name; });
+  return Tokenizer::parse(file->format, file->content, file->options).value();
 }
 
 }  // namespace polystate

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "polystate/tokenizer/tokenizer.h"
@@ -22,5 +24,8 @@ struct SampleFile {
 
 // One for each model of each format.
 std::vector<SampleFile> sample_files();
+
+// A tokenizer of the file of that name, which must be there and open.
+std::shared_ptr<const Tokenizer> open_sample(std::string_view name);
 
 }  // namespace polystate

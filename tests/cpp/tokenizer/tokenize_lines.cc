@@ -67,7 +67,7 @@ json encode(const Tokenizer& tokenizer, const json& line) {
   const EncodeOptions options = encode_options(line);
   if (line.contains("batch")) {
     const auto texts = line["batch"].get<std::vector<std::string>>();
-    const std::vector<std::string_view> views(texts.begin(), texts.end());
+    const std::vector<polystate::EncodeInput> views(texts.begin(), texts.end());
     const auto encodings = tokenizer.encode_batch(views, options);
     if (!encodings) return to_json(encodings.error());
     json all = json::array();
@@ -75,9 +75,9 @@ json encode(const Tokenizer& tokenizer, const json& line) {
     return all;
   }
   const auto text = line["text"].get<std::string>();
-  const Result<Encoding> encoding =
-      line.contains("pair") ? tokenizer.encode_pair(text, line["pair"].get<std::string>(), options)
-                            : tokenizer.encode(text, options);
+  const auto pair = line.value("pair", std::string());
+  const Result<Encoding> encoding = line.contains("pair") ? tokenizer.encode({text, pair}, options)
+                                                          : tokenizer.encode(text, options);
   return encoding ? to_json(*encoding) : to_json(encoding.error());
 }
 
@@ -129,7 +129,8 @@ int main(int argc, char** argv) {
     std::cout << to_json(tokenizer.error()) << '\n';
     return 0;
   }
-  std::cout << json{{"size", (*tokenizer)->vocabulary_size()}, {"warnings", (*tokenizer)->warnings()}}
+  std::cout << json{{"size", (*tokenizer)->vocabulary_size()},
+                    {"warnings", (*tokenizer)->warnings()}}
             << '\n';
   for (std::string text; std::getline(std::cin, text);) {
     const json line = json::parse(text);

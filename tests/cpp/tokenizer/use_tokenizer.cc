@@ -16,10 +16,6 @@ namespace {
 constexpr std::string_view kText =
     "Hello, w\xC3\xB6rld </s> 12  \xE2\x96\x81 \xF0\x9F\x98\x80 \xFF";
 
-bool is_typed(const Error& error) {
-  return !error.message.empty() && error.code != ErrorCode::kEngine;
-}
-
 Result<std::string> streamed(const Tokenizer& tokenizer, const Encoding& encoding) {
   std::string text;
   const std::unique_ptr<DecodeStream> stream = tokenizer.decode_stream();
@@ -39,9 +35,11 @@ bool lies_in_text(const ByteRange& range) {
 
 }  // namespace
 
-bool keeps_its_promises(TokenizerFormat format, std::string_view content,
-                        const TokenizerOptions& options) {
-  const auto tokenizer = Tokenizer::parse(format, content, options);
+bool is_typed(const Error& error) {
+  return !error.message.empty() && error.code != ErrorCode::kEngine;
+}
+
+bool keeps_its_promises(const Result<std::shared_ptr<const Tokenizer>>& tokenizer) {
   if (!tokenizer) return is_typed(tokenizer.error());
   EncodeOptions encode_options;
   encode_options.offsets = true;

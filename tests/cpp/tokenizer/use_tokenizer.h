@@ -1,15 +1,17 @@
 #pragma once
 
-#include <string_view>
+#include <memory>
 
+#include "polystate/core/result.h"
 #include "polystate/tokenizer/tokenizer.h"
 
 namespace polystate {
 
-// Opens `content`, which may be damaged, and, where that succeeds, encodes, decodes and streams
-// with it. True where all is as promised: an error says what is wrong and is not an engine's,
-// offsets lie in the text, and streamed text is the decoded text.
-bool keeps_its_promises(TokenizerFormat format, std::string_view content,
-                        const TokenizerOptions& options = {});
+// Whether an error is one that a file or a text may cause, and says what is wrong.
+bool is_typed(const Error& error);
+
+// Encodes, decodes and streams with a tokenizer of a file that may be damaged. True where all is as
+// promised: errors are typed, offsets lie in the text, and streamed text is the decoded text.
+bool keeps_its_promises(const Result<std::shared_ptr<const Tokenizer>>& tokenizer);
 
 }  // namespace polystate

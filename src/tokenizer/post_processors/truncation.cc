@@ -1,7 +1,6 @@
-#include "tokenizer/post_processors/encoding_edit.h"
+#include "tokenizer/post_processors/truncation.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,28 +9,10 @@
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
+#include "tokenizer/post_processors/direction.h"
 
 namespace polystate::tokenizer {
 namespace {
-
-template <typename T>
-void append_all(std::vector<T>& to, const std::vector<T>& from) {
-  to.insert(to.end(), from.begin(), from.end());
-}
-
-void append_rows(Encoding& encoding, const Encoding& other) {
-  append_all(encoding.ids, other.ids);
-  append_all(encoding.offsets, other.offsets);
-  append_all(encoding.type_ids, other.type_ids);
-  append_all(encoding.special_tokens_mask, other.special_tokens_mask);
-  append_all(encoding.attention_mask, other.attention_mask);
-}
-
-Encoding with_appended(const Encoding& encoding, const Encoding& other) {
-  Encoding both = encoding;
-  append_encoding(both, other);
-  return both;
-}
 
 template <typename T>
 std::vector<T> slice(const std::vector<T>& values, ByteRange rows) {
@@ -106,33 +87,7 @@ Status truncate_longest(const Truncation& truncation, std::size_t max_length, En
   return truncate_one(*second, longer, truncation);
 }
 
-template <typename T>
-void pad_rows(std::vector<T>& values, std::size_t count, T value, Direction direction) {
-  values.insert(direction == Direction::kLeft ? values.begin() : values.end(), count, value);
-}
-
 }  // namespace
-
-void append_encoding(Encoding& encoding, const Encoding& other) {
-  std::vector<Encoding> overflowing;
-  for (const Encoding& part : encoding.overflowing) {
-    overflowing.push_back(with_appended(part, other));
-    for (const Encoding& other_part : other.overflowing)
-      overflowing.push_back(with_appended(part, other_part));
-  }
-  for (const Encoding& other_part : other.overflowing)
-    overflowing.push_back(with_appended(encoding, other_part));
-  append_rows(encoding, other);
-  encoding.overflowing = std::move(overflowing);
-}
-
-void append_special_token(Encoding& encoding, TokenId id, std::uint32_t type_id, bool offsets) {
-  encoding.ids.push_back(id);
-  if (offsets) encoding.offsets.push_back({});
-  encoding.type_ids.push_back(type_id);
-  encoding.special_tokens_mask.push_back(1);
-  encoding.attention_mask.push_back(1);
-}
 
 Status truncate(const Truncation& truncation, std::size_t max_length, Encoding& first,
                 Encoding* second) {
@@ -159,23 +114,6 @@ Status truncate(const Truncation& truncation, std::size_t max_length, Encoding& 
                      std::to_string(excess) + " are too many"};
   }
   return truncate_one(*cut, cut->ids.size() - excess, truncation);
-}
-
-std::size_t padded_length(const Padding& padding, std::size_t longest) {
-  const std::size_t length = padding.fixed_length.value_or(longest);
-  const std::size_t multiple = std::max<std::size_t>(padding.multiple_of, 1);
-  return (length + multiple - 1) / multiple * multiple;
-}
-
-void pad(const Padding& padding, std::size_t length, bool offsets, Encoding& encoding) {
-  for (Encoding& part : encoding.overflowing) pad(padding, length, offsets, part);
-  if (encoding.ids.size() >= length) return;
-  const std::size_t count = length - encoding.ids.size();
-  pad_rows(encoding.ids, count, padding.id, padding.direction);
-  if (offsets) pad_rows(encoding.offsets, count, ByteRange{}, padding.direction);
-  pad_rows(encoding.type_ids, count, padding.type_id, padding.direction);
-  pad_rows<std::uint8_t>(encoding.special_tokens_mask, count, 1, padding.direction);
-  pad_rows<std::uint8_t>(encoding.attention_mask, count, 0, padding.direction);
 }
 
 }  // namespace polystate::tokenizer

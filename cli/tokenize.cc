@@ -1,0 +1,202 @@
+#include "cli/tokenize.h"
+
+#include <CLI/App.hpp>
+#include <charconv>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <ios>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/exit_status.h"
+#include "cli/output.h"
+#include "cli/text.h"
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "polystate/tokenizer/options.h"
+#include "polystate/tokenizer/tokenizer.h"
+
+namespace polystate::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TokenizeArguments {
+  std::filesystem::path path;
+  std::vector<std::string> texts;  // empty: the lines of standard input
+  bool decode = false;
+  bool json = false;
+  TokenizerOptions open;
+  EncodeOptions encode;
+  DecodeOptions decoding;
+};
+
+// One line; bytes that are no UTF-8, as tokens of TikToken files may have, as U+FFFD.
+std::string line_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ids_text(const std::vector<TokenId>& ids) {
+  std::string text;
+  for (const TokenId id : ids) text += (text.empty() ? "" : " ") + std::to_string(id);
+  return text + "\n";
+}
+
+Json encoding_json(const Tokenizer& tokenizer, const Encoding& encoding) {
+  Json tokens = Json::array();
+  for (const TokenId id : encoding.ids) tokens.push_back(tokenizer.id_to_token(id).value_or(""));
+  Json offsets = Json::array();
+  for (const ByteRange& range : encoding.offsets) offsets.push_back({range.begin, range.end});
+  return {{"ids", encoding.ids}, {"tokens", std::move(tokens)}, {"offsets", std::move(offsets)}};
+}
+
+Result<std::string> encoded(const Tokenizer& tokenizer, const TokenizeArguments& arguments,
+                            std::string_view text) {
+  const Result<Encoding> encoding = tokenizer.encode(text, arguments.encode);
+  if (!encoding) return encoding.error();
+  return arguments.json ? line_of(encoding_json(tokenizer, *encoding)) : ids_text(encoding->ids);
+}
+
+// "1 2 3", also with commas between them and brackets around them.
+Result<std::vector<TokenId>> read_ids(std::string_view text) {
+  constexpr std::string_view kSeparators = " \t\r,[]";
+  std::vector<TokenId> ids;
+  for (std::size_t begin = text.find_first_not_of(kSeparators); begin != std::string_view::npos;
+       begin = text.find_first_not_of(kSeparators)) {
+    text.remove_prefix(begin);
+    const std::string_view number = text.substr(0, text.find_first_of(kSeparators));
+    TokenId id = 0;
+    const char* const last = number.data() + number.size();
+    const auto [end, error] = std::from_chars(number.data(), last, id);
+    if (error != std::errc() || end != last)
+      return Error{ErrorCode::kContract, "'" + std::string(number) + "' is no id of a token"};
+    ids.push_back(id);
+    text.remove_prefix(number.size());
+  }
+  return ids;
+}
+
+Result<std::string> decoded(const Tokenizer& tokenizer, const TokenizeArguments& arguments,
+                            std::string_view text) {
+  const Result<std::vector<TokenId>> ids = read_ids(text);
+  if (!ids) return ids.error();
+  const Result<std::string> out = tokenizer.decode(*ids, arguments.decoding);
+  if (!out) return out.error();
+  return arguments.json ? line_of({{"text", *out}}) : *out + "\n";
+}
+
+using Answer = std::function<Result<std::string>(std::string_view)>;
+
+// Answers each line as soon as it is read, so that a program may ask through a pipe.
+Status answer_lines(const Answer& answer, Output& output) {
+  std::ios::sync_with_stdio(false);  // else a failed read would pass for the end
+  std::string line;
+  for (std::size_t number = 1; !output.is_closed() && std::getline(std::cin, line); ++number) {
+    const Result<std::string> text = answer(line);
+    if (!text) {
+      return Error{text.error().code,
+                   "line " + std::to_string(number) + ": " + text.error().message};
+    }
+    output.write(*text);
+  }
+  if (std::cin.bad()) return Error{ErrorCode::kContract, "standard input cannot be read"};
+  return {};
+}
+
+Status answer_arguments(const Answer& answer, const TokenizeArguments& arguments, Output& output) {
+  std::vector<std::string> texts = arguments.texts;
+  if (arguments.decode) texts = {joined(texts, " ")};
+  for (const std::string& text : texts) {
+    const Result<std::string> line = answer(text);
+    if (!line) return line.error();
+    output.write(*line);
+  }
+  return {};
+}
+
+Result<ExitStatus> tokenize(const TokenizeArguments& arguments, Output& output) {
+  const auto tokenizer = Tokenizer::open(arguments.path, arguments.open);
+  if (!tokenizer) return while_opening(tokenizer.error());
+  for (const std::string& warning : (*tokenizer)->warnings())
+    std::fprintf(stderr, "polystate: warning: %s\n", printable(warning).c_str());
+  const Answer answer = [&](std::string_view text) {
+    return arguments.decode ? decoded(**tokenizer, arguments, text)
+                            : encoded(**tokenizer, arguments, text);
+  };
+  const Status done = arguments.texts.empty() ? answer_lines(answer, output)
+                                              : answer_arguments(answer, arguments, output);
+  if (!done) return done.error();
+  return ExitStatus::kSuccess;
+}
+
+constexpr const char* kExamples =
+    R"(PATH is tokenizer.json, a SentencePiece model or a TikToken file, or a directory that has one:
+a model of Hugging Face, Marian's pair of models, an artifact. Without TEXT, each line of standard
+input is a text, and is answered by a line.
+
+  polystate tokenize DIR "Hello, world"
+  polystate tokenize DIR --json <text.txt
+  polystate tokenize DIR --decode 8774 6 296
+)";
+
+std::string policy_fault(const std::string& name) {
+  const Result<SpecialTokenPolicy> policy = special_token_policy(name);
+  return policy ? "" : policy.error().message;
+}
+
+void declare_options(CLI::App& command, TokenizeArguments& arguments) {
+  command.add_flag("--decode", arguments.decode, "TEXT is ids; print their text");
+  command.add_flag("--json", arguments.json,
+                   "One line of JSON a text: ids, tokens and offsets in bytes; or the text");
+  command.add_flag("!--no-special-tokens", arguments.encode.add_special_tokens,
+                   "Add none of the tokens that the file adds around a text");
+  command.add_flag("!--keep-special-tokens", arguments.decoding.skip_special_tokens,
+                   "Print special tokens when decoding");
+  command
+      .add_option_function<std::string>(
+          "--special-tokens",
+          [&arguments](const std::string& name) {
+            arguments.encode.special_tokens = *special_token_policy(name);
+          },
+          "What the text of a special token inside TEXT becomes: the token (accept), text like any "
+          "other (plain_text), an error (refuse)")
+      ->type_name("POLICY")
+      ->check(policy_fault);
+  command.add_flag("--target-language", arguments.open.target_language,
+                   "Of Marian's pair: encode the language that is translated into");
+  command
+      .add_option_function<std::string>(
+          "--pattern",
+          [&arguments](const std::string& pattern) {
+            arguments.open.tik_token = TikTokenOptions{.pattern = pattern, .special_tokens = {}};
+          },
+          "How a TikToken file splits text; the known way of the file's name without it")
+      ->type_name("REGEX");
+}
+
+}  // namespace
+
+void declare_tokenize(CLI::App& polystate, Action& action) {
+  CLI::App* const command =
+      polystate.add_subcommand("tokenize", "Turn text into ids, or ids into text");
+  const auto arguments = std::make_shared<TokenizeArguments>();
+  command->add_option("PATH", arguments->path, "The tokenizer")->type_name("")->required();
+  command->add_option("TEXT", arguments->texts, "Texts to encode, or ids to decode")->type_name("");
+  declare_options(*command, *arguments);
+  command->footer(kExamples);
+  command->callback([arguments, &action] {
+    arguments->encode.offsets = arguments->json;
+    action = [arguments](Output& output) { return tokenize(*arguments, output); };
+  });
+}
+
+}  // namespace polystate::cli

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+
+namespace polystate {
+
+enum class TokenizerFormat : std::uint8_t {
+  kTokenizerJson,  // tokenizer.json of the `tokenizers` library, version 1.0
+  kSentencePiece,  // SentencePiece's .model, a protobuf ModelProto
+  kTikToken,       // lines of base64 and a rank
+};
+
+// What a TikToken file leaves out: how to split text, and which special tokens there are.
+struct TikTokenOptions {
+  std::string pattern;  // in the syntax of Rust's fancy-regex
+  std::map<std::string, TokenId> special_tokens;
+};
+
+struct TokenizerOptions {
+  // For TikToken files. Not given: by the file's name (r50k_base, p50k_base, cl100k_base,
+  // o200k_base, with any ending), else kContract.
+  std::optional<TikTokenOptions> tik_token;
+  // For Marian's pair of models: encode with the target language's model.
+  bool target_language = false;
+};
+
+// A text to encode, or a pair of texts that become one encoding. It refers to the caller's texts.
+struct EncodeInput {
+  template <typename Text>
+    requires std::convertible_to<const Text&, std::string_view>
+  EncodeInput(const Text& text) : first(text) {}
+  EncodeInput(std::string_view a, std::string_view b) : first(a), second(b) {}
+
+  std::string_view first;
+  std::optional<std::string_view> second;
+};
+
+// What to do with the text of a special token, such as "</s>", inside a text to encode.
+enum class SpecialTokenPolicy : std::uint8_t {
+  kAccept,     // it becomes that token
+  kPlainText,  // it is text like any other
+  kRefuse,     // kContract, naming the token and where it is
+};
+
+// The policy of a name: "accept", "plain_text" or "refuse"; kContract for any other.
+Result<SpecialTokenPolicy> special_token_policy(std::string_view name);
+
+enum class OffsetUnit : std::uint8_t {
+  kByte,
+  kCodePoint,  // as Python counts; what one U+FFFD stands for is one
+};
+
+struct EncodeOptions {
+  bool add_special_tokens = true;  // those that the file's post-processor adds
+  bool offsets = false;            // fill Encoding::offsets
+  OffsetUnit offset_unit = OffsetUnit::kByte;
+  SpecialTokenPolicy special_tokens = SpecialTokenPolicy::kAccept;
+  std::size_t threads = 1;  // for batches; 0: as many as the machine has
+};
+
+struct DecodeOptions {
+  bool skip_special_tokens = true;
+};
+
+}  // namespace polystate

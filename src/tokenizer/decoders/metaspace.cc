@@ -1,0 +1,39 @@
+#include "tokenizer/decoders/metaspace.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "polystate/core/result.h"
+#include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/token_text.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+class MetaspaceStage : public TokenStage {
+ public:
+  MetaspaceStage(DecodeStage& next, const std::string& marker, bool strips_first)
+      : TokenStage(&next), marker_(marker), strips_first_(strips_first) {}
+
+ protected:
+  void token(std::string& text) override {
+    replace_all(text, marker_, first_ && strips_first_ ? "" : " ");
+    first_ = false;
+    give_token(text);
+  }
+  void end() override { first_ = true; }
+
+ private:
+  const std::string& marker_;
+  bool strips_first_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<DecodeStage> MetaspaceDecoder::stage(DecodeStage& next, Status&) const {
+  return std::make_unique<MetaspaceStage>(next, marker_, strips_first_);
+}
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,52 @@
+#include "tokenizer/decoders/replace.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "tokenizer/decoders/decoder.h"
+#include "tokenizer/regex/pattern.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+class ReplaceStage : public TokenStage {
+ public:
+  ReplaceStage(DecodeStage& next, Status& status, const Pattern& pattern,
+               const std::string& content)
+      : TokenStage(&next), status_(status), pattern_(pattern), content_(content) {}
+
+ protected:
+  void token(std::string& text) override {
+    matches_.clear();
+    if (const Status found = pattern_.find(text, matches_); !found) {
+      status_ = found;
+      return;
+    }
+    std::size_t kept = 0;
+    for (const ByteRange& match : matches_) {
+      next().fragment(std::string_view(text).substr(kept, match.begin - kept));
+      next().fragment(content_);
+      kept = match.end;
+    }
+    give_token(std::string_view(text).substr(kept));
+  }
+
+ private:
+  Status& status_;
+  const Pattern& pattern_;
+  const std::string& content_;
+  std::vector<ByteRange> matches_;
+};
+
+}  // namespace
+
+std::unique_ptr<DecodeStage> ReplaceDecoder::stage(DecodeStage& next, Status& status) const {
+  return std::make_unique<ReplaceStage>(next, status, pattern_, content_);
+}
+
+}  // namespace polystate::tokenizer

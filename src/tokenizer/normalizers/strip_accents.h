@@ -1,0 +1,15 @@
+#pragma once
+
+#include "polystate/core/result.h"
+#include "tokenizer/aligned_text.h"
+#include "tokenizer/normalizers/normalizer.h"
+
+namespace polystate::tokenizer {
+
+// Removes marks.
+class StripAccentsNormalizer : public Normalizer {
+ public:
+  Status normalize(AlignedText& text) const override;
+};
+
+}  // namespace polystate::tokenizer

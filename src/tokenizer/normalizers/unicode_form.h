@@ -1,0 +1,22 @@
+#pragma once
+
+#include "polystate/core/result.h"
+#include "tokenizer/aligned_text.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/unicode/normal_form.h"
+
+namespace polystate::tokenizer {
+
+class UnicodeFormNormalizer : public Normalizer {
+ public:
+  explicit UnicodeFormNormalizer(UnicodeForm form) : form_(form) {}
+  Status normalize(AlignedText& text) const override {
+    apply_unicode_form(form_, text);
+    return {};
+  }
+
+ private:
+  UnicodeForm form_;
+};
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "tokenizer/regex/character_set.h"
+#include "tokenizer/regex/pattern_reader.h"
+
+namespace polystate::tokenizer {
+
+struct CharacterClass {
+  CharacterSet set;
+  bool complement = false;
+};
+
+// Reads [...], from after the opening bracket to the closing one. Errors are the reader's.
+CharacterClass read_character_class(PatternReader& reader);
+
+}  // namespace polystate::tokenizer

@@ -1,0 +1,125 @@
+#include "tokenizer/regex/character_set.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tokenizer/regex/ascii.h"
+
+namespace polystate::tokenizer {
+namespace {
+
+struct Named {
+  std::string_view name;  // lower case, without spaces, hyphens and underscores
+  std::string_view set;
+};
+
+// Names beyond those that PCRE2 knows itself.
+constexpr std::array<Named, 32> kNamedSets = {{
+    {"alnum", R"(\p{Alphabetic}\p{Nd})"},
+    {"alpha", R"(\p{Alphabetic})"},
+    {"blank", R"(\t\p{Zs})"},
+    {"cntrl", R"(\p{Cc})"},
+    {"digit", R"(\p{Nd})"},
+    {"lower", R"(\p{Lowercase})"},
+    {"space", kSpaceSet},
+    {"upper", R"(\p{Uppercase})"},
+    {"xdigit", kHexDigitSet},
+    {"punct", R"(\p{P})"},
+    {"letter", R"(\p{L})"},
+    {"uppercaseletter", R"(\p{Lu})"},
+    {"lowercaseletter", R"(\p{Ll})"},
+    {"titlecaseletter", R"(\p{Lt})"},
+    {"modifierletter", R"(\p{Lm})"},
+    {"otherletter", R"(\p{Lo})"},
+    {"mark", R"(\p{M})"},
+    {"nonspacingmark", R"(\p{Mn})"},
+    {"spacingmark", R"(\p{Mc})"},
+    {"enclosingmark", R"(\p{Me})"},
+    {"number", R"(\p{N})"},
+    {"decimalnumber", R"(\p{Nd})"},
+    {"letternumber", R"(\p{Nl})"},
+    {"othernumber", R"(\p{No})"},
+    {"punctuation", R"(\p{P})"},
+    {"symbol", R"(\p{S})"},
+    {"separator", R"(\p{Z})"},
+    {"spaceseparator", R"(\p{Zs})"},
+    {"other", R"(\p{C})"},
+    {"control", R"(\p{Cc})"},
+    {"format", R"(\p{Cf})"},
+    {"any", R"(\x{0}-\x{10FFFF})"},
+}};
+
+// Names that PCRE2 knows and that are neither general categories nor scripts. It takes a script's
+// bare name for its extension.
+constexpr std::array<std::string_view, 9> kBinaryProperties = {"alphabetic",
+                                                               "emoji",
+                                                               "emojimodifier",
+                                                               "emojipresentation",
+                                                               "extendedpictographic",
+                                                               "emojimodifierbase",
+                                                               "ideographic",
+                                                               "lowercase",
+                                                               "uppercase"};
+
+}  // namespace
+
+std::optional<std::string> named_set(std::string_view name) {
+  std::string key;
+  for (const char c : name) {
+    if (c == ' ' || c == '-' || c == '_') continue;
+    if (!is_letter_or_digit(c)) return std::nullopt;
+    key += to_lower(c);
+  }
+  const auto* const found = std::find_if(kNamedSets.begin(), kNamedSets.end(),
+                                         [&](const Named& named) { return named.name == key; });
+  if (found != kNamedSets.end()) return std::string(found->set);
+  if (key.empty()) return std::nullopt;
+  const bool is_property =
+      key.size() <= 2 ||
+      std::find(kBinaryProperties.begin(), kBinaryProperties.end(), key) != kBinaryProperties.end();
+  return (is_property ? R"(\p{)" : R"(\p{sc:)") + std::string(name) + "}";
+}
+
+std::string hex_escape(char32_t code_point) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string digits;
+  do {
+    digits += kDigits[code_point % 16];
+    code_point /= 16;
+  } while (code_point != 0);
+  std::reverse(digits.begin(), digits.end());
+  return R"(\x{)" + digits + "}";
+}
+
+void unite(CharacterSet& set, const CharacterSet& other) {
+  set.positive += other.positive;
+  set.negative.insert(set.negative.end(), other.negative.begin(), other.negative.end());
+}
+
+std::string bracketed(std::string_view set, bool complement) {
+  return (complement ? "[^" : "[") + std::string(set) + "]";
+}
+
+std::string to_expression(const CharacterSet& set, bool complement) {
+  if (set.negative.empty()) return bracketed(set.positive, complement);
+  if (set.positive.empty() && set.negative.size() == 1)
+    return bracketed(set.negative[0], !complement);
+  std::string expression = "(?:";
+  if (complement) {
+    if (!set.positive.empty()) expression += "(?!" + bracketed(set.positive, false) + ")";
+    for (std::size_t i = 1; i < set.negative.size(); ++i)
+      expression += "(?=" + bracketed(set.negative[i], false) + ")";
+    expression += bracketed(set.negative[0], false);
+  } else {
+    if (!set.positive.empty()) expression += bracketed(set.positive, false) + "|";
+    for (const std::string& negative : set.negative) expression += bracketed(negative, true) + "|";
+    expression.pop_back();
+  }
+  return expression + ")";
+}
+
+}  // namespace polystate::tokenizer

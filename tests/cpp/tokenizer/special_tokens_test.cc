@@ -1,0 +1,72 @@
+// What becomes of special tokens in texts and in ids.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "polystate/tokenizer/options.h"
+#include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/sample_files.h"
+
+namespace polystate {
+namespace {
+
+constexpr TokenId kEnd = 300;  // of "</s>"
+
+Result<Encoding> encode(SpecialTokenPolicy policy) {
+  return open_sample("TikToken")->encode("l</s>l", {.special_tokens = policy});
+}
+
+TEST(SpecialTokens, AcceptedOnesBecomeTokens) {
+  EXPECT_EQ(encode(SpecialTokenPolicy::kAccept).value().ids,
+            (std::vector<TokenId>{'l', kEnd, 'l'}));
+}
+
+TEST(SpecialTokens, AsPlainTextTheyAreTextLikeAnyOther) {
+  EXPECT_EQ(encode(SpecialTokenPolicy::kPlainText).value().ids,
+            (std::vector<TokenId>{'l', '<', '/', 's', '>', 'l'}));
+}
+
+TEST(SpecialTokens, RefusedOnesAreNamedWithTheirPosition) {
+  const Result<Encoding> encoding = encode(SpecialTokenPolicy::kRefuse);
+  ASSERT_FALSE(encoding);
+  EXPECT_EQ(encoding.error().code, ErrorCode::kContract);
+  EXPECT_EQ(encoding.error().message, "the text has the special token '</s>', at byte 1");
+}
+
+TEST(SpecialTokens, DecodingLeavesThemOutUnlessTheyAreAskedFor) {
+  const auto tokenizer = open_sample("TikToken");
+  const std::vector<TokenId> ids = {'l', kEnd};
+  EXPECT_EQ(tokenizer->decode(ids).value(), "l");
+  EXPECT_EQ(tokenizer->decode(ids, {.skip_special_tokens = false}).value(), "l</s>");
+}
+
+TEST(SpecialTokens, AreKnownByIdAndByText) {
+  const auto tokenizer = open_sample("TikToken");
+  EXPECT_TRUE(tokenizer->is_special(kEnd));
+  EXPECT_FALSE(tokenizer->is_special('l'));
+  EXPECT_FALSE(tokenizer->is_special(kEnd + 1));
+  EXPECT_EQ(tokenizer->token_to_id("</s>"), kEnd);
+  EXPECT_EQ(tokenizer->id_to_token(kEnd), "</s>");
+  EXPECT_EQ(tokenizer->vocabulary_size(), kEnd + 1);
+}
+
+TEST(SpecialTokens, WhatThePostProcessorAddsIsMarkedAndCanBeLeftOut) {
+  const auto tokenizer = open_sample("WordPiece");
+  const Encoding with = tokenizer->encode("hello").value();
+  EXPECT_EQ(with.ids, (std::vector<TokenId>{1, 2, 3, 1}));
+  EXPECT_EQ(with.special_tokens_mask, (std::vector<std::uint8_t>{1, 0, 0, 1}));
+  EXPECT_EQ(tokenizer->encode("hello", {.add_special_tokens = false})->ids,
+            (std::vector<TokenId>{2, 3}));
+}
+
+TEST(SpecialTokens, APolicyHasAName) {
+  EXPECT_EQ(special_token_policy("plain_text").value(), SpecialTokenPolicy::kPlainText);
+  EXPECT_EQ(special_token_policy("none").error().code, ErrorCode::kContract);
+}
+
+}  // namespace
+}  // namespace polystate

@@ -1,0 +1,57 @@
+// Writes the sample files of the tests as inputs of the fuzzers:  write_corpus FOLDER
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "polystate/tokenizer/options.h"
+#include "tokenizer/sample_files.h"
+
+namespace {
+
+using polystate::SampleFile;
+using polystate::TokenizerFormat;
+
+std::string fuzzer_of(TokenizerFormat format) {
+  switch (format) {
+    case TokenizerFormat::kTokenizerJson:
+      return "tokenizer_json";
+    case TokenizerFormat::kSentencePiece:
+      return "sentence_piece";
+    case TokenizerFormat::kTikToken:
+      return "tik_token";
+  }
+  return "";
+}
+
+// fuzz_tik_token takes the regular expression as its first line.
+std::string input_of(const SampleFile& file) {
+  if (!file.options.tik_token) return file.content;
+  return file.options.tik_token->pattern + "\n" + file.content;
+}
+
+// fuzz_marian takes its four files with dividers between them.
+std::string marian_input(const SampleFile& model) {
+  const std::string divider = "\n----\n";
+  return model.content + divider + model.content + divider +
+         R"({"</s>": 0, "<unk>": 1, "\u2581": 2, "He": 3, "llo": 4, "<pad>": 5, ">>fr<<": 6})" +
+         divider + R"({"eos_token": "</s>", "unk_token": {"content": "<unk>"}})";
+}
+
+void write(const std::filesystem::path& path, const std::string& content) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const std::filesystem::path corpus = argv[1];
+  for (const SampleFile& file : polystate::sample_files()) {
+    write(corpus / fuzzer_of(file.format) / file.name, input_of(file));
+    if (file.format == TokenizerFormat::kSentencePiece)
+      write(corpus / "marian" / file.name, marian_input(file));
+  }
+  return 0;
+}
