@@ -64,7 +64,7 @@ Result<AddedVocabulary> AddedVocabulary::create(const std::vector<AddedToken>& t
     if (!id) id = next_id++;
     Result<std::string> decoded = normalized_content(token, normalizer);
     if (!decoded) return decoded.error();
-    added.ids_[token.content] = *id;
+    added.names_[token.content] = {*id, *decoded};
     added.entries_[*id] = {token, std::move(*decoded), false};
     if (token.special) special.insert(token.content);
     if (!token.single_word || added.word_) continue;
@@ -80,12 +80,18 @@ Result<AddedVocabulary> AddedVocabulary::create(const std::vector<AddedToken>& t
 
 AddedVocabulary::Matcher AddedVocabulary::build_matcher(bool normalized) const {
   Matcher matcher;
+  std::vector<const Name*> wanted;
+  for (const auto& [content, name] : names_) {
+    const bool looked_for = entries_.at(name.id).token.normalized == normalized;
+    if (looked_for && !name.text.empty()) wanted.push_back(&name);
+  }
+  std::stable_sort(wanted.begin(), wanted.end(),
+                   [](const Name* a, const Name* b) { return a->id < b->id; });
   std::vector<std::pair<std::string_view, std::uint32_t>> entries;
-  for (const auto& [id, entry] : entries_) {
-    if (entry.token.normalized != normalized || entry.decoded.empty()) continue;
-    entries.emplace_back(entry.decoded, static_cast<std::uint32_t>(matcher.ids.size()));
-    matcher.ids.push_back(id);
-    matcher.first[static_cast<unsigned char>(entry.decoded[0])] = true;
+  for (const Name* name : wanted) {
+    entries.emplace_back(name->text, static_cast<std::uint32_t>(matcher.ids.size()));
+    matcher.ids.push_back(name->id);
+    matcher.first[static_cast<unsigned char>(name->text[0])] = true;
   }
   matcher.trie = Trie::build(std::move(entries));
   return matcher;
@@ -139,9 +145,9 @@ void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_spe
 }
 
 std::optional<TokenId> AddedVocabulary::token_to_id(std::string_view token) const {
-  const auto found = ids_.find(token);
-  if (found == ids_.end()) return std::nullopt;
-  return found->second;
+  const auto found = names_.find(token);
+  if (found == names_.end()) return std::nullopt;
+  return found->second.id;
 }
 
 const AddedToken* AddedVocabulary::token(TokenId id) const {

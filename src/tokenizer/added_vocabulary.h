@@ -65,6 +65,11 @@ class AddedVocabulary {
     std::string decoded;  // normalized, where that is asked for
     bool special;
   };
+  // Several may have one id: the last one's is the entry.
+  struct Name {
+    TokenId id;
+    std::string text;  // what is looked for: the content, normalized where that is asked for
+  };
   struct Matcher {
     Trie trie;
     std::vector<TokenId> ids;       // by the trie's values
@@ -80,7 +85,7 @@ class AddedVocabulary {
   [[nodiscard]] bool is_single_word(std::string_view text, ByteRange range) const;
 
   std::map<TokenId, Entry> entries_;
-  std::map<std::string, TokenId, std::less<>> ids_;
+  std::map<std::string, Name, std::less<>> names_;
   Matcher plain_;
   Matcher normalized_;
   std::optional<Regex> word_;  // where a token must be a single word

@@ -1,5 +1,6 @@
 // Marian's tokenizer in `transformers` (tokenization_marian.py): a SentencePiece model cuts a text
-// into pieces, whose ids come from a vocabulary of their own.
+// into pieces, whose ids come from a vocabulary of their own. The Moses normalizer that the class
+// makes where sacremoses is installed takes no part in its encoding (5.23), nor here.
 
 #include <cstddef>
 #include <functional>
@@ -79,6 +80,7 @@ struct MarianConfig {
   std::string unknown = "<unk>";
   std::string end = "</s>";
   std::vector<std::string> special = {"<unk>", "</s>", "<pad>"};
+  std::vector<std::string> warnings;
 };
 
 // A token of the configuration: a string, or an object with its "content".
@@ -102,6 +104,10 @@ Result<MarianConfig> read_config(std::string_view content) {
     const auto tokens = root.optional(key);
     if (!tokens || tokens->is_object()) continue;
     for (const JsonCursor& token : tokens->elements()) config.special.push_back(read_token(token));
+  }
+  if (root.boolean("clean_up_tokenization_spaces", false)) {
+    config.warnings.emplace_back(
+        "'clean_up_tokenization_spaces' is ignored: decoded text keeps its spaces");
   }
   if (root.boolean("separate_vocabs", false))
     root.fail(ErrorCode::kUnsupported, "'separate_vocabs' is not supported");
@@ -178,6 +184,7 @@ Result<Stages> make_stages(const SentencePieceModel& encoder, const SentencePiec
     stages.added_tokens.push_back(std::move(added));
   }
   set_decoding(decoder, config, stages);
+  stages.warnings = config.warnings;
   return stages;
 }
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import base64
-import inspect
 import json
-import random
-import re
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiktoken
 import tiktoken_ext.openai_public
+from compare import assert_gives_texts, assert_same, made_up_ids
 from tokenize_lines import opened, run
 
-SPECIAL = {"<|endoftext|>": 3000, "<|fim|>": 3005}
-
-
-def pattern_of(encoding: str) -> str:
-    """Return the expression that the library has for an encoding."""
-    if encoding == "r50k_base":
-        return tiktoken_ext.openai_public.r50k_pat_str
-    source = inspect.getsource(getattr(tiktoken_ext.openai_public, encoding))
-    return "|".join(re.findall(r'r"""(.*?)"""', source))
+ENCODINGS = sorted(tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS)
+# Those that a file's name stands for.
+KNOWN = ["r50k_base", "p50k_base", "cl100k_base", "o200k_base"]
 
 
 def bytes_of_characters() -> dict[str, int]:
@@ -50,52 +44,87 @@ def path(ranks: dict[bytes, int], tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("encoding", ["r50k_base", "cl100k_base", "o200k_base"])
+def settings(
+    encoding: str, ranks: dict[bytes, int], monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
+    """Return what the library makes an encoding of, with these ranks in place of its own."""
+    module = tiktoken_ext.openai_public
+    monkeypatch.setattr(module, "load_tiktoken_bpe", lambda *_, **__: ranks)
+    monkeypatch.setattr(module, "data_gym_to_mergeable_bpe_ranks", lambda *_, **__: ranks)
+    made = module.ENCODING_CONSTRUCTORS[encoding]()
+    return {key: made[key] for key in ("name", "pat_str", "mergeable_ranks", "special_tokens")}
+
+
+def with_special_tokens(lines: list[str], special: dict[str, int]) -> list[str]:
+    """Return the lines, and some of them with special tokens among them."""
+    tokens = list(special)
+    between = [
+        f"{line}{tokens[i % len(tokens)]} x{tokens[-1 - i % len(tokens)]}{line}"
+        for i, line in enumerate(lines[::7])
+    ]
+    return lines + between
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
 def test_ids_and_text_are_the_library_s(
-    encoding: str, ranks: dict[bytes, int], path: Path, lines: list[str]
+    encoding: str,
+    ranks: dict[bytes, int],
+    path: Path,
+    lines: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pattern = pattern_of(encoding)
-    theirs = tiktoken.Encoding(
-        "test", pat_str=pattern, mergeable_ranks=ranks, special_tokens=SPECIAL
-    )
-    options = ["--pattern", pattern]
-    options += [part for token, id in SPECIAL.items() for part in ("--special", f"{token}={id}")]
-    lines = [*lines, *(f"{line}<|endoftext|> x<|fim|>{line}" for line in lines[::7])]
+    made = settings(encoding, ranks, monkeypatch)
+    theirs = tiktoken.Encoding(**made)
+    special = made["special_tokens"]
+    options = ["--pattern", made["pat_str"]]
+    options += [part for token, id in special.items() for part in ("--special", f"{token}={id}")]
+    texts = with_special_tokens(lines, special)
 
-    encoded = [theirs.encode(line, allowed_special="all") for line in lines]
-    answers = opened(path, ({"text": line} for line in lines), *options)
-    for line, ids, answer in zip(lines, encoded, answers, strict=True):
-        assert answer["ids"] == ids, line
+    encoded = theirs.encode_batch(texts, allowed_special="all")
+    answers = opened(path, ({"text": text} for text in texts), *options)
+    assert_same([answer["ids"] for answer in answers], encoded, texts)
+
     plain = opened(
-        path, ({"text": line, "special_tokens": "plain_text"} for line in lines), *options
+        path, ({"text": text, "special_tokens": "plain_text"} for text in texts), *options
     )
-    for line, answer in zip(lines, plain, strict=True):
-        assert answer["ids"] == theirs.encode(line, disallowed_special=()), line
+    wanted = theirs.encode_ordinary_batch(texts)
+    assert_same([answer["ids"] for answer in plain], wanted, texts)
 
-    draw = random.Random(5)
-    made_up = [[draw.randrange(len(ranks)) for _ in range(9)] for _ in range(2000)]
-    requests = [{"ids": ids, "skip_special_tokens": False} for ids in [*encoded, *made_up]]
-    wanted = [theirs.decode(ids) for ids in [*encoded, *made_up]]
-    assert [answer["text"] for answer in opened(path, requests, *options)] == wanted
-    streamed = opened(path, ({**request, "stream": True} for request in requests), *options)
-    assert ["".join(answer["parts"]) for answer in streamed] == wanted
+    refused = opened(path, ({"text": text, "special_tokens": "refuse"} for text in texts), *options)
+    for text, answer, ids, ordinary in zip(texts, refused, encoded, wanted, strict=True):
+        if ids == ordinary:
+            assert answer["ids"] == ids
+        else:
+            with pytest.raises(ValueError, match="disallowed special token"):
+                theirs.encode(text)
+            assert "the text has the special token" in answer["error"]
+
+    # The library decodes an id of two names to any of them.
+    names = Counter(special.values())
+    rows = [*encoded, *made_up_ids([*ranks.values(), *special.values()])]
+    ids = [[id for id in row if names[id] < 2] for row in rows]
+    kept = [[id for id in row if id < len(ranks)] for row in ids]
+    texts_of_ids = {False: theirs.decode_batch(ids), True: theirs.decode_batch(kept)}
+    assert_gives_texts(path, ids, texts_of_ids, *options)
+
+
+@pytest.mark.parametrize("encoding", KNOWN)
+def test_a_known_name_stands_for_its_expression_and_special_tokens(
+    encoding: str,
+    path: Path,
+    ranks: dict[bytes, int],
+    lines: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = path.rename(path.with_name(f"{encoding}.tiktoken"))
+    made = settings(encoding, ranks, monkeypatch)
+    theirs = tiktoken.Encoding(**made)
+    texts = with_special_tokens(lines, made["special_tokens"])
+    answers = opened(known, ({"text": text} for text in texts))
+    wanted = theirs.encode_batch(texts, allowed_special="all")
+    assert_same([answer["ids"] for answer in answers], wanted, texts)
 
 
 def test_a_file_of_unknown_name_needs_an_expression(path: Path) -> None:
     (answer,) = run(path, [])
     assert "'vocabulary' is no encoding that is known" in answer["error"]
-
-
-def test_a_known_name_stands_for_its_expression(
-    path: Path, ranks: dict[bytes, int], lines: list[str]
-) -> None:
-    known = path.rename(path.with_name("cl100k_base.tiktoken"))
-    theirs = tiktoken.Encoding(
-        "test",
-        pat_str=pattern_of("cl100k_base"),
-        mergeable_ranks=ranks,
-        special_tokens={"<|endoftext|>": 100257},
-    )
-    texts = [f"{line}<|endoftext|>" for line in lines[::10]]
-    answers = opened(known, ({"text": text} for text in texts))
-    assert [a["ids"] for a in answers] == [theirs.encode(t, allowed_special="all") for t in texts]

@@ -1,0 +1,57 @@
+"""What tokenizer.json may ask for and is not there is refused, by its name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tokenize_lines import run
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "name"),
+    [
+        ("normalizer", {"type": "Reverse"}, "normalizer: the normalizer 'Reverse' is not known"),
+        ("pre_tokenizer", {"type": "Split9"}, "pre_tokenizer: the pre-tokenizer 'Split9'"),
+        ("post_processor", {"type": "X"}, "post_processor: the post-processor 'X'"),
+        ("decoder", {"type": "Y"}, "decoder: the decoder 'Y'"),
+        (
+            "decoder",
+            {"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Z"}]},
+            "decoder.decoders[1]: the decoder 'Z'",
+        ),
+        ("version", "2.0", "the version '2.0'"),
+        (
+            "pre_tokenizer",
+            {
+                "type": "Split",
+                "pattern": {"Regex": r"(a)\1"},
+                "behavior": "Isolated",
+                "invert": False,
+            },
+            r"uses '\1', which is not supported",
+        ),
+        (
+            "pre_tokenizer",
+            {
+                "type": "Split",
+                "pattern": {"Regex": "[a-z&&[^e]]"},
+                "behavior": "Isolated",
+                "invert": False,
+            },
+            "uses '&&', which is not supported",
+        ),
+    ],
+)
+def test_what_is_not_known_is_refused_by_name(
+    part: str, value: Any, name: str, word_piece: str, tmp_path: Path
+) -> None:
+    content = json.loads(word_piece)
+    content[part] = value
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    (answer,) = run(path, [])
+    assert name in answer["error"]
+    assert answer["code"] == 2
