@@ -3,10 +3,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "tokenizer/loaders/loaders.h"
-#include "tokenizer/staged_tokenizer.h"
 #include "tokenizer/use_tokenizer.h"
 
 namespace {
@@ -30,11 +28,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   files.decoder = take_part(rest);
   files.vocabulary = take_part(rest);
   files.config = take_part(rest);
-  polystate::Result<polystate::tokenizer::Stages> stages =
-      polystate::tokenizer::parse_marian(files);
-  const bool holds = stages ? polystate::keeps_its_promises(
-                                  polystate::tokenizer::StagedTokenizer::create(std::move(*stages)))
-                            : polystate::is_typed(stages.error());
-  if (!holds) std::abort();
+  if (!polystate::keeps_its_promises(polystate::open_marian(files))) std::abort();
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "polystate/tokenizer/options.h"
+#include "tokenizer/loaders/loaders.h"
 #include "tokenizer/sample_files.h"
 
 namespace {
@@ -31,11 +32,10 @@ std::string input_of(const SampleFile& file) {
 }
 
 // fuzz_marian takes its four files with dividers between them.
-std::string marian_input(const SampleFile& model) {
+std::string marian_input(const polystate::tokenizer::MarianFiles& files) {
   const std::string divider = "\n----\n";
-  return model.content + divider + model.content + divider +
-         R"({"</s>": 0, "<unk>": 1, "\u2581": 2, "He": 3, "llo": 4, "<pad>": 5, ">>fr<<": 6})" +
-         divider + R"({"eos_token": "</s>", "unk_token": {"content": "<unk>"}})";
+  return files.encoder + divider + files.decoder + divider + files.vocabulary + divider +
+         files.config;
 }
 
 void write(const std::filesystem::path& path, const std::string& content) {
@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   for (const SampleFile& file : polystate::sample_files()) {
     write(corpus / fuzzer_of(file.format) / file.name, input_of(file));
     if (file.format == TokenizerFormat::kSentencePiece)
-      write(corpus / "marian" / file.name, marian_input(file));
+      write(corpus / "marian" / file.name, marian_input(polystate::sample_marian_files(file.name)));
   }
   return 0;
 }

@@ -95,6 +95,17 @@ std::string hex_escape(char32_t code_point) {
   return R"(\x{)" + digits + "}";
 }
 
+bool is_ascii(const CharacterSet& set) {
+  constexpr std::string_view kEscape = R"(\x{)";
+  if (!set.negative.empty() || set.positive.find(R"(\p)") != std::string::npos) return false;
+  for (std::size_t at = set.positive.find(kEscape); at != std::string::npos;
+       at = set.positive.find(kEscape, at + 1)) {
+    const std::size_t digits = set.positive.find('}', at) - at - kEscape.size();
+    if (digits > 2 || (digits == 2 && set.positive[at + kEscape.size()] > '7')) return false;
+  }
+  return true;
+}
+
 void unite(CharacterSet& set, const CharacterSet& other) {
   set.positive += other.positive;
   set.negative.insert(set.negative.end(), other.negative.begin(), other.negative.end());

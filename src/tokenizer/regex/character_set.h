@@ -28,6 +28,9 @@ struct CharacterSet {
   std::vector<std::string> negative = {};
 };
 
+// Whether every character is ASCII.
+bool is_ascii(const CharacterSet& set);
+
 // Adds the characters of another one.
 void unite(CharacterSet& set, const CharacterSet& other);
 

@@ -2,7 +2,8 @@
 // refused by name, never approximated. The differences that matter for tokenizers:
 //  - \s is White_Space and \w has marks (PCRE2 has other sets);
 //  - Oniguruma: ^ and $ are those of lines, (?m) lets . match a newline, x{n,m}+ repeats x{n,m},
-//    and (?i) reaches over the alternatives that follow it;
+//    and (?i) reaches over the alternatives that follow it. Without regard to case it lets one
+//    character equal several, which is refused;
 //  - both: \h is a hexadecimal digit, \v a vertical tab, classes may be nested.
 // Sources: Oniguruma's doc/RE, docs.rs/fancy-regex, docs.rs/regex, pcre2pattern(3).
 
@@ -16,6 +17,7 @@
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
+#include "tokenizer/regex/case_folding.h"
 #include "tokenizer/regex/character_class.h"
 #include "tokenizer/regex/character_set.h"
 #include "tokenizer/regex/pattern_reader.h"
@@ -67,17 +69,34 @@ class Translator {
   struct Group {
     std::size_t start;      // where it starts in `out_`
     std::size_t flags = 0;  // groups of ours inside it, opened for (?i)
+    bool ignores_case = false;
   };
 
   // Appends something that a quantifier may follow.
   void atom(std::string_view text) {
+    literals_.clear();
     atom_start_ = out_.size();
     out_ += text;
   }
   // Appends something that none may follow.
   void assertion(std::string_view text) {
+    literals_.clear();
     atom_start_.reset();
     out_ += text;
+  }
+  // Appends a character, as `text`.
+  void literal(char32_t character, std::string_view text) {
+    std::u32string literals = std::exchange(literals_, {});
+    atom(text);
+    if (!folds_several()) return;
+    literals_ = std::move(literals) + character;
+    if (folds_to_several(character) || ends_with_folding(literals_))
+      reader_.unsupported("(?i) with a character that has several in the other case");
+  }
+
+  // Whether one character may equal several here.
+  [[nodiscard]] bool folds_several() const {
+    return reader_.oniguruma() && groups_.back().ignores_case;
   }
 
   void element() {
@@ -104,8 +123,15 @@ class Translator {
         return assertion(reader_.oniguruma() ? "(?m:" + anchor + ")" : anchor);
       }
       default:
-        return atom(reader_.take(character_size(c)));
+        return plain(character_size(c));
     }
+  }
+
+  // A character of `size` bytes that stands for itself, or the dot.
+  void plain(std::size_t size) {
+    const std::string_view text = reader_.take(size);
+    if (text == ".") return atom(text);
+    literal(character_at(text, 0).code_point, text);
   }
 
   void escape() {
@@ -117,7 +143,8 @@ class Translator {
     for (const std::string_view anchor : {"\\A", "\\z", "\\Z"}) {
       if (reader_.take(anchor)) return assertion(anchor);
     }
-    if (const auto character = reader_.escaped_character()) return atom(hex_escape(*character));
+    if (const auto character = reader_.escaped_character())
+      return literal(*character, hex_escape(*character));
     reader_.unsupported(reader_.rest().substr(0, 2));
   }
 
@@ -129,6 +156,8 @@ class Translator {
   void character_class() {
     reader_.take("[");
     const CharacterClass read = read_character_class(reader_);
+    if (folds_several() && !read.complement && !is_ascii(read.set))
+      return reader_.unsupported("(?i) with a class of characters beyond ASCII");
     if (!reader_.failed()) atom(to_expression(read.set, read.complement));
   }
 
@@ -153,23 +182,32 @@ class Translator {
 
   void push_group(std::string_view opening) {
     if (groups_.size() > kMaxDepth) return reader_.unsupported("( within ( more than 200 times");
-    groups_.push_back({out_.size()});
+    groups_.push_back({out_.size(), 0, groups_.back().ignores_case});
     assertion(opening);
   }
 
   // (?i), (?-i), (?i:...): after the question mark. The group starts at `start`.
   void flags(std::size_t start) {
     std::string translated = "(?";
+    bool ignores_case = groups_.back().ignores_case;
+    bool negative = false;
     while (!reader_.at_end() && !reader_.at(")") && !reader_.at(":")) {
       const char flag = reader_.take(1)[0];
       const bool known =
           flag == '-' || flag == 'i' || flag == 'm' || (flag == 's' && !reader_.oniguruma());
       if (!known) return reader_.unsupported(reader_.since(start));
+      if (flag == '-') negative = true;
+      if (flag == 'i') ignores_case = !negative;
       translated += flag == 'm' && reader_.oniguruma() ? 's' : flag;
     }
     if (reader_.at_end()) return reader_.malformed("a parenthesis is not closed");
-    if (reader_.take(":")) return push_group(translated + ":");
+    if (reader_.take(":")) {
+      push_group(translated + ":");
+      groups_.back().ignores_case = ignores_case;
+      return;
+    }
     reader_.take(")");
+    groups_.back().ignores_case = ignores_case;
     if (reader_.oniguruma()) {
       ++groups_.back().flags;
       return assertion(translated + ":");
@@ -218,6 +256,7 @@ class Translator {
   std::string out_;
   std::optional<std::size_t> atom_start_;  // in `out_`; nothing where no quantifier may follow
   std::vector<Group> groups_ = {{0}};      // the whole pattern is the first
+  std::u32string literals_;                // characters just before, where several may equal one
 };
 
 }  // namespace

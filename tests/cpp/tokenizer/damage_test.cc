@@ -12,6 +12,7 @@
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/loaders/loaders.h"
 #include "tokenizer/sample_files.h"
 #include "tokenizer/use_tokenizer.h"
 
@@ -47,6 +48,39 @@ TEST_P(Damage, EveryChangedByteIsAnErrorOrATokenizer) {
         << "byte " << position;
   }
 }
+
+// The file of a set of four.
+using MarianFile = std::string tokenizer::MarianFiles::*;
+
+class MarianDamage : public testing::TestWithParam<MarianFile> {};
+
+TEST_P(MarianDamage, EveryTruncationIsAnErrorOrATokenizer) {
+  const tokenizer::MarianFiles whole = sample_marian_files("SentencePieceUnigram");
+  ASSERT_TRUE(open_marian(whole));
+  for (std::size_t size = 0; size < (whole.*GetParam()).size(); ++size) {
+    tokenizer::MarianFiles files = whole;
+    (files.*GetParam()).resize(size);
+    ASSERT_TRUE(keeps_its_promises(open_marian(files))) << size << " bytes";
+  }
+}
+
+TEST_P(MarianDamage, EveryChangedByteIsAnErrorOrATokenizer) {
+  const tokenizer::MarianFiles whole = sample_marian_files("SentencePieceBpe");
+  std::mt19937 draw(1);  // NOLINT(bugprone-random-generator-seed): the same bytes in every run
+  for (int i = 0; i < 2000; ++i) {
+    tokenizer::MarianFiles files = whole;
+    std::string& content = files.*GetParam();
+    const std::size_t position = draw() % content.size();
+    content[position] = static_cast<char>(content[position] + 1 + draw() % 255);
+    ASSERT_TRUE(keeps_its_promises(open_marian(files))) << "byte " << position;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, MarianDamage,
+                         testing::Values(&tokenizer::MarianFiles::encoder,
+                                         &tokenizer::MarianFiles::decoder,
+                                         &tokenizer::MarianFiles::vocabulary,
+                                         &tokenizer::MarianFiles::config));
 
 INSTANTIATE_TEST_SUITE_P(Formats, Damage, testing::ValuesIn(sample_files()),
                          [](const auto& info) { return info.param.name; });

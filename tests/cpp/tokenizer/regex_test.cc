@@ -35,5 +35,19 @@ TEST(Regex, WordCharactersAreDigitsButNotOtherNumbers) {
   }
 }
 
+TEST(Regex, OneLetterForSeveralOfTheOtherCaseIsRefusedWhereOnigurumaTakesIt) {
+  for (const std::string_view pattern :
+       {"(?i:ss)", "(?i)x|st", "(?i:\xC3\x9F)", "(?i:[\xC3\x9F])"}) {
+    const Result<Regex> refused = Regex::compile(pattern, RegexSyntax::kOniguruma);
+    ASSERT_FALSE(refused) << pattern;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+    EXPECT_TRUE(Regex::compile(pattern, RegexSyntax::kFancyRegex)) << pattern;
+  }
+  for (const std::string_view pattern :
+       {"ss", "(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:s)s", "(?i:[a-z])", "(?i:[^\xC3\x9F])"}) {
+    EXPECT_TRUE(Regex::compile(pattern, RegexSyntax::kOniguruma)) << pattern;
+  }
+}
+
 }  // namespace
 }  // namespace polystate::tokenizer

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/loaders/loaders.h"
 
 namespace polystate {
 namespace {
@@ -149,6 +150,12 @@ std::string word_level_json() {
       R"({"type":"WordLevel","unk_token":"<unk>","vocab":{"<unk>":0,"</s>":1,"Hello":2,"world":3}})");
 }
 
+SampleFile sample_file(std::string_view name) {
+  const std::vector<SampleFile> files = sample_files();
+  return *std::find_if(files.begin(), files.end(),
+                       [&](const SampleFile& file) { return file.name == name; });
+}
+
 }  // namespace
 
 std::vector<SampleFile> sample_files() {
@@ -166,11 +173,16 @@ std::vector<SampleFile> sample_files() {
           {"TikToken", kTikToken, tik_token(), tik_token_options}};
 }
 
+tokenizer::MarianFiles sample_marian_files(std::string_view model) {
+  const std::string content = sample_file(model).content;
+  return {content, content,
+          R"({"</s>":0,"<unk>":1,"\u2581":2,"He":3,"llo":4,"\u2581w":5,"<pad>":6,">>fr<<":7})",
+          R"({"eos_token":"</s>","unk_token":{"content":"<unk>"},"additional_special_tokens":[]})"};
+}
+
 std::shared_ptr<const Tokenizer> open_sample(std::string_view name) {
-  const std::vector<SampleFile> files = sample_files();
-  const auto file = std::find_if(files.begin(), files.end(),
-                                 [&](const SampleFile& each) { return each.name == name; });
-  return Tokenizer::parse(file->format, file->content, file->options).value();
+  const SampleFile file = sample_file(name);
+  return Tokenizer::parse(file.format, file.content, file.options).value();
 }
 
 }  // namespace polystate

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/loaders/loaders.h"
 
 namespace polystate {
 
@@ -24,6 +25,9 @@ struct SampleFile {
 
 // One for each model of each format.
 std::vector<SampleFile> sample_files();
+
+// Marian's files, with the SentencePiece model of that name for both languages.
+tokenizer::MarianFiles sample_marian_files(std::string_view model);
 
 // A tokenizer of the file of that name, which must be there and open.
 std::shared_ptr<const Tokenizer> open_sample(std::string_view name);

@@ -4,11 +4,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/loaders/loaders.h"
+#include "tokenizer/staged_tokenizer.h"
+#include "tokenizer/stages.h"
 
 namespace polystate {
 namespace {
@@ -53,6 +57,12 @@ bool keeps_its_promises(const Result<std::shared_ptr<const Tokenizer>>& tokenize
   if (!text) return is_typed(text.error());
   const Result<std::string> parts = streamed(**tokenizer, *encoding);
   return parts && *parts == *text;
+}
+
+Result<std::shared_ptr<const Tokenizer>> open_marian(const tokenizer::MarianFiles& files) {
+  Result<tokenizer::Stages> stages = tokenizer::parse_marian(files);
+  if (!stages) return stages.error();
+  return tokenizer::StagedTokenizer::create(std::move(*stages));
 }
 
 }  // namespace polystate

@@ -4,6 +4,7 @@
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/loaders/loaders.h"
 
 namespace polystate {
 
@@ -13,5 +14,8 @@ bool is_typed(const Error& error);
 // Encodes, decodes and streams with a tokenizer of a file that may be damaged. True where all is as
 // promised: errors are typed, offsets lie in the text, and streamed text is the decoded text.
 bool keeps_its_promises(const Result<std::shared_ptr<const Tokenizer>>& tokenizer);
+
+// A tokenizer of Marian's files, or why they make none.
+Result<std::shared_ptr<const Tokenizer>> open_marian(const tokenizer::MarianFiles& files);
 
 }  // namespace polystate
