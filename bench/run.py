@@ -36,16 +36,17 @@ class Times:
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure and the most that it may be."""
+    """A figure, and the most that it may be, or the least."""
 
     what: str
     figure: float
     limit: float
     unit: str
+    is_least: bool = False
 
     @property
     def is_met(self) -> bool:
-        return self.figure <= self.limit
+        return self.figure >= self.limit if self.is_least else self.figure <= self.limit
 
     def report(self) -> dict[str, object]:
         return asdict(self) | {"met": self.is_met}

@@ -152,10 +152,13 @@ Result<Stages> open_folder(const fs::path& folder, const TokenizerOptions& optio
     const fs::path path = folder / (std::string(encoding.name) + ".tiktoken");
     if (is_there(path)) return open_file(path, options);
   }
-  return Error{ErrorCode::kIo, "'" + folder.string() +
-                                   "' has no tokenizer.json, source.spm and target.spm, "
-                                   "tokenizer.model, spiece.model, sentencepiece.bpe.model, "
-                                   "spm.model, nor a known .tiktoken file"};
+  return Error{
+      ErrorCode::kIo,
+      "'" + folder.string() +
+          "' has no tokenizer.json, source.spm and target.spm, tokenizer.model, "
+          "spiece.model, sentencepiece.bpe.model, spm.model, nor a known .tiktoken file "
+          "(AutoTokenizer.from_pretrained(...).save_pretrained(...) of transformers writes "
+          "tokenizer.json)"};
 }
 
 }  // namespace

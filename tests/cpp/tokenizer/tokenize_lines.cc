@@ -4,10 +4,11 @@
 //
 // Each line of the standard input is a JSON object: {"text": ..., "pair": ...} or {"ids": [...]},
 // with the names of EncodeOptions and DecodeOptions, or "stream" to decode token by token. The
-// answer to each is a line with the encoding, {"text": ...} or {"error": ...}.
+// answer to each is a line with the encoding (offsets one after the other), {"text": ...} or
+// {"error": ...}.
 
-#include <cstdint>
-#include <cstdio>
+#include <cstddef>
+#include <exception>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -39,7 +40,10 @@ json to_json(const Error& error) {
 
 json to_json(const Encoding& encoding) {
   json offsets = json::array();
-  for (const auto& range : encoding.offsets) offsets.push_back({range.begin, range.end});
+  for (const auto& range : encoding.offsets) {
+    offsets.push_back(range.begin);
+    offsets.push_back(range.end);
+  }
   json overflowing = json::array();
   for (const Encoding& part : encoding.overflowing) overflowing.push_back(to_json(part));
   return {{"ids", encoding.ids},
@@ -102,32 +106,32 @@ json decode(const Tokenizer& tokenizer, const json& line) {
   return {{"parts", parts}};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  if (argc < 2) return 2;
+// What follows PATH on the command line.
+polystate::TokenizerOptions tokenizer_options(const std::vector<std::string>& arguments) {
   polystate::TokenizerOptions options;
-  for (int i = 2; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "--target") {
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == "--target") {
       options.target_language = true;
       continue;
     }
-    if (i + 1 == argc) return 2;
     if (!options.tik_token) options.tik_token.emplace();
-    const std::string_view value = argv[++i];
-    if (argument == "--pattern") {
+    const std::string& value = arguments.at(i + 1);
+    if (arguments[i++] == "--pattern") {
       options.tik_token->pattern = value;
     } else {
       const std::size_t equal = value.rfind('=');
-      options.tik_token->special_tokens[std::string(value.substr(0, equal))] =
-          static_cast<TokenId>(std::stoul(std::string(value.substr(equal + 1))));
+      options.tik_token->special_tokens[value.substr(0, equal)] =
+          static_cast<TokenId>(std::stoul(value.substr(equal + 1)));
     }
   }
-  const auto tokenizer = Tokenizer::open(argv[1], options);
+  return options;
+}
+
+void answer_lines(const std::vector<std::string>& arguments) {
+  const auto tokenizer = Tokenizer::open(arguments.at(0), tokenizer_options(arguments));
   if (!tokenizer) {
     std::cout << to_json(tokenizer.error()) << '\n';
-    return 0;
+    return;
   }
   std::cout << json{{"size", (*tokenizer)->vocabulary_size()},
                     {"warnings", (*tokenizer)->warnings()}}
@@ -136,6 +140,17 @@ int main(int argc, char** argv) {
     const json line = json::parse(text);
     std::cout << (line.contains("ids") ? decode(**tokenizer, line) : encode(**tokenizer, line))
               << '\n';
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    answer_lines({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    std::cerr << "tokenize_lines: " << error.what() << '\n';
+    return 2;
   }
   return 0;
 }

@@ -6,7 +6,7 @@ import functools
 import json
 import random
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,10 @@ def starts(text: str) -> list[int]:
     return [0, *accumulate(len(character.encode()) for character in text)]
 
 
-def in_bytes(text: str, offsets: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Turn offsets in characters, which Python has, into offsets in bytes."""
-    if text.isascii():
-        return [list(offset) for offset in offsets]
-    at = starts(text)
-    return [[at[begin], at[end]] for begin, end in offsets]
+def in_bytes(text: str, offsets: Sequence[tuple[int, int]]) -> list[int]:
+    """Turn offsets in characters, which Python has, into offsets in bytes, one after the other."""
+    flat = chain.from_iterable(offsets)
+    return list(flat) if text.isascii() else list(map(starts(text).__getitem__, flat))
 
 
 def described(encoding: Encoding, text: str | None = None) -> dict[str, Any]:
