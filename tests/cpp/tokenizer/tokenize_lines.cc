@@ -14,8 +14,6 @@
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
