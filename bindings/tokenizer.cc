@@ -125,26 +125,27 @@ py::object id_to_token(const TokenizerBinding& self, py::handle id) {
 
 py::list offsets(const Encoding& encoding) {
   py::list ranges;
-  for (const ByteRange& range : encoding.offsets)
+  for (const TextRange& range : encoding.offsets)
     ranges.append(py::make_tuple(range.begin, range.end));
   return ranges;
-}
-
-EncodeOptions encode_options(bool add_special_tokens, const std::string& special_tokens,
-                             bool offsets, std::size_t threads) {
-  EncodeOptions options;
-  options.add_special_tokens = add_special_tokens;
-  options.special_tokens = unwrap(special_token_policy(special_tokens));
-  options.offsets = offsets;
-  options.offset_unit = OffsetUnit::kCodePoint;
-  options.threads = threads;
-  return options;
 }
 
 }  // namespace
 
 void bind_tokenizer(py::module_& module) {
-  py::class_<EncodeOptions>(module, "EncodeOptions").def(py::init(&encode_options));
+  py::class_<EncodeOptions>(module, "EncodeOptions")
+      .def(py::init([](bool add_special_tokens, const std::string& special_tokens, bool truncate,
+                       bool pad, bool offsets, std::size_t threads) {
+        EncodeOptions options;
+        options.add_special_tokens = add_special_tokens;
+        options.special_tokens = unwrap(special_token_policy(special_tokens));
+        options.truncate = truncate;
+        options.pad = pad;
+        options.offsets = offsets;
+        options.offset_unit = OffsetUnit::kCodePoint;
+        options.threads = threads;
+        return options;
+      }));
   py::class_<Encoding>(module, "Encoding")
       .def_readonly("ids", &Encoding::ids)
       .def_property_readonly("offsets", &offsets)

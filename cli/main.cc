@@ -61,8 +61,8 @@ void declare(CLI::App& app, Action& action) {
 // Reads the command line and does what it asks for.
 ExitStatus execute(std::vector<std::string> arguments, Output& output) {
   CLI::App app(
-      "Inspects, runs and checks artifacts of PyTorch programs with several methods and one state, "
-      "and turns text into ids.",
+      "Runs artifacts of PyTorch programs with several methods and one state, and makes ids of "
+      "text.",
       "polystate");
   Action action;
   declare(app, action);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -56,7 +57,7 @@ Json encoding_json(const Tokenizer& tokenizer, const Encoding& encoding) {
   Json tokens = Json::array();
   for (const TokenId id : encoding.ids) tokens.push_back(tokenizer.id_to_token(id).value_or(""));
   Json offsets = Json::array();
-  for (const ByteRange& range : encoding.offsets) offsets.push_back({range.begin, range.end});
+  for (const TextRange& range : encoding.offsets) offsets.push_back({range.begin, range.end});
   return {{"ids", encoding.ids}, {"tokens", std::move(tokens)}, {"offsets", std::move(offsets)}};
 }
 
@@ -141,12 +142,30 @@ Result<ExitStatus> tokenize(const TokenizeArguments& arguments, Output& output) 
 constexpr const char* kExamples =
     R"(PATH is tokenizer.json, a SentencePiece model or a TikToken file, or a directory that has one:
 a model of Hugging Face, Marian's pair of models, an artifact. Without TEXT, each line of standard
-input is a text, and is answered by a line.
+input is a text, and is answered at once: by a line of ids or of JSON, or, with --decode, by text
+that may have several lines.
 
   polystate tokenize DIR "Hello, world"
   polystate tokenize DIR --json <text.txt
   polystate tokenize DIR --decode 8774 6 296
 )";
+
+// The id in TOKEN=ID.
+std::optional<TokenId> id_of(const std::string& token) {
+  const std::size_t equal = token.rfind('=');
+  if (equal == std::string::npos || equal == 0) return std::nullopt;
+  const Result<std::vector<TokenId>> ids = read_ids(std::string_view(token).substr(equal + 1));
+  return ids && ids->size() == 1 ? std::optional(ids->front()) : std::nullopt;
+}
+
+std::string special_token_fault(const std::string& token) {
+  return id_of(token) ? "" : "'" + token + "' is not TOKEN=ID";
+}
+
+void add_special_token(const std::string& token, TokenizerOptions& options) {
+  if (!options.tik_token) options.tik_token.emplace();
+  options.tik_token->special_tokens[token.substr(0, token.rfind('='))] = *id_of(token);
+}
 
 std::string policy_fault(const std::string& name) {
   const Result<SpecialTokenPolicy> policy = special_token_policy(name);
@@ -177,10 +196,20 @@ void declare_options(CLI::App& command, TokenizeArguments& arguments) {
       .add_option_function<std::string>(
           "--pattern",
           [&arguments](const std::string& pattern) {
-            arguments.open.tik_token = TikTokenOptions{.pattern = pattern, .special_tokens = {}};
+            if (!arguments.open.tik_token) arguments.open.tik_token.emplace();
+            arguments.open.tik_token->pattern = pattern;
           },
           "How a TikToken file splits text; the known way of the file's name without it")
       ->type_name("REGEX");
+  command
+      .add_option_function<std::string>(
+          "--special-token",
+          [&arguments](const std::string& token) { add_special_token(token, arguments.open); },
+          "With --pattern: a special token of a TikToken file and its id; may be repeated")
+      ->type_name("TOKEN=ID")
+      ->check(special_token_fault)
+      ->trigger_on_parse()
+      ->needs("--pattern");
 }
 
 }  // namespace

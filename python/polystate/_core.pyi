@@ -42,7 +42,14 @@ def open_tokenizer(
 
 class EncodeOptions:
     def __init__(
-        self, add_special_tokens: bool, special_tokens: str, offsets: bool, threads: int, /
+        self,
+        add_special_tokens: bool,
+        special_tokens: str,
+        truncate: bool,
+        pad: bool,
+        offsets: bool,
+        threads: int,
+        /,
     ) -> None: ...
 
 class Encoding:

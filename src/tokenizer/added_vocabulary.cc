@@ -97,9 +97,9 @@ AddedVocabulary::Matcher AddedVocabulary::build_matcher(bool normalized) const {
   return matcher;
 }
 
-bool AddedVocabulary::is_single_word(std::string_view text, ByteRange range) const {
+bool AddedVocabulary::is_single_word(std::string_view text, TextRange range) const {
   const auto is_word = [&](std::string_view rest) {
-    std::vector<ByteRange> matches;
+    std::vector<TextRange> matches;
     return word_->find(rest.substr(0, character_size(rest[0])), matches) && !matches.empty();
   };
   if (range.begin > 0 && is_word(text.substr(previous_character(text, range.begin)))) return false;
@@ -130,7 +130,7 @@ void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_spe
   for (std::uint32_t i = 0; i < text.size(); ++i) {
     auto match = longest_at(wanted, text, i);
     if (!match) continue;
-    const ByteRange range = match->range;
+    const TextRange range = match->range;
     i = range.end - 1;
     const AddedToken& token = entries_.at(match->id).token;
     if (skip_special && token.special) continue;
@@ -139,6 +139,7 @@ void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_spe
     if (token.lstrip)
       match->range.begin = std::min(trim_left_space(text, range.begin, taken), range.end);
     if (token.rstrip) match->range.end = trim_right_space(text, range.end);
+    if (match->range.begin == match->range.end) continue;
     matches.push_back(*match);
     taken = match->range.end;
   }

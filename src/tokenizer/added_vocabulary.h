@@ -38,7 +38,7 @@ class AddedVocabulary {
                                         const Normalizer* normalizer);
 
   struct Match {
-    ByteRange range;  // with the white space that it takes
+    TextRange range;  // with the white space that it takes
     TokenId id;
   };
   // Appends the tokens in `text`, the leftmost and of those the longest first; of the tokens that
@@ -82,7 +82,7 @@ class AddedVocabulary {
   [[nodiscard]] Matcher build_matcher(bool normalized) const;
   static std::optional<Match> longest_at(const Matcher& matcher, std::string_view text,
                                          std::uint32_t begin);
-  [[nodiscard]] bool is_single_word(std::string_view text, ByteRange range) const;
+  [[nodiscard]] bool is_single_word(std::string_view text, TextRange range) const;
 
   std::map<TokenId, Entry> entries_;
   std::map<std::string, Name, std::less<>> names_;

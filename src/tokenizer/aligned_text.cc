@@ -18,7 +18,7 @@ void TextEdit::put(char32_t code_point, std::size_t at) {
   }
 }
 
-void put_changed(std::string_view source, ByteRange range,
+void put_changed(std::string_view source, TextRange range,
                  std::span<const ChangedCharacter> characters, TextEdit& edit) {
   std::size_t next = range.begin;  // the next source character
   for (const ChangedCharacter& character : characters) {

@@ -16,7 +16,7 @@ namespace polystate::tokenizer {
 // stands for. Where nobody asks for offsets, `alignment` is empty and stays so.
 struct AlignedText {
   std::string text;
-  std::vector<ByteRange> alignment;
+  std::vector<TextRange> alignment;
   bool tracks = false;       // whether `alignment` is kept
   std::uint32_t origin = 0;  // where the caller's text starts that this one was made from
 };
@@ -26,15 +26,15 @@ struct AlignedText {
 class TextEdit {
  public:
   // Appends to `text`, and to `alignment` where it is not null; the source then has one too.
-  TextEdit(std::string_view source, std::span<const ByteRange> source_alignment, std::string& text,
-           std::vector<ByteRange>* alignment)
+  TextEdit(std::string_view source, std::span<const TextRange> source_alignment, std::string& text,
+           std::vector<TextRange>* alignment)
       : source_(source), source_alignment_(source_alignment), text_(text), alignment_(alignment) {}
 
   // Bytes [begin, end) of the source, unchanged.
   void keep(std::size_t begin, std::size_t end) {
     text_.append(source_, begin, end - begin);
     if (alignment_ != nullptr) {
-      const std::span<const ByteRange> kept = source_alignment_.subspan(begin, end - begin);
+      const std::span<const TextRange> kept = source_alignment_.subspan(begin, end - begin);
       alignment_->insert(alignment_->end(), kept.begin(), kept.end());
     }
   }
@@ -51,22 +51,22 @@ class TextEdit {
     text_ += bytes;
     if (alignment_ != nullptr) {
       alignment_->insert(alignment_->end(), bytes.size(),
-                         ByteRange{source_alignment_[begin].begin, source_alignment_[end - 1].end});
+                         TextRange{source_alignment_[begin].begin, source_alignment_[end - 1].end});
     }
   }
   // New bytes that stand for nothing.
   void put_unaligned(std::string_view bytes, std::uint32_t origin) {
     text_ += bytes;
     if (alignment_ != nullptr) {
-      alignment_->insert(alignment_->end(), bytes.size(), ByteRange{origin, origin});
+      alignment_->insert(alignment_->end(), bytes.size(), TextRange{origin, origin});
     }
   }
 
  private:
   std::string_view source_;
-  std::span<const ByteRange> source_alignment_;
+  std::span<const TextRange> source_alignment_;
   std::string& text_;
-  std::vector<ByteRange>* alignment_;
+  std::vector<TextRange>* alignment_;
 };
 
 // A character of a changed text. `taken` characters of the old one are used up by it: 1 where it
@@ -77,7 +77,7 @@ struct ChangedCharacter {
 };
 // Puts the characters in place of bytes `range` of `source`. Each is aligned with the first
 // character that it uses up, or with the one before.
-void put_changed(std::string_view source, ByteRange range,
+void put_changed(std::string_view source, TextRange range,
                  std::span<const ChangedCharacter> characters, TextEdit& edit);
 
 // Replaces `text` by what `rewrite(edit)` makes of it.

@@ -28,7 +28,7 @@ std::vector<std::uint32_t> counts(std::string_view text) {
 }
 
 void convert(const std::vector<std::uint32_t>& counts, Encoding& encoding) {
-  for (ByteRange& range : encoding.offsets) range = {counts[range.begin], counts[range.end]};
+  for (TextRange& range : encoding.offsets) range = {counts[range.begin], counts[range.end]};
   for (Encoding& part : encoding.overflowing) convert(counts, part);
 }
 

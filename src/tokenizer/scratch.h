@@ -19,9 +19,9 @@ namespace polystate::tokenizer {
 struct Scratch {
   WordCache cache;
   std::string repaired;                   // the text, where it was malformed
-  std::vector<ByteRange> text_alignment;  // of the caller's text
+  std::vector<TextRange> text_alignment;  // of the caller's text
   std::string normalized;
-  std::vector<ByteRange> normalized_alignment;
+  std::vector<TextRange> normalized_alignment;
   std::vector<AddedVocabulary::Match> matches;
   std::vector<AddedVocabulary::Match> normalized_matches;
   PreTokenizedText pieces;

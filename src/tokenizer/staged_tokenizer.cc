@@ -63,8 +63,7 @@ Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
   if (input.second) {
     if (const Status done = encode_text(*input.second); !done) return done.error();
   }
-  if (const Status done = truncate_parts(options.add_special_tokens, parts); !done)
-    return done.error();
+  if (const Status done = truncate_parts(options, parts); !done) return done.error();
   post_process(input, options, parts);
   if (options.offsets && options.offset_unit == OffsetUnit::kCodePoint) {
     for (EncodedPart& part : parts)
@@ -74,7 +73,7 @@ Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
   Encoding whole;  // a template may leave no part
   if (!parts.empty()) whole = std::move(parts[0].encoding);
   for (std::size_t i = 1; i < parts.size(); ++i) append_encoding(whole, parts[i].encoding);
-  if (stages_.padding) {
+  if (stages_.padding && options.pad) {
     const std::size_t length = padded_length(*stages_.padding, whole.ids.size());
     pad(*stages_.padding, length, options.offsets, whole);
   }
@@ -84,7 +83,7 @@ Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
 Result<std::vector<Encoding>> StagedTokenizer::encode_batch(std::span<const EncodeInput> inputs,
                                                             const EncodeOptions& options) const {
   Result<std::vector<Encoding>> encodings = Tokenizer::encode_batch(inputs, options);
-  if (!encodings || !stages_.padding) return encodings;
+  if (!encodings || !stages_.padding || !options.pad) return encodings;
   const Padding& padding = *stages_.padding;
   std::size_t longest = 0;
   for (const Encoding& encoding : *encodings) longest = std::max(longest, encoding.ids.size());
@@ -98,12 +97,13 @@ Result<std::vector<Encoding>> StagedTokenizer::encode_batch(std::span<const Enco
 }
 
 // Leaves room for what the post-processor will add.
-Status StagedTokenizer::truncate_parts(bool add_special_tokens,
+Status StagedTokenizer::truncate_parts(const EncodeOptions& options,
                                        std::vector<EncodedPart>& parts) const {
-  if (!stages_.truncation) return {};
+  if (!stages_.truncation || !options.truncate) return {};
   const bool pair = parts.size() == 2;
-  const std::size_t added =
-      stages_.post_processor && add_special_tokens ? stages_.post_processor->added_tokens(pair) : 0;
+  const std::size_t added = stages_.post_processor && options.add_special_tokens
+                                ? stages_.post_processor->added_tokens(pair)
+                                : 0;
   const std::size_t most = stages_.truncation->max_length;
   if (added > most) {
     return Error{ErrorCode::kContract, "the tokenizer truncates to " + std::to_string(most) +
@@ -116,9 +116,6 @@ Status StagedTokenizer::truncate_parts(bool add_special_tokens,
 void StagedTokenizer::post_process(const EncodeInput& input, const EncodeOptions& options,
                                    std::vector<EncodedPart>& parts) const {
   if (!stages_.post_processor) return;
-  for (EncodedPart& part : parts) {
-    part.encoding.type_ids.assign(part.encoding.ids.size(), static_cast<std::uint32_t>(part.text));
-  }
   const PostProcessing with = {
       options.add_special_tokens,
       options.offsets,

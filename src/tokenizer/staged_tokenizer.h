@@ -49,7 +49,7 @@ class StagedTokenizer : public Tokenizer, public std::enable_shared_from_this<St
   StagedTokenizer(Stages stages, AddedVocabulary added);
   [[nodiscard]] Result<Encoding> encode_parts(const EncodeInput& input,
                                               const EncodeOptions& options) const;
-  Status truncate_parts(bool add_special_tokens, std::vector<EncodedPart>& parts) const;
+  Status truncate_parts(const EncodeOptions& options, std::vector<EncodedPart>& parts) const;
   void post_process(const EncodeInput& input, const EncodeOptions& options,
                     std::vector<EncodedPart>& parts) const;
   [[nodiscard]] std::string_view token_of(TokenId id, std::string_view text) const;

@@ -26,7 +26,7 @@
 namespace polystate::tokenizer {
 namespace {
 
-std::string_view part_of(std::string_view text, ByteRange range) {
+std::string_view part_of(std::string_view text, TextRange range) {
   return text.substr(range.begin, range.end - range.begin);
 }
 
@@ -43,14 +43,14 @@ Status for_each_part(std::size_t size, const std::vector<AddedVocabulary::Match>
   std::uint32_t end = 0;
   for (const AddedVocabulary::Match& match : matches) {
     if (end < match.range.begin) {
-      const Status done = part(ByteRange{end, match.range.begin}, std::nullopt);
+      const Status done = part(TextRange{end, match.range.begin}, std::nullopt);
       if (!done) return done;
     }
     if (const Status done = part(match.range, std::optional(match.id)); !done) return done;
     end = match.range.end;
   }
   if (end == size) return {};
-  return part(ByteRange{end, static_cast<std::uint32_t>(size)}, std::nullopt);
+  return part(TextRange{end, static_cast<std::uint32_t>(size)}, std::nullopt);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void TextEncoder::read(std::string_view text) {
   if (!valid) text_ = scratch_.repaired;
 }
 
-std::span<const ByteRange> TextEncoder::alignment_of(ByteRange range) const {
+std::span<const TextRange> TextEncoder::alignment_of(TextRange range) const {
   if (!tracks_) return {};
   return std::span(scratch_.text_alignment).subspan(range.begin, range.end - range.begin);
 }
@@ -117,7 +117,7 @@ Status TextEncoder::split_added() {
   if (!stages_.normalizer) {
     pieces.start(text_, scratch_.text_alignment, tracks_);
     return for_each_part(text_.size(), scratch_.matches,
-                         [&](ByteRange range, std::optional<TokenId> id) -> Status {
+                         [&](TextRange range, std::optional<TokenId> id) -> Status {
                            if (!id) return add_pieces(range.begin, part_of(text_, range));
                            pieces.add({range.begin, range.end, id});
                            return {};
@@ -128,13 +128,13 @@ Status TextEncoder::split_added() {
   pieces.start({}, {}, tracks_);
   const Status done = for_each_part(
       text_.size(), scratch_.matches,
-      [&](ByteRange range, std::optional<TokenId> id) { return add_part(range, id); });
+      [&](TextRange range, std::optional<TokenId> id) { return add_part(range, id); });
   pieces.set_text(scratch_.normalized, scratch_.normalized_alignment);
   return done;
 }
 
 // Appends a part of the text, and the token that it starts with, if any.
-Status TextEncoder::add_part(ByteRange range, std::optional<TokenId> id) {
+Status TextEncoder::add_part(TextRange range, std::optional<TokenId> id) {
   if (!id && stages_.leading_token) {
     if (const auto leading = stages_.leading_token(part_of(text_, range))) {
       const auto end = static_cast<std::uint32_t>(range.begin + leading->size);
@@ -147,11 +147,11 @@ Status TextEncoder::add_part(ByteRange range, std::optional<TokenId> id) {
 }
 
 // Appends a part of the text to the normalized one, and its pieces.
-Status TextEncoder::add_normalized(ByteRange range, std::optional<TokenId> id) {
+Status TextEncoder::add_normalized(TextRange range, std::optional<TokenId> id) {
   const std::string_view source = part_of(text_, range);
   const auto begin = static_cast<std::uint32_t>(scratch_.normalized.size());
-  const std::span<const ByteRange> alignment = alignment_of(range);
-  const auto append = [this](std::string_view text, std::span<const ByteRange> text_alignment) {
+  const std::span<const TextRange> alignment = alignment_of(range);
+  const auto append = [this](std::string_view text, std::span<const TextRange> text_alignment) {
     scratch_.normalized += text;
     scratch_.normalized_alignment.insert(scratch_.normalized_alignment.end(),
                                          text_alignment.begin(), text_alignment.end());
@@ -179,7 +179,7 @@ Status TextEncoder::add_normalized(ByteRange range, std::optional<TokenId> id) {
 Status TextEncoder::add_pieces(std::uint32_t begin, std::string_view text) {
   if (const Status found = find(text, true, scratch_.normalized_matches); !found) return found;
   return for_each_part(text.size(), scratch_.normalized_matches,
-                       [&](ByteRange range, std::optional<TokenId> id) -> Status {
+                       [&](TextRange range, std::optional<TokenId> id) -> Status {
                          scratch_.pieces.add({begin + range.begin, begin + range.end, id});
                          return {};
                        });
@@ -219,7 +219,7 @@ void TextEncoder::add_tokens(const Piece& piece) {
   encoding_.ids.resize(size + scratch_.tokens.size());
   for (const Token& token : scratch_.tokens) encoding_.ids[size++] = token.id;
   if (!options_.offsets) return;
-  const std::span<const ByteRange> alignment = scratch_.pieces.alignment();
+  const std::span<const TextRange> alignment = scratch_.pieces.alignment();
   for (const Token& token : scratch_.tokens) {
     const std::uint32_t begin = piece.begin + token.begin;
     const std::uint32_t end = piece.begin + token.end;

@@ -32,12 +32,12 @@ class TextEncoder {
 
  private:
   void read(std::string_view text);
-  [[nodiscard]] std::span<const ByteRange> alignment_of(ByteRange range) const;
+  [[nodiscard]] std::span<const TextRange> alignment_of(TextRange range) const;
   Status find(std::string_view text, bool normalized,
               std::vector<AddedVocabulary::Match>& matches) const;
   Status split_added();
-  Status add_part(ByteRange range, std::optional<TokenId> id);
-  Status add_normalized(ByteRange range, std::optional<TokenId> id);
+  Status add_part(TextRange range, std::optional<TokenId> id);
+  Status add_normalized(TextRange range, std::optional<TokenId> id);
   Status add_pieces(std::uint32_t begin, std::string_view text);
   Status tokenize();
   Status tokenize_piece(const Piece& piece);

@@ -23,13 +23,16 @@
 namespace polystate {
 namespace {
 
-// The inputs that a thread takes from a batch at a time.
-constexpr std::size_t kChunk = 16;
-
 std::size_t thread_count(const EncodeOptions& options, std::size_t inputs) {
-  std::size_t threads = options.threads;
-  if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-  return std::min(threads, (inputs + kChunk - 1) / kChunk);
+  const std::size_t wanted =
+      options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  return std::min(wanted, inputs);
+}
+
+// The inputs that a thread takes from a batch at a time: several turns each, as texts differ.
+std::size_t chunk_size(std::size_t inputs, std::size_t threads) {
+  constexpr std::size_t kMost = 16;
+  return std::clamp<std::size_t>(inputs / (4 * std::max<std::size_t>(threads, 1)), 1, kMost);
 }
 
 Result<std::shared_ptr<const Tokenizer>> with_stages(Result<tokenizer::Stages> stages) {
@@ -86,11 +89,13 @@ Result<std::vector<Encoding>> Tokenizer::encode_batch(std::span<const EncodeInpu
   return or_out_of_memory(kWhat, "", [&] {
     std::vector<Result<Encoding>> results(inputs.size(), Encoding());
     std::atomic<std::size_t> next = 0;
-    work_on_threads(thread_count(options, inputs.size()), [&] {
+    const std::size_t threads = thread_count(options, inputs.size());
+    const std::size_t chunk = chunk_size(inputs.size(), threads);
+    work_on_threads(threads, [&] {
       while (true) {
-        const std::size_t begin = next.fetch_add(kChunk);
+        const std::size_t begin = next.fetch_add(chunk);
         if (begin >= inputs.size()) return;
-        for (std::size_t i = begin; i < std::min(begin + kChunk, inputs.size()); ++i)
+        for (std::size_t i = begin; i < std::min(begin + chunk, inputs.size()); ++i)
           results[i] = or_out_of_memory(kWhat, "", [&] { return encode(inputs[i], options); });
       }
     });

@@ -167,3 +167,9 @@ def test_a_tiktoken_file_needs_a_pattern_or_a_known_name(tmp_path: Path) -> None
     assert "own.tiktoken" in unknown.stderr
     assert polystate("tokenize", path, "--pattern", "[a-z]+", "ab").stdout == "256\n"
     assert polystate("tokenize", path, "--pattern", "[a-z]", "ab").stdout == "97 98\n"
+    special = ["--pattern", "[a-z]", "--special-token", "<a=b>=300"]
+    assert polystate("tokenize", path, *special, "a<a=b>").stdout == "97 300\n"
+    assert polystate("tokenize", path, "--special-token", "<a>=300", "a").returncode == 2
+    assert (
+        polystate("tokenize", path, "--pattern", ".", "--special-token", "x", "a").returncode == 2
+    )

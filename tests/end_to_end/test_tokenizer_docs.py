@@ -40,6 +40,10 @@ def ids_of(directory: Path, text: str) -> list[int]:
     return list(Tokenizer.from_file(str(directory / "tokenizer.json")).encode(text).ids)
 
 
+def test_every_figure_is_there() -> None:
+    assert "@@" not in (ROOT / "docs/tokenizers.md").read_text(encoding="utf-8")
+
+
 def test_the_python_program_prints_ids_a_batch_and_a_stream(directory: Path) -> None:
     first, batch, stream = run(directory, sys.executable, "example.py").splitlines()
     assert first == f"{ids_of(directory, 'Hello, world')} Hello, world"

@@ -9,12 +9,13 @@ namespace polystate {
 // An entry of a vocabulary.
 using TokenId = std::uint32_t;
 
-// A part of a text, in bytes: from `begin` up to but not including `end`.
-struct ByteRange {
+// A part of a text, from `begin` up to but not including `end`: in bytes, where nothing else is
+// said.
+struct TextRange {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 
-  friend bool operator==(const ByteRange&, const ByteRange&) = default;
+  friend bool operator==(const TextRange&, const TextRange&) = default;
 };
 
 // What a tokenizer makes of one text, or of a pair. The vectors have one element a token, except
@@ -24,7 +25,7 @@ struct Encoding {
   // The bytes of the caller's text (of its own text, in a pair) that each token stands for, or the
   // code points where EncodeOptions::offset_unit says so; {0, 0} for tokens that were added. A
   // range never splits a character, so tokens that are parts of one character have the same.
-  std::vector<ByteRange> offsets;
+  std::vector<TextRange> offsets;
   std::vector<std::uint32_t> type_ids;            // which text of a pair, as the file says
   std::vector<std::uint8_t> special_tokens_mask;  // 1: added by the post-processor or as padding
   std::vector<std::uint8_t> attention_mask;       // 0: padding

@@ -64,6 +64,8 @@ struct EncodeOptions {
   bool offsets = false;            // fill Encoding::offsets
   OffsetUnit offset_unit = OffsetUnit::kByte;
   SpecialTokenPolicy special_tokens = SpecialTokenPolicy::kAccept;
+  bool truncate = true;     // where the file says so, as it says
+  bool pad = true;          // likewise
   std::size_t threads = 1;  // for batches; 0: as many as the machine has
 };
 

@@ -11,6 +11,7 @@ from polystate.errors import ContractError, UnsupportedError
 from polystate.runtime.paths import checked_path
 
 SpecialTokens = Literal["accept", "plain_text", "refuse"]
+_MAX_THREADS = 1024
 
 
 class Tokenizer:
@@ -62,6 +63,9 @@ class Tokenizer:
         """
         if special_tokens and pattern is None:
             raise ContractError("special_tokens are given without a pattern")
+        for token, number in (special_tokens or {}).items():
+            if not 0 <= number < 2**32:
+                raise ContractError(f"the special token {token!r} has the id {number}")
         name = checked_path(path)
         core = _core.open_tokenizer(name, pattern, dict(special_tokens or {}), target_language)
         return cls(core, name)
@@ -92,7 +96,7 @@ class Tokenizer:
             The text is too long (128 MiB), holds what ``special_tokens`` refuses, or has a
             character that the vocabulary lacks where it has no token for unknown ones.
         """
-        options = _core.EncodeOptions(add_special_tokens, special_tokens, False, 1)
+        options = _core.EncodeOptions(add_special_tokens, special_tokens, False, False, False, 1)
         return self._core.encode(text, text_pair, options).ids
 
     def __call__(
@@ -102,6 +106,8 @@ class Tokenizer:
         *,
         add_special_tokens: bool = True,
         special_tokens: SpecialTokens = "accept",
+        truncation: bool = False,
+        padding: bool = False,
         return_offsets_mapping: bool = False,
         return_special_tokens_mask: bool = False,
         threads: int | None = None,
@@ -111,10 +117,12 @@ class Tokenizer:
         Parameters
         ----------
         text, text_pair
-            A text, or a list of texts, and as many second texts where they are pairs. A batch is
-            padded together where the file says so.
+            A text, or a list of texts, and as many second texts where they are pairs.
         add_special_tokens, special_tokens
             As for :meth:`encode`.
+        truncation, padding
+            Whether to cut texts and to pad them, a batch together, where the file says so, as it
+            says.
         return_offsets_mapping
             Whether to give ``offset_mapping``: for each token the characters of its text that it
             stands for, from and up to; ``(0, 0)`` for tokens that were added.
@@ -126,18 +134,23 @@ class Tokenizer:
         Returns
         -------
         dict
-            ``input_ids``, ``token_type_ids`` and ``attention_mask``: lists of numbers, or for a
-            batch lists of lists.
+            ``input_ids``, ``token_type_ids`` and ``attention_mask``, always all three: lists of
+            numbers, or for a batch lists of lists.
 
         Raises
         ------
         ContractError
             As :meth:`encode`; of a batch, for the first text that has an error.
         """
-        if threads is not None and threads < 1:
-            raise ContractError(f"threads is {threads}: 1 or more is needed")
+        if threads is not None and not 1 <= threads <= _MAX_THREADS:
+            raise ContractError(f"threads is {threads}: 1 to {_MAX_THREADS} is needed")
         options = _core.EncodeOptions(
-            add_special_tokens, special_tokens, return_offsets_mapping, threads or 0
+            add_special_tokens,
+            special_tokens,
+            truncation,
+            padding,
+            return_offsets_mapping,
+            threads or 0,
         )
         if isinstance(text, str):
             one = self._core.encode(text, text_pair, options)
@@ -147,6 +160,8 @@ class Tokenizer:
                     [one], return_offsets_mapping, return_special_tokens_mask
                 ).items()
             }
+        if not isinstance(text, Sequence):
+            raise ContractError(f"a text or a list of texts is needed, not a {type(text).__name__}")
         texts, pairs = list(text), _second_texts(text_pair, len(text))
         many = self._core.encode_batch(texts, pairs, options)
         return _columns(many, return_offsets_mapping, return_special_tokens_mask)

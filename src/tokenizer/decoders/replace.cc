@@ -28,7 +28,7 @@ class ReplaceStage : public TokenStage {
       return;
     }
     std::size_t kept = 0;
-    for (const ByteRange& match : matches_) {
+    for (const TextRange& match : matches_) {
       next().fragment(std::string_view(text).substr(kept, match.begin - kept));
       next().fragment(content_);
       kept = match.end;
@@ -40,7 +40,7 @@ class ReplaceStage : public TokenStage {
   Status& status_;
   const Pattern& pattern_;
   const std::string& content_;
-  std::vector<ByteRange> matches_;
+  std::vector<TextRange> matches_;
 };
 
 }  // namespace

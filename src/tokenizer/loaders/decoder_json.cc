@@ -20,6 +20,7 @@
 #include "tokenizer/decoders/word_piece.h"
 #include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
+#include "tokenizer/pre_tokenizers/metaspace.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -36,11 +37,9 @@ void add_word_piece(const JsonCursor& json, Parts& parts) {
 }
 
 void add_metaspace(const JsonCursor& json, Parts& parts) {
-  const auto scheme = json.optional("prepend_scheme");
-  const bool never =
-      (scheme && scheme->string() == "never") || !json.boolean("add_prefix_space", true);
+  const bool prepends = read_prepend_scheme(json) != PrependScheme::kNever;
   parts.push_back(
-      std::make_unique<MetaspaceDecoder>(json.field("replacement").character(), !never));
+      std::make_unique<MetaspaceDecoder>(json.field("replacement").character(), prepends));
 }
 
 void add_bpe(const JsonCursor& json, Parts& parts) {

@@ -97,6 +97,7 @@ class Builder {
       for (const JsonSinkPath& path : sinks_) {
         if (keys_[0] == path.first && keys_[1] == path.second) {
           sink_ = path.sink;
+          sink_->start();
           return true;
         }
       }

@@ -26,6 +26,7 @@ struct JsonValue {
 class JsonSink {
  public:
   virtual ~JsonSink() = default;
+  virtual void start() {}  // the array or object begins
   virtual bool key(const std::string& key) = 0;
   virtual bool string(const std::string& value) = 0;
   virtual bool number(double value) = 0;

@@ -32,7 +32,9 @@ Result<MergeTable> read_merges(const MergesSink& sink, const Vocabulary& vocabul
   MergeTable merges;
   merges.reserve(sink.size());
   std::string joined;
-  TokenId expected = 0;  // ids mostly follow the order of the merges that make their tokens
+  // Ids mostly follow the order of the merges that make their tokens.
+  const bool is_dense = vocabulary.size() == vocabulary.id_limit();
+  TokenId expected = 0;
   for (std::size_t i = 0; i < sink.size(); ++i) {
     const std::string_view left = sink.left(i);
     const std::string_view right = sink.right(i);
@@ -40,8 +42,9 @@ Result<MergeTable> read_merges(const MergesSink& sink, const Vocabulary& vocabul
     joined += right.substr(std::min(prefix_size, right.size()));
     const auto left_id = vocabulary.find(left);
     const auto right_id = vocabulary.find(right);
-    const auto joined_id =
-        vocabulary.token(expected) == joined ? std::optional(expected) : vocabulary.find(joined);
+    const auto joined_id = is_dense && vocabulary.token(expected) == joined
+                               ? std::optional(expected)
+                               : vocabulary.find(joined);
     if (!left_id || !right_id || !joined_id) {
       return Error{ErrorCode::kArtifact, "model.merges[" + std::to_string(i) + "]: '" +
                                              std::string(left) + "', '" + std::string(right) +
@@ -57,9 +60,10 @@ Result<MergeTable> read_merges(const MergesSink& sink, const Vocabulary& vocabul
   return merges;
 }
 
-std::string model_type(const JsonCursor& json) {
+// Older files name no type: it is told by what the model has.
+std::string model_type(const JsonCursor& json, const ModelSinks& sinks) {
   if (json.optional("type")) return json.string("type");
-  if (json.optional("merges")) return "BPE";
+  if (sinks.merges.is_there()) return "BPE";
   if (json.optional("unk_id")) return "Unigram";
   return json.optional("max_input_chars_per_word") ? "WordPiece" : "WordLevel";
 }
@@ -133,7 +137,7 @@ std::unique_ptr<const Model> make_word_piece(const JsonCursor& json, VocabularyS
 
 ModelRead read_model(const JsonCursor& json, const ModelSinks& sinks,
                      std::vector<std::string>& warnings) {
-  const std::string type = model_type(json);
+  const std::string type = model_type(json, sinks);
   if (type == "BPE") return read_bpe(json, sinks, warnings);
   ModelRead read;
   read.type = type;

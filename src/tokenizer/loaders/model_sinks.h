@@ -46,7 +46,10 @@ class MergesSink : public JsonSink {
   bool string(const std::string& value) override;
   bool begin_array() override;
   bool end_array() override;
+  void start() override { is_there_ = true; }
 
+  // Whether there were merges to read, be they none.
+  [[nodiscard]] bool is_there() const { return is_there_; }
   [[nodiscard]] std::size_t size() const { return ends_.size() / 2; }
   [[nodiscard]] std::string_view left(std::size_t i) const { return part(2 * i); }
   [[nodiscard]] std::string_view right(std::size_t i) const { return part(2 * i + 1); }
@@ -57,6 +60,7 @@ class MergesSink : public JsonSink {
 
   std::string bytes_;              // of all parts
   std::vector<std::size_t> ends_;  // of each part
+  bool is_there_ = false;
   bool in_pair_ = false;
   int parts_in_pair_ = 0;
 };

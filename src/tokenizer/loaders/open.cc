@@ -23,12 +23,20 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{512} << 20U;
 
-Result<std::string> read_text(const fs::path& path) {
+Result<std::vector<std::byte>> read_bytes(const fs::path& path) {
   const Result<InputFile> file = InputFile::open(path);
   if (!file) return file.error();
-  const Result<std::vector<std::byte>> bytes = read_file(*file, kMaxFileBytes);
+  return read_file(*file, kMaxFileBytes);
+}
+
+std::string_view text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Result<std::string> read_text(const fs::path& path) {
+  const Result<std::vector<std::byte>> bytes = read_bytes(path);
   if (!bytes) return bytes.error();
-  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  return std::string(text_of(*bytes));
 }
 
 bool is_there(const fs::path& path) {
@@ -106,19 +114,29 @@ TokenizerFormat format_of(std::string_view content) {
                                                                : TokenizerFormat::kSentencePiece;
 }
 
+Error misplaced(const fs::path& path, std::string_view option, std::string_view place) {
+  return {ErrorCode::kContract, path.string() + ": TokenizerOptions::" + std::string(option) +
+                                    " is given, which is for " + std::string(place)};
+}
+
 Result<Stages> open_file(const fs::path& path, const TokenizerOptions& options) {
-  const Result<std::string> content = read_text(path);
-  if (!content) return content.error();
-  const TokenizerFormat format = format_of(*content);
-  if (format != TokenizerFormat::kTikToken)
-    return naming(path, parse_tokenizer(format, *content, options));
+  const Result<std::vector<std::byte>> bytes = read_bytes(path);
+  if (!bytes) return bytes.error();
+  const std::string_view content = text_of(*bytes);
+  const TokenizerFormat format = format_of(content);
+  if (options.target_language) return misplaced(path, "target_language", "Marian's pair of models");
+  if (format != TokenizerFormat::kTikToken) {
+    if (options.tik_token) return misplaced(path, "tik_token", "a TikToken file");
+    return naming(path, parse_tokenizer(format, content, options));
+  }
   const Result<TikTokenOptions> tik_token = tik_token_options(path.stem().string(), options);
   if (!tik_token)
     return Error{tik_token.error().code, path.string() + ": " + tik_token.error().message};
-  return naming(path, parse_tik_token(*content, *tik_token));
+  return naming(path, parse_tik_token(content, *tik_token));
 }
 
 Result<Stages> open_marian(const fs::path& folder, const TokenizerOptions& options) {
+  if (options.tik_token) return misplaced(folder, "tik_token", "a TikToken file");
   MarianFiles files;
   Result<std::string> source = read_text(folder / "source.spm");
   if (!source) return source.error();
@@ -178,8 +196,12 @@ Result<Stages> parse_tokenizer(TokenizerFormat format, std::string_view content,
   switch (format) {
     case TokenizerFormat::kTokenizerJson:
       return parse_tokenizer_json(content);
-    case TokenizerFormat::kSentencePiece:
-      return parse_sentence_piece(content);
+    case TokenizerFormat::kSentencePiece: {
+      Result<Stages> stages = parse_sentence_piece(content);
+      if (!stages)
+        return Error{stages.error().code, "as a SentencePiece model: " + stages.error().message};
+      return stages;
+    }
     case TokenizerFormat::kTikToken:
       break;
   }

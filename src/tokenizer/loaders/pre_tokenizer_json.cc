@@ -99,22 +99,7 @@ void add_fixed_length(const JsonCursor& json, Parts& parts) {
 
 void add_metaspace(const JsonCursor& json, Parts& parts) {
   const std::string marker = json.field("replacement").character();
-  auto scheme = PrependScheme::kAlways;
-  if (const auto named = json.optional("prepend_scheme")) {
-    const std::string name = named->string();
-    if (name == "first") {
-      scheme = PrependScheme::kFirst;
-    } else if (name == "never") {
-      scheme = PrependScheme::kNever;
-    } else if (name != "always") {
-      named->fail(ErrorCode::kUnsupported, "the scheme '" + name + "' is not known");
-    }
-  }
-  if (!json.boolean("add_prefix_space", true)) {
-    if (json.optional("prepend_scheme") && scheme != PrependScheme::kNever)
-      json.fail(ErrorCode::kArtifact, "'add_prefix_space' does not agree with 'prepend_scheme'");
-    scheme = PrependScheme::kNever;
-  }
+  const PrependScheme scheme = read_prepend_scheme(json);
   parts.push_back(std::make_unique<Metaspace>(marker, scheme, json.boolean("split", true)));
 }
 
@@ -180,6 +165,24 @@ void add_parts(const JsonCursor& json, Parts& parts) {
 }
 
 }  // namespace
+
+PrependScheme read_prepend_scheme(const JsonCursor& json) {
+  auto scheme = PrependScheme::kAlways;
+  if (const auto named = json.optional("prepend_scheme")) {
+    const std::string name = named->string();
+    if (name == "first") {
+      scheme = PrependScheme::kFirst;
+    } else if (name == "never") {
+      scheme = PrependScheme::kNever;
+    } else if (name != "always") {
+      named->fail(ErrorCode::kUnsupported, "the scheme '" + name + "' is not known");
+    }
+  }
+  if (json.boolean("add_prefix_space", true)) return scheme;
+  if (json.optional("prepend_scheme") && scheme != PrependScheme::kNever)
+    json.fail(ErrorCode::kArtifact, "'add_prefix_space' does not agree with 'prepend_scheme'");
+  return PrependScheme::kNever;
+}
 
 PreTokenizerRead read_pre_tokenizer(const JsonCursor& json, bool bytes_suit) {
   Parts parts;

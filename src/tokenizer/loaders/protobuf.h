@@ -19,7 +19,6 @@ class ProtobufReader {
 
     [[nodiscard]] float as_float() const;
     [[nodiscard]] bool as_bool() const { return integer != 0; }
-    [[nodiscard]] std::int32_t as_int32() const { return static_cast<std::int32_t>(integer); }
   };
 
   // The message's bytes, which must outlive the reader and what it gives.

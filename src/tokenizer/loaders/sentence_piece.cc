@@ -33,11 +33,6 @@ namespace {
 using Type = SentencePieceModel::Type;
 using Algorithm = SentencePieceModel::Algorithm;
 
-bool is_text(const SentencePieceModel::Piece& piece) {
-  return piece.type == Type::kNormal || piece.type == Type::kUserDefined ||
-         piece.type == Type::kUnused;
-}
-
 // All pieces. Where two have the same text, it is the id of the first that texts find.
 Result<Vocabulary> make_vocabulary(const SentencePieceModel& model) {
   Vocabulary vocabulary;
@@ -86,7 +81,7 @@ Result<std::unique_ptr<SentencePieceBpe>> make_bpe(const SentencePieceModel& mod
                                                 " is unused, which is not supported for byte pair "
                                                 "encoding"};
     }
-    if (is_text(piece))
+    if (SentencePieceModel::is_text(piece.type))
       pieces.push_back({id, piece.text, piece.score, piece.type == Type::kUserDefined});
   }
   SentencePieceBpeOptions options;
@@ -136,7 +131,7 @@ std::unique_ptr<const PreTokenizer> make_pre_tokenizer(const SentencePieceModel&
   bool before = true;
   bool after = true;
   for (const SentencePieceModel::Piece& piece : model.pieces) {
-    if (!is_text(piece)) continue;
+    if (!SentencePieceModel::is_text(piece.type)) continue;
     const std::string_view text = piece.text;
     known_marker = known_marker || text == kSpaceMarker;
     for (std::size_t at = text.find(kSpaceMarker); at != std::string_view::npos;

@@ -99,13 +99,6 @@ Status read_model(std::string_view content, SentencePieceModel& model) {
   });
 }
 
-// Whether a piece is found in texts, rather than known by its id alone.
-bool is_text(SentencePieceModel::Type type) {
-  return type == SentencePieceModel::Type::kNormal ||
-         type == SentencePieceModel::Type::kUserDefined ||
-         type == SentencePieceModel::Type::kUnused;
-}
-
 Status check_bytes(const SentencePieceModel& model) {
   std::array<bool, 256> found{};
   for (const SentencePieceModel::Piece& piece : model.pieces) {
@@ -131,13 +124,14 @@ Status check_pieces(SentencePieceModel& model) {
     if (piece.text.empty()) return damaged(name + " is empty");
     if (!is_utf8(piece.text)) return damaged(name + " is not valid UTF-8");
     if (std::isnan(piece.score)) return damaged(name + " has a score that is not a number");
-    if (!seen[is_text(piece.type) ? 1 : 0].insert(piece.text).second)
+    if (!seen[SentencePieceModel::is_text(piece.type) ? 1 : 0].insert(piece.text).second)
       return damaged(name + ", '" + piece.text + "', is there twice");
     if (piece.type != SentencePieceModel::Type::kUnknown) continue;
     if (unknown) return damaged(name + " is a second unknown piece");
     unknown = i;
   }
   if (!unknown) return damaged("there is no unknown piece");
+  if (!is_utf8(model.unknown_surface)) return damaged("the unknown surface is not valid UTF-8");
   model.unknown = *unknown;
   return check_bytes(model);
 }

@@ -20,6 +20,10 @@ struct SentencePieceModel {
     kUnused = 5,
     kByte = 6,
   };
+  // Whether pieces of the type are found in texts, rather than known by their ids alone.
+  static bool is_text(Type type) {
+    return type == Type::kNormal || type == Type::kUserDefined || type == Type::kUnused;
+  }
   struct Piece {
     std::string text;
     float score = 0;

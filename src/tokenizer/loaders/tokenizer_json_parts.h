@@ -11,6 +11,7 @@
 #include "tokenizer/post_processors/padding.h"
 #include "tokenizer/post_processors/post_processor.h"
 #include "tokenizer/post_processors/truncation.h"
+#include "tokenizer/pre_tokenizers/metaspace.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 #include "tokenizer/regex/pattern.h"
 
@@ -28,6 +29,9 @@ struct PreTokenizerRead {
 };
 // `bytes_suit`: the model can read bytes.
 PreTokenizerRead read_pre_tokenizer(const JsonCursor& json, bool bytes_suit);
+
+// "prepend_scheme" of Metaspace, or the older "add_prefix_space".
+PrependScheme read_prepend_scheme(const JsonCursor& json);
 
 std::unique_ptr<const PostProcessor> read_post_processor(const JsonCursor& json);
 

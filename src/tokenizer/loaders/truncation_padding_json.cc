@@ -10,12 +10,24 @@
 
 namespace polystate::tokenizer {
 
+namespace {
+
+Direction read_direction(const JsonCursor& json) {
+  const std::string name = json.string();
+  if (name == "Left") return Direction::kLeft;
+  if (name != "Right")
+    json.fail(ErrorCode::kUnsupported, "the direction '" + name + "' is not known");
+  return Direction::kRight;
+}
+
+}  // namespace
+
 Truncation read_truncation(const JsonCursor& json) {
   Truncation truncation;
   truncation.max_length = json.field("max_length").size();
   truncation.stride = json.field("stride").size();
-  if (json.optional("direction") && json.string("direction") == "Left")
-    truncation.direction = Direction::kLeft;
+  if (const auto direction = json.optional("direction"))
+    truncation.direction = read_direction(*direction);
   const std::string strategy = json.string("strategy");
   if (strategy == "OnlyFirst") {
     truncation.strategy = TruncationStrategy::kOnlyFirst;
@@ -36,7 +48,7 @@ Padding read_padding(const JsonCursor& json) {
   } else if (strategy.string() != "BatchLongest") {
     strategy.fail(ErrorCode::kUnsupported, "it is neither 'BatchLongest' nor 'Fixed'");
   }
-  if (json.string("direction") == "Left") padding.direction = Direction::kLeft;
+  padding.direction = read_direction(json.field("direction"));
   padding.multiple_of = json.size("pad_to_multiple_of", 1);
   padding.id = json.field("pad_id").id();
   padding.type_id = json.field("pad_type_id").id();

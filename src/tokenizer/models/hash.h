@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -8,10 +7,13 @@
 
 namespace polystate::tokenizer {
 
-// Mixes 64 bits into 64 (the finalizer of MurmurHash3 is of this kind: multiply and fold).
+// Mixes two words into one: each value of either gives another one where the other is the same. It
+// multiplies and folds, as the finalizer of splitmix64 does.
 inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  const std::uint64_t product = (a ^ 0x9E3779B97F4A7C15U) * (b ^ 0xD6E8FEB86659FD93U);
-  return product ^ std::rotl(product, 32);
+  std::uint64_t mixed = a * 0x9E3779B97F4A7C15U + b;
+  mixed ^= mixed >> 32U;
+  mixed *= 0xD6E8FEB86659FD93U;
+  return mixed ^ mixed >> 32U;
 }
 
 // A hash of bytes for tables that live in this process.

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -40,7 +39,9 @@ Result<std::unique_ptr<Unigram>> Unigram::create(Vocabulary vocabulary,
   std::vector<std::pair<std::string_view, std::uint32_t>> entries;
   for (TokenId id = 0; id < unigram->tokens_.size(); ++id) {
     const auto token = unigram->vocabulary_.token(id);
-    if (token && unigram->tokens_[id].usable) entries.emplace_back(*token, id);
+    if (!token || !unigram->tokens_[id].usable) continue;
+    entries.emplace_back(*token, id);
+    unigram->longest_token_ = std::max(unigram->longest_token_, token->size());
   }
   unigram->trie_ = Trie::build(std::move(entries));
   for (unsigned byte = 0; byte < 256; ++byte) {
@@ -52,21 +53,21 @@ Result<std::unique_ptr<Unigram>> Unigram::create(Vocabulary vocabulary,
 
 // SentencePiece 0.2.3 keeps sums where floats are dense: past this one, it counts anew from the
 // first, as only differences matter.
-void Unigram::keep_small(std::span<Best<float>> open) {
+void Unigram::keep_small(Lattice<float>& lattice, std::uint32_t begin, std::uint32_t frontier) {
   constexpr float kMostScore = 100000;
-  const float first = open[0].score;
+  const float first = lattice.score(begin);
   if (first >= -kMostScore && first <= kMostScore) return;
-  open[0].score = 0;
-  for (Best<float>& end : open.subspan(1)) {
-    if (end.begin != kNowhere) end.score -= first;
+  lattice.score(begin) = 0;
+  for (std::uint32_t end = begin + 1; end <= frontier; ++end) {
+    if (lattice.lasts[end].begin != kNowhere) lattice.score(end) -= first;
   }
 }
 
 template <typename Score>
 std::optional<std::uint32_t> Unigram::offer_tokens(std::string_view piece, std::uint32_t begin,
-                                                   std::vector<Best<Score>>& best) const {
+                                                   Lattice<Score>& lattice) const {
   const std::uint32_t single = begin + character_size(piece[begin]);
-  const Score so_far = best[begin].score;
+  const Score so_far = lattice.score(begin);
   bool has_single = false;
   std::uint32_t longest = single;
   Trie::Node node = Trie::kRoot;
@@ -77,30 +78,32 @@ std::optional<std::uint32_t> Unigram::offer_tokens(std::string_view piece, std::
     const TokenId id = trie_.value(node);
     const UnigramToken& token = tokens_[id];
     const double score = token.by_length ? (end - begin - 1) * token.score : token.score;
-    best[end].offer(static_cast<Score>(score) + so_far, id, begin);
+    lattice.offer(end, static_cast<Score>(score) + so_far, {id, begin});
     has_single = has_single || end == single;
     longest = std::max(longest, end);
   }
   if (has_single) return longest;
   if (!options_.unknown) return std::nullopt;
-  best[single].offer(static_cast<Score>(options_.unknown_score) + so_far, *options_.unknown, begin);
+  lattice.offer(single, static_cast<Score>(options_.unknown_score) + so_far,
+                {*options_.unknown, begin});
   return longest;
 }
 
 template <typename Score>
-bool Unigram::segment(std::string_view piece, std::vector<Token>& reversed) const {
+bool Unigram::segment(std::string_view piece, std::vector<Token>& tokens) const {
   const auto size = static_cast<std::uint32_t>(piece.size());
-  std::vector<Best<Score>> best(piece.size() + 1);
+  Lattice<Score> lattice(size, longest_token_);
   std::uint32_t frontier = 0;  // where the longest segmentation so far ends
   for (std::uint32_t begin = 0; begin < size; begin += character_size(piece[begin])) {
-    if constexpr (std::is_same_v<Score, float>)
-      keep_small(std::span(best).subspan(begin, std::max(frontier, begin) - begin + 1));
-    const auto end = offer_tokens(piece, begin, best);
+    if constexpr (std::is_same_v<Score, float>) keep_small(lattice, begin, frontier);
+    const auto end = offer_tokens(piece, begin, lattice);
     if (!end) return false;
     frontier = std::max(frontier, *end);
   }
-  for (std::uint32_t end = size; end > 0; end = best[end].begin)
-    reversed.push_back({best[end].id, best[end].begin, end});
+  const std::size_t first = tokens.size();
+  for (std::uint32_t end = size; end > 0; end = lattice.lasts[end].begin)
+    tokens.push_back({lattice.lasts[end].id, lattice.lasts[end].begin, end});
+  std::reverse(tokens.begin() + static_cast<std::ptrdiff_t>(first), tokens.end());
   return true;
 }
 
@@ -126,26 +129,35 @@ void Unigram::put_unknown(std::string_view piece, Token unknown, std::vector<Tok
   if (!options_.byte_fallback || !put_bytes(text, unknown, tokens)) tokens.push_back(unknown);
 }
 
+// Neighbouring unknown characters become one token, or those of their bytes.
+void Unigram::join_unknown(std::string_view piece, std::size_t first,
+                           std::vector<Token>& tokens) const {
+  const auto begin = tokens.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto unknown = std::find_if(
+      begin, tokens.end(), [this](const Token& token) { return token.id == options_.unknown; });
+  const std::vector<Token> rest(unknown, tokens.end());
+  tokens.erase(unknown, tokens.end());
+  for (std::size_t i = 0; i < rest.size();) {
+    Token token = rest[i++];
+    if (token.id != options_.unknown) {
+      tokens.push_back(token);
+      continue;
+    }
+    while (i < rest.size() && rest[i].id == options_.unknown) token.end = rest[i++].end;
+    put_unknown(piece, token, tokens);
+  }
+}
+
 Status Unigram::tokenize(std::string_view piece, std::vector<Token>& tokens) const {
-  std::vector<Token> reversed;
-  reversed.reserve(piece.size() / 2 + 1);
-  const bool found = options_.single_precision ? segment<float>(piece, reversed)
-                                               : segment<double>(piece, reversed);
+  const std::size_t first = tokens.size();
+  const bool found =
+      options_.single_precision ? segment<float>(piece, tokens) : segment<double>(piece, tokens);
   if (!found) {
     return Error{ErrorCode::kContract,
                  "the text has a character that the vocabulary lacks, and no token for unknown "
                  "ones is given"};
   }
-  // Neighbouring unknown characters become one token.
-  for (std::size_t i = reversed.size(); i > 0;) {
-    Token token = reversed[--i];
-    if (token.id != options_.unknown) {
-      tokens.push_back(token);
-      continue;
-    }
-    while (i > 0 && reversed[i - 1].id == options_.unknown) token.end = reversed[--i].end;
-    put_unknown(piece, token, tokens);
-  }
+  join_unknown(piece, first, tokens);
   return {};
 }
 

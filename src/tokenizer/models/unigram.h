@@ -1,11 +1,11 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,36 +57,51 @@ class Unigram : public Model {
  private:
   static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
 
-  // The best segmentation of a prefix: its last token, and where that starts.
+  // The best segmentation of each prefix of a piece.
   template <typename Score>
-  struct Best {
-    Score score = 0;
-    TokenId id = 0;
-    std::uint32_t begin = kNowhere;
+  struct Lattice {
+    // The last token of a segmentation, and where that starts; kNowhere where there is none.
+    struct Last {
+      TokenId id = 0;
+      std::uint32_t begin = kNowhere;
+    };
 
-    void offer(Score new_score, TokenId new_id, std::uint32_t new_begin) {
-      if (begin == kNowhere || new_score > score) *this = {new_score, new_id, new_begin};
+    Lattice(std::size_t size, std::size_t longest_token)
+        : lasts(size + 1), scores(std::bit_ceil(longest_token + 1)) {}
+
+    // Of a prefix that ends no further from where tokens are offered than the longest token does.
+    Score& score(std::uint32_t end) { return scores[end & (scores.size() - 1)]; }
+
+    void offer(std::uint32_t end, Score new_score, Last last) {
+      if (lasts[end].begin != kNowhere && !(new_score > score(end))) return;
+      score(end) = new_score;
+      lasts[end] = last;
     }
+
+    std::vector<Last> lasts;
+    std::vector<Score> scores;  // a ring
   };
 
   Unigram() = default;
-  static void keep_small(std::span<Best<float>> open);
-  // The tokens of the best segmentation, last one first. False where a character has no token.
+  static void keep_small(Lattice<float>& lattice, std::uint32_t begin, std::uint32_t frontier);
+  // Appends the tokens of the best segmentation. False where a character has no token.
   template <typename Score>
-  bool segment(std::string_view piece, std::vector<Token>& reversed) const;
+  bool segment(std::string_view piece, std::vector<Token>& tokens) const;
   // Offers every token that starts at `begin`, or else the unknown one. Where the longest of them
   // ends; nothing where the character there has no token.
   template <typename Score>
   std::optional<std::uint32_t> offer_tokens(std::string_view piece, std::uint32_t begin,
-                                            std::vector<Best<Score>>& best) const;
+                                            Lattice<Score>& lattice) const;
   // Appends the byte tokens of a text; false, and nothing appended, where one is missing.
   bool put_bytes(std::string_view text, Token unknown, std::vector<Token>& tokens) const;
   void put_unknown(std::string_view piece, Token unknown, std::vector<Token>& tokens) const;
+  void join_unknown(std::string_view piece, std::size_t first, std::vector<Token>& tokens) const;
 
   Vocabulary vocabulary_;
   std::vector<UnigramToken> tokens_;
   UnigramOptions options_;
   Trie trie_;
+  std::size_t longest_token_ = 4;  // bytes; at least a character's
   std::array<std::optional<TokenId>, 256> fallback_;
 };
 

@@ -60,8 +60,7 @@ Status Vocabulary::add(std::string_view token, TokenId id) {
     slot = {place, hash, id};
     ++size_;
   } else {
-    Place& before = by_id_[std::exchange(slot.id, id)];
-    if (before.begin == slot.place.begin) before = {};
+    slot.id = id;
   }
   if (id >= by_id_.size()) by_id_.resize(std::size_t{id} + 1);
   by_id_[id] = slot.place;

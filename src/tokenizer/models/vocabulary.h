@@ -16,12 +16,12 @@ namespace polystate::tokenizer {
 class Vocabulary {
  public:
   // Larger ones are refused, so that a damaged file cannot ask for any amount of memory.
-  static constexpr TokenId kMaxId = (TokenId{1} << 24U) - 1;
+  static constexpr TokenId kMaxId = (TokenId{1} << 22U) - 1;
 
   // Makes room. For no more tokens than there can be.
   void reserve(std::size_t tokens, std::size_t bytes);
-  // A token that is there already gets the new id in place of its own. kArtifact when the id is
-  // over kMaxId.
+  // A token that is there already gets the new id; both ids are the token's. kArtifact when the id
+  // is over kMaxId.
   Status add(std::string_view token, TokenId id);
 
   [[nodiscard]] std::optional<TokenId> find(std::string_view token) const;

@@ -13,7 +13,7 @@
 namespace polystate::tokenizer {
 
 Status ReplaceNormalizer::normalize(AlignedText& text) const {
-  std::vector<ByteRange> matches;
+  std::vector<TextRange> matches;
   const std::string_view source = text.text;
   if (const Status found = pattern_.find(source, matches); !found) return found;
   if (matches.empty()) return {};
@@ -21,7 +21,7 @@ Status ReplaceNormalizer::normalize(AlignedText& text) const {
   if (growth > kMaxNormalizedBytes) return grew_too_much(source.size() + growth);
   rewrite_text(text, [&](TextEdit& edit) {
     std::size_t kept = 0;
-    for (const ByteRange& match : matches) {
+    for (const TextRange& match : matches) {
       edit.keep(kept, match.begin);
       if (match.end > 0) {
         edit.put(content_, match.end - 1);

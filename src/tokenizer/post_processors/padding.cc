@@ -29,7 +29,7 @@ void pad(const Padding& padding, std::size_t length, bool offsets, Encoding& enc
   if (encoding.ids.size() >= length) return;
   const std::size_t count = length - encoding.ids.size();
   pad_rows(encoding.ids, count, padding.id, padding.direction);
-  if (offsets) pad_rows(encoding.offsets, count, ByteRange{}, padding.direction);
+  if (offsets) pad_rows(encoding.offsets, count, TextRange{}, padding.direction);
   pad_rows(encoding.type_ids, count, padding.type_id, padding.direction);
   pad_rows<std::uint8_t>(encoding.special_tokens_mask, count, 1, padding.direction);
   pad_rows<std::uint8_t>(encoding.attention_mask, count, 0, padding.direction);

@@ -94,7 +94,7 @@ std::size_t PostProcessorSequence::added_tokens(bool pair) const {
 void TrimOffsets::trim(const PostProcessing& with, std::string_view text,
                        Encoding& encoding) const {
   for (std::size_t i = 0; i < encoding.offsets.size(); ++i) {
-    ByteRange& range = encoding.offsets[i];
+    TextRange& range = encoding.offsets[i];
     Spaces spaces = count_spaces(
         with.token(encoding.ids[i], text.substr(range.begin, range.end - range.begin)));
     const bool is_first = i == 0 || range.begin == 0;

@@ -15,12 +15,12 @@ namespace polystate::tokenizer {
 namespace {
 
 template <typename T>
-std::vector<T> slice(const std::vector<T>& values, ByteRange rows) {
+std::vector<T> slice(const std::vector<T>& values, TextRange rows) {
   if (values.empty()) return {};
   return {values.begin() + rows.begin, values.begin() + rows.end};
 }
 
-Encoding slice(const Encoding& encoding, ByteRange rows) {
+Encoding slice(const Encoding& encoding, TextRange rows) {
   return {slice(encoding.ids, rows),
           slice(encoding.offsets, rows),
           slice(encoding.type_ids, rows),
@@ -30,9 +30,9 @@ Encoding slice(const Encoding& encoding, ByteRange rows) {
 }
 
 // The rows of each part, the first one being what is kept.
-std::vector<ByteRange> parts_of(std::size_t size, std::size_t length, std::size_t stride,
+std::vector<TextRange> parts_of(std::size_t size, std::size_t length, std::size_t stride,
                                 Direction direction) {
-  std::vector<ByteRange> parts;
+  std::vector<TextRange> parts;
   const auto add = [&](std::size_t begin, std::size_t end) {
     parts.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
   };
@@ -64,7 +64,7 @@ Status truncate_one(Encoding& encoding, std::size_t length, const Truncation& tr
                                            " tokens, which must be more than the stride of " +
                                            std::to_string(truncation.stride)};
   }
-  const std::vector<ByteRange> parts =
+  const std::vector<TextRange> parts =
       parts_of(encoding.ids.size(), length, truncation.stride, truncation.direction);
   Encoding kept = slice(encoding, parts[0]);
   for (std::size_t i = 1; i < parts.size(); ++i)

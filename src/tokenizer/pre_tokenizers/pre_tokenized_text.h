@@ -26,7 +26,7 @@ struct Piece {
 class PreTokenizedText {
  public:
   // Starts with no piece. `text` is used where it is; without alignment, offsets are not tracked.
-  void start(std::string_view text, std::span<const ByteRange> alignment, bool tracks) {
+  void start(std::string_view text, std::span<const TextRange> alignment, bool tracks) {
     text_ = text;
     alignment_ = alignment;
     tracks_ = tracks;
@@ -34,7 +34,7 @@ class PreTokenizedText {
   }
 
   // Gives the text to pieces that were added for it before it was there.
-  void set_text(std::string_view text, std::span<const ByteRange> alignment) {
+  void set_text(std::string_view text, std::span<const TextRange> alignment) {
     text_ = text;
     alignment_ = alignment;
   }
@@ -44,7 +44,7 @@ class PreTokenizedText {
     return text_.substr(piece.begin, piece.end - piece.begin);
   }
   // For each byte of text(); empty where offsets are not tracked.
-  [[nodiscard]] std::span<const ByteRange> alignment() const { return alignment_; }
+  [[nodiscard]] std::span<const TextRange> alignment() const { return alignment_; }
   // Where in the caller's text a piece starts. Without tracking: where it starts in text().
   [[nodiscard]] std::uint32_t origin(const Piece& piece) const {
     return tracks_ ? alignment_[piece.begin].begin : piece.begin;
@@ -71,7 +71,7 @@ class PreTokenizedText {
   template <typename Rewrite>
   void rewrite(Rewrite&& rewrite) {
     std::string text;
-    std::vector<ByteRange> alignment;
+    std::vector<TextRange> alignment;
     text.reserve(text_.size() + text_.size() / 2);
     TextEdit edit(text_, alignment_, text, tracks_ ? &alignment : nullptr);
     for (Piece& piece : pieces_) {
@@ -92,12 +92,12 @@ class PreTokenizedText {
 
  private:
   std::string_view text_;
-  std::span<const ByteRange> alignment_;
+  std::span<const TextRange> alignment_;
   bool tracks_ = false;
   std::vector<Piece> pieces_;
   std::vector<Piece> spare_pieces_;
   std::string own_text_;  // what text_ and alignment_ refer to once they were rewritten
-  std::vector<ByteRange> own_alignment_;
+  std::vector<TextRange> own_alignment_;
 };
 
 }  // namespace polystate::tokenizer

@@ -13,11 +13,11 @@
 
 namespace polystate::tokenizer {
 
-void DelimiterSplit::split(const Piece& piece, std::span<const ByteRange> delimiters,
+void DelimiterSplit::split(const Piece& piece, std::span<const TextRange> delimiters,
                            std::vector<Piece>& out) {
   parts_.clear();
   std::uint32_t end = 0;
-  for (const ByteRange& delimiter : delimiters) {
+  for (const TextRange& delimiter : delimiters) {
     if (delimiter.begin != end) parts_.push_back({{end, delimiter.begin}, invert_});
     parts_.push_back({delimiter, !invert_});
     end = delimiter.end;
@@ -93,7 +93,7 @@ void DelimiterSplit::merge_contiguous() {
 Status PatternSplit::pre_tokenize(PreTokenizedText& text) const {
   Status status;
   DelimiterSplit splitter(behavior_, invert_);
-  std::vector<ByteRange> matches;
+  std::vector<TextRange> matches;
   text.split([&](const Piece& piece, std::vector<Piece>& out) {
     if (!status) return;
     matches.clear();
@@ -105,7 +105,7 @@ Status PatternSplit::pre_tokenize(PreTokenizedText& text) const {
 
 Status CharacterSplit::pre_tokenize(PreTokenizedText& text) const {
   DelimiterSplit splitter(behavior_, false);
-  std::vector<ByteRange> matches;
+  std::vector<TextRange> matches;
   text.split([&](const Piece& piece, std::vector<Piece>& out) {
     matches.clear();
     const std::string_view content = text.text_of(piece);

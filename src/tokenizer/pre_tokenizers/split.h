@@ -55,11 +55,11 @@ class CharacterSplit : public PreTokenizer {
 class DelimiterSplit {
  public:
   DelimiterSplit(DelimiterBehavior behavior, bool invert) : behavior_(behavior), invert_(invert) {}
-  void split(const Piece& piece, std::span<const ByteRange> delimiters, std::vector<Piece>& out);
+  void split(const Piece& piece, std::span<const TextRange> delimiters, std::vector<Piece>& out);
 
  private:
   struct Part {
-    ByteRange range;
+    TextRange range;
     bool delimiter;
   };
   void merge_with_previous();

@@ -10,7 +10,7 @@
 
 namespace polystate::tokenizer {
 
-Status Pattern::find(std::string_view text, std::vector<ByteRange>& matches) const {
+Status Pattern::find(std::string_view text, std::vector<TextRange>& matches) const {
   if (regex_) return regex_->find(text, matches);
   for (std::size_t at = text.find(text_); at != std::string_view::npos;
        at = text.find(text_, at + text_.size())) {

@@ -20,7 +20,7 @@ class Pattern {
   explicit Pattern(std::string text) : text_(std::move(text)) {}
 
   // Appends the matches in `text`, from left to right. Errors as Regex::find.
-  Status find(std::string_view text, std::vector<ByteRange>& matches) const;
+  Status find(std::string_view text, std::vector<TextRange>& matches) const;
 
  private:
   std::unique_ptr<const Regex> regex_;  // null: `text_`

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +32,7 @@ constexpr std::size_t kJitStackLimit = std::size_t{4} * 1024 * 1024;
 // reads far from every start is noticed: the limits above count anew at each start.
 constexpr std::size_t kWindow = 256;
 constexpr std::chrono::seconds kTimeLimit{2};
+constexpr std::chrono::microseconds kTimeLimitPerByte{1};
 
 struct Free {
   void operator()(pcre2_code* code) const { pcre2_code_free(code); }
@@ -41,18 +41,22 @@ struct Free {
   void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
   void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
 };
-// The time that one search for all matches has, from the first time that it is asked for.
+// The time that looking for all matches in a text may take: far more than an expression takes that
+// reads each character a few times.
 class Deadline {
  public:
-  bool passed() {
-    const Clock::time_point now = Clock::now();
-    if (!end_) end_ = now + kTimeLimit;
-    return now > *end_;
-  }
+  explicit Deadline(std::size_t text_bytes)
+      : end_(Clock::now() + kTimeLimit + text_bytes * kTimeLimitPerByte) {}
+
+  // To be asked at each search; the clock is read at some of them.
+  bool passed() { return ++asked_ % kSearchesBetweenReadings == 0 && Clock::now() > end_; }
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::optional<Clock::time_point> end_;
+  static constexpr unsigned kSearchesBetweenReadings = 16;
+
+  Clock::time_point end_;
+  unsigned asked_ = 0;
 };
 
 using CodePointer = std::unique_ptr<pcre2_code, Free>;
@@ -109,10 +113,10 @@ struct Regex::Code {
     while (start <= text.size()) {
       std::size_t last_start = std::min(start + kWindow, text.size());
       while (last_start < text.size() && !starts_character(text[last_start])) ++last_start;
+      if (deadline.passed()) return too_much(text, "it takes too long");
       const int count = match(text, start, last_start, matcher);
       if (count >= 0) return true;
       if (count != PCRE2_ERROR_NOMATCH) return too_much(text, message_of(count));
-      if (deadline.passed()) return too_much(text, "it takes more than 2 s");
       start = last_start + (last_start < text.size() ? character_size(text[last_start]) : 1);
     }
     return false;
@@ -155,13 +159,13 @@ Result<Regex> Regex::compile(std::string_view pattern, RegexSyntax syntax) {
   return Regex(std::move(code));
 }
 
-Status Regex::find(std::string_view text, std::vector<ByteRange>& matches) const {
+Status Regex::find(std::string_view text, std::vector<TextRange>& matches) const {
   const Matcher& matcher = matcher_of_thread();
   if (!matcher.data || !matcher.context) {
     return Error{ErrorCode::kEngine, "no memory to match a regular expression"};
   }
   const PCRE2_SIZE* const ovector = pcre2_get_ovector_pointer(matcher.data.get());
-  Deadline deadline;
+  Deadline deadline(text.size());
   std::size_t start = 0;
   std::size_t last_end = std::string_view::npos;  // of the match before
   while (start <= text.size()) {

@@ -28,7 +28,7 @@ class Regex {
 
   // Appends the matches in `text` (valid UTF-8), from left to right. An empty match right after
   // another match is none. kContract when the limits are exceeded.
-  Status find(std::string_view text, std::vector<ByteRange>& matches) const;
+  Status find(std::string_view text, std::vector<TextRange>& matches) const;
 
  private:
   struct Code;

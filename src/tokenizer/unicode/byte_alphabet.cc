@@ -53,6 +53,8 @@ std::optional<unsigned char> alphabet_byte(char32_t code_point) {
 
 bool append_alphabet_bytes(std::string_view token, std::string& bytes) {
   const std::size_t before = bytes.size();
+  std::size_t size = before;
+  bytes.resize(before + token.size());
   for (std::size_t i = 0; i < token.size();) {
     const Utf8Character character = character_at(token, i);
     const auto byte = alphabet_byte(character.code_point);
@@ -60,9 +62,10 @@ bool append_alphabet_bytes(std::string_view token, std::string& bytes) {
       bytes.resize(before);
       return false;
     }
-    bytes += static_cast<char>(*byte);
+    bytes[size++] = static_cast<char>(*byte);
     i += character.size;
   }
+  bytes.resize(size);
   return true;
 }
 

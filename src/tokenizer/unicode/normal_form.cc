@@ -113,7 +113,7 @@ void compose(std::vector<Output>& outputs) {
 }
 
 // Puts the form of bytes [begin, end) of `text`.
-void put_form(UnicodeForm form, std::string_view text, ByteRange range, TextEdit& edit) {
+void put_form(UnicodeForm form, std::string_view text, TextRange range, TextEdit& edit) {
   std::vector<Output> outputs =
       decompose(text.substr(range.begin, range.end - range.begin), is_compatible(form));
   if (is_composing(form)) compose(outputs);

@@ -13,15 +13,15 @@ namespace polystate::tokenizer {
 namespace {
 
 void append_sources(std::size_t begin, std::size_t size, std::size_t count,
-                    std::vector<ByteRange>& sources) {
-  const ByteRange range{static_cast<std::uint32_t>(begin),
+                    std::vector<TextRange>& sources) {
+  const TextRange range{static_cast<std::uint32_t>(begin),
                         static_cast<std::uint32_t>(begin + size)};
   sources.insert(sources.end(), count, range);
 }
 
 }  // namespace
 
-void append_repaired(std::string_view text, std::string& out, std::vector<ByteRange>* sources) {
+void append_repaired(std::string_view text, std::string& out, std::vector<TextRange>* sources) {
   std::size_t position = 0;
   while (position < text.size()) {
     const std::size_t end = position + valid_prefix(text.substr(position));

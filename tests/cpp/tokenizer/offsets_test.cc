@@ -14,7 +14,7 @@
 namespace polystate {
 namespace {
 
-using Ranges = std::vector<ByteRange>;
+using Ranges = std::vector<TextRange>;
 
 Ranges offsets_of(std::string_view sample, const EncodeInput& input,
                   OffsetUnit unit = OffsetUnit::kByte) {

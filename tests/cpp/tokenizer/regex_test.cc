@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +16,7 @@ namespace polystate::tokenizer {
 namespace {
 
 bool matches(std::string_view pattern, std::string_view text, RegexSyntax syntax) {
-  std::vector<ByteRange> found;
+  std::vector<TextRange> found;
   EXPECT_TRUE(Regex::compile(pattern, syntax).value().find(text, found));
   return !found.empty();
 }
@@ -47,6 +49,21 @@ TEST(Regex, OneLetterForSeveralOfTheOtherCaseIsRefusedWhereOnigurumaTakesIt) {
        {"ss", "(?i:'s|'t|'re|'ve|'m|'ll|'d)", "(?i:s)s", "(?i:[a-z])", "(?i:[^\xC3\x9F])"}) {
     EXPECT_TRUE(Regex::compile(pattern, RegexSyntax::kOniguruma)) << pattern;
   }
+}
+
+TEST(Regex, AnExpressionThatReadsFarAtEveryMatchIsStopped) {
+  std::vector<TextRange> found;
+  const Regex reads_all = Regex::compile("a(?=.*b)|a", RegexSyntax::kOniguruma).value();
+  EXPECT_TRUE(reads_all.find(std::string(1000, 'a'), found));
+  const Status stopped = reads_all.find(std::string(std::size_t{1} << 20U, 'a'), found);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kContract);
+}
+
+TEST(Regex, AnExpressionThatTriesWithoutEndIsStopped) {
+  std::vector<TextRange> found;
+  const Regex backtracks = Regex::compile(R"((?:a+)+\d)", RegexSyntax::kOniguruma).value();
+  EXPECT_FALSE(backtracks.find(std::string(5000, 'a') + "b", found));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/encoding.h"
@@ -33,7 +34,7 @@ Result<std::string> streamed(const Tokenizer& tokenizer, const Encoding& encodin
   return text + *rest;
 }
 
-bool lies_in_text(const ByteRange& range) {
+bool lies_in_text(const TextRange& range) {
   return range.begin <= range.end && range.end <= kText.size();
 }
 
@@ -55,6 +56,7 @@ bool keeps_its_promises(const Result<std::shared_ptr<const Tokenizer>>& tokenize
   }
   const Result<std::string> text = (*tokenizer)->decode(encoding->ids);
   if (!text) return is_typed(text.error());
+  if (!is_utf8(*text)) return false;
   const Result<std::string> parts = streamed(**tokenizer, *encoding);
   return parts && *parts == *text;
 }

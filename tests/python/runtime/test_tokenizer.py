@@ -80,6 +80,19 @@ def test_a_batch_gives_what_transformers_gives_with_any_number_of_threads(
     assert ours([]) == {"input_ids": [], "token_type_ids": [], "attention_mask": []}
 
 
+def test_a_file_s_truncation_and_padding_wait_to_be_asked_for(path: Path, tmp_path: Path) -> None:
+    tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
+    tokenizer.enable_truncation(3)
+    tokenizer.enable_padding(length=6, pad_id=1)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    ours = ps.Tokenizer.open(tmp_path)
+    theirs = PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"))
+    for text in ("a", "naïve café"):
+        assert ours(text)["input_ids"] == ours.encode(text) == theirs(text)["input_ids"]
+        asked = ours([text], truncation=True, padding=True)["input_ids"]
+        assert asked == [tokenizer.encode(text).ids]
+
+
 def test_text_comes_back_from_lists_arrays_tensors_and_single_ids(
     ours: ps.Tokenizer, theirs: PreTrainedTokenizerFast
 ) -> None:
@@ -132,6 +145,8 @@ def test_the_vocabulary_can_be_asked(ours: ps.Tokenizer, theirs: PreTrainedToken
         (lambda t: t(["a"], ["b", "c"]), "2 texts for a batch of 1"),
         (lambda t: t(["a"], "b"), "one text for a batch of 1"),
         (lambda t: t(["a"], threads=0), "threads is 0"),
+        (lambda t: t(["a"], threads=2**70), "threads is 1180591620717411303424"),
+        (lambda t: t(None), "not a NoneType"),
         (lambda t: t.encode("a", special_tokens="maybe"), "'accept', 'plain_text' or 'refuse'"),
         (lambda t: t.decode([-1]), "-1 is no id"),
         (lambda t: t.decode([2**32]), "4294967296 is no id"),
@@ -163,6 +178,12 @@ def test_files_that_are_missing_damaged_or_unknown_are_typed_errors(
         ps.Tokenizer.open(tmp_path)
     with pytest.raises(ps.ContractError, match="without a pattern"):
         ps.Tokenizer.open(tmp_path, special_tokens={"a": 1})
+    with pytest.raises(ps.ContractError, match="'a' has the id -1"):
+        ps.Tokenizer.open(tmp_path, pattern=".", special_tokens={"a": -1})
+    with pytest.raises(ps.ContractError, match="for a TikToken file"):
+        ps.Tokenizer.open(path, pattern=".")
+    with pytest.raises(ps.ContractError, match="for Marian's pair"):
+        ps.Tokenizer.open(path, target_language=True)
 
 
 def test_threads_share_a_tokenizer(ours: ps.Tokenizer) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compare import assert_alike, changed, saved, with_parts
+from compare import assert_alike, assert_encodes_alike, changed, saved, with_parts
 from tokenize_lines import run
 from tokenizers import Regex, Tokenizer, decoders, normalizers
 from tokenizers import pre_tokenizers as pre
@@ -102,3 +102,14 @@ def test_dropout_is_ignored_with_a_warning(
     first, *answers = run(path, ({"text": line} for line in lines))
     assert "dropout" in first["warnings"][0]
     assert [a["ids"] for a in answers] == [e.ids for e in tokenizer.encode_batch(lines)]
+
+
+def test_a_model_without_a_type_is_told_by_what_it_has(
+    byte_level: str, lines: list[str], tmp_path: Path
+) -> None:
+    content = json.loads(byte_level)
+    del content["model"]["type"]
+    tokenizer = Tokenizer.from_str(json.dumps(content))
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(content))
+    assert_encodes_alike(tokenizer, path, lines)

@@ -23,6 +23,16 @@ from tokenize_lines import run
             "decoder.decoders[1]: the decoder 'Z'",
         ),
         ("version", "2.0", "the version '2.0'"),
+        (
+            "truncation",
+            {"max_length": 3, "stride": 0, "strategy": "LongestFirst", "direction": "Sideways"},
+            "truncation.direction: the direction 'Sideways' is not known",
+        ),
+        (
+            "decoder",
+            {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "sometimes"},
+            "decoder.prepend_scheme: the scheme 'sometimes' is not known",
+        ),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(
