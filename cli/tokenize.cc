@@ -163,8 +163,10 @@ std::string special_token_fault(const std::string& token) {
 }
 
 void add_special_token(const std::string& token, TokenizerOptions& options) {
+  const std::optional<TokenId> id = id_of(token);
+  if (!id) return;  // special_token_fault has refused it
   if (!options.tik_token) options.tik_token.emplace();
-  options.tik_token->special_tokens[token.substr(0, token.rfind('='))] = *id_of(token);
+  options.tik_token->special_tokens[token.substr(0, token.rfind('='))] = *id;
 }
 
 std::string policy_fault(const std::string& name) {
