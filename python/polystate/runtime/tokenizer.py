@@ -55,7 +55,8 @@ class Tokenizer:
         ArtifactError
             The file is damaged.
         ContractError
-            The file needs options that were not given, or ``special_tokens`` has an id twice.
+            The file needs options that were not given, or is given options that are for others; or
+            ``special_tokens`` has an id that a token of the file has.
         UnsupportedError
             The file asks for something that is not implemented; the message names it.
         IoError

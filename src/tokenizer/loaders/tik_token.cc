@@ -2,7 +2,6 @@
 #include <charconv>
 #include <cstddef>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -100,9 +99,9 @@ Result<Stages> parse_tik_token(std::string_view content, const TikTokenOptions& 
   Result<Vocabulary> vocabulary = read_vocabulary(content);
   if (!vocabulary) return vocabulary.error();
   MergeTable merges = make_merges(*vocabulary);
-  std::set<TokenId> taken;
+  // Two may have one id, as those of o200k_harmony do.
   for (const auto& [token, id] : options.special_tokens) {
-    if (id > Vocabulary::kMaxId || vocabulary->token(id) || !taken.insert(id).second) {
+    if (id > Vocabulary::kMaxId || vocabulary->token(id)) {
       return Error{ErrorCode::kContract, "the special token '" + token + "' has the id " +
                                              std::to_string(id) + ", which is taken or over " +
                                              std::to_string(Vocabulary::kMaxId)};
