@@ -60,7 +60,7 @@ Result<AddedVocabulary> AddedVocabulary::create(const std::vector<AddedToken>& t
     if (token.content.empty()) continue;
     std::optional<TokenId> id = token.id;
     if (!id) id = added.token_to_id(token.content);
-    if (!id) id = model.token_to_id(token.content);
+    if (!id) id = model.vocabulary().find(token.content);
     if (!id) id = next_id++;
     Result<std::string> decoded = normalized_content(token, normalizer);
     if (!decoded) return decoded.error();

@@ -12,12 +12,12 @@
 namespace polystate::tokenizer {
 
 DecodeTable::DecodeTable(const Stages& stages, const AddedVocabulary& added)
-    : entries_(std::max(stages.model->id_limit(), added.id_limit()), Entry{kNone}) {
+    : entries_(std::max(stages.model->vocabulary().id_limit(), added.id_limit()), Entry{kNone}) {
   texts_.reserve(entries_.size() * 8);
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const auto id = static_cast<TokenId>(i);
     auto text = added.decoded_text(id);
-    if (!text) text = stages.model->id_to_token(id);
+    if (!text) text = stages.model->vocabulary().token(id);
     if (!text) continue;
     Entry& entry = entries_[i];
     entry.begin = texts_.size();

@@ -128,7 +128,7 @@ std::string_view StagedTokenizer::token_of(TokenId id, std::string_view text) co
   const AddedToken* const added = added_.token(id);
   const bool found = added != nullptr && text.find(added->content) != std::string_view::npos;
   if (found) return text;
-  return stages_.model->id_to_token(id).value_or(text);
+  return stages_.model->vocabulary().token(id).value_or(text);
 }
 
 Result<std::string> StagedTokenizer::decode(std::span<const TokenId> ids,
@@ -188,12 +188,12 @@ std::unique_ptr<DecodeStream> StagedTokenizer::decode_stream(const DecodeOptions
 
 std::optional<TokenId> StagedTokenizer::token_to_id(std::string_view token) const {
   if (const auto id = added_.token_to_id(token)) return id;
-  return stages_.model->token_to_id(token);
+  return stages_.model->vocabulary().find(token);
 }
 
 std::optional<std::string> StagedTokenizer::id_to_token(TokenId id) const {
   if (const AddedToken* const added = added_.token(id)) return added->content;
-  if (const auto token = stages_.model->id_to_token(id)) return std::string(*token);
+  if (const auto token = stages_.model->vocabulary().token(id)) return std::string(*token);
   return std::nullopt;
 }
 

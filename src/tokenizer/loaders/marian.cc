@@ -35,13 +35,13 @@ class MarianModel : public Model {
  public:
   MarianModel(std::unique_ptr<const Model> pieces, Vocabulary vocabulary, TokenId unknown_piece,
               TokenId unknown)
-      : pieces_(std::move(pieces)),
-        vocabulary_(std::move(vocabulary)),
+      : Model(std::move(vocabulary)),
+        pieces_(std::move(pieces)),
         unknown_piece_(unknown_piece),
         unknown_(unknown) {
-    for (TokenId id = 0; id < pieces_->id_limit(); ++id) {
-      const auto piece = pieces_->id_to_token(id);
-      ids_.push_back(piece ? vocabulary_.find(*piece).value_or(unknown) : unknown);
+    for (TokenId id = 0; id < pieces_->vocabulary().id_limit(); ++id) {
+      const auto piece = pieces_->vocabulary().token(id);
+      ids_.push_back(piece ? this->vocabulary().find(*piece).value_or(unknown) : unknown);
     }
   }
 
@@ -52,25 +52,16 @@ class MarianModel : public Model {
       Token& token = tokens[i];
       if (token.id == unknown_piece_) {
         const std::string_view text = piece.substr(token.begin, token.end - token.begin);
-        token.id = vocabulary_.find(text).value_or(unknown_);
+        token.id = vocabulary().find(text).value_or(unknown_);
       } else {
         token.id = ids_[token.id];
       }
     }
     return {};
   }
-  [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override {
-    return vocabulary_.find(token);
-  }
-  [[nodiscard]] std::optional<std::string_view> id_to_token(TokenId id) const override {
-    return vocabulary_.token(id);
-  }
-  [[nodiscard]] std::size_t size() const override { return vocabulary_.size(); }
-  [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
 
  private:
   std::unique_ptr<const Model> pieces_;
-  Vocabulary vocabulary_;
   TokenId unknown_piece_;
   TokenId unknown_;
   std::vector<TokenId> ids_;  // of this vocabulary, by those of the pieces

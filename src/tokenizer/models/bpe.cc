@@ -43,27 +43,27 @@ Result<std::unique_ptr<Bpe>> Bpe::create(Vocabulary vocabulary, MergeTable merge
                                          BpeOptions options) {
   std::unique_ptr<Bpe> bpe(new Bpe(std::move(vocabulary), std::move(merges), std::move(options)));
   const BpeOptions& o = bpe->options_;
-  if (o.unknown_token) bpe->unknown_ = bpe->vocabulary_.find(*o.unknown_token);
+  if (o.unknown_token) bpe->unknown_ = bpe->vocabulary().find(*o.unknown_token);
   for (unsigned i = 0; i < kBytes; ++i) {
     const auto byte = static_cast<unsigned char>(i);
     char storage = 0;
-    const auto id = bpe->vocabulary_.find(unit_of_byte(o.unit, byte, storage));
+    const auto id = bpe->vocabulary().find(unit_of_byte(o.unit, byte, storage));
     if (!id && o.unit != BpeUnit::kCharacter) {
       return Error{ErrorCode::kArtifact,
                    "the vocabulary has no token for the byte " + byte_token(byte)};
     }
     bpe->ids_of_bytes_[i] = id.value_or(kNoSymbol);
-    bpe->fallback_[i] = bpe->vocabulary_.find(byte_token(byte)).value_or(kNoSymbol);
+    bpe->fallback_[i] = bpe->vocabulary().find(byte_token(byte)).value_or(kNoSymbol);
   }
   return bpe;
 }
 
 std::optional<TokenId> Bpe::whole(std::string_view piece) const {
-  if (options_.unit != BpeUnit::kAlphabetByte) return vocabulary_.find(piece);
+  if (options_.unit != BpeUnit::kAlphabetByte) return vocabulary().find(piece);
   std::string written;
   for (const char byte : piece)
     written += alphabet_character(static_cast<unsigned char>(byte)).view();
-  return vocabulary_.find(written);
+  return vocabulary().find(written);
 }
 
 // Cuts one piece into units and finds the token of each.
@@ -93,12 +93,12 @@ class Bpe::Splitter {
 
  private:
   Status put_looked_up(std::size_t position, std::string_view text, bool plain) {
-    if (plain) return put(bpe_.vocabulary_.find(text).value_or(kNoSymbol), text, text.size());
+    if (plain) return put(bpe_.vocabulary().find(text).value_or(kNoSymbol), text, text.size());
     std::string unit;
     if (position > 0) unit += bpe_.options_.continuing_subword_prefix;
     unit += text;
     if (position + text.size() == piece_.size()) unit += bpe_.options_.end_of_word_suffix;
-    return put(bpe_.vocabulary_.find(unit).value_or(kNoSymbol), unit, text.size());
+    return put(bpe_.vocabulary().find(unit).value_or(kNoSymbol), unit, text.size());
   }
 
   // Appends the token of a unit that stands for `size` bytes of the piece.

@@ -43,26 +43,15 @@ class Bpe : public Model {
                                              BpeOptions options);
 
   Status tokenize(std::string_view piece, std::vector<Token>& tokens) const override;
-  [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override {
-    return vocabulary_.find(token);
-  }
-  [[nodiscard]] std::optional<std::string_view> id_to_token(TokenId id) const override {
-    return vocabulary_.token(id);
-  }
-  [[nodiscard]] std::size_t size() const override { return vocabulary_.size(); }
-  [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
 
  private:
   class Splitter;
 
   Bpe(Vocabulary vocabulary, MergeTable merges, BpeOptions options)
-      : vocabulary_(std::move(vocabulary)),
-        merges_(std::move(merges)),
-        options_(std::move(options)) {}
+      : Model(std::move(vocabulary)), merges_(std::move(merges)), options_(std::move(options)) {}
   // The token that a piece is, if any.
   [[nodiscard]] std::optional<TokenId> whole(std::string_view piece) const;
 
-  Vocabulary vocabulary_;
   MergeTable merges_;
   BpeOptions options_;
   std::optional<TokenId> unknown_;

@@ -5,10 +5,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
+#include "tokenizer/models/vocabulary.h"
 
 namespace polystate::tokenizer {
 
@@ -19,9 +21,13 @@ struct Token {
   std::uint32_t end;
 };
 
-// Turns a piece of normalized text into tokens. Immutable, and shared by threads.
+// Turns a piece of normalized text into tokens. It owns its vocabulary. Immutable, and shared by
+// threads.
 class Model {
  public:
+  explicit Model(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
   virtual ~Model() = default;
 
   // Appends the tokens of `piece`, which is not empty; it is valid UTF-8, or any bytes where the
@@ -29,11 +35,12 @@ class Model {
   // model has no token for unknown ones.
   virtual Status tokenize(std::string_view piece, std::vector<Token>& tokens) const = 0;
 
-  [[nodiscard]] virtual std::optional<TokenId> token_to_id(std::string_view token) const = 0;
-  [[nodiscard]] virtual std::optional<std::string_view> id_to_token(TokenId id) const = 0;
-  // The number of tokens, and one more than the largest id.
-  [[nodiscard]] virtual std::size_t size() const = 0;
-  [[nodiscard]] virtual std::size_t id_limit() const = 0;
+  [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
+  // The number of tokens: the id of the first that is added.
+  [[nodiscard]] virtual std::size_t size() const { return vocabulary_.size(); }
+
+ private:
+  Vocabulary vocabulary_;
 };
 
 // The token "<0x0A>" of a byte, as vocabularies with byte fallback write it, and back.

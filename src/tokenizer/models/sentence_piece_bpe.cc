@@ -50,9 +50,7 @@ Result<std::unique_ptr<SentencePieceBpe>> SentencePieceBpe::create(
                  "the vocabulary has " + std::to_string(vocabulary.id_limit()) +
                      " pieces; the limit is " + std::to_string(Trie::kMaxValue)};
   }
-  std::unique_ptr<SentencePieceBpe> model(new SentencePieceBpe());
-  model->vocabulary_ = std::move(vocabulary);
-  model->options_ = options;
+  std::unique_ptr<SentencePieceBpe> model(new SentencePieceBpe(std::move(vocabulary), options));
   std::vector<std::pair<std::string_view, std::uint32_t>> user_symbols;
   for (const BpePiece& piece : pieces) {
     if (piece.text.size() > kMaxPieceBytes) {
@@ -75,14 +73,15 @@ Result<std::unique_ptr<SentencePieceBpe>> SentencePieceBpe::create(
     model->ascii_[c] = model->symbols_.find({&byte, 1}).value_or(kNoSymbol);
   }
   for (unsigned byte = 0; byte < 256; ++byte) {
-    model->fallback_[byte] = model->vocabulary_.find(byte_token(static_cast<unsigned char>(byte)))
+    model->fallback_[byte] = model->vocabulary()
+                                 .find(byte_token(static_cast<unsigned char>(byte)))
                                  .value_or(options.unknown);
   }
   return model;
 }
 
 Status SentencePieceBpe::add_merges(const std::vector<BpePiece>& pieces) {
-  auto next = static_cast<TokenId>(vocabulary_.id_limit());
+  auto next = static_cast<TokenId>(vocabulary().id_limit());
   for (const BpePiece& piece : pieces) {
     const std::string_view text = piece.text;
     for (std::size_t i = 0; i < text.size(); i += character_size(text[i])) {
@@ -122,7 +121,7 @@ std::optional<Token> SentencePieceBpe::user_symbol(std::string_view piece,
 TokenId SentencePieceBpe::id_of(TokenId symbol) const {
   if (symbol == kNoSymbol) return options_.unknown;
   const TokenId id = symbol & ~kWhole;
-  return id < vocabulary_.id_limit() ? id : options_.unknown;
+  return id < vocabulary().id_limit() ? id : options_.unknown;
 }
 
 // Neighbouring unknown symbols become one token.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -45,24 +46,16 @@ class SentencePieceBpe : public Model {
                                                           SentencePieceBpeOptions options);
 
   Status tokenize(std::string_view piece, std::vector<Token>& tokens) const override;
-  [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override {
-    return vocabulary_.find(token);
-  }
-  [[nodiscard]] std::optional<std::string_view> id_to_token(TokenId id) const override {
-    return vocabulary_.token(id);
-  }
-  [[nodiscard]] std::size_t size() const override { return vocabulary_.size(); }
-  [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
 
  private:
-  SentencePieceBpe() = default;
+  SentencePieceBpe(Vocabulary vocabulary, SentencePieceBpeOptions options)
+      : Model(std::move(vocabulary)), options_(options) {}
   Status add_merges(const std::vector<BpePiece>& pieces);
   [[nodiscard]] std::optional<Token> user_symbol(std::string_view piece, std::uint32_t begin) const;
   [[nodiscard]] TokenId id_of(TokenId symbol) const;
   void join_unknown(std::size_t first, std::vector<Token>& tokens) const;
   void split_unknown(std::string_view piece, std::size_t first, std::vector<Token>& tokens) const;
 
-  Vocabulary vocabulary_;
   SentencePieceBpeOptions options_;
   MergeTable merges_;
   // Pieces, and characters that only longer pieces have, which get numbers above all ids.

@@ -18,11 +18,11 @@ Status SentencePieceWord::tokenize(std::string_view piece, std::vector<Token>& t
   while (begin < piece.size()) {
     const std::size_t end = std::min(piece.find(kSpaceMarker, begin + 1), piece.size());
     const std::string_view word = piece.substr(begin, end - begin);
-    TokenId id = vocabulary_.find(word).value_or(unknown_);
+    TokenId id = vocabulary().find(word).value_or(unknown_);
     if (!is_word_[id]) id = unknown_;
     if (id == unknown_ && byte_fallback_) {
       for (const char byte : word) {
-        const auto token = vocabulary_.find(byte_token(static_cast<unsigned char>(byte)));
+        const auto token = vocabulary().find(byte_token(static_cast<unsigned char>(byte)));
         tokens.push_back({token.value_or(unknown_), static_cast<std::uint32_t>(begin),
                           static_cast<std::uint32_t>(end)});
       }

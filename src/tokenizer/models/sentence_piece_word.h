@@ -20,23 +20,14 @@ class SentencePieceWord : public Model {
   // is_word[id]: text may become the token, as it is no control symbol nor a byte.
   SentencePieceWord(Vocabulary vocabulary, std::vector<bool> is_word, TokenId unknown,
                     bool byte_fallback)
-      : vocabulary_(std::move(vocabulary)),
+      : Model(std::move(vocabulary)),
         is_word_(std::move(is_word)),
         unknown_(unknown),
         byte_fallback_(byte_fallback) {}
 
   Status tokenize(std::string_view piece, std::vector<Token>& tokens) const override;
-  [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override {
-    return vocabulary_.find(token);
-  }
-  [[nodiscard]] std::optional<std::string_view> id_to_token(TokenId id) const override {
-    return vocabulary_.token(id);
-  }
-  [[nodiscard]] std::size_t size() const override { return vocabulary_.size(); }
-  [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
 
  private:
-  Vocabulary vocabulary_;
   std::vector<bool> is_word_;
   TokenId unknown_;
   bool byte_fallback_;

@@ -32,13 +32,10 @@ Result<std::unique_ptr<Unigram>> Unigram::create(Vocabulary vocabulary,
     return Error{ErrorCode::kArtifact, "the unknown token is " + std::to_string(*options.unknown) +
                                            " of " + std::to_string(tokens.size())};
   }
-  std::unique_ptr<Unigram> unigram(new Unigram());
-  unigram->vocabulary_ = std::move(vocabulary);
-  unigram->tokens_ = std::move(tokens);
-  unigram->options_ = options;
+  std::unique_ptr<Unigram> unigram(new Unigram(std::move(vocabulary), std::move(tokens), options));
   std::vector<std::pair<std::string_view, std::uint32_t>> entries;
   for (TokenId id = 0; id < unigram->tokens_.size(); ++id) {
-    const auto token = unigram->vocabulary_.token(id);
+    const auto token = unigram->vocabulary().token(id);
     if (!token || !unigram->tokens_[id].usable) continue;
     entries.emplace_back(*token, id);
     unigram->longest_token_ = std::max(unigram->longest_token_, token->size());
@@ -46,7 +43,7 @@ Result<std::unique_ptr<Unigram>> Unigram::create(Vocabulary vocabulary,
   unigram->trie_ = Trie::build(std::move(entries));
   for (unsigned byte = 0; byte < 256; ++byte) {
     unigram->fallback_[byte] =
-        unigram->vocabulary_.find(byte_token(static_cast<unsigned char>(byte)));
+        unigram->vocabulary().find(byte_token(static_cast<unsigned char>(byte)));
   }
   return unigram;
 }
@@ -122,7 +119,7 @@ bool Unigram::put_bytes(std::string_view text, Token unknown, std::vector<Token>
 
 void Unigram::put_unknown(std::string_view piece, Token unknown, std::vector<Token>& tokens) const {
   const std::string_view text = piece.substr(unknown.begin, unknown.end - unknown.begin);
-  if (const auto id = vocabulary_.find(text); id && !options_.single_precision) {
+  if (const auto id = vocabulary().find(text); id && !options_.single_precision) {
     tokens.push_back({*id, unknown.begin, unknown.end});
     return;
   }

@@ -45,14 +45,7 @@ class Unigram : public Model {
                                                  UnigramOptions options);
 
   Status tokenize(std::string_view piece, std::vector<Token>& tokens) const override;
-  [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override {
-    return vocabulary_.find(token);
-  }
-  [[nodiscard]] std::optional<std::string_view> id_to_token(TokenId id) const override {
-    return vocabulary_.token(id);
-  }
   [[nodiscard]] std::size_t size() const override { return tokens_.size(); }
-  [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
 
  private:
   static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
@@ -82,7 +75,8 @@ class Unigram : public Model {
     std::vector<Score> scores;  // a ring
   };
 
-  Unigram() = default;
+  Unigram(Vocabulary vocabulary, std::vector<UnigramToken> tokens, UnigramOptions options)
+      : Model(std::move(vocabulary)), tokens_(std::move(tokens)), options_(options) {}
   static void keep_small(Lattice<float>& lattice, std::uint32_t begin, std::uint32_t frontier);
   // Appends the tokens of the best segmentation. False where a character has no token.
   template <typename Score>
@@ -97,7 +91,6 @@ class Unigram : public Model {
   void put_unknown(std::string_view piece, Token unknown, std::vector<Token>& tokens) const;
   void join_unknown(std::string_view piece, std::size_t first, std::vector<Token>& tokens) const;
 
-  Vocabulary vocabulary_;
   std::vector<UnigramToken> tokens_;
   UnigramOptions options_;
   Trie trie_;

@@ -11,8 +11,8 @@
 namespace polystate::tokenizer {
 
 Status WordLevel::tokenize(std::string_view piece, std::vector<Token>& tokens) const {
-  auto id = vocabulary_.find(piece);
-  if (!id) id = vocabulary_.find(unknown_token_);
+  auto id = vocabulary().find(piece);
+  if (!id) id = vocabulary().find(unknown_token_);
   if (!id) {
     return Error{ErrorCode::kContract, "the vocabulary lacks '" +
                                            std::string(piece.substr(0, 100)) +

@@ -26,10 +26,10 @@ Result<std::unique_ptr<WordPiece>> WordPiece::create(Vocabulary vocabulary,
                                               "; the limit is " + std::to_string(Trie::kMaxValue)};
   }
   std::unique_ptr<WordPiece> model(new WordPiece(std::move(vocabulary), std::move(options)));
-  model->unknown_ = model->vocabulary_.find(model->options_.unknown_token);
+  model->unknown_ = model->vocabulary().find(model->options_.unknown_token);
   std::vector<std::pair<std::string_view, std::uint32_t>> entries;
-  for (TokenId id = 0; id < model->vocabulary_.id_limit(); ++id) {
-    if (const auto token = model->vocabulary_.token(id)) entries.emplace_back(*token, id);
+  for (TokenId id = 0; id < model->vocabulary().id_limit(); ++id) {
+    if (const auto token = model->vocabulary().token(id)) entries.emplace_back(*token, id);
   }
   model->trie_ = Trie::build(std::move(entries));
   model->continuation_ = model->trie_.walk(Trie::kRoot, model->options_.continuing_subword_prefix);

@@ -29,20 +29,11 @@ class WordPiece : public Model {
   static Result<std::unique_ptr<WordPiece>> create(Vocabulary vocabulary, WordPieceOptions options);
 
   Status tokenize(std::string_view piece, std::vector<Token>& tokens) const override;
-  [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override {
-    return vocabulary_.find(token);
-  }
-  [[nodiscard]] std::optional<std::string_view> id_to_token(TokenId id) const override {
-    return vocabulary_.token(id);
-  }
-  [[nodiscard]] std::size_t size() const override { return vocabulary_.size(); }
-  [[nodiscard]] std::size_t id_limit() const override { return vocabulary_.id_limit(); }
 
  private:
   WordPiece(Vocabulary vocabulary, WordPieceOptions options)
-      : vocabulary_(std::move(vocabulary)), options_(std::move(options)) {}
+      : Model(std::move(vocabulary)), options_(std::move(options)) {}
 
-  Vocabulary vocabulary_;
   WordPieceOptions options_;
   std::optional<TokenId> unknown_;
   Trie trie_;
