@@ -9,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
+LAYERS = {"core", "tokenizer", "artifact", "engine", "session", "sampler", "runner", "pipeline"}
+
 # What each part may include, besides itself.
 MAY_INCLUDE: dict[str, set[str]] = {
     "core": set(),
@@ -17,9 +19,11 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "kernels": {"core"},
     "engine": {"core", "artifact", "kernels"},
     "session": {"core", "artifact", "engine"},
-    "polystate.h": {"core", "tokenizer", "artifact", "engine", "session"},  # all of it, for users
-    "cli": {"core", "tokenizer", "artifact", "engine", "session"},
-    "bindings": {"core", "tokenizer", "artifact", "engine", "session"},
+    "sampler": {"core"},
+    "runner": {"core", "artifact", "engine", "session", "sampler"},
+    "pipeline": {"core", "tokenizer", "artifact", "engine", "session", "sampler", "runner"},
+    # All of it, for users.
+    **dict.fromkeys(("polystate.h", "cli", "bindings"), LAYERS),
 }
 
 # Who may include a library's headers: folders, and endings of file names.

@@ -4,10 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace polystate {
+#include "polystate/core/token.h"  // IWYU pragma: export
 
-// An entry of a vocabulary.
-using TokenId = std::uint32_t;
+namespace polystate {
 
 // A part of a text, from `begin` up to but not including `end`: in bytes, where nothing else is
 // said.

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+
+namespace polystate {
+
+// When a beam search ends, once it has as many finished sequences as beams.
+enum class EarlyStopping : std::uint8_t {
+  kHeuristic,  // `false`: when no running beam of the present length could score better
+  kFirst,      // `true`: at once
+  kNever,      // "never": when no running beam of any length could score better
+};
+
+// How sequences are generated: the fields of transformers' GenerationConfig that the runners
+// honour, by its names and with its defaults (transformers 5.23). `parse` and `set` refuse the
+// fields that would change the result and are not honoured, and accept those that have no meaning
+// here.
+struct GenerationConfig {
+  // Lengths, in tokens. `max_length` counts the decoder's whole sequence, its start token or prompt
+  // included; the `new` ones count what is generated and go before the others.
+  std::optional<std::int64_t> max_length;  // not given: what the model has room for
+  std::optional<std::int64_t> max_new_tokens;
+  std::int64_t min_length = 0;
+  std::optional<std::int64_t> min_new_tokens;
+
+  // Search.
+  bool do_sample = false;
+  std::int64_t num_beams = 1;
+  std::int64_t num_return_sequences = 1;
+  EarlyStopping early_stopping = EarlyStopping::kHeuristic;
+  double length_penalty = 1.0;  // a beam's score is its log-probability / length ^ length_penalty
+
+  // Sampling.
+  double temperature = 1.0;
+  std::int64_t top_k = 50;  // 0: all
+  double top_p = 1.0;
+  std::optional<double> min_p;
+  std::optional<double> typical_p;
+  std::optional<double> epsilon_cutoff;
+  std::optional<double> eta_cutoff;
+  std::optional<std::uint64_t> seed;  // not given: a random one
+
+  // What changes the scores of tokens.
+  double repetition_penalty = 1.0;
+  double encoder_repetition_penalty = 1.0;
+  std::int64_t no_repeat_ngram_size = 0;          // 0: none
+  std::int64_t encoder_no_repeat_ngram_size = 0;  // 0: none
+  std::vector<std::vector<TokenId>> bad_words_ids;
+  std::vector<std::pair<std::vector<TokenId>, double>> sequence_bias;
+  std::vector<TokenId> suppress_tokens;
+  std::vector<TokenId> begin_suppress_tokens;
+  std::optional<TokenId> forced_bos_token_id;
+  std::vector<TokenId> forced_eos_token_id;
+  // The length from which the end becomes more probable, and the factor by which it does.
+  std::optional<std::pair<std::int64_t, double>> exponential_decay_length_penalty;
+  bool remove_invalid_values = false;
+  bool renormalize_logits = false;
+
+  // Special tokens.
+  std::optional<TokenId> bos_token_id;
+  std::optional<TokenId> pad_token_id;
+  std::vector<TokenId> eos_token_id;  // any of them ends a sequence
+  std::optional<TokenId> decoder_start_token_id;
+
+  // Reads generation_config.json. kArtifact for what is not of the right form, with the field's
+  // name; kUnsupported for a field that is not honoured and would change the result.
+  static Result<GenerationConfig> parse(std::string_view json);
+
+  // Sets one field by transformers' name to a JSON value ("4", "true", "\"never\"", "[[3, 4]]",
+  // "null": the default). kContract for an unknown name or a value that it may not have, naming
+  // what it may be; kUnsupported as above.
+  Status set(std::string_view name, std::string_view json);
+  // The names that `set` honours, in the order above.
+  static std::vector<std::string_view> names();
+
+  // Checks fields against one another, as transformers does before it generates. kContract.
+  [[nodiscard]] Status validate() const;
+};
+
+}  // namespace polystate

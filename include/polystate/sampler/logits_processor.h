@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/sampler/generation_config.h"
+
+namespace polystate {
+
+// What a row has read and generated when its next token is chosen.
+struct TokenContext {
+  std::span<const TokenId> tokens;  // of the decoder, from its start token or prompt on
+  std::size_t prompt_length;        // how many of them were given, not generated
+  std::span<const TokenId> source;  // of the encoder, without padding; empty where there is none
+};
+
+// Changes the scores of a row's next token. Subclasses of the user's own run after those that the
+// configuration asks for and before temperature, top-k and their like. Immutable: rows may be
+// processed by several threads at once.
+class LogitsProcessor {
+ public:
+  virtual ~LogitsProcessor() = default;
+
+  // `scores` [vocabulary] are logits, or log-probabilities in a beam search; -inf forbids a token.
+  virtual Status process(const TokenContext& context, std::span<float> scores) const = 0;
+};
+
+using LogitsProcessors = std::vector<std::shared_ptr<const LogitsProcessor>>;
+
+// What the processors of one generation depend on besides the configuration.
+struct ProcessorSetting {
+  std::size_t prompt_length;    // tokens that the decoder is given
+  std::int64_t max_length;      // of the decoder's sequence, prompt included
+  std::size_t vocabulary_size;  // scores of a row
+};
+
+// The processors that a configuration asks for, in transformers' order, with `own` where it has the
+// user's: temperature, top_k and what follows them only with do_sample. kContract for a token that
+// is not in the vocabulary.
+Result<LogitsProcessors> make_logits_processors(const GenerationConfig& config,
+                                                const ProcessorSetting& setting,
+                                                const LogitsProcessors& own = {});
+
+}  // namespace polystate
