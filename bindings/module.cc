@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "generation.h"
 #include "model.h"
 #include "session.h"
 #include "tokenizer.h"
@@ -12,4 +13,5 @@ PYBIND11_MODULE(_core, module) {
   polystate::python::bind_session(module);
   polystate::python::bind_model(module);
   polystate::python::bind_tokenizer(module);
+  polystate::python::bind_generation(module);
 }

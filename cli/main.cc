@@ -23,6 +23,7 @@
 #include "cli/run.h"
 #include "cli/text.h"
 #include "cli/tokenize.h"
+#include "cli/translate.h"
 #include "cli/version.h"
 #include "polystate/core/result.h"
 
@@ -49,6 +50,7 @@ void declare(CLI::App& app, Action& action) {
   declare_inspect(app, action);
   declare_run(app, action);
   declare_doctor(app, action);
+  declare_translate(app, action);
   declare_tokenize(app, action);
   const std::string version =
       std::string("polystate ") + kVersion + " (ExecuTorch " + kExecutorchVersion + ")";
@@ -61,8 +63,9 @@ void declare(CLI::App& app, Action& action) {
 // Reads the command line and does what it asks for.
 ExitStatus execute(std::vector<std::string> arguments, Output& output) {
   CLI::App app(
-      "Runs artifacts of PyTorch programs with several methods and one state, and makes ids of "
-      "text.",
+      "Runs artifacts of PyTorch programs with several methods and one state: translates, and "
+      "makes "
+      "ids of text.",
       "polystate");
   Action action;
   declare(app, action);

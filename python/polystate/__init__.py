@@ -23,7 +23,18 @@ from polystate.errors import (
 if TYPE_CHECKING:
     from polystate._core import __version__
     from polystate.export import Method, export
-    from polystate.runtime import Model, Session, Snapshot, Tokenizer, load
+    from polystate.recipes import export_pretrained
+    from polystate.runtime import (
+        GenerateOutput,
+        Model,
+        Pipeline,
+        Session,
+        Snapshot,
+        Tokenizer,
+        generate,
+        load,
+        pipeline,
+    )
 
 __all__ = [
     "ArtifactError",
@@ -32,28 +43,38 @@ __all__ = [
     "EngineError",
     "Error",
     "ExportError",
+    "GenerateOutput",
     "IoError",
     "Method",
     "Model",
+    "Pipeline",
     "Session",
     "Snapshot",
     "Tokenizer",
     "UnsupportedError",
     "__version__",
     "export",
+    "export_pretrained",
+    "generate",
     "load",
+    "pipeline",
 ]
 
 # Where the names come from that need the C++ library, or torch; imported when first used.
 _LAZY = {
+    "GenerateOutput": "polystate.runtime",
     "Method": "polystate.export",
     "Model": "polystate.runtime",
+    "Pipeline": "polystate.runtime",
     "Session": "polystate.runtime",
     "Snapshot": "polystate.runtime",
     "Tokenizer": "polystate.runtime",
     "__version__": "polystate._core",
     "export": "polystate.export",
+    "export_pretrained": "polystate.recipes",
+    "generate": "polystate.runtime",
     "load": "polystate.runtime",
+    "pipeline": "polystate.runtime",
 }
 
 

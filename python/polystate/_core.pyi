@@ -84,3 +84,53 @@ class Tokenizer:
 class DecodeStream:
     def push(self, id: int, /) -> str: ...
     def finish(self) -> str: ...
+
+class GeneratedSequence:
+    @property
+    def ids(self) -> list[int]: ...
+    @property
+    def score(self) -> float | None: ...
+
+class GeneratedText:
+    @property
+    def text(self) -> str: ...
+    @property
+    def ids(self) -> list[int]: ...
+    @property
+    def score(self) -> float | None: ...
+
+class Runner:
+    def __init__(self, model: Model, /) -> None: ...
+    def generate(
+        self,
+        sources: list[list[int]],
+        prompts: list[list[int]],
+        settings: list[tuple[str, str]],
+        processors: list[Any],
+        sampler: Any,
+        on_token: Any,
+        /,
+    ) -> list[list[GeneratedSequence]]: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def max_length(self) -> int: ...
+    @property
+    def max_source_length(self) -> int: ...
+
+class Pipeline:
+    def __init__(self, model: Model, /) -> None: ...
+    def run(
+        self,
+        texts: list[str],
+        settings: list[tuple[str, str]],
+        truncate: bool,
+        processors: list[Any],
+        sampler: Any,
+        on_text: Any,
+        /,
+    ) -> list[list[GeneratedText]]: ...
+    @property
+    def task(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]: ...

@@ -67,6 +67,10 @@ class Program:
         """Methods, contract, state and how it is updated and why, for people."""
         return report(self.manifest, self._how)
 
+    def with_files(self, files: Mapping[str, bytes]) -> Program:
+        """The program with more files in its artifact, such as a tokenizer's, by their names."""
+        return dataclasses.replace(self, _files={**self._files, **files})
+
     def save(self, out: str | os.PathLike[str]) -> Path:
         """Writes the artifact: a directory that appears as a whole or not at all.
 

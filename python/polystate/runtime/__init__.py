@@ -1,7 +1,21 @@
 """Loads artifacts and runs them: the Python face of the C++ library."""
 
+from polystate.runtime.generation import GenerateOutput
 from polystate.runtime.model import Model, load
+from polystate.runtime.pipeline import Pipeline, generate, pipeline
 from polystate.runtime.session import Session, Snapshot, State
 from polystate.runtime.tokenizer import DecodeStream, Tokenizer
 
-__all__ = ["DecodeStream", "Model", "Session", "Snapshot", "State", "Tokenizer", "load"]
+__all__ = [
+    "DecodeStream",
+    "GenerateOutput",
+    "Model",
+    "Pipeline",
+    "Session",
+    "Snapshot",
+    "State",
+    "Tokenizer",
+    "generate",
+    "load",
+    "pipeline",
+]

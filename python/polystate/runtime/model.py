@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
 
@@ -13,6 +13,16 @@ from polystate import _core
 from polystate.artifact.manifest import Constant, Manifest, Method
 from polystate.artifact.manifest import State as StateSpec
 from polystate.errors import ContractError, UnsupportedError
+from polystate.runtime.generation import (
+    GenerateOutput,
+    LogitsProcessor,
+    Sampler,
+    ids_of,
+    processor_calls,
+    sampler_call,
+    settings_of,
+    warn,
+)
 from polystate.runtime.paths import checked_path
 from polystate.runtime.session import Session
 
@@ -91,6 +101,69 @@ class Model:
             Whether to record an ETDump of every call, for ``Session.take_profile``.
         """
         return Session(self._core.new_session(profile), tuple(self.state))
+
+    def generate(
+        self,
+        input_ids: Any,
+        *,
+        attention_mask: Any = None,
+        decoder_input_ids: Any = None,
+        logits_processor: Sequence[LogitsProcessor] = (),
+        sampler: Sampler | None = None,
+        on_token: Callable[[int, int], Any] | None = None,
+        **names: Any,
+    ) -> GenerateOutput:
+        """Generate ids from ids, for inputs side by side.
+
+        Parameters
+        ----------
+        input_ids
+            Ids, or lists of ids, or an array [batch, tokens].
+        attention_mask
+            Of an array: 0 where it is padding. Without it, padding tokens at the end are.
+        decoder_input_ids
+            Of an encoder-decoder: the first tokens of what is generated, for each input; the start
+            token without it.
+        logits_processor, sampler
+            The user's own: see :mod:`polystate.runtime.generation`.
+        on_token
+            Called with the number of an input and each token as it is chosen; False ends that
+            input. Of one beam only.
+        **names
+            Fields of transformers' ``GenerationConfig``: ``num_beams=4``; others are as the
+            artifact's ``generation_config.json`` says.
+
+        Raises
+        ------
+        ContractError
+            An input is too long or has an unknown token, or an option is unknown or out of range.
+        UnsupportedError
+            The artifact does not generate, or an option is not implemented.
+        """
+        padding = self.constants.get("padding_id")
+        padding = padding if isinstance(padding, int) else None
+        runner = _core.Runner(self._core)
+        warn(runner.warnings)
+        sources = ids_of("input_ids", input_ids, attention_mask, padding)
+        prompts = [] if decoder_input_ids is None else ids_of("decoder_input_ids", decoder_input_ids)
+        if prompts and len(prompts) != len(sources):
+            raise ContractError(
+                f"decoder_input_ids are {len(prompts)} and input_ids {len(sources)}"
+            )
+        found = runner.generate(
+            sources,
+            prompts,
+            settings_of(names),
+            processor_calls(logits_processor),
+            sampler_call(sampler),
+            on_token,
+        )
+        sequences = [sequence for each in found for sequence in each]
+        scores = [sequence.score for sequence in sequences if sequence.score is not None]
+        return GenerateOutput(
+            [sequence.ids for sequence in sequences],
+            scores if len(scores) == len(sequences) and scores else None,
+        )
 
     @property
     def methods(self) -> Mapping[str, Method]:

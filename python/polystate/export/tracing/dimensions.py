@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import sympy  # type: ignore[import-untyped]
 import torch
 from torch.export import ExportedProgram
 from torch.export.dynamic_shapes import _combine_args, _DimHint, _DimHintType, _tree_map_with_path
@@ -101,6 +102,24 @@ class Dimensions:
                 axes.append(axis)
         ranges, found = ([(a.min, a.max) for a in each] for each in (self.axes, axes))
         return Dimensions(tuple(axes), narrowed=ranges != found)
+
+    def declare(self, exported: ExportedProgram, condition: Any) -> bool:
+        """Whether a condition on symbolic sizes only says what the user's names do.
+
+        That is that dimensions of one name are equal.
+        """
+        if not isinstance(condition, sympy.Eq):
+            return False
+        tensors = [a.value for a in arguments(exported)]
+        named = {
+            size.node._expr: axis.key  # the symbol itself, before equal ones are replaced by one
+            for axis in self.axes
+            if not axis.hint and axis.size_of is _identity
+            for size in (tensors[axis.leaf].shape[axis.dimension],)
+            if isinstance(size, torch.SymInt)
+        }
+        keys = [named.get(side) for side in condition.args]
+        return keys[0] is not None and keys[0] == keys[1]
 
     def ranges(self) -> dict[str, tuple[int, int]]:
         """The range of each key."""

@@ -72,11 +72,10 @@ class Traced:
     how: str
 
     def covers_all(self) -> bool:
-        """Whether the graph holds for all that the user declared.
-
-        With named dimensions torch.export sees to it.
-        """
-        return not self.dimensions.narrowed and not self.assumptions.guards
+        """Whether the graph holds for all that the user declared."""
+        return not self.dimensions.narrowed and all(
+            self.dimensions.declare(self.exported, guard.expr) for guard in self.assumptions.guards
+        )
 
     def points(self) -> list[tuple[str, Any, Any]]:
         """The example and the corners of the ranges.

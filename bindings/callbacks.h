@@ -1,0 +1,64 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/sampler/logits_processor.h"
+#include "polystate/sampler/sampler.h"
+
+namespace polystate::python {
+
+// The first exception that a callable of the user's raised during a call, which is raised again
+// when the call is over: the library in between knows errors, not exceptions.
+class Raised {
+ public:
+  // Keeps the exception that is being handled; the error with which the library ends the call.
+  Error keep();
+  void rethrow() const;
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr first_;
+};
+
+// A logits processor in Python: called with the context's tokens, its prompt's length, its source
+// and the scores as a writable buffer of float32.
+class PythonProcessor : public LogitsProcessor {
+ public:
+  PythonProcessor(pybind11::function function, std::shared_ptr<Raised> raised);
+  ~PythonProcessor() override;
+  PythonProcessor(const PythonProcessor&) = delete;
+  PythonProcessor& operator=(const PythonProcessor&) = delete;
+
+  Status process(const TokenContext& context, std::span<float> scores) const override;
+
+ private:
+  pybind11::function function_;
+  std::shared_ptr<Raised> raised_;
+};
+
+// A sampler in Python: called with the scores as such a buffer, and seed, sequence and step;
+// returns an id.
+class PythonSampler : public Sampler {
+ public:
+  PythonSampler(pybind11::function function, std::shared_ptr<Raised> raised);
+  ~PythonSampler() override;
+  PythonSampler(const PythonSampler&) = delete;
+  PythonSampler& operator=(const PythonSampler&) = delete;
+
+  Result<TokenId> sample(std::span<float> scores, const SamplePlace& place) const override;
+
+ private:
+  pybind11::function function_;
+  std::shared_ptr<Raised> raised_;
+};
+
+}  // namespace polystate::python

@@ -1,0 +1,76 @@
+#include "cli/line_reader.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+
+namespace polystate::cli {
+namespace {
+
+constexpr std::size_t kReadBytes = 65536;
+
+std::string without_return(std::string line) {
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  return line;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> LineReader::next(std::size_t limit) {
+  std::vector<std::string> lines;
+  take_lines(lines, limit);
+  while (!at_end_ && lines.size() < limit && (lines.empty() || has_more_now())) {
+    if (Status read = read_some(); !read) return read.error();
+    take_lines(lines, limit);
+  }
+  if (at_end_ && lines.size() < limit && begin_ < unread_.size()) {  // a last line without an end
+    lines.push_back(without_return(unread_.substr(begin_)));
+    begin_ = unread_.size();
+  }
+  return lines;
+}
+
+void LineReader::take_lines(std::vector<std::string>& lines, std::size_t limit) {
+  while (lines.size() < limit) {
+    const std::size_t end = unread_.find('\n', searched_);
+    if (end == std::string::npos) {
+      searched_ = unread_.size();
+      break;
+    }
+    lines.push_back(without_return(unread_.substr(begin_, end - begin_)));
+    begin_ = searched_ = end + 1;
+  }
+}
+
+bool LineReader::has_more_now() const {
+  pollfd descriptor{.fd = descriptor_, .events = POLLIN, .revents = 0};
+  return ::poll(&descriptor, 1, 0) > 0;
+}
+
+Status LineReader::read_some() {
+  unread_.erase(0, begin_);
+  searched_ -= begin_;
+  begin_ = 0;
+  std::array<char, kReadBytes> bytes;
+  ssize_t count = 0;
+  do {
+    count = ::read(descriptor_, bytes.data(), bytes.size());
+  } while (count < 0 && errno == EINTR);
+  if (count < 0)
+    return Error{ErrorCode::kContract,
+                 std::string("the input cannot be read: ") + std::strerror(errno)};
+  at_end_ = count == 0;
+  unread_.append(bytes.data(), static_cast<std::size_t>(count));
+  return {};
+}
+
+}  // namespace polystate::cli

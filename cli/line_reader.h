@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "polystate/core/result.h"
+
+namespace polystate::cli {
+
+// Reads the lines of a descriptor in groups, as they come: what a slow writer has sent is given at
+// once, and a fast one is read in large groups. It borrows its descriptor, and holds one group.
+class LineReader {
+ public:
+  explicit LineReader(int descriptor) : descriptor_(descriptor) {}
+
+  // The next lines without their ends ("\n" or "\r\n"), at least one and at most `limit`; empty at
+  // the end. Waits for the first line only. kContract for what cannot be read.
+  Result<std::vector<std::string>> next(std::size_t limit);
+
+ private:
+  // Moves whole lines out of what was read.
+  void take_lines(std::vector<std::string>& lines, std::size_t limit);
+  [[nodiscard]] bool has_more_now() const;
+  Status read_some();
+
+  int descriptor_;
+  std::string unread_;        // bytes that were read
+  std::size_t begin_ = 0;     // of the first that is not part of a line that was given
+  std::size_t searched_ = 0;  // up to here there is no end of a line
+  bool at_end_ = false;
+};
+
+}  // namespace polystate::cli

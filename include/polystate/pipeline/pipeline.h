@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/logits_processor.h"
+#include "polystate/sampler/sampler.h"
+#include "polystate/session/model.h"
+#include "polystate/tokenizer/tokenizer.h"
+
+namespace polystate {
+
+struct GeneratedText {
+  std::string text;                           // without special tokens
+  std::vector<TokenId> ids;                   // with them, as the runner gives them
+  std::optional<float> score = std::nullopt;  // see GeneratedSequence::score
+};
+
+struct PipelineOptions {
+  // How to generate; not given: Pipeline::default_config.
+  std::optional<GenerationConfig> config = std::nullopt;
+  // Cut texts that are longer than the model's limit, where they are refused otherwise.
+  bool truncate = false;
+  LogitsProcessors processors = {};                  // see LogitsProcessor
+  std::shared_ptr<const Sampler> sampler = nullptr;  // see GenerationOptions
+  // Called with each piece of text as it is generated, and the number of its input; false ends the
+  // generation of that input. Not for beams or several texts for one input (kContract).
+  std::function<bool(std::size_t input, std::string_view piece)> on_text = nullptr;
+  // Called when an input is finished, with how many of all are.
+  std::function<void(std::size_t done)> on_progress = nullptr;
+  // How messages call an input: "line 17". Not given: "input 16".
+  std::function<std::string(std::size_t input)> name_of = nullptr;
+};
+
+// Text in, text out: a tokenizer and a runner over one artifact. One caller at a time, as a Session
+// is; another pipeline over the same Model costs its state only.
+class Pipeline {
+ public:
+  // What an artifact's manifest says that it is. kUnsupported: the artifact has no runner or no
+  // tokenizer; else as Model::open and Tokenizer::open.
+  static Result<std::unique_ptr<Pipeline>> open(const std::filesystem::path& directory,
+                                                const ModelOptions& options = {});
+  static Result<std::unique_ptr<Pipeline>> create(const Model& model);
+
+  virtual ~Pipeline() = default;
+
+  // num_return_sequences texts for each, best first; inputs may be any number and run side by side.
+  // kContract names the input that is refused, counted from 0.
+  virtual Result<std::vector<std::vector<GeneratedText>>> run(
+      std::span<const std::string> texts, const PipelineOptions& options = {}) = 0;
+
+  // The best text for one.
+  Result<std::string> run(std::string_view text);
+
+  // What the manifest says that the artifact is for: "translation", "summarization", ...
+  [[nodiscard]] virtual const std::string& task() const = 0;
+  // What the artifact's generation_config.json says.
+  [[nodiscard]] virtual const GenerationConfig& default_config() const = 0;
+  // What the artifact's files ask for and gets no effect here, a sentence each.
+  [[nodiscard]] virtual const std::vector<std::string>& warnings() const = 0;
+};
+
+}  // namespace polystate

@@ -1,0 +1,293 @@
+"""`export_pretrained`: from a model of transformers to an artifact that generates text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.export import Dim
+
+from polystate.artifact import check_destination
+from polystate.errors import ContractError, ExportError, UnsupportedError
+from polystate.export import Method, Program, export
+from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder
+from polystate.recipes.paged_attention import own_attention
+from polystate.recipes.parity import check_parity, examples
+from polystate.recipes.text_files import generation_files, tokenizer_files
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+# Recipes: a name for a backend with a quantization.
+_RECIPES: Mapping[str, tuple[str, str | None]] = {
+    "xnnpack": ("xnnpack", None),
+    "xnnpack_q8": ("xnnpack", "q8"),
+    "portable": ("portable", None),
+}
+_DEFAULT_MAX_BATCH = 64
+_DEFAULT_MAX_LENGTH = 256
+
+
+@dataclass(frozen=True)
+class Languages:
+    """Of a model that translates between several, by the names of its tokenizer."""
+
+    source: str | None = None
+    target: str | None = None
+
+
+def export_pretrained(
+    source: str | os.PathLike[str] | PreTrainedModel,
+    out: str | os.PathLike[str],
+    *,
+    task: str = "auto",
+    backend: str | None = None,
+    quantization: str | None = None,
+    recipe: str | None = None,
+    max_length: int | None = None,
+    max_batch: int = _DEFAULT_MAX_BATCH,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    source_language: str | None = None,
+    target_language: str | None = None,
+) -> Program:
+    """Exports an encoder-decoder model of transformers, with its tokenizer, and saves it.
+
+    The artifact has the methods ``encode``, ``decode`` and ``copy_pages`` of
+    :class:`EncoderDecoder`. That they compute what the model does is checked before it is saved.
+
+    Parameters
+    ----------
+    source
+        A model of transformers, a directory with one, or its name on the hub.
+    out
+        The artifact's directory; an older artifact is replaced.
+    task
+        ``"translation"``, ``"summarization"`` or ``"text2text-generation"``; ``"auto"``:
+        translation for models that are made for it, else text2text-generation.
+    backend, quantization
+        As for :func:`polystate.export`.
+    recipe
+        A name for both: ``"xnnpack"``, ``"xnnpack_q8"`` or ``"portable"``.
+    max_length
+        The most tokens of a source, and of a target with its start token. Default: the
+        ``max_length`` that the model generates by, at least 256, as far as its positions go.
+    max_batch
+        The most rows of one decoder step: sentences times beams.
+    tokenizer
+        For a model in memory. Without one the artifact takes and gives ids.
+    source_language, target_language
+        For models of many languages, by the tokenizer's names (``"eng_Latn"``, ``"en_XX"``).
+
+    Returns
+    -------
+    Program
+        What was saved.
+
+    Raises
+    ------
+    UnsupportedError
+        When the model does not compute its attention through transformers' interface, or the
+        runtime has no equal tokenizer.
+    ExportError
+        When the exported methods do not compute what the model does.
+    ContractError, ArtifactError, IoError
+        As :func:`polystate.export` and ``Program.save``.
+    """
+    backend, quantization = _settings(recipe, backend, quantization)
+    check_destination(Path(out))
+    languages = Languages(source_language, target_language)
+    model, tokenizer = _loaded(source, tokenizer, languages)
+    capacity = _capacity(model, max_length, max_batch)
+    files = generation_files(_generation_config(model, tokenizer, languages))
+    if tokenizer is not None:
+        files |= tokenizer_files(tokenizer)
+    methods = _methods(model, capacity)
+    with own_attention(model):
+        program = export(
+            methods,
+            _entry_points(capacity),
+            backend=backend,
+            quantization=quantization,
+            constants={
+                "task": _task(task, model, tokenizer),
+                "runner": "encoder_decoder",
+                "architecture": type(model).__name__,
+                "padding_id": methods.padding,
+                "vocabulary_size": methods.vocabulary_size,
+                "page_size": capacity.page_size,
+                "pages": capacity.max_batch * capacity.target_pages,
+                "cross_pages": capacity.max_batch * capacity.source_pages,
+                "max_batch": capacity.max_batch,
+                "max_source_length": capacity.max_source_length,
+                "max_length": capacity.max_length,
+            },
+        )
+    program = program.with_files(files)
+    program.save(out)
+    return program
+
+
+def _settings(
+    recipe: str | None, backend: str | None, quantization: str | None
+) -> tuple[str, str | None]:
+    """The backend and the quantization, as they or a recipe say."""
+    if recipe is None:
+        return backend or "xnnpack", quantization
+    if recipe not in _RECIPES:
+        raise ContractError(f"recipe is {recipe!r}; it may be {', '.join(map(repr, _RECIPES))}")
+    of_recipe = _RECIPES[recipe]
+    if (backend or of_recipe[0], quantization or of_recipe[1]) != of_recipe:
+        raise ContractError(
+            f"recipe {recipe!r} means backend {of_recipe[0]!r} and quantization {of_recipe[1]!r}; "
+            f"leave out backend and quantization, or the recipe"
+        )
+    return of_recipe
+
+
+def _loaded(
+    source: str | os.PathLike[str] | PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase | None,
+    languages: Languages,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedModel
+
+    if isinstance(source, PreTrainedModel):
+        model = source
+    else:
+        try:
+            config = AutoConfig.from_pretrained(source)
+            if not config.is_encoder_decoder:
+                raise UnsupportedError(
+                    f"{os.fspath(source)} is a {config.model_type}, which is no encoder-decoder"
+                )
+            model = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32)
+        except (OSError, ValueError) as error:
+            raise ExportError(f"cannot load {os.fspath(source)}: {error}") from error
+        if tokenizer is None:
+            given = {"src_lang": languages.source, "tgt_lang": languages.target}
+            tokenizer = AutoTokenizer.from_pretrained(
+                source, **{name: value for name, value in given.items() if value is not None}
+            )
+    if not model.config.is_encoder_decoder:
+        raise UnsupportedError(f"{type(model).__name__} is no encoder-decoder")
+    if next(model.parameters()).dtype != torch.float32:
+        raise ContractError(
+            f"the model's weights are {next(model.parameters()).dtype}; export takes float32: "
+            f"model.float()"
+        )
+    model.eval()
+    return model, tokenizer
+
+
+def _capacity(model: PreTrainedModel, max_length: int | None, max_batch: int) -> Capacity:
+    positions: int | None = getattr(model.config, "max_position_embeddings", None)
+    generated = model.generation_config.max_length or 0
+    wanted = max(_DEFAULT_MAX_LENGTH, generated) if max_length is None else max_length
+    if max_length is None and positions is not None:
+        wanted = min(wanted, positions)
+    for name, value in (("max_length", wanted), ("max_batch", max_batch)):
+        if not isinstance(value, int) or value < 1:
+            raise ContractError(f"{name} is {value}; it must be an integer of 1 or more")
+    if positions is not None and wanted > positions:
+        raise ContractError(f"max_length is {wanted}, and the model has {positions} positions")
+    return Capacity(max_batch, wanted, wanted)
+
+
+def _methods(model: PreTrainedModel, capacity: Capacity) -> EncoderDecoder:
+    """The model's methods, in the first form that computes what the model does."""
+    texts = examples(model, capacity)
+    failures = []
+    for rows_as_batch in (True, False):
+        try:
+            with own_attention(model):
+                methods = EncoderDecoder(model, capacity, rows_as_batch=rows_as_batch).eval()
+                check_parity(methods, capacity, texts)
+                methods.clear()
+        except UnsupportedError:
+            raise
+        except Exception as error:  # model code may raise anything
+            rows = "a batch" if rows_as_batch else "one sequence"
+            failures.append(f"rows as {rows}: {error}")
+        else:
+            return methods
+    raise ExportError(
+        f"{type(model).__name__} does not compute over paged caches what it computes without: "
+        + "; ".join(failures)
+    )
+
+
+def _entry_points(capacity: Capacity) -> dict[str, Method]:
+    """The methods with their examples: two texts, of one page each."""
+    batch, rows = Dim("batch", max=capacity.max_batch), Dim("rows", max=capacity.max_batch)
+    source = Dim("source", max=capacity.max_source_length)
+    cross_pages = Dim("cross_pages", max=capacity.source_pages)
+    pages = Dim("pages", max=capacity.target_pages)
+    copies = Dim("copies", max=capacity.max_batch)
+    count = min(2, capacity.max_batch)
+    ids = torch.full((count, 1), 3)
+    ones, table = torch.ones(count, dtype=torch.int64), torch.arange(count)[:, None]
+    return {
+        "encode": Method(
+            "encode",
+            (ids, ones, table),
+            dynamic_shapes=({0: batch, 1: source}, {0: batch}, {0: batch, 1: cross_pages}),
+        ),
+        "decode": Method(
+            "decode",
+            (ids, 0 * ones, table, table, ones),
+            dynamic_shapes=(
+                {0: rows},
+                {0: rows},
+                {0: rows, 1: pages},
+                {0: rows, 1: cross_pages},
+                {0: rows},
+            ),
+        ),
+        "copy_pages": Method(
+            "copy_pages",
+            (torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)),
+            dynamic_shapes=({0: copies}, {0: copies}),
+        ),
+    }
+
+
+def _generation_config(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, languages: Languages
+) -> Any:
+    """The model's, with the target language's token as the first one to generate."""
+    config = model.generation_config
+    if languages.target is None:
+        return config
+    if tokenizer is None:
+        raise ContractError("target_language needs a tokenizer")
+    token = tokenizer.convert_tokens_to_ids(languages.target)
+    if token is None or token == tokenizer.unk_token_id:
+        raise ContractError(f"target_language is {languages.target!r}, which is no token")
+    chosen = type(config).from_dict(config.to_dict())
+    chosen.forced_bos_token_id = token
+    return chosen
+
+
+def _task(
+    task: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None
+) -> str:
+    known = ("translation", "summarization", "text2text-generation")
+    if task == "auto":
+        return _task_of(model, tokenizer)
+    if task not in known:
+        raise ContractError(f"task is {task!r}; it may be 'auto', {', '.join(map(repr, known))}")
+    return task
+
+
+def _task_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> str:
+    """What the model is for, as far as its own files say so."""
+    if any(hasattr(tokenizer, name) for name in ("source_lang", "src_lang")):
+        return "translation"
+    tasks = getattr(model.config, "task_specific_params", None) or {}
+    if len(tasks) == 1 and "summarization" in tasks:
+        return "summarization"
+    return "text2text-generation"

@@ -1,0 +1,89 @@
+"""The files of an artifact that turn text into ids, and say how to generate."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from transformers import GenerationConfig
+
+from polystate.errors import Error, UnsupportedError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+GENERATION_CONFIG = "generation_config.json"
+
+# What tokenizers of the runtime are read from: one of these sets of files, in this order.
+_TOKENIZER_FILES = (
+    ("tokenizer.json",),
+    ("source.spm", "target.spm", "vocab.json"),
+    ("spiece.model",),
+    ("tokenizer.model",),
+    ("sentencepiece.bpe.model",),
+)
+_TOKENIZER_CONFIG = "tokenizer_config.json"
+
+# Texts by which a tokenizer of the runtime is compared with its original.
+_SAMPLES = (
+    "Hello, world!",
+    "Where are you going? I don't know...",
+    "  Two  spaces, a tab\tand 3,141.59 euros (€) ",
+    "Übung macht den Meister; ça va très bien.",
+    "日本語のテキスト и русский текст",
+    "An unlikely sign: \U0001f680",
+)
+
+
+def generation_files(config: GenerationConfig) -> dict[str, bytes]:
+    """``generation_config.json`` as transformers writes it."""
+    with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
+        config.save_pretrained(directory)
+        return {GENERATION_CONFIG: (Path(directory) / GENERATION_CONFIG).read_bytes()}
+
+
+def tokenizer_files(tokenizer: PreTrainedTokenizerBase) -> dict[str, bytes]:
+    """The files of a tokenizer of transformers, from which the runtime makes an equal one.
+
+    Raises
+    ------
+    UnsupportedError
+        When the runtime cannot read them, or encodes a sample text in another way.
+    """
+    with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
+        folder = Path(directory)
+        tokenizer.save_pretrained(folder)
+        names = _found(folder)
+        for other in {path.name for path in folder.iterdir()} - set(names):
+            if (folder / other).is_file():
+                (folder / other).unlink()
+        _compare(folder, tokenizer)
+        return {name: (folder / name).read_bytes() for name in names}
+
+
+def _found(folder: Path) -> Sequence[str]:
+    for names in _TOKENIZER_FILES:
+        if all((folder / name).is_file() for name in names):
+            return [*names, *(n for n in (_TOKENIZER_CONFIG,) if (folder / n).is_file())]
+    there = ", ".join(sorted(path.name for path in folder.iterdir()))
+    raise UnsupportedError(f"the runtime reads no tokenizer from these files: {there}")
+
+
+def _compare(folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
+    from polystate.runtime import Tokenizer
+
+    kind = type(tokenizer).__name__
+    try:
+        own = Tokenizer.open(folder)
+        for text in _SAMPLES:
+            expected, found = tokenizer(text).input_ids, own.encode(text)
+            if list(found) != expected:
+                raise UnsupportedError(
+                    f"{json.dumps(text)} becomes {list(found)} in the runtime, and {expected} in "
+                    f"{kind}"
+                )
+    except Error as error:
+        raise UnsupportedError(f"the runtime has no tokenizer equal to {kind}: {error}") from error

@@ -1,0 +1,127 @@
+"""Text in, text out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from polystate import _core
+from polystate.errors import ContractError
+from polystate.runtime.generation import (
+    LogitsProcessor,
+    Sampler,
+    processor_calls,
+    sampler_call,
+    settings_of,
+    warn,
+)
+from polystate.runtime.model import Model, load
+
+# The keys of answers by task, as transformers' pipelines name them.
+_KEYS = {"translation": "translation_text", "summarization": "summary_text"}
+
+
+def pipeline(
+    model: str | os.PathLike[str] | Model, *, threads: int | None = None
+) -> Pipeline:
+    """Make what turns text into text by an artifact.
+
+    Parameters
+    ----------
+    model
+        An artifact's directory, or an open model.
+    threads
+        As for :func:`polystate.load`.
+
+    Raises
+    ------
+    UnsupportedError
+        The artifact is of no kind that generates text, or has no tokenizer.
+    ArtifactError, ContractError, EngineError, IoError
+        As :func:`polystate.load`.
+    """
+    return Pipeline(model if isinstance(model, Model) else load(model, threads=threads))
+
+
+def generate(model: str | os.PathLike[str] | Model, prompt: str, **names: Any) -> str:
+    """Generate the best text for one; ``names`` as for calling a :class:`Pipeline`."""
+    answers = pipeline(model)(prompt, **names)
+    text: str = next(iter(answers[0].values()))
+    return text
+
+
+class Pipeline:
+    """A tokenizer and a runner over one artifact; made by :func:`pipeline`.
+
+    For one thread at a time; another one over the same model costs its state only.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._core = _core.Pipeline(model._core)
+        warn(self._core.warnings)
+
+    @property
+    def task(self) -> str:
+        """What the artifact is for: ``"translation"``, ``"summarization"``, ..."""
+        return self._core.task
+
+    def __call__(
+        self,
+        text: str | Sequence[str],
+        *,
+        truncation: bool = False,
+        logits_processor: Sequence[LogitsProcessor] = (),
+        sampler: Sampler | None = None,
+        on_text: Callable[[int, str], Any] | None = None,
+        **names: Any,
+    ) -> list[Any]:
+        """Answer one text, or many side by side.
+
+        Parameters
+        ----------
+        text
+            A text, or a list of texts.
+        truncation
+            Cut texts that are longer than the model's limit, where they are refused otherwise.
+        logits_processor, sampler
+            The user's own: see :mod:`polystate.runtime.generation`.
+        on_text
+            Called with the number of a text and each piece of its answer as it is found; False ends
+            that answer. Of one beam only.
+        **names
+            Fields of transformers' ``GenerationConfig``: ``num_beams=4``; others are as the
+            artifact's ``generation_config.json`` says.
+
+        Returns
+        -------
+        list
+            As transformers' pipelines: for each text a dictionary, ``{"translation_text": ...}``,
+            or a list of them where ``num_return_sequences`` asks for several; for a single text
+            the list of its dictionaries.
+
+        Raises
+        ------
+        ContractError
+            A text is too long, or an option is unknown or out of range.
+        """
+        texts = [text] if isinstance(text, str) else list(text)
+        for each in texts:
+            if not isinstance(each, str):
+                raise ContractError(f"a text is a str, not a {type(each).__name__}")
+        answers = self._core.run(
+            texts,
+            settings_of(names),
+            truncation,
+            processor_calls(logits_processor),
+            sampler_call(sampler),
+            on_text,
+        )
+        key = _KEYS.get(self.task, "generated_text")
+        results = [[{key: each.text} for each in answer] for answer in answers]
+        if isinstance(text, str):
+            return results[0]
+        if all(len(result) == 1 for result in results):
+            return [result[0] for result in results]
+        return results
