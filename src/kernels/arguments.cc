@@ -52,6 +52,27 @@ std::int64_t Arguments::integer(std::size_t index) {
       index, "an integer", [](const EValue& value) { return value.tryToInt(); }, std::int64_t{0});
 }
 
+std::optional<EtTensor> Arguments::optional_tensor(std::size_t index) {
+  return read(
+      index, "a tensor or nothing",
+      [](const EValue& value) { return value.tryToOptional<EtTensor>(); },
+      std::optional<EtTensor>());
+}
+
+float Arguments::number(std::size_t index) {
+  return read(
+      index, "a number",
+      [](const EValue& value) -> executorch::runtime::Result<float> {
+        if (value.isInt()) {
+          return static_cast<float>(*value.tryToInt());
+        }
+        const auto number = value.tryToDouble();
+        return number.ok() ? executorch::runtime::Result<float>(static_cast<float>(*number))
+                           : number.error();
+      },
+      0.0F);
+}
+
 bool Arguments::boolean(std::size_t index) {
   return read(index, "a bool", [](const EValue& value) { return value.tryToBool(); }, false);
 }

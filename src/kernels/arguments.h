@@ -25,7 +25,9 @@ class Arguments {
   // A void tensor may not be used: check `status` first.
   EtTensor tensor(std::size_t index);
   std::vector<std::optional<EtTensor>> optional_tensors(std::size_t index);
+  std::optional<EtTensor> optional_tensor(std::size_t index);
   std::int64_t integer(std::size_t index);
+  float number(std::size_t index);  // a program has whole ones as integers
   bool boolean(std::size_t index);
 
   [[nodiscard]] const Status& status() const { return status_; }

@@ -50,4 +50,34 @@ struct IndexPut {
   static Status run(KernelStack stack);  // self, indices, values, accumulate
 };
 
+struct PagedAttention {
+  static constexpr const char* kName = "polystate::paged_attention.out";
+  // query, key, value, key_pool, value_pool, page_table, positions, bias, sinks, scale, softcap,
+  // window, out
+  static Status run(KernelStack stack);
+};
+
+struct CrossAttention {
+  static constexpr const char* kName = "polystate::cross_attention.out";
+  // query, key_pool, value_pool, page_table, lengths, bias, scale, softcap, out
+  static Status run(KernelStack stack);
+};
+
+struct DenseAttention {
+  static constexpr const char* kName = "polystate::attention.out";
+  // query, key, value, lengths, bias, sinks, scale, softcap, window, causal, out
+  static Status run(KernelStack stack);
+};
+
+struct WritePages {
+  static constexpr const char* kName = "polystate::write_pages.out";
+  // key, value, key_pool, value_pool, page_table, lengths, out
+  static Status run(KernelStack stack);
+};
+
+struct CopyPages {
+  static constexpr const char* kName = "polystate::copy_pages.out";
+  static Status run(KernelStack stack);  // key_pool, value_pool, source, target, out
+};
+
 }  // namespace polystate

@@ -7,12 +7,10 @@ forms are those that ExecuTorch calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 
 from polystate.errors import ContractError
-from polystate.ops.library import define
+from polystate.ops.library import define_with_out
 
 
 def _check_range(
@@ -37,24 +35,20 @@ def _check_size(x: torch.Tensor, value: int, low: int, high: int, id: int) -> to
     return x.clone()
 
 
-def _define_check(name: str, condition: str, reference: Callable[..., torch.Tensor]) -> None:
-    def into_out(x: torch.Tensor, *condition: object, out: torch.Tensor) -> torch.Tensor:
-        return out.copy_(reference(x, *condition))
-
-    def fake(x: torch.Tensor, *_: object) -> torch.Tensor:
-        return torch.empty_like(x)
-
-    def fake_into_out(x: torch.Tensor, *_: object, out: torch.Tensor) -> torch.Tensor:
-        return out
-
-    arguments = f"Tensor x, {condition}, int id"
-    define(f"{name}({arguments}) -> Tensor", reference, fake)
-    define(f"{name}.out({arguments}, *, Tensor(a!) out) -> Tensor(a!)", into_out, fake_into_out)
+def _fake(x: torch.Tensor, *_: object) -> torch.Tensor:
+    return torch.empty_like(x)
 
 
 # Every element of `value` (bool, integer or float) lies in low..high; NaN does not.
-_define_check("check_range", "Tensor value, SymInt low, SymInt high", _check_range)
+define_with_out(
+    "check_range",
+    "Tensor x, Tensor value, SymInt low, SymInt high, int id",
+    _check_range,
+    _fake,
+)
 # Every element of `ok` (bool) is true.
-_define_check("check", "Tensor ok", _check)
+define_with_out("check", "Tensor x, Tensor ok, int id", _check, _fake)
 # The integer `value` lies in low..high.
-_define_check("check_size", "SymInt value, SymInt low, SymInt high", _check_size)
+define_with_out(
+    "check_size", "Tensor x, SymInt value, SymInt low, SymInt high, int id", _check_size, _fake
+)

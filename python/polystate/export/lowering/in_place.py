@@ -96,8 +96,8 @@ def update_in_place(graph_module: torch.fx.GraphModule, signature: ExportGraphSi
             updates.append(Update(states[state], "in_place", "nothing reads the old value later"))
         else:
             updates.append(Update(states[state], "written_back", obstacle))
-    for state, name in _changed_by_operators(graph, states, signature).items():
-        updates.append(Update(name, "in_place", f"'{_short(state)}' changes it in place"))
+    for name, writer in _changed_by_operators(graph, states, signature).items():
+        updates.append(Update(name, "in_place", f"'{_short(writer)}' changes it in place"))
     graph.lint()
     graph_module.recompile()
     later = _after_the_first_write(graph, states)
@@ -241,9 +241,9 @@ def _can_fail(node: torch.fx.Node) -> bool:
 
 def _changed_by_operators(
     graph: torch.fx.Graph, states: Mapping[torch.fx.Node, str], signature: ExportGraphSignature
-) -> dict[torch.fx.Node, str]:
-    """States which the user's own operators change, by the operator that does so."""
-    changed: dict[torch.fx.Node, str] = {}
+) -> dict[str, torch.fx.Node]:
+    """States which the user's own operators change, with the operator that does so."""
+    changed: dict[str, torch.fx.Node] = {}
     written = {
         spec.arg.name: spec.target
         for spec in signature.output_specs
@@ -256,7 +256,10 @@ def _changed_by_operators(
             and node.target not in ours
             and node.kwargs.get("out") not in states
         ):
-            changed[node] = str(written[node.name])
+            writer = node
+            if node.op == "placeholder":  # the operator's result is another tensor
+                writer = next(user for user in reversed(node.users) if _writes(user, {node: ""}))
+            changed[str(written[node.name])] = writer
     return changed
 
 

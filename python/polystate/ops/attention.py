@@ -1,0 +1,352 @@
+"""Attention, over pages of a cache that it writes in place and over dense keys and values.
+
+A cache is two pools of pages in one state, of ``page`` positions each::
+
+    key pool    [pages, kv_heads, head_dim, page]
+    value pool  [pages, kv_heads, page, value_dim]
+
+and ``page_table [rows, n]`` says where the sequence of each row lies: its position ``p`` is slot
+``p % page`` of page ``page_table[row, p // page]``. What a row does not use of its table is not
+read, but must name pages as well. All numbers are float32, all indices int64.
+
+Scores are ``scale * (query @ key)``; a ``softcap`` above 0 makes them ``softcap * tanh(score /
+softcap)``; then ``bias`` is added. Every kv head serves ``heads // kv_heads`` neighbouring query
+heads. ``sinks`` is one more logit for each head in the softmax's denominator. A token that sees
+nothing gets zeros. A call whose arguments do not fit changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from polystate.ops.library import define_with_out
+
+
+@dataclass(frozen=True)
+class _Scoring:
+    """How scores are computed.
+
+    Attributes
+    ----------
+    bias
+        ``[1 or rows, 1 or heads, tokens, columns]``, added to the scores.
+    sinks
+        ``[heads]``.
+    softcap
+        No cap at 0.
+    """
+
+    bias: Tensor | None
+    sinks: Tensor | None
+    scale: float
+    softcap: float
+
+
+def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, scoring: _Scoring) -> Tensor:
+    """Attend to the columns that are seen.
+
+    Parameters
+    ----------
+    query
+        ``[rows, tokens, heads, head_dim]``.
+    key, value
+        ``[rows, columns, kv_heads, head_dim or value_dim]``.
+    seen
+        Bool, broadcast to ``[rows, tokens, columns]``.
+
+    Returns
+    -------
+    Tensor
+        ``[rows, tokens, heads, value_dim]``.
+    """
+    _require(query.shape[2] % key.shape[2] == 0, "heads is not a multiple of kv_heads")
+    group = query.shape[2] // key.shape[2]
+    key, value = (x.repeat_interleave(group, dim=2) for x in (key, value))
+    scores = torch.einsum("rthd,rchd->rhtc", query, key) * scoring.scale
+    if scoring.softcap > 0:
+        scores = scoring.softcap * torch.tanh(scores / scoring.softcap)
+    if scoring.bias is not None:
+        scores = scores + scoring.bias
+    scores = scores.masked_fill(~seen[:, None], -torch.inf)
+
+    sinks = (
+        scores.new_full(scores.shape[1:2], -torch.inf) if scoring.sinks is None else scoring.sinks
+    )
+    logits = torch.cat([scores, sinks[:, None, None].expand(*scores.shape[:3], 1)], dim=-1)
+    top = logits.amax(-1, keepdim=True)
+    weights = torch.exp(logits - top.masked_fill(top == -torch.inf, 0))
+    total = weights.sum(-1, keepdim=True)
+    weights = torch.where(total > 0, weights / total, 0)[..., :-1]
+    return torch.einsum("rhtc,rchd->rthd", weights, value).contiguous()
+
+
+def _gather(key_pool: Tensor, value_pool: Tensor, page_table: Tensor) -> tuple[Tensor, Tensor]:
+    """Keys and values of every row's pages: ``[rows, n * page, kv_heads, ...]``."""
+    keys = key_pool[page_table].permute(0, 1, 4, 2, 3).flatten(1, 2)
+    values = value_pool[page_table].permute(0, 1, 3, 2, 4).flatten(1, 2)
+    return keys, values
+
+
+def _write(
+    key: Tensor,
+    value: Tensor,
+    key_pool: Tensor,
+    value_pool: Tensor,
+    page_table: Tensor,
+    row: int,
+    first: int,
+) -> None:
+    """Write the keys and values ``[tokens, kv_heads, ...]`` of one row from position ``first``."""
+    page = key_pool.shape[3]
+    for token in range(key.shape[0]):
+        index, slot = divmod(first + token, page)
+        key_pool[page_table[row, index], :, :, slot] = key[token]
+        value_pool[page_table[row, index], :, slot] = value[token]
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(message)
+
+
+def _require_pages(pages: Tensor, key_pool: Tensor) -> None:
+    count = key_pool.shape[0]
+    _require(bool(((pages >= 0) & (pages < count)).all()), f"a page is not among the {count}")
+
+
+def _require_between(name: str, values: Tensor, low: int, high: int) -> None:
+    inside = bool(((values >= low) & (values <= high)).all())
+    _require(inside, f"{name} are not between {low} and {high}")
+
+
+def _paged_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_pool: Tensor,
+    value_pool: Tensor,
+    page_table: Tensor,
+    positions: Tensor,
+    bias: Tensor | None,
+    sinks: Tensor | None,
+    scale: float,
+    softcap: float,
+    window: int,
+) -> Tensor:
+    """Append new tokens to every row's sequence, and let them attend to it.
+
+    Token ``t`` of a row sees the positions up to its own, ``positions[row] + t``; with a
+    ``window`` above 0 only the last ``window`` of these.
+
+    Parameters
+    ----------
+    query
+        ``[rows, tokens, heads, head_dim]``.
+    key, value
+        ``[rows, tokens, kv_heads, head_dim or value_dim]``, written into the pools.
+    positions
+        ``[rows]``: where the first new token of every row stands.
+    bias
+        ``[1 or rows, 1 or heads, tokens, n * page]``.
+    sinks
+        ``[heads]``.
+
+    Returns
+    -------
+    Tensor
+        ``[rows, tokens, heads, value_dim]``.
+    """
+    tokens, capacity = query.shape[1], page_table.shape[1] * key_pool.shape[3]
+    _require_pages(page_table, key_pool)
+    _require_between("positions", positions, 0, capacity - tokens)
+    for row, first in enumerate(positions.tolist()):
+        _write(key[row], value[row], key_pool, value_pool, page_table, row, first)
+    own = (positions[:, None] + torch.arange(tokens))[..., None]
+    columns = torch.arange(capacity)
+    seen = columns <= own
+    if window > 0:
+        seen = seen & (columns > own - window)
+    keys, values = _gather(key_pool, value_pool, page_table)
+    return _attend(query, keys, values, seen, _Scoring(bias, sinks, scale, softcap))
+
+
+def _cross_attention(
+    query: Tensor,
+    key_pool: Tensor,
+    value_pool: Tensor,
+    page_table: Tensor,
+    lengths: Tensor,
+    bias: Tensor | None,
+    scale: float,
+    softcap: float,
+) -> Tensor:
+    """Let every token attend to the first ``lengths[row]`` positions of its row's sequence.
+
+    Parameters
+    ----------
+    query
+        ``[rows, tokens, heads, head_dim]``.
+    lengths
+        ``[rows]``, from 1 to ``n * page``.
+    bias
+        ``[1 or rows, 1 or heads, tokens, n * page]``.
+
+    Returns
+    -------
+    Tensor
+        ``[rows, tokens, heads, value_dim]``.
+    """
+    capacity = page_table.shape[1] * key_pool.shape[3]
+    _require_pages(page_table, key_pool)
+    _require_between("lengths", lengths, 1, capacity)
+    seen = (torch.arange(capacity) < lengths[:, None])[:, None]
+    keys, values = _gather(key_pool, value_pool, page_table)
+    return _attend(query, keys, values, seen, _Scoring(bias, None, scale, softcap))
+
+
+def _write_pages(
+    key: Tensor,
+    value: Tensor,
+    key_pool: Tensor,
+    value_pool: Tensor,
+    page_table: Tensor,
+    lengths: Tensor,
+) -> Tensor:
+    """Write the positions ``0..lengths[row] - 1`` of every row.
+
+    Parameters
+    ----------
+    key, value
+        ``[rows, tokens, kv_heads, head_dim or value_dim]``; what follows a row's length is padding.
+    lengths
+        ``[rows]``, from 0 to the lesser of ``tokens`` and ``n * page``.
+
+    Returns
+    -------
+    Tensor
+        A copy of ``lengths``.
+    """
+    capacity = page_table.shape[1] * key_pool.shape[3]
+    _require_pages(page_table, key_pool)
+    _require_between("lengths", lengths, 0, min(key.shape[1], capacity))
+    for row, length in enumerate(lengths.tolist()):
+        _write(key[row, :length], value[row, :length], key_pool, value_pool, page_table, row, 0)
+    return lengths.clone()
+
+
+def _copy_pages(key_pool: Tensor, value_pool: Tensor, source: Tensor, target: Tensor) -> Tensor:
+    """Make page ``target[i]`` a copy of page ``source[i]``, one after another.
+
+    Parameters
+    ----------
+    source, target
+        ``[m]``; no page is in both.
+
+    Returns
+    -------
+    Tensor
+        A copy of ``target``.
+    """
+    _require_pages(source, key_pool)
+    _require_pages(target, key_pool)
+    _require(not bool(torch.isin(source, target).any()), "a page is both a source and a target")
+    for of, to in zip(source.tolist(), target.tolist(), strict=True):
+        key_pool[to] = key_pool[of]
+        value_pool[to] = value_pool[of]
+    return target.clone()
+
+
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    lengths: Tensor | None,
+    bias: Tensor | None,
+    sinks: Tensor | None,
+    scale: float,
+    softcap: float,
+    window: int,
+    causal: bool,
+) -> Tensor:
+    """Attend to dense keys and values.
+
+    Row ``b`` sees its first ``lengths[b]`` keys, or all. The tokens are the last ones of the keys'
+    sequence: token ``t`` stands at ``q = t + keys - tokens``. A ``causal`` one sees no key after
+    its own, and with a ``window`` above 0 those after ``q - window``; others see the keys at most
+    ``window`` away.
+
+    Parameters
+    ----------
+    query
+        ``[batch, tokens, heads, head_dim]``.
+    key, value
+        ``[batch, keys, kv_heads, head_dim or value_dim]``.
+    lengths
+        ``[batch]``, from 0 to ``keys``.
+    bias
+        ``[1 or batch, 1 or heads, tokens, keys]``.
+    sinks
+        ``[heads]``.
+
+    Returns
+    -------
+    Tensor
+        ``[batch, tokens, heads, value_dim]``.
+    """
+    tokens, keys = query.shape[1], key.shape[1]
+    columns = torch.arange(keys)
+    own = (torch.arange(tokens) + (keys - tokens))[:, None]
+    seen = columns < keys
+    if causal:
+        seen = seen & (columns <= own)
+    if window > 0:
+        seen = seen & ((columns > own - window) if causal else (columns - own).abs() <= window)
+    seen = seen.expand(1, tokens, keys)
+    if lengths is not None:
+        _require_between("lengths", lengths, 0, keys)
+        seen = seen & (columns < lengths[:, None])[:, None]
+    return _attend(query, key, value, seen, _Scoring(bias, sinks, scale, softcap))
+
+
+def _like_query(query: Tensor, value_dim: int | torch.SymInt) -> Tensor:
+    return query.new_empty((*query.shape[:3], value_dim))
+
+
+define_with_out(
+    "paged_attention",
+    "Tensor query, Tensor key, Tensor value, Tensor(a!) key_pool, Tensor(b!) value_pool, "
+    "Tensor page_table, Tensor positions, Tensor? bias, Tensor? sinks, float scale, "
+    "float softcap, int window",
+    _paged_attention,
+    lambda query, key, value, *_: _like_query(query, value.shape[3]),
+)
+define_with_out(
+    "cross_attention",
+    "Tensor query, Tensor key_pool, Tensor value_pool, Tensor page_table, Tensor lengths, "
+    "Tensor? bias, float scale, float softcap",
+    _cross_attention,
+    lambda query, key_pool, value_pool, *_: _like_query(query, value_pool.shape[3]),
+)
+define_with_out(
+    "write_pages",
+    "Tensor key, Tensor value, Tensor(a!) key_pool, Tensor(b!) value_pool, Tensor page_table, "
+    "Tensor lengths",
+    _write_pages,
+    lambda *arguments: torch.empty_like(arguments[5]),
+)
+define_with_out(
+    "copy_pages",
+    "Tensor(a!) key_pool, Tensor(b!) value_pool, Tensor source, Tensor target",
+    _copy_pages,
+    lambda *arguments: torch.empty_like(arguments[3]),
+)
+define_with_out(
+    "attention",
+    "Tensor query, Tensor key, Tensor value, Tensor? lengths, Tensor? bias, Tensor? sinks, "
+    "float scale, float softcap, int window, bool causal",
+    _attention,
+    lambda query, key, value, *_: _like_query(query, value.shape[3]),
+)

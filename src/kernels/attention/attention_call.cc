@@ -1,0 +1,129 @@
+#include "kernels/attention/attention_call.h"
+
+#include <executorch/runtime/kernel/thread_parallel_interface.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/attention/attend.h"
+#include "kernels/attention/requirements.h"
+
+namespace polystate {
+namespace {
+
+// Multiplications that are worth a thread of their own: some ten microseconds.
+constexpr std::int64_t kGrain = std::int64_t{1} << 18;
+
+// The queries of one kv head: every token's, for each query head that it serves.
+class HeadQueries {
+ public:
+  HeadQueries(const AttentionCall& call, const AttentionSource& source)
+      : call_(call), source_(source), group_(call.heads() / source.kv_heads) {}
+
+  [[nodiscard]] std::int64_t count() const { return call_.tokens() * group_; }
+
+  [[nodiscard]] HeadQuery at(std::int64_t row, std::int64_t kv_head, std::int64_t index) const {
+    const std::int64_t token = index / group_;
+    const std::int64_t head = kv_head * group_ + index % group_;
+    const std::int64_t place = (row * call_.tokens() + token) * call_.heads() + head;
+    const EtTensor& query = call_.query.tensor;
+    return {
+        .query = query.const_data_ptr<float>() + place * query.size(3),
+        .bias = bias(row, head, token),
+        .sink = call_.sinks ? call_.sinks->const_data_ptr<float>() + head : nullptr,
+        .out = call_.out.mutable_data_ptr<float>() + place * call_.out.size(3),
+        .seen = source_.seen[static_cast<std::size_t>(row * call_.tokens() + token)],
+    };
+  }
+
+ private:
+  [[nodiscard]] const float* bias(std::int64_t row, std::int64_t head, std::int64_t token) const {
+    if (!call_.bias) {
+      return nullptr;
+    }
+    const EtTensor& bias = *call_.bias;
+    const std::int64_t outer = bias.size(0) == 1 ? 0 : row;
+    const std::int64_t inner = bias.size(1) == 1 ? 0 : head;
+    return bias.const_data_ptr<float>() +
+           ((outer * bias.size(1) + inner) * bias.size(2) + token) * bias.size(3);
+  }
+
+  const AttentionCall& call_;
+  const AttentionSource& source_;
+  std::int64_t group_;
+};
+
+// Attends for the kv heads first to last - 1 of all rows, row after row.
+void attend_heads(const AttentionCall& call, const AttentionSource& source, AttendFunction attend,
+                  std::int64_t first, std::int64_t last) {
+  const HeadQueries queries(call, source);
+  const std::int64_t stride = attend_stride(source.columns);
+  std::vector<float> scratch(static_cast<std::size_t>(kMaxQueries * stride));
+  std::vector<float> packed(static_cast<std::size_t>(source.packed_floats));
+  for (std::int64_t task = first; task < last; ++task) {
+    const std::int64_t row = task / source.kv_heads;
+    const std::int64_t kv_head = task % source.kv_heads;
+    const HeadPages pages = source.head(row, kv_head, packed.data());
+    for (std::int64_t i = 0; i < queries.count(); i += kMaxQueries) {
+      std::array<HeadQuery, kMaxQueries> block{};
+      const std::int64_t count = std::min(kMaxQueries, queries.count() - i);
+      for (std::int64_t k = 0; k < count; ++k) {
+        block[static_cast<std::size_t>(k)] = queries.at(row, kv_head, i + k);
+      }
+      attend(pages, call.options, block.data(), count, scratch.data(), stride);
+    }
+  }
+}
+
+// Multiplications of an average kv head of a row.
+std::int64_t work_of_a_head(const AttentionCall& call, const AttentionSource& source) {
+  std::int64_t seen = 0;
+  for (const PositionRange& range : source.seen) {
+    seen += range.last - range.first;
+  }
+  const std::int64_t dims = call.query.tensor.size(3) + call.out.size(3);
+  return 1 + seen * dims * call.heads() / (source.kv_heads * call.rows());
+}
+
+}  // namespace
+
+void AttentionCall::require(Requirements& require, const Keys& keys) const {
+  require.floats(query, 4);
+  require.shape(query, {-1, -1, -1, keys.head_dim});
+  require.holds(keys.kv_heads > 0 && heads() % std::max<std::int64_t>(keys.kv_heads, 1) == 0,
+                "query has " + std::to_string(heads()) + " heads, which is not a multiple of the " +
+                    std::to_string(keys.kv_heads) + " of the keys");
+  if (bias) {
+    const NamedTensor named{"bias", *bias};
+    require.floats(named, 4);
+    require.shape(named, {size_of(*bias, 0) == 1 ? 1 : rows(), size_of(*bias, 1) == 1 ? 1 : heads(),
+                          tokens(), keys.columns});
+  }
+  if (sinks) {
+    require.floats({"sinks", *sinks}, 1);
+    require.shape({"sinks", *sinks}, {heads()});
+  }
+  require.floats({"out", out}, 4);
+  require.resize(out, {rows(), tokens(), heads(), keys.value_dim});
+}
+
+void attend_all(const AttentionCall& call, const AttentionSource& source, AttendFunction attend) {
+  const std::int64_t tasks = call.rows() * source.kv_heads;
+  if (call.out.numel() == 0) {
+    return;
+  }
+  const std::int64_t grain = 1 + kGrain / work_of_a_head(call, source);
+  if (tasks <= grain) {
+    attend_heads(call, source, attend, 0, tasks);
+    return;
+  }
+  executorch::extension::parallel_for(0, tasks, grain, [&](std::int64_t first, std::int64_t last) {
+    attend_heads(call, source, attend, first, last);
+  });
+}
+
+}  // namespace polystate

@@ -1,0 +1,85 @@
+#include <cstdint>
+#include <vector>
+
+#include "kernels/arguments.h"
+#include "kernels/attention/attend.h"
+#include "kernels/attention/attention_call.h"
+#include "kernels/attention/instruction_set.h"
+#include "kernels/attention/operators.h"
+#include "kernels/attention/page_pools.h"
+#include "kernels/attention/requirements.h"
+#include "kernels/operators.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+// The tensors of a call that are not in its AttentionCall.
+struct Cross {
+  PagePools pools;
+  NamedTensor page_table;
+  NamedTensor lengths;
+
+  [[nodiscard]] std::int64_t capacity() const {
+    return size_of(page_table.tensor, 1) * pools.page();
+  }
+};
+
+Status check(const AttentionCall& call, const Cross& cross) {
+  const PagePools& pools = cross.pools;
+  Requirements require;
+  pools.require(require);
+  require.integers(cross.page_table, 2);
+  require.shape(cross.page_table, {call.rows(), -1});
+  require.between(cross.page_table, 0, pools.pages() - 1);
+  require.integers(cross.lengths, 1);
+  require.shape(cross.lengths, {call.rows()});
+  require.between(cross.lengths, 1, cross.capacity());
+  call.require(require, {cross.capacity(), pools.kv_heads(), pools.head_dim(), pools.value_dim()});
+  return require.status();
+}
+
+std::vector<PositionRange> seen_positions(const AttentionCall& call, const Cross& cross) {
+  std::vector<PositionRange> seen;
+  for (const std::int64_t length : integers_of(cross.lengths.tensor)) {
+    seen.insert(seen.end(), static_cast<std::size_t>(call.tokens()), {0, length});
+  }
+  return seen;
+}
+
+}  // namespace
+
+Status cross_attention(KernelStack stack, AttendFunction attend) {
+  Arguments arguments(stack, 9);
+  const Cross cross{
+      .pools = {{"key_pool", arguments.tensor(1)}, {"value_pool", arguments.tensor(2)}},
+      .page_table = {"page_table", arguments.tensor(3)},
+      .lengths = {"lengths", arguments.tensor(4)}};
+  const AttentionCall call{.query = {"query", arguments.tensor(0)},
+                           .bias = arguments.optional_tensor(5),
+                           .sinks = {},
+                           .options = {arguments.number(6), arguments.number(7)},
+                           .out = arguments.tensor(8)};
+  if (!arguments.status()) {
+    return arguments.status();
+  }
+  if (Status checked = check(call, cross); !checked) {
+    return checked;
+  }
+  const std::int64_t* const table = integers_of(cross.page_table.tensor).data();
+  const std::int64_t row_pages = size_of(cross.page_table.tensor, 1);
+  attend_all(call,
+             {.kv_heads = cross.pools.kv_heads(),
+              .columns = cross.capacity(),
+              .head = [&](std::int64_t row, std::int64_t kv_head,
+                          float*) { return cross.pools.head(kv_head, table + row * row_pages); },
+              .seen = seen_positions(call, cross)},
+             attend);
+  return {};
+}
+
+Status CrossAttention::run(KernelStack stack) {
+  return cross_attention(stack, fastest_attend_function());
+}
+
+}  // namespace polystate

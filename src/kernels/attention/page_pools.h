@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/arguments.h"
+#include "kernels/attention/attend.h"
+#include "kernels/attention/requirements.h"
+
+namespace polystate {
+
+// The key and the value pool of a cache: [pages, kv_heads, head_dim, page] and
+// [pages, kv_heads, page, value_dim].
+struct PagePools {
+  NamedTensor key;
+  NamedTensor value;
+
+  [[nodiscard]] std::int64_t pages() const { return size_of(key.tensor, 0); }
+  [[nodiscard]] std::int64_t kv_heads() const { return size_of(key.tensor, 1); }
+  [[nodiscard]] std::int64_t head_dim() const { return size_of(key.tensor, 2); }
+  [[nodiscard]] std::int64_t page() const { return size_of(key.tensor, 3); }
+  [[nodiscard]] std::int64_t value_dim() const { return size_of(value.tensor, 3); }
+
+  void require(Requirements& require) const;
+
+  // One head of the sequence whose pages these are.
+  [[nodiscard]] HeadPages head(std::int64_t kv_head, const std::int64_t* pages) const;
+};
+
+// Keys and values [tokens, kv_heads, head_dim or value_dim] of one sequence.
+struct NewPositions {
+  const float* key;
+  const float* value;
+  std::int64_t count;
+};
+
+// Writes positions from `first` on of the sequence whose pages these are.
+void write_positions(const PagePools& pools, const std::int64_t* pages, std::int64_t first,
+                     const NewPositions& positions);
+
+}  // namespace polystate

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/arguments.h"
+#include "kernels/attention/page_pools.h"
+#include "kernels/attention/requirements.h"
+#include "kernels/operators.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+void copy_integers(const EtTensor& from, const EtTensor& to) {
+  std::ranges::copy(integers_of(from), to.mutable_data_ptr<std::int64_t>());
+}
+
+void copy_page(const EtTensor& pool, std::int64_t source, std::int64_t target) {
+  const std::int64_t size = pool.size(1) * pool.size(2) * pool.size(3);
+  auto* const data = pool.mutable_data_ptr<float>();
+  if (source != target) {
+    std::copy_n(data + source * size, size, data + target * size);
+  }
+}
+
+// No page is both a source and a target.
+void require_apart(Requirements& require, const EtTensor& source, const EtTensor& target,
+                   std::int64_t pages) {
+  if (!require.status()) {
+    return;
+  }
+  std::vector<bool> is_source(static_cast<std::size_t>(pages));
+  for (const std::int64_t page : integers_of(source)) {
+    is_source[static_cast<std::size_t>(page)] = true;
+  }
+  for (const std::int64_t page : integers_of(target)) {
+    require.holds(!is_source[static_cast<std::size_t>(page)],
+                  "page " + std::to_string(page) + " is both a source and a target");
+  }
+}
+
+}  // namespace
+
+Status WritePages::run(KernelStack stack) {
+  Arguments arguments(stack, 7);
+  const NamedTensor key{"key", arguments.tensor(0)};
+  const NamedTensor value{"value", arguments.tensor(1)};
+  const PagePools pools{{"key_pool", arguments.tensor(2)}, {"value_pool", arguments.tensor(3)}};
+  const NamedTensor table{"page_table", arguments.tensor(4)};
+  const NamedTensor lengths{"lengths", arguments.tensor(5)};
+  const NamedTensor out{"out", arguments.tensor(6)};
+  if (!arguments.status()) {
+    return arguments.status();
+  }
+  const std::int64_t rows = size_of(key.tensor, 0);
+  const std::int64_t tokens = size_of(key.tensor, 1);
+  const std::int64_t row_pages = size_of(table.tensor, 1);
+  Requirements require;
+  pools.require(require);
+  require.floats(key, 4);
+  require.shape(key, {-1, -1, pools.kv_heads(), pools.head_dim()});
+  require.floats(value, 4);
+  require.shape(value, {rows, tokens, pools.kv_heads(), pools.value_dim()});
+  require.integers(table, 2);
+  require.shape(table, {rows, -1});
+  require.between(table, 0, pools.pages() - 1);
+  require.integers(lengths, 1);
+  require.shape(lengths, {rows});
+  require.between(lengths, 0, std::min(tokens, row_pages * pools.page()));
+  require.integers(out, 1);
+  require.resize(out.tensor, {rows});
+  if (!require.status()) {
+    return require.status();
+  }
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t first = row * tokens * pools.kv_heads();
+    write_positions(pools, integers_of(table.tensor).data() + row * row_pages, 0,
+                    {.key = key.tensor.const_data_ptr<float>() + first * pools.head_dim(),
+                     .value = value.tensor.const_data_ptr<float>() + first * pools.value_dim(),
+                     .count = integers_of(lengths.tensor)[static_cast<std::size_t>(row)]});
+  }
+  copy_integers(lengths.tensor, out.tensor);
+  return {};
+}
+
+Status CopyPages::run(KernelStack stack) {
+  Arguments arguments(stack, 5);
+  const PagePools pools{{"key_pool", arguments.tensor(0)}, {"value_pool", arguments.tensor(1)}};
+  const NamedTensor source{"source", arguments.tensor(2)};
+  const NamedTensor target{"target", arguments.tensor(3)};
+  const NamedTensor out{"out", arguments.tensor(4)};
+  if (!arguments.status()) {
+    return arguments.status();
+  }
+  Requirements require;
+  pools.require(require);
+  require.integers(source, 1);
+  require.between(source, 0, pools.pages() - 1);
+  require.integers(target, 1);
+  require.shape(target, {size_of(source.tensor, 0)});
+  require.between(target, 0, pools.pages() - 1);
+  require_apart(require, source.tensor, target.tensor, pools.pages());
+  require.integers(out, 1);
+  require.resize(out.tensor, {size_of(target.tensor, 0)});
+  if (!require.status()) {
+    return require.status();
+  }
+  for (std::size_t i = 0; i < integers_of(source.tensor).size(); ++i) {
+    copy_page(pools.key.tensor, integers_of(source.tensor)[i], integers_of(target.tensor)[i]);
+    copy_page(pools.value.tensor, integers_of(source.tensor)[i], integers_of(target.tensor)[i]);
+  }
+  copy_integers(target.tensor, out.tensor);
+  return {};
+}
+
+}  // namespace polystate

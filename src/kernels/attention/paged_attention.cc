@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/arguments.h"
+#include "kernels/attention/attend.h"
+#include "kernels/attention/attention_call.h"
+#include "kernels/attention/instruction_set.h"
+#include "kernels/attention/operators.h"
+#include "kernels/attention/page_pools.h"
+#include "kernels/attention/requirements.h"
+#include "kernels/operators.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+// The tensors of a call that are not in its AttentionCall.
+struct Paged {
+  NamedTensor key;
+  NamedTensor value;
+  PagePools pools;
+  NamedTensor page_table;
+  NamedTensor positions;
+  std::int64_t window;  // 0: none
+
+  [[nodiscard]] std::int64_t capacity() const {
+    return size_of(page_table.tensor, 1) * pools.page();
+  }
+};
+
+Status check(const AttentionCall& call, const Paged& paged) {
+  const PagePools& pools = paged.pools;
+  Requirements require;
+  pools.require(require);
+  require.integers(paged.page_table, 2);
+  require.shape(paged.page_table, {call.rows(), -1});
+  require.between(paged.page_table, 0, pools.pages() - 1);
+  require.floats(paged.key, 4);
+  require.shape(paged.key, {call.rows(), call.tokens(), pools.kv_heads(), pools.head_dim()});
+  require.floats(paged.value, 4);
+  require.shape(paged.value, {call.rows(), call.tokens(), pools.kv_heads(), pools.value_dim()});
+  require.integers(paged.positions, 1);
+  require.shape(paged.positions, {call.rows()});
+  require.between(paged.positions, 0, paged.capacity() - call.tokens());
+  require.holds(paged.window >= 0, "a window of " + std::to_string(paged.window));
+  call.require(require, {paged.capacity(), pools.kv_heads(), pools.head_dim(), pools.value_dim()});
+  return require.status();
+}
+
+void write(const AttentionCall& call, const Paged& paged) {
+  const std::int64_t key_row = call.tokens() * paged.pools.kv_heads() * paged.pools.head_dim();
+  const std::int64_t value_row = call.tokens() * paged.pools.kv_heads() * paged.pools.value_dim();
+  const std::int64_t* pages = integers_of(paged.page_table.tensor).data();
+  const float* key = paged.key.tensor.const_data_ptr<float>();
+  const float* value = paged.value.tensor.const_data_ptr<float>();
+  for (const std::int64_t first : integers_of(paged.positions.tensor)) {
+    write_positions(paged.pools, pages, first, {key, value, call.tokens()});
+    pages += size_of(paged.page_table.tensor, 1);
+    key += key_row;
+    value += value_row;
+  }
+}
+
+std::vector<PositionRange> seen_positions(const AttentionCall& call, const Paged& paged) {
+  std::vector<PositionRange> seen;
+  for (const std::int64_t first : integers_of(paged.positions.tensor)) {
+    for (std::int64_t last = first + 1; last <= first + call.tokens(); ++last) {
+      const bool whole = paged.window == 0 || paged.window >= last;
+      seen.push_back({whole ? 0 : last - paged.window, last});
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+Status paged_attention(KernelStack stack, AttendFunction attend) {
+  Arguments arguments(stack, 13);
+  const Paged paged{
+      .key = {"key", arguments.tensor(1)},
+      .value = {"value", arguments.tensor(2)},
+      .pools = {{"key_pool", arguments.tensor(3)}, {"value_pool", arguments.tensor(4)}},
+      .page_table = {"page_table", arguments.tensor(5)},
+      .positions = {"positions", arguments.tensor(6)},
+      .window = arguments.integer(11)};
+  const AttentionCall call{.query = {"query", arguments.tensor(0)},
+                           .bias = arguments.optional_tensor(7),
+                           .sinks = arguments.optional_tensor(8),
+                           .options = {arguments.number(9), arguments.number(10)},
+                           .out = arguments.tensor(12)};
+  if (!arguments.status()) {
+    return arguments.status();
+  }
+  if (Status checked = check(call, paged); !checked) {
+    return checked;
+  }
+  write(call, paged);
+  const std::int64_t* const table = integers_of(paged.page_table.tensor).data();
+  const std::int64_t row_pages = size_of(paged.page_table.tensor, 1);
+  attend_all(call,
+             {.kv_heads = paged.pools.kv_heads(),
+              .columns = paged.capacity(),
+              .head = [&](std::int64_t row, std::int64_t kv_head,
+                          float*) { return paged.pools.head(kv_head, table + row * row_pages); },
+              .seen = seen_positions(call, paged)},
+             attend);
+  return {};
+}
+
+Status PagedAttention::run(KernelStack stack) {
+  return paged_attention(stack, fastest_attend_function());
+}
+
+}  // namespace polystate

@@ -1,0 +1,293 @@
+"""Attention means what PyTorch's does over the same keys, and the runtime computes the same."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.export import Dim
+
+import polystate as ps
+
+ops = torch.ops.polystate
+
+KV_HEADS, HEADS, HEAD_DIM, VALUE_DIM, PAGE = 2, 4, 8, 6, 4
+SCALE = 0.3
+
+
+@dataclass
+class Cache:
+    """Pools of 12 pages, and the tables of 3 rows of 4 pages each."""
+
+    key: Tensor
+    value: Tensor
+    table: Tensor
+
+    @staticmethod
+    def random(seed: int = 0) -> Cache:
+        torch.manual_seed(seed)
+        return Cache(
+            torch.randn(12, KV_HEADS, HEAD_DIM, PAGE),
+            torch.randn(12, KV_HEADS, PAGE, VALUE_DIM),
+            torch.randperm(12).reshape(3, 4),
+        )
+
+    def gathered(self, row: int, length: int) -> tuple[Tensor, Tensor]:
+        """Keys and values [kv_heads, length, ...] of a row, position by position."""
+        places = [divmod(position, PAGE) for position in range(length)]
+        keys = [self.key[self.table[row, page], :, :, slot] for page, slot in places]
+        values = [self.value[self.table[row, page], :, slot] for page, slot in places]
+        return torch.stack(keys, 1), torch.stack(values, 1)
+
+
+def reference(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scale: float = SCALE
+) -> Tensor:
+    """PyTorch's attention of [tokens, heads, ...] to [kv_heads, keys, ...], added to `mask`."""
+    result = nn.functional.scaled_dot_product_attention(
+        query.transpose(0, 1), key, value, attn_mask=mask, scale=scale, enable_gqa=True
+    )
+    return result.transpose(0, 1)
+
+
+def mask_of(seen: Tensor) -> Tensor:
+    return torch.zeros(seen.shape).masked_fill(~seen, -torch.inf)
+
+
+def new_tokens(rows: int, tokens: int) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        torch.randn(rows, tokens, HEADS, HEAD_DIM),
+        torch.randn(rows, tokens, KV_HEADS, HEAD_DIM),
+        torch.randn(rows, tokens, KV_HEADS, VALUE_DIM),
+    )
+
+
+@pytest.mark.parametrize("window", [0, 1, 3, 100])
+def test_paged_attention_is_pytorchs_over_the_gathered_cache(window: int) -> None:
+    cache = Cache.random()
+    query, key, value = new_tokens(3, 2)
+    positions = torch.tensor([0, 14, 5])
+    bias = torch.randn(1, HEADS, 2, 16)
+    result = ops.paged_attention(
+        query,
+        key,
+        value,
+        cache.key,
+        cache.value,
+        cache.table,
+        positions,
+        bias,
+        None,
+        SCALE,
+        0,
+        window,
+    )
+    for row, first in enumerate(positions.tolist()):
+        keys, values = cache.gathered(row, first + 2)
+        assert torch.equal(keys[:, first:], key[row].transpose(0, 1))
+        assert torch.equal(values[:, first:], value[row].transpose(0, 1))
+        own, column = torch.arange(first, first + 2)[:, None], torch.arange(first + 2)
+        seen = (column <= own) & (column > own - (window or 100))
+        expected = reference(query[row], keys, values, mask_of(seen) + bias[0, :, :, : first + 2])
+        torch.testing.assert_close(result[row], expected)
+
+
+def test_cross_attention_is_pytorchs_over_the_gathered_cache() -> None:
+    cache = Cache.random()
+    query, _, _ = new_tokens(3, 2)
+    lengths = torch.tensor([1, 16, 7])
+    result = ops.cross_attention(
+        query, cache.key, cache.value, cache.table, lengths, None, SCALE, 0
+    )
+    for row, length in enumerate(lengths.tolist()):
+        keys, values = cache.gathered(row, length)
+        expected = reference(query[row], keys, values, torch.zeros(2, length))
+        torch.testing.assert_close(result[row], expected)
+
+
+@pytest.mark.parametrize(("causal", "window"), [*itertools.product([False, True], [0, 2])])
+def test_dense_attention_is_pytorchs(causal: bool, window: int) -> None:
+    torch.manual_seed(0)
+    query, _, _ = new_tokens(2, 3)
+    _, key, value = new_tokens(2, 5)
+    lengths = torch.tensor([5, 4])
+    result = ops.attention(query, key, value, lengths, None, None, SCALE, 0, window, causal)
+    own, column = torch.arange(2, 5)[:, None], torch.arange(5)
+    seen = (column <= own) if causal else torch.full((3, 5), True)
+    if window:
+        seen = seen & ((own - column).abs() < window + (not causal))
+    for row, length in enumerate(lengths.tolist()):
+        mask = mask_of(seen & (column < length))
+        keys, values = key[row].transpose(0, 1), value[row].transpose(0, 1)
+        torch.testing.assert_close(result[row], reference(query[row], keys, values, mask))
+
+
+def test_a_softcap_and_sinks_change_the_softmax() -> None:
+    torch.manual_seed(0)
+    query, _, _ = new_tokens(1, 3)
+    _, key, value = new_tokens(1, 5)
+    sinks = torch.randn(HEADS)
+    result = ops.attention(query, key, value, None, None, sinks, SCALE, 2.0, 0, False)
+    for head in range(HEADS):
+        scores = SCALE * query[0, :, head] @ key[0, :, head // 2].T
+        scores = 2 * torch.tanh(scores / 2)
+        weights = torch.cat([scores, sinks[head].expand(3, 1)], 1).softmax(-1)[:, :5]
+        torch.testing.assert_close(result[0, :, head], weights @ value[0, :, head // 2])
+
+
+def test_tokens_that_see_nothing_give_zeros() -> None:
+    query, _, _ = new_tokens(2, 4)
+    _, key, value = new_tokens(2, 2)
+    result = ops.attention(query, key, value, torch.tensor([0, 2]), None, None, 1, 0, 0, True)
+    assert not result[0].any()
+    assert not result[1, :2].any()
+    assert result[1, 2:].all()
+    nothing = ops.attention(query, key[:, :0], value[:, :0], None, None, None, 1, 0, 0, False)
+    assert not nothing.any()
+
+
+def test_write_pages_writes_what_is_not_padding() -> None:
+    cache = Cache.random()
+    before = Cache.random()
+    _, key, value = new_tokens(3, 6)
+    lengths = torch.tensor([6, 0, 5])
+    result = ops.write_pages(key, value, cache.key, cache.value, cache.table, lengths)
+    assert torch.equal(result, lengths)
+    for row, length in enumerate(lengths.tolist()):
+        keys, values = cache.gathered(row, 16)
+        old_keys, old_values = before.gathered(row, 16)
+        assert torch.equal(keys[:, :length], key[row, :length].transpose(0, 1))
+        assert torch.equal(values[:, :length], value[row, :length].transpose(0, 1))
+        assert torch.equal(keys[:, length:], old_keys[:, length:])
+        assert torch.equal(values[:, length:], old_values[:, length:])
+
+
+def test_copy_pages_copies_pages() -> None:
+    cache, before = Cache.random(), Cache.random()
+    target = torch.tensor([3, 1])
+    assert torch.equal(ops.copy_pages(cache.key, cache.value, torch.tensor([0, 0]), target), target)
+    for page in range(12):
+        assert torch.equal(cache.key[page], before.key[0 if page in (1, 3) else page])
+        assert torch.equal(cache.value[page], before.value[0 if page in (1, 3) else page])
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    cache, before = Cache.random(), Cache.random()
+    query, key, value = new_tokens(3, 2)
+    pools = (cache.key, cache.value)
+    for positions in ([0, 0, -1], [0, 0, 15]):
+        with pytest.raises(ValueError, match="positions are not between 0 and 14"):
+            ops.paged_attention(
+                *(query, key, value, *pools, cache.table, torch.tensor(positions)),
+                *(None, None, SCALE, 0, 0),
+            )
+    with pytest.raises(ValueError, match="lengths are not between 1 and 16"):
+        ops.cross_attention(query, *pools, cache.table, torch.tensor([1, 0, 1]), None, SCALE, 0)
+    with pytest.raises(ValueError, match="a page is not among the 12"):
+        ops.write_pages(key, value, *pools, cache.table + 1, torch.tensor([1, 1, 1]))
+    with pytest.raises(ValueError, match="a page is both a source and a target"):
+        ops.copy_pages(*pools, torch.tensor([1, 2]), torch.tensor([2, 3]))
+    assert torch.equal(cache.key, before.key)
+    assert torch.equal(cache.value, before.value)
+
+
+class Translator(nn.Module):
+    """An encoder, a decoder with both attentions, and copies of pages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        for name in ("own", "memory"):
+            self.register_buffer(f"{name}_keys", torch.zeros(9, KV_HEADS, HEAD_DIM, PAGE))
+            self.register_buffer(f"{name}_values", torch.zeros(9, KV_HEADS, PAGE, HEAD_DIM))
+        self.register_buffer("sinks", torch.randn(HEADS))
+        self.qkv = nn.Linear(16, 8 * HEAD_DIM)
+        self.out = nn.Linear(HEADS * HEAD_DIM, 16)
+        self.requires_grad_(False)
+
+    def _split(self, x: Tensor) -> list[Tensor]:
+        return list(self.qkv(x).unflatten(-1, (8, HEAD_DIM)).split([HEADS, KV_HEADS, KV_HEADS], 2))
+
+    def encode(self, x: Tensor, table: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        query, key, value = self._split(x)
+        y = ops.attention(query, key, value, lengths, None, self.sinks, SCALE, 5.0, 2, False)
+        pools = (self.memory_keys, self.memory_values)
+        return self.out(y.flatten(2)), ops.write_pages(key, value, *pools, table, lengths)
+
+    def decode(
+        self, x: Tensor, table: Tensor, positions: Tensor, memory: Tensor, lengths: Tensor
+    ) -> Tensor:
+        query, key, value = self._split(x)
+        y = ops.paged_attention(
+            *(query, key, value, self.own_keys, self.own_values, table, positions),
+            *(None, self.sinks, SCALE, 0, 3),
+        )
+        x = x + self.out(y.flatten(2))
+        pools = (self.memory_keys, self.memory_values)
+        y = ops.cross_attention(self._split(x)[0], *pools, memory, lengths, None, SCALE, 0.0)
+        return x + self.out(y.flatten(2))
+
+    def fork(self, source: Tensor, target: Tensor) -> Tensor:
+        return ops.copy_pages(self.own_keys, self.own_values, source, target)
+
+
+def exported(model: nn.Module) -> ps.Program:
+    rows, copies = Dim("rows", max=4), Dim("copies", max=4)
+    table, lengths = torch.tensor([[1, 2], [3, 4]]), torch.tensor([5, 3])
+    by_row, by_page = {0: rows}, {0: rows, 1: Dim("pages", max=3)}
+    by_token = {0: rows, 1: Dim("tokens", max=4)}
+    memory_pages = {0: rows, 1: Dim("memory_pages", max=3)}
+    return ps.export(
+        model,
+        {
+            "encode": ps.Method(
+                "encode",
+                (torch.randn(2, 5, 16), table, lengths),
+                dynamic_shapes=({0: rows, 1: Dim("length", max=8)}, by_page, by_row),
+            ),
+            "decode": ps.Method(
+                "decode",
+                (torch.randn(2, 3, 16), table, torch.tensor([2, 0]), table, lengths),
+                dynamic_shapes=(by_token, by_page, by_row, memory_pages, by_row),
+            ),
+            "fork": ps.Method(
+                "fork",
+                (torch.tensor([1, 2]), torch.tensor([5, 6])),
+                dynamic_shapes=({0: copies}, {0: copies}),
+            ),
+        },
+    )
+
+
+def test_the_runtime_computes_what_the_module_does(tmp_path: Path) -> None:
+    model = Translator().eval()
+    program = exported(model)
+    for method, writer in (("encode", "write_pages"), ("decode", "paged_attention")):
+        writes = program.methods[method].writes
+        assert [write.update for write in writes] == ["in_place"] * 2
+        assert all(write.reason == f"'{writer}' changes it in place" for write in writes)
+    session = ps.load(str(program.save(tmp_path / "artifact"))).session()
+
+    def both(name: str, *arguments: Tensor) -> None:
+        expected = getattr(model, name)(*arguments)
+        found = session.run(name, *(argument.numpy() for argument in arguments))
+        for x, y in zip(
+            found, expected if isinstance(expected, tuple) else (expected,), strict=True
+        ):
+            torch.testing.assert_close(torch.as_tensor(x), y)
+
+    memory, lengths = torch.tensor([[7, 8], [3, 4], [5, 6]]), torch.tensor([8, 1, 6])
+    both("encode", torch.randn(3, 8, 16), memory, lengths)
+    table = torch.tensor([[1, 2, 3], [4, 5, 6]])
+    both("decode", torch.randn(2, 4, 16), table, torch.tensor([0, 0]), memory[:2], lengths[:2])
+    both("decode", torch.randn(2, 1, 16), table, torch.tensor([4, 2]), memory[1:], lengths[1:])
+    # A third sequence goes on from the first one's prefix; its last page is a copy.
+    both("fork", torch.tensor([2]), torch.tensor([8]))
+    table = torch.tensor([[1, 2, 3], [4, 5, 6], [1, 8, 7]])
+    for position in (5, 6, 7, 8):
+        positions = torch.tensor([position, position - 2, position])
+        both("decode", torch.randn(3, 1, 16), table, positions, memory, lengths)
