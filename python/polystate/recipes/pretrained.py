@@ -222,11 +222,12 @@ def _methods(model: PreTrainedModel, capacity: Capacity) -> EncoderDecoder:
 
 def _entry_points(capacity: Capacity) -> dict[str, Method]:
     """The methods with their examples: two texts, of one page each."""
-    batch, rows = Dim("batch", max=capacity.max_batch), Dim("rows", max=capacity.max_batch)
-    source = Dim("source", max=capacity.max_source_length)
-    cross_pages = Dim("cross_pages", max=capacity.source_pages)
-    pages = Dim("pages", max=capacity.target_pages)
-    copies = Dim("copies", max=capacity.max_batch)
+    batch, rows, copies = (
+        Dim(name, min=1, max=capacity.max_batch) for name in ("batch", "rows", "copies")
+    )
+    source = Dim("source", min=1, max=capacity.max_source_length)
+    cross_pages = Dim("cross_pages", min=1, max=capacity.source_pages)
+    pages = Dim("pages", min=1, max=capacity.target_pages)
     count = min(2, capacity.max_batch)
     ids = torch.full((count, 1), 3)
     ones, table = torch.ones(count, dtype=torch.int64), torch.arange(count)[:, None]
