@@ -8,7 +8,7 @@
 #include <span>
 
 #include "polystate/core/result.h"
-#include "sampler/exponential.h"
+#include "sampler/score_block.h"
 
 namespace polystate::sampler {
 namespace {
@@ -17,7 +17,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t kLanes = 16;  // maxima side by side, which are vectorised
 
 // The largest score; NaN where one is.
-float block_largest(std::span<const float, kBlock> block) {
+float block_largest(const ScoreBlock& block) {
   std::array<float, kLanes> largest{};
   std::array<unsigned, kLanes> unordered{};
   largest.fill(-kInfinity);
@@ -34,22 +34,13 @@ float block_largest(std::span<const float, kBlock> block) {
   return *std::max_element(largest.begin(), largest.end());
 }
 
-// The scores from `start` on, filled up where they end within the block.
-float block_largest(std::span<const float> scores, std::size_t start) {
-  if (start + kBlock <= scores.size()) return block_largest(scores.subspan(start).first<kBlock>());
-  ScoreBlock block{};
-  block.fill(-kInfinity);
-  std::copy(scores.begin() + static_cast<std::ptrdiff_t>(start), scores.end(), block.begin());
-  return block_largest(block);
-}
-
 }  // namespace
 
 Result<Largest> find_largest(std::span<const float> scores) {
   float largest = -kInfinity;
   std::size_t block = 0;  // where the first one that has it starts
   for (std::size_t start = 0; start < scores.size(); start += kBlock) {
-    const float score = block_largest(scores, start);
+    const float score = block_largest(score_block(scores, start));
     if (std::isnan(score)) return Error{ErrorCode::kContract, "a token's score is NaN"};
     if (score > largest) {
       largest = score;

@@ -19,4 +19,7 @@ Result<LogSum> log_sum(std::span<const float> scores);
 // Turns logits into log-probabilities. Errors as above, which leave the scores.
 Status log_softmax(std::span<float> scores);
 
+// The entropy of the tokens' probabilities, in nats.
+double entropy(std::span<const float> scores, const LogSum& sum);
+
 }  // namespace polystate::sampler

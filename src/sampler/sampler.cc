@@ -13,6 +13,7 @@
 #include "sampler/exponential.h"
 #include "sampler/largest.h"
 #include "sampler/random.h"
+#include "sampler/score_block.h"
 
 namespace polystate {
 namespace {
@@ -35,10 +36,11 @@ std::vector<double> block_weights(std::span<float> scores, float largest) {
   std::vector<double> sums;
   sums.reserve(scores.size() / kBlock + 1);
   for (std::size_t start = 0; start < scores.size(); start += kBlock) {
-    const auto block = scores.subspan(start, std::min(kBlock, scores.size() - start));
+    const auto weights = sampler::exponentials(sampler::score_block(scores, start), largest);
+    std::copy_n(weights.begin(), std::min(kBlock, scores.size() - start),
+                scores.begin() + static_cast<std::ptrdiff_t>(start));
     double sum = 0.0;
-    for (float& score : block) score = sampler::exponential(score - largest);
-    for (const float weight : block) sum += static_cast<double>(weight);
+    for (const float weight : weights) sum += static_cast<double>(weight);
     sums.push_back(sum);
   }
   return sums;

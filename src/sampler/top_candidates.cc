@@ -34,10 +34,10 @@ std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t
   std::vector<Candidate> best;
   if (count == 0) return best;
   best.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) best.push_back({scores[i], static_cast<TokenId>(i)});
-  std::sort(best.begin(), best.end(), [](const Candidate& a, const Candidate& b) {
-    return a.score != b.score ? a.score > b.score : a.token < b.token;
-  });
+  for (std::size_t i = 0; i < count; ++i) {
+    best.push_back({scores[i], static_cast<TokenId>(i)});
+    insert(best, best.back());
+  }
   std::size_t i = count;
   const auto offer = [&](std::size_t end) {
     for (; i < end; ++i) {
