@@ -2,8 +2,8 @@
 //
 // Each case on the standard input is a line with a JSON object (config: the text of a
 // generation_config.json; tokens, prompt_length, source, max_length, size), and then the `size`
-// scores as float32. The answer is a line, {}, and the processed
-// scores, or {"error": ...} alone.
+// scores as float32. The answer is a line with an object, {"warnings": [...]}, and the processed
+// scores; or {"error": ...} alone.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,8 +27,8 @@ using polystate::GenerationConfig;
 using polystate::Status;
 using polystate::TokenId;
 
-Status process(const json& line, std::vector<float>& scores) {
-  const auto config = GenerationConfig::parse(line["config"].get<std::string>());
+Status process(const json& line, std::vector<std::string>& warnings, std::vector<float>& scores) {
+  const auto config = GenerationConfig::parse(line["config"].get<std::string>(), &warnings);
   if (!config) return config.error();
   const auto tokens = line["tokens"].get<std::vector<TokenId>>();
   const auto source = line["source"].get<std::vector<TokenId>>();
@@ -49,12 +49,13 @@ void answer_cases() {
     std::vector<float> scores(line["size"].get<std::size_t>());
     const auto bytes = static_cast<std::streamsize>(scores.size() * sizeof(float));
     std::cin.read(reinterpret_cast<char*>(scores.data()), bytes);
-    const Status status = process(line, scores);
+    std::vector<std::string> warnings;
+    const Status status = process(line, warnings, scores);
     if (!status) {
       std::cout << json{{"error", status.error().message}} << '\n';
       continue;
     }
-    std::cout << "{}\n";
+    std::cout << json{{"warnings", warnings}} << '\n';
     std::cout.write(reinterpret_cast<const char*>(scores.data()), bytes);
   }
 }

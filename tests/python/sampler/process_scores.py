@@ -20,6 +20,7 @@ from transformers.generation.utils import GenerationMixin
 from transformers.utils import logging
 
 logging.set_verbosity_error()
+torch.set_num_threads(1)  # rows are small
 ROOT = Path(__file__).parents[3]
 
 
@@ -33,6 +34,7 @@ class Case:
     prompt_length: int
     source: list[int]  # empty: a decoder alone
     max_length: int
+    text: str = ""  # of the file, where it is not what transformers writes
 
 
 def program() -> Path:
@@ -41,12 +43,21 @@ def program() -> Path:
     return Path(os.environ.get("POLYSTATE_PROCESS_SCORES", built))
 
 
-def processed(cases: Sequence[Case]) -> list[np.ndarray[Any, Any] | str]:
+@dataclasses.dataclass
+class Answer:
+    """What polystate made of a case: scores, or an error."""
+
+    scores: np.ndarray[Any, Any] = dataclasses.field(default_factory=lambda: np.zeros(0))
+    warnings: Sequence[str] = ()
+    error: str = ""
+
+
+def processed(cases: Sequence[Case]) -> list[Answer]:
     """Return each case's scores as polystate processes them, or the error."""
     asked = io.BytesIO()
     for case in cases:
         line = {
-            "config": GenerationConfig(**case.config).to_json_string(),
+            "config": case.text or GenerationConfig(**case.config).to_json_string(),
             "tokens": case.tokens,
             "prompt_length": case.prompt_length,
             "source": case.source,
@@ -56,10 +67,12 @@ def processed(cases: Sequence[Case]) -> list[np.ndarray[Any, Any] | str]:
         asked.write(json.dumps(line).encode() + b"\n" + case.scores.tobytes())
     done = subprocess.run([program()], input=asked.getvalue(), capture_output=True, check=True)
     answers = io.BytesIO(done.stdout)
-    found: list[np.ndarray[Any, Any] | str] = []
+    found = []
     for case in cases:
-        error = json.loads(answers.readline()).get("error")
-        found.append(error or np.frombuffer(answers.read(4 * len(case.scores)), np.float32))
+        answer = Answer(**json.loads(answers.readline()))
+        if not answer.error:
+            answer.scores = np.frombuffer(answers.read(4 * len(case.scores)), np.float32)
+        found.append(answer)
     return found
 
 
