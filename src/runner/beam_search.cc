@@ -1,0 +1,125 @@
+#include "runner/beam_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "runner/beam_candidates.h"
+#include "runner/finished_beams.h"
+#include "runner/search.h"
+#include "sampler/log_softmax.h"
+
+namespace polystate {
+namespace {
+
+bool has_nan(std::span<const float> scores) {
+  bool found = false;
+  for (const float score : scores) found |= score != score;  // no early end: it is vectorised
+  return found;
+}
+
+}  // namespace
+
+BeamSearch::BeamSearch(const SearchSetting& setting)
+    : setting_(setting),
+      beam_count_(static_cast<std::size_t>(setting.config.num_beams)),
+      beams_(beam_count_, {setting.prompt.begin(), setting.prompt.end()}),
+      log_probabilities_(beam_count_, kNoScore),
+      next_({{0, setting.prompt.back()}}),
+      finished_(setting.config, setting.prompt, setting.max_length) {
+  // All beams start equal: the first step is to see only one of them.
+  log_probabilities_.front() = 0;
+}
+
+Status BeamSearch::advance(std::span<float> logits) {
+  if (const Status processed = process_rows(logits); !processed) return processed;
+  std::vector<BeamCandidate> candidates = choose(logits);
+  finish(candidates);
+  if (std::isinf(candidates.front().log_probability) && finished_.is_empty()) {
+    return Error{ErrorCode::kContract, "no token is left to choose: every score is -inf"};
+  }
+  const bool all_end = std::all_of(candidates.begin(), candidates.end(),
+                                   [this](const BeamCandidate& each) { return ends(each); });
+  keep_running(std::move(candidates));
+  if (all_end || !finished_.may_improve(beams_.front().size(), log_probabilities_.front())) {
+    next_.clear();
+  }
+  return {};
+}
+
+Status BeamSearch::process_rows(std::span<float> logits) {
+  for (std::size_t row = 0; row < next_.size(); ++row) {
+    const std::span<float> scores = row_of(logits, next_.size(), row);
+    if (Status normalised = sampler::log_softmax(scores); !normalised) return normalised;
+    if (Status processed = process(setting_, beams_[row], scores); !processed) return processed;
+    if (!setting_.processors.empty() && has_nan(scores)) {
+      return Error{ErrorCode::kContract, "a logits processor made a token's score NaN"};
+    }
+  }
+  return {};
+}
+
+std::vector<BeamCandidate> BeamSearch::choose(std::span<const float> scores) const {
+  const std::size_t ends = setting_.config.eos_token_id.size();
+  const std::size_t count = std::max<std::size_t>(2, 1 + ends) * beam_count_;
+  const BeamScores all = {scores, next_.size(), log_probabilities_};
+  if (!setting_.config.do_sample) return best_candidates(all, count);
+  return drawn_candidates(
+      all, count,
+      {.seed = setting_.seed,
+       .sequence = setting_.first_sequence,
+       .step = static_cast<std::uint64_t>(beams_.front().size() - setting_.prompt.size())});
+}
+
+bool BeamSearch::ends(const BeamCandidate& candidate) const {
+  return is_end(setting_.config, candidate.token) ||
+         static_cast<std::int64_t>(beams_.front().size()) + 1 >= setting_.max_length;
+}
+
+void BeamSearch::finish(std::span<const BeamCandidate> candidates) {
+  for (const BeamCandidate& candidate : candidates.first(beam_count_)) {
+    if (ends(candidate)) finished_.add(tokens_of(candidate), candidate.log_probability);
+  }
+}
+
+void BeamSearch::keep_running(std::vector<BeamCandidate> candidates) {
+  for (BeamCandidate& candidate : candidates) {
+    if (ends(candidate)) candidate.log_probability += kNoScore;
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const BeamCandidate& left, const BeamCandidate& right) {
+                     return left.log_probability > right.log_probability;
+                   });
+  std::vector<std::vector<TokenId>> beams;
+  const bool share_row = next_.size() < beam_count_;
+  next_.clear();
+  for (std::size_t i = 0; i < beam_count_; ++i) {
+    const BeamCandidate& candidate = candidates[i];
+    beams.push_back(tokens_of(candidate));
+    log_probabilities_[i] = candidate.log_probability;
+    next_.push_back({share_row ? 0 : candidate.beam, candidate.token});
+  }
+  beams_ = std::move(beams);
+}
+
+std::vector<TokenId> BeamSearch::tokens_of(const BeamCandidate& candidate) const {
+  const std::vector<TokenId>& beam = beams_[candidate.beam];
+  std::vector<TokenId> tokens;
+  tokens.reserve(beam.size() + 1);
+  tokens.assign(beam.begin(), beam.end());
+  tokens.push_back(candidate.token);
+  return tokens;
+}
+
+std::vector<GeneratedSequence> BeamSearch::take_results() {
+  return finished_.take(static_cast<std::size_t>(setting_.config.num_return_sequences));
+}
+
+}  // namespace polystate

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "runner/beam_candidates.h"
+#include "runner/finished_beams.h"
+#include "runner/search.h"
+
+namespace polystate {
+
+// Beam search of one input, as transformers' `_beam_search` (5.23) of a batch of one: the same
+// tokens and scores. With do_sample the candidates of a step are drawn instead of the best.
+class BeamSearch final : public Search {
+ public:
+  explicit BeamSearch(const SearchSetting& setting);
+
+  [[nodiscard]] std::span<const Continuation> next() const override { return next_; }
+  Status advance(std::span<float> logits) override;
+  [[nodiscard]] std::size_t most_rows() const override { return next_.empty() ? 0 : beam_count_; }
+  std::vector<GeneratedSequence> take_results() override;
+
+ private:
+  // Makes the logits of every row log-probabilities, and runs the processors on them.
+  Status process_rows(std::span<float> logits);
+  [[nodiscard]] std::vector<BeamCandidate> choose(std::span<const float> scores) const;
+  // Whether a candidate ends its sequence.
+  [[nodiscard]] bool ends(const BeamCandidate& candidate) const;
+  // Keeps the candidates among the first beams that end.
+  void finish(std::span<const BeamCandidate> candidates);
+  // Makes the best candidates that do not end the running beams.
+  void keep_running(std::vector<BeamCandidate> candidates);
+  [[nodiscard]] std::vector<TokenId> tokens_of(const BeamCandidate& candidate) const;
+
+  SearchSetting setting_;
+  std::size_t beam_count_;
+  std::vector<std::vector<TokenId>> beams_;  // of equal length
+  std::vector<float> log_probabilities_;     // of the beams
+  std::vector<Continuation> next_;           // one row at first, then one for each beam
+  FinishedBeams finished_;
+};
+
+}  // namespace polystate

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+
+// Sizes of an encoder-decoder artifact, from its manifest's constants of these names.
+struct EncoderDecoderLimits {
+  std::int64_t page_size;          // positions of a page
+  std::int64_t max_batch;          // rows of `decode`
+  std::int64_t max_source_length;  // tokens of a source
+  std::int64_t max_length;         // positions of the decoder
+  std::int64_t vocabulary_size;
+  std::int64_t pages;        // of the decoder's own caches
+  std::int64_t cross_pages;  // of what the decoder sees of the sources
+  std::int64_t max_sources;  // of one call of `encode`: the largest size of its first dimension
+
+  // kArtifact when a constant is missing or out of range, when a method is, or when the pages do
+  // not hold a single sequence and source.
+  static Result<EncoderDecoderLimits> read(const Manifest& manifest);
+
+  // Pages that `positions` need.
+  [[nodiscard]] std::int64_t pages_for(std::int64_t positions) const {
+    return (positions + page_size - 1) / page_size;
+  }
+};
+
+}  // namespace polystate

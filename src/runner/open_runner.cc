@@ -1,0 +1,27 @@
+#include "polystate/runner/open_runner.h"
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "polystate/core/result.h"
+#include "polystate/runner/runner.h"
+#include "polystate/session/model.h"
+#include "runner/encoder_decoder_runner.h"
+
+namespace polystate {
+
+Result<std::unique_ptr<Runner>> open_runner(const Model& model) {
+  const auto& constants = model.manifest().constants;
+  const auto found = constants.find("runner");
+  const auto* name = found == constants.end() ? nullptr : std::get_if<std::string>(&found->second);
+  if (name == nullptr) {
+    return Error{ErrorCode::kContract,
+                 "this artifact does not generate tokens: its manifest has no constant 'runner'"};
+  }
+  if (*name == "encoder_decoder") return EncoderDecoderRunner::open(model);
+  return Error{ErrorCode::kUnsupported,
+               "the runner '" + *name + "' is unknown; this build has 'encoder_decoder'"};
+}
+
+}  // namespace polystate

@@ -1,0 +1,118 @@
+#include "runner/scheduler.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "runner/encoder_decoder.h"
+#include "runner/generation_plan.h"
+#include "runner/sentence.h"
+
+namespace polystate {
+namespace {
+
+// The elements of a float32 tensor that is the caller's own.
+std::span<float> mutable_values(const Tensor& tensor) {
+  return {reinterpret_cast<float*>(tensor.mutable_bytes().data()), tensor.element_count()};
+}
+
+}  // namespace
+
+Scheduler::Scheduler(EncoderDecoder& model, const GenerationPlan& plan)
+    : model_(model), plan_(plan), order_(plan.inputs().size()), results_(plan.inputs().size()) {
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::stable_sort(order_.begin(), order_.end(), [&plan](std::size_t left, std::size_t right) {
+    return plan.inputs()[left].source.size() > plan.inputs()[right].source.size();
+  });
+}
+
+Result<std::vector<std::vector<GeneratedSequence>>> Scheduler::run() {
+  while (started_ < order_.size() || !running_.empty()) {
+    if (const Status admitted = admit(); !admitted) return admitted.error();
+    if (const Status stepped = step(); !stepped) return stepped.error();
+    collect_finished();
+  }
+  return std::move(results_);
+}
+
+Status Scheduler::admit() {
+  // A call of the encoder for a single row that became free would cost more than the row is worth.
+  while (running_.empty() || free_rows() * 4 >= plan_.rows()) {
+    const auto batch = next_batch();
+    if (batch.empty()) return {};
+    if (Status started = start(batch); !started) return started;
+  }
+  return {};
+}
+
+std::size_t Scheduler::free_rows() const {
+  std::size_t used = 0;
+  for (const auto& sentence : running_) used += sentence->most_rows();
+  return plan_.rows() - used;
+}
+
+std::span<const std::size_t> Scheduler::next_batch() const {
+  const auto pending = std::span(order_).subspan(started_);
+  const std::size_t most = std::min({pending.size(), free_rows() / plan_.rows_per_input(),
+                                     static_cast<std::size_t>(model_.limits().max_sources)});
+  std::int64_t pages = model_.cross_pool().free_pages();
+  std::size_t count = 0;
+  while (count < most) {
+    const auto& source = plan_.inputs()[pending[count]].source;
+    pages -= model_.limits().pages_for(static_cast<std::int64_t>(source.size()));
+    if (pages < 0) break;
+    ++count;
+  }
+  return pending.first(count);
+}
+
+Status Scheduler::start(std::span<const std::size_t> batch) {
+  std::vector<std::span<const TokenId>> sources;
+  sources.reserve(batch.size());
+  for (const std::size_t input : batch) sources.push_back(plan_.inputs()[input].source);
+  Result<std::vector<EncodedSource>> encoded = model_.encode(sources, plan_.pad());
+  if (!encoded) return encoded.error();
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    running_.push_back(std::make_unique<Sentence>(batch[i], std::move((*encoded)[i]),
+                                                  model_.new_sequence(), plan_.setting(batch[i])));
+  }
+  started_ += batch.size();
+  return {};
+}
+
+Status Scheduler::step() {
+  rows_.clear();
+  for (const auto& sentence : running_) sentence->append_rows(rows_);
+  const Result<Tensor> logits = model_.decode(rows_);
+  if (!logits) return logits.error();
+  std::span<float> rest = mutable_values(*logits);
+  const std::size_t vocabulary = rest.size() / rows_.size();
+  for (const auto& sentence : running_) {
+    const std::size_t own = sentence->rows() * vocabulary;
+    if (Status advanced = sentence->advance(rest.first(own)); !advanced) return advanced;
+    rest = rest.subspan(own);
+  }
+  return {};
+}
+
+void Scheduler::collect_finished() {
+  const auto finished = [this](const std::unique_ptr<Sentence>& sentence) {
+    if (sentence->most_rows() > 0) return false;
+    results_[sentence->input()] = sentence->take_results();
+    ++done_;
+    if (plan_.options().on_progress != nullptr) plan_.options().on_progress(done_);
+    return true;
+  };
+  running_.erase(std::remove_if(running_.begin(), running_.end(), finished), running_.end());
+}
+
+}  // namespace polystate

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/logits_processor.h"
+#include "polystate/sampler/sampler.h"
+
+namespace polystate {
+
+// What a search is for: one input of a generation. All that is borrowed outlives the search.
+struct SearchSetting {
+  const GenerationConfig& config;
+  const LogitsProcessors& processors;
+  const Sampler& sampler;           // not for beams
+  std::span<const TokenId> prompt;  // at least one token
+  std::span<const TokenId> source;  // the encoder's tokens
+  std::int64_t max_length;          // of a sequence, its prompt included
+  std::uint64_t seed;
+  std::uint64_t first_sequence;                 // number of its first sequence, see SamplePlace
+  std::function<bool(TokenId token)> on_token;  // may be null; false ends the search
+};
+
+// A row of the next step: which of the present rows it goes on from, and the token that it reads.
+struct Continuation {
+  std::size_t parent;
+  TokenId token;
+};
+
+// Chooses the tokens of one input's sequences, step by step, from the logits that a model gives. It
+// sees no other input, so that its result does not depend on one.
+class Search {
+ public:
+  Search() = default;
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+  virtual ~Search() = default;
+
+  // The rows of the next step; none when the search is over. At first a single one, which has read
+  // the prompt but its last token.
+  [[nodiscard]] virtual std::span<const Continuation> next() const = 0;
+
+  // Takes the logits after next()'s tokens [next().size(), vocabulary], which it overwrites, and
+  // chooses what follows. kContract when no token is left to choose; the search is of no use then.
+  virtual Status advance(std::span<float> logits) = 0;
+
+  // The most rows that it will have from now on.
+  [[nodiscard]] virtual std::size_t most_rows() const = 0;
+
+  // num_return_sequences sequences, best first, once it is over.
+  virtual std::vector<GeneratedSequence> take_results() = 0;
+};
+
+// The search that the configuration asks for.
+std::unique_ptr<Search> make_search(const SearchSetting& setting);
+
+// Row `row` of logits [rows, vocabulary].
+inline std::span<float> row_of(std::span<float> logits, std::size_t rows, std::size_t row) {
+  const std::size_t vocabulary = logits.size() / rows;
+  return logits.subspan(row * vocabulary, vocabulary);
+}
+
+// Runs `setting`'s processors on the scores of the token that follows `tokens`.
+Status process(const SearchSetting& setting, std::span<const TokenId> tokens,
+               std::span<float> scores);
+
+// Whether `token` is one of those that end a sequence.
+bool is_end(const GenerationConfig& config, TokenId token);
+
+}  // namespace polystate

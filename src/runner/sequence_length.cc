@@ -1,0 +1,69 @@
+#include "runner/sequence_length.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/sampler/generation_config.h"
+
+namespace polystate {
+namespace {
+
+// "max_new_tokens is 300", with what else counts; one of the two is given.
+std::string limit_label(const GenerationConfig& config, std::int64_t prompt_length) {
+  if (config.max_new_tokens) {
+    return "max_new_tokens is " + std::to_string(*config.max_new_tokens) + " after a prompt of " +
+           std::to_string(prompt_length);
+  }
+  return "max_length is " + std::to_string(config.max_length.value_or(0));
+}
+
+}  // namespace
+
+Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t prompt_length,
+                                     std::int64_t capacity) {
+  const auto prompt = static_cast<std::int64_t>(prompt_length);
+  if (prompt >= capacity) {
+    return Error{ErrorCode::kContract, "the prompt has " + std::to_string(prompt) +
+                                           " tokens; the model has room for " +
+                                           std::to_string(capacity) + ", generated ones included"};
+  }
+  if (!config.max_new_tokens && !config.max_length) return capacity;
+  // No sum that overflows: max_new_tokens is compared with what is left.
+  const bool past = config.max_new_tokens ? *config.max_new_tokens > capacity - prompt
+                                          : *config.max_length > capacity;
+  if (past) {
+    return Error{ErrorCode::kContract, limit_label(config, prompt) +
+                                           "; the model has room for sequences of " +
+                                           std::to_string(capacity) + " tokens"};
+  }
+  const std::int64_t length =
+      config.max_new_tokens ? *config.max_new_tokens + prompt : *config.max_length;
+  if (length <= prompt) {
+    return Error{ErrorCode::kContract, limit_label(config, prompt) + "; the prompt of " +
+                                           std::to_string(prompt) + " leaves no token to generate"};
+  }
+  return length;
+}
+
+void fit_lengths(GenerationConfig& config, std::int64_t capacity,
+                 std::vector<std::string>& warnings) {
+  const std::string room = "the model has room for sequences of " + std::to_string(capacity);
+  if (config.max_length && *config.max_length > capacity) {
+    warnings.push_back("generation_config.json: max_length is " +
+                       std::to_string(*config.max_length) + " and becomes " +
+                       std::to_string(capacity) + ": " + room + " tokens");
+    config.max_length = capacity;
+  }
+  if (config.max_new_tokens && *config.max_new_tokens >= capacity) {
+    warnings.push_back("generation_config.json: max_new_tokens is " +
+                       std::to_string(*config.max_new_tokens) + " and becomes max_length " +
+                       std::to_string(capacity) + ": " + room + " tokens");
+    config.max_new_tokens.reset();
+    config.max_length = capacity;
+  }
+}
+
+}  // namespace polystate

@@ -1,0 +1,278 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "polystate/sampler/logits_processor.h"
+#include "polystate/sampler/sampler.h"
+#include "runner/fake_encoder_decoder.h"
+#include "runner/generating.h"
+
+namespace polystate {
+namespace {
+
+using Sequences = std::vector<std::vector<GeneratedSequence>>;
+
+Sequences generate(Runner& runner, std::span<const GenerationInput> inputs,
+                   const GenerationOptions& options) {
+  auto generated = runner.generate(inputs, options);
+  EXPECT_TRUE(generated) << generated.error().message;
+  return generated ? std::move(generated).value() : Sequences(inputs.size());
+}
+
+// The most probable token at each step, without a runner.
+std::vector<TokenId> greedy(const FakeEncoderDecoder& fake, const GenerationInput& input,
+                            std::int64_t max_length) {
+  const std::vector<std::int64_t> source(input.source.begin(), input.source.end());
+  std::vector<std::int64_t> tokens = {0};
+  while (static_cast<std::int64_t>(tokens.size()) < max_length && tokens.back() != 1) {
+    const auto logits = fake_logits(fake, source, tokens);
+    tokens.push_back(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  }
+  return {tokens.begin(), tokens.end()};
+}
+
+TEST(EncoderDecoderRunner, GeneratesTheMostProbableTokens) {
+  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto runner = open_fake(fake);
+  const auto inputs = random_inputs(40, 1);
+  const Sequences generated = generate(*runner, inputs, options_with_beams(1));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    ASSERT_EQ(generated[i].size(), 1U);
+    EXPECT_EQ(generated[i][0].ids, greedy(*fake, inputs[i], fake->max_length));
+    EXPECT_FALSE(generated[i][0].score);
+  }
+}
+
+// All options that a sentence's result may depend on, but not on its neighbours.
+std::vector<GenerationOptions> kinds_of_options() {
+  GenerationOptions sampled = options_with_beams(1);
+  sampled.config.do_sample = true;
+  sampled.config.seed = 5;
+  GenerationOptions three = sampled;
+  three.config.num_return_sequences = 3;
+  GenerationOptions beams = options_with_beams(4);
+  beams.config.num_return_sequences = 2;
+  GenerationOptions sampled_beams = options_with_beams(3);
+  sampled_beams.config.do_sample = true;
+  sampled_beams.config.seed = 6;
+  return {options_with_beams(1), sampled, three, beams, sampled_beams};
+}
+
+TEST(EncoderDecoderRunner, GivesTheSameSequencesHoweverManyRowsThereAre) {
+  const auto inputs = random_inputs(50, 2);
+  for (const GenerationOptions& options : kinds_of_options()) {
+    std::vector<Sequences> all;
+    for (const std::int64_t rows : {4, 5, 8, 32, 256}) {
+      const auto fake = std::make_shared<FakeEncoderDecoder>();
+      fake->max_batch = rows;
+      all.push_back(generate(*open_fake(fake), inputs, options));
+      EXPECT_LE(fake->most_rows, static_cast<std::size_t>(rows));
+    }
+    for (const Sequences& each : all) EXPECT_TRUE(each == all.front());
+  }
+}
+
+TEST(EncoderDecoderRunner, GivesASentenceTheSequencesThatItHasAlone) {
+  const auto inputs = random_inputs(30, 3);
+  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const GenerationOptions options = options_with_beams(3);
+  const Sequences together = generate(*runner, inputs, options);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    EXPECT_TRUE(generate(*runner, {&inputs[i], 1}, options).front() == together[i]);
+  }
+  const std::vector<GenerationInput> reversed(inputs.rbegin(), inputs.rend());
+  Sequences others = generate(*runner, reversed, options);
+  std::reverse(others.begin(), others.end());
+  EXPECT_TRUE(others == together);
+}
+
+TEST(EncoderDecoderRunner, GoesOnFromPromptsOfDifferentLengths) {
+  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto runner = open_fake(fake);
+  for (const std::int64_t beams : {1, 3}) {
+    const GenerationOptions options = options_with_beams(beams);
+    const auto alone = random_inputs(1, 4);
+    const auto ids = generate(*runner, alone, options)[0][0].ids;
+    ASSERT_GT(ids.size(), 4U);
+    std::vector<GenerationInput> inputs(4, alone[0]);
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+      inputs[i].prompt.assign(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    const Sequences generated = generate(*runner, inputs, options);
+    EXPECT_EQ(generated[1][0].ids, ids);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto& found = generated[i][0].ids;
+      EXPECT_TRUE(std::equal(inputs[i].prompt.begin(), inputs[i].prompt.end(), found.begin()));
+      if (beams == 1) {
+        EXPECT_EQ(found, ids);
+      }
+    }
+  }
+}
+
+TEST(EncoderDecoderRunner, CountsMaxNewTokensFromEachPrompt) {
+  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  auto inputs = random_inputs(2, 5);
+  inputs[1].prompt = {0, 7, 8, 9};
+  GenerationOptions options = options_with_beams(1);
+  options.config.eos_token_id = {};
+  options.config.max_length = 5;
+  EXPECT_EQ(generate(*runner, inputs, options)[1][0].ids.size(), 5U);
+  options.config.max_new_tokens = 6;
+  const Sequences generated = generate(*runner, inputs, options);
+  EXPECT_EQ(generated[0][0].ids.size(), 7U);
+  EXPECT_EQ(generated[1][0].ids.size(), 10U);
+}
+
+TEST(EncoderDecoderRunner, StreamsTheTokensOfEachInputInOrder) {
+  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto inputs = random_inputs(20, 6);
+  std::map<std::size_t, std::vector<TokenId>> streamed;
+  std::vector<std::size_t> done;
+  GenerationOptions options = options_with_beams(1);
+  options.on_token = [&](std::size_t input, TokenId token) {
+    streamed[input].push_back(token);
+    return true;
+  };
+  options.on_progress = [&](std::size_t count) { done.push_back(count); };
+  const Sequences generated = generate(*runner, inputs, options);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    streamed[i].insert(streamed[i].begin(), 0);
+    EXPECT_EQ(streamed[i], generated[i][0].ids);
+  }
+  ASSERT_EQ(done.size(), inputs.size());
+  for (std::size_t i = 0; i < done.size(); ++i) EXPECT_EQ(done[i], i + 1);
+}
+
+TEST(EncoderDecoderRunner, EndsAnInputWhoseListenerHasEnough) {
+  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto runner = open_fake(fake);
+  const auto inputs = random_inputs(10, 7);
+  GenerationOptions options = options_with_beams(1);
+  const Sequences whole = generate(*runner, inputs, options);
+  std::size_t heard = 0;
+  options.on_token = [&](std::size_t input, TokenId) { return input != 4 || ++heard < 3; };
+  const Sequences generated = generate(*runner, inputs, options);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto expected = whole[i][0].ids;
+    if (i == 4) expected.resize(std::min<std::size_t>(expected.size(), 4));
+    EXPECT_EQ(generated[i][0].ids, expected);
+  }
+}
+
+// Allows one token only.
+class Only final : public LogitsProcessor {
+ public:
+  explicit Only(TokenId token) : token_(token) {}
+  Status process(const TokenContext& context, std::span<float> scores) const override {
+    EXPECT_EQ(context.prompt_length, 1U);
+    EXPECT_FALSE(context.source.empty());
+    const float kept = scores[token_];
+    std::fill(scores.begin(), scores.end(), -std::numeric_limits<float>::infinity());
+    scores[token_] = kept;
+    return {};
+  }
+
+ private:
+  TokenId token_;
+};
+
+// Chooses by the length of the sequence.
+class Counting final : public Sampler {
+ public:
+  Result<TokenId> sample(std::span<float>, const SamplePlace& place) const override {
+    return static_cast<TokenId>(10 + place.step);
+  }
+};
+
+TEST(EncoderDecoderRunner, HonoursTheCallersProcessorsAndSampler) {
+  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto inputs = random_inputs(3, 8);
+  for (const std::int64_t beams : {1, 2}) {
+    GenerationOptions options = options_with_beams(beams);
+    options.config.max_length = 4;
+    options.processors = {std::make_shared<Only>(9)};
+    EXPECT_EQ(generate(*runner, inputs, options)[2][0].ids, (std::vector<TokenId>{0, 9, 9, 9}));
+  }
+  GenerationOptions options = options_with_beams(1);
+  options.config.max_length = 4;
+  options.sampler = std::make_shared<Counting>();
+  EXPECT_EQ(generate(*runner, inputs, options)[1][0].ids, (std::vector<TokenId>{0, 10, 11, 12}));
+}
+
+TEST(EncoderDecoderRunner, SamplesSequencesThatDiffer) {
+  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  GenerationOptions options = options_with_beams(1);
+  options.config.do_sample = true;
+  options.config.num_return_sequences = 4;
+  options.config.seed = 1;
+  const auto inputs = random_inputs(5, 9);
+  const Sequences first = generate(*runner, inputs, options);
+  for (const auto& sequences : first) {
+    ASSERT_EQ(sequences.size(), 4U);
+    EXPECT_FALSE(sequences[0] == sequences[1]);
+  }
+  EXPECT_TRUE(generate(*runner, inputs, options) == first);
+  options.config.seed = 2;
+  EXPECT_FALSE(generate(*runner, inputs, options) == first);
+}
+
+TEST(EncoderDecoderRunner, SharesPromptsRowsOfTheFirstStep) {
+  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto runner = open_fake(fake);
+  GenerationOptions options = options_with_beams(4);
+  options.config.max_length = 2;
+  generate(*runner, random_inputs(1, 10), options);
+  EXPECT_EQ(fake->decoded_rows, 1);
+}
+
+TEST(EncoderDecoderRunner, KeepsRowsBusyOverTenThousandInputsWithFewPages) {
+  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  fake->max_batch = 16;
+  fake->max_length = 12;
+  fake->cross_pages = 24;  // fewer than 16 sources may need
+  const auto runner = open_fake(fake);
+  const auto inputs = random_inputs(10000, 11);
+  const Sequences generated = generate(*runner, inputs, options_with_beams(1));
+  std::int64_t tokens = 0;
+  std::int64_t source_tokens = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    ASSERT_EQ(generated[i].size(), 1U);
+    ASSERT_EQ(generated[i][0].ids, greedy(*fake, inputs[i], fake->max_length));
+    tokens += static_cast<std::int64_t>(generated[i][0].ids.size()) - 1;
+    source_tokens += static_cast<std::int64_t>(inputs[i].source.size());
+  }
+  EXPECT_EQ(fake->decoded_rows, tokens);
+  EXPECT_LT(fake->encoded_tokens, source_tokens * 101 / 100);  // hardly any padding
+}
+
+TEST(EncoderDecoderRunner, RunsFewerRowsWhereThereAreFewPages) {
+  const auto inputs = random_inputs(30, 12);
+  const auto plenty = std::make_shared<FakeEncoderDecoder>();
+  const auto few = std::make_shared<FakeEncoderDecoder>();
+  few->pages = 13;  // one sequence of max_length
+  GenerationOptions options = options_with_beams(4);
+  options.config.max_length = 12;
+  EXPECT_TRUE(generate(*open_fake(few), inputs, options) ==
+              generate(*open_fake(plenty), inputs, options));
+  EXPECT_EQ(few->most_rows, 4U);
+}
+
+TEST(EncoderDecoderRunner, GeneratesNothingFromNoInputs) {
+  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  EXPECT_TRUE(generate(*runner, {}, options_with_beams(2)).empty());
+}
+
+}  // namespace
+}  // namespace polystate

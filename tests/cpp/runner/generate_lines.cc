@@ -1,0 +1,84 @@
+// Generates for the differential tests in Python, many a process. Each line of the standard input
+// is a JSON object: {"fake": {"vocabulary_size": ..., "seed": ..., "scale": ...}, "config": {name:
+// value, ...}, "inputs": [{"source": [...], "prompt": [...]}, ...]}. The answer to each is a line:
+// {"sequences": [[ids, ...], ...], "scores": [[score, ...], ...]} or {"error": ...}.
+
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/open_runner.h"
+#include "polystate/runner/runner.h"
+#include "runner/fake_encoder_decoder.h"
+
+namespace {
+
+using nlohmann::json;
+using namespace polystate;  // NOLINT(google-build-using-namespace): a program of its tests
+
+std::shared_ptr<FakeEncoderDecoder> read_fake(const json& line) {
+  auto fake = std::make_shared<FakeEncoderDecoder>();
+  fake->vocabulary_size = line.value("vocabulary_size", fake->vocabulary_size);
+  fake->seed = line.value("seed", fake->seed);
+  fake->scale = line.value("scale", fake->scale);
+  fake->max_batch = line.value("max_batch", fake->max_batch);
+  return fake;
+}
+
+std::vector<GenerationInput> read_inputs(const json& line) {
+  std::vector<GenerationInput> inputs;
+  for (const json& each : line) {
+    inputs.push_back(
+        {each["source"].get<std::vector<TokenId>>(), each.value("prompt", std::vector<TokenId>())});
+  }
+  return inputs;
+}
+
+json to_json(const Error& error) {
+  return {{"error", error.message}, {"code", static_cast<int>(error.code)}};
+}
+
+json answer(const json& line) {
+  const auto runner = open_runner(make_model(read_fake(line["fake"])));
+  if (!runner) return to_json(runner.error());
+  GenerationOptions options;
+  for (const auto& [name, value] : line["config"].items()) {
+    if (const Status set = options.config.set(name, value.dump()); !set)
+      return to_json(set.error());
+  }
+  const auto generated = (*runner)->generate(read_inputs(line["inputs"]), options);
+  if (!generated) return to_json(generated.error());
+  json sequences = json::array();
+  json scores = json::array();
+  for (const auto& of_input : *generated) {
+    json ids = json::array();
+    json own = json::array();
+    for (const GeneratedSequence& sequence : of_input) {
+      ids.push_back(sequence.ids);
+      own.push_back(sequence.score ? json(*sequence.score) : json());
+    }
+    sequences.push_back(ids);
+    scores.push_back(own);
+  }
+  return {{"sequences", sequences}, {"scores", scores}};
+}
+
+}  // namespace
+
+int main() {
+  try {
+    for (std::string text; std::getline(std::cin, text);) {
+      std::cout << answer(json::parse(text)) << '\n';
+    }
+  } catch (const std::exception& error) {
+    std::cerr << "generate_lines: " << error.what() << '\n';
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "polystate/core/token.h"
+#include "polystate/runner/open_runner.h"
+#include "polystate/runner/runner.h"
+#include "runner/fake_encoder_decoder.h"
+
+namespace polystate {
+
+// The runner of a fake model.
+inline std::unique_ptr<Runner> open_fake(const std::shared_ptr<FakeEncoderDecoder>& fake) {
+  auto runner = open_runner(make_model(fake));
+  EXPECT_TRUE(runner) << runner.error().message;
+  return std::move(runner).value();
+}
+
+// Options that start from token 0 and end with token 1.
+inline GenerationOptions options_with_beams(std::int64_t num_beams) {
+  GenerationOptions options;
+  options.config.num_beams = num_beams;
+  options.config.decoder_start_token_id = 0;
+  options.config.eos_token_id = {1};
+  options.config.pad_token_id = 0;
+  return options;
+}
+
+// Sources of 1 to `longest` random tokens.
+inline std::vector<GenerationInput> random_inputs(std::size_t count, unsigned seed,
+                                                  std::size_t longest = 30) {
+  std::mt19937 random(seed);
+  std::vector<GenerationInput> inputs(count);
+  for (GenerationInput& input : inputs) {
+    input.source.resize(1 + random() % longest);
+    for (TokenId& token : input.source) token = static_cast<TokenId>(random() % 40);
+  }
+  return inputs;
+}
+
+inline bool operator==(const GeneratedSequence& left, const GeneratedSequence& right) {
+  return left.ids == right.ids && left.score == right.score;
+}
+
+}  // namespace polystate

@@ -1,0 +1,121 @@
+"""The searches against those of transformers, on models whose logits are hashes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import generate_lines
+import pytest
+import torch
+from hash_model import HashConfig, HashModel
+from transformers import GenerationConfig
+
+CASES = 120  # of each kind
+
+
+def reference(request: dict[str, Any]) -> tuple[list[list[list[int]]], list[list[float]]]:
+    """Return what transformers generates: ids and scores of each input, one input at a time."""
+    model = HashModel(HashConfig(**request["model"]))
+    config = GenerationConfig(**request["config"])
+    ends = request["config"]["eos_token_id"] or []
+    sequences, scores = [], []
+    for each in request["inputs"]:
+        options = {"decoder_input_ids": torch.tensor([each["prompt"]])} if "prompt" in each else {}
+        generated = model.generate(
+            torch.tensor([each["source"]]),
+            generation_config=config,
+            return_dict_in_generate=True,
+            output_scores=True,
+            use_cache=False,
+            **options,
+        )
+        start = len(each.get("prompt", [0]))
+        sequences.append([ended(row, start, ends) for row in generated.sequences.tolist()])
+        scores.append(generated.get("sequences_scores", torch.zeros(0)).tolist())
+    return sequences, scores
+
+
+def ended(row: list[int], start: int, ends: list[int]) -> list[int]:
+    """Return ``row`` through the first end token after its prompt."""
+    found = [i for i in range(start, len(row)) if row[i] in ends]
+    return row[: found[0] + 1] if found else row
+
+
+def requests(kind: str) -> list[dict[str, Any]]:
+    """Return random generations of a kind."""
+    numbers = random.Random(kind)
+    return [request(numbers, kind) for _ in range(CASES)]
+
+
+def request(numbers: random.Random, kind: str) -> dict[str, Any]:
+    vocabulary = numbers.choice([20, 40, 100])
+    beams = 1 if kind == "greedy" else numbers.randint(2, 5)
+    config: dict[str, Any] = {
+        "num_beams": beams,
+        "num_return_sequences": numbers.randint(1, beams),
+        "early_stopping": numbers.choice([False, True, "never"]) if beams > 1 else False,
+        "length_penalty": numbers.choice([-1.0, 0.0, 0.6, 1.0, 2.0]),
+        "eos_token_id": numbers.choice([[1], [1, 2], [3, 1, 5], None]),
+        "decoder_start_token_id": 0,
+        "pad_token_id": numbers.choice([0, 6]),
+        numbers.choice(["max_length", "max_new_tokens"]): numbers.randint(2, 20),
+    }
+    if kind == "processors":
+        config |= {
+            name: value
+            for name, value in choices(numbers, config).items()
+            if numbers.random() < 0.3
+        }
+    return {
+        "model": {"vocab_size": vocabulary, "seed": numbers.getrandbits(64), "scale": 6.0},
+        "config": config,
+        "inputs": [one_input(numbers, vocabulary, config) for _ in range(3)],
+    }
+
+
+def choices(numbers: random.Random, config: dict[str, Any]) -> dict[str, Any]:
+    """Return what changes scores, of which a request takes some."""
+    given: dict[str, Any] = {
+        "min_length": numbers.randint(2, 10),
+        "no_repeat_ngram_size": numbers.randint(1, 3),
+        "repetition_penalty": numbers.choice([0.7, 1.3, 2.5]),
+        "encoder_repetition_penalty": numbers.choice([0.7, 1.3]),
+        "encoder_no_repeat_ngram_size": numbers.randint(1, 3),
+        "forced_bos_token_id": numbers.randint(4, 15),
+        "bad_words_ids": [[7], [8, 9]],
+        "suppress_tokens": [10, 11],
+        "begin_suppress_tokens": [4, 12],
+        "renormalize_logits": True,
+    }
+    if config["eos_token_id"]:
+        given["forced_eos_token_id"] = config["eos_token_id"][0]
+        given["min_new_tokens"] = numbers.randint(1, 10)
+        given["exponential_decay_length_penalty"] = [numbers.randint(1, 8), 1.2]
+    return given
+
+
+def one_input(numbers: random.Random, vocabulary: int, config: dict[str, Any]) -> dict[str, Any]:
+    drawn: dict[str, Any] = {"source": numbers.choices(range(vocabulary), k=numbers.randint(1, 12))}
+    if numbers.random() < 0.2 and config.get("max_length", 20) > 3:
+        drawn["prompt"] = [0, *numbers.choices(range(4, 15), k=numbers.randint(1, 2))]
+    return drawn
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the request as generate_lines takes it."""
+    model = request["model"]
+    fake = {"vocabulary_size": model["vocab_size"], "seed": model["seed"], "scale": model["scale"]}
+    return {"fake": fake, "config": request["config"], "inputs": request["inputs"]}
+
+
+@pytest.mark.parametrize("kind", ["greedy", "beams", "processors"])
+def test_sequences_and_scores_are_those_of_transformers(kind: str) -> None:
+    every = requests(kind)
+    for request, found in zip(every, generate_lines.run(map(answer, every)), strict=True):
+        assert "error" not in found, (request, found)
+        sequences, scores = reference(request)
+        assert found["sequences"] == sequences, request
+        if request["config"]["num_beams"] > 1:
+            for ours, theirs in zip(found["scores"], scores, strict=True):
+                assert ours == pytest.approx(theirs, rel=1e-5, abs=1e-4), request
