@@ -92,7 +92,6 @@ std::int64_t work_of_a_head(const AttentionCall& call, const AttentionSource& so
 }  // namespace
 
 void AttentionCall::require(Requirements& require, const Keys& keys) const {
-  require.floats(query, 4);
   require.shape(query, {-1, -1, -1, keys.head_dim});
   require.holds(keys.kv_heads > 0 && heads() % std::max<std::int64_t>(keys.kv_heads, 1) == 0,
                 "query has " + std::to_string(heads()) + " heads, which is not a multiple of the " +

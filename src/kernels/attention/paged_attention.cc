@@ -33,6 +33,7 @@ struct Paged {
 Status check(const AttentionCall& call, const Paged& paged) {
   const PagePools& pools = paged.pools;
   Requirements require;
+  require.floats(call.query, 4);
   pools.require(require);
   require.integers(paged.page_table, 2);
   require.shape(paged.page_table, {call.rows(), -1});

@@ -19,7 +19,7 @@ namespace polystate {
 namespace {
 
 using Change = std::function<void(AttentionCase&)>;
-using Run = std::function<Result<Tensor>(const AttentionCase&)>;
+using Operation = Result<Tensor> (*)(const AttentionCase&);
 
 Result<Tensor> paged(const AttentionCase& c) { return c.paged(fastest_attend_function()); }
 Result<Tensor> cross(const AttentionCase& c) { return c.cross(fastest_attend_function()); }
@@ -34,7 +34,7 @@ Tensor zeros(DType dtype, const Shape& shape) {
 }
 
 // 3 rows of 3 pages of 16 positions, 2 tokens each, in 10 pages.
-void expect_refused(const Run& run, const Change& change, const std::string& message) {
+void expect_refused(Operation run, const Change& change, const std::string& message) {
   SCOPED_TRACE(message);
   AttentionCase arguments = AttentionCase::random({});
   change(arguments);
@@ -51,7 +51,7 @@ void expect_refused(const Run& run, const Change& change, const std::string& mes
 }
 
 TEST(AttentionArguments, ThatFitAreAccepted) {
-  for (const Run& run : {paged, cross, dense, write, copy}) {
+  for (const Operation run : {paged, cross, dense, write, copy}) {
     const Result<Tensor> result = run(AttentionCase::random({}));
     EXPECT_TRUE(result) << result.error().message;
   }
@@ -61,7 +61,7 @@ TEST(AttentionArguments, PagesAreInThePool) {
   for (const std::int64_t page : {-1, 10}) {
     const std::string message =
         "page_table has " + std::to_string(page) + ", which is not between 0 and 9";
-    for (const Run& run : {paged, cross, write}) {
+    for (Operation run : {paged, cross, write}) {
       expect_refused(
           run,
           [page](AttentionCase& c) {
@@ -104,7 +104,7 @@ TEST(AttentionArguments, APageIsNotBothSourceAndTarget) {
 
 TEST(AttentionArguments, HeadsAreAMultipleOfTheKeysHeads) {
   const auto three = [](AttentionCase& c) { c.query = random_floats({3, 2, 3, 16}, 0); };
-  for (const Run& run : {paged, cross, dense}) {
+  for (Operation run : {paged, cross, dense}) {
     expect_refused(run, three, "query has 3 heads, which is not a multiple of the 2 of the keys");
   }
 }
@@ -121,7 +121,7 @@ TEST(AttentionArguments, HaveTheirTypesAndShapes) {
   struct Argument {
     Tensor AttentionCase::* member;
     std::string name;
-    std::vector<Run> users;
+    std::vector<Operation> users;
   };
   const std::vector<Argument> arguments = {
       {&AttentionCase::query, "query is", {paged, cross, dense}},
@@ -137,7 +137,7 @@ TEST(AttentionArguments, HaveTheirTypesAndShapes) {
       {&AttentionCase::out, "out is", {paged, cross, dense}},
   };
   for (const Argument& argument : arguments) {
-    for (const Run& run : argument.users) {
+    for (Operation run : argument.users) {
       const auto with = [&](DType dtype, const Shape& shape) {
         return [&argument, dtype, shape](AttentionCase& c) {
           c.*argument.member = zeros(dtype, shape);
@@ -160,26 +160,26 @@ TEST(AttentionArguments, SizesAreEqualWhereTheyMustBe) {
     return [member](AttentionCase& c) { c.*member = integers({1, 1}); };
   };
   using C = AttentionCase;
-  for (const Run& run : {paged, cross, dense}) {
+  for (Operation run : {paged, cross, dense}) {
     expect_refused(run, with(&C::query, {3, 2, 4, 8}), "query has shape [3, 2, 4, 8]");
     expect_refused(run, [](C& c) { c.bias = random_floats({2, 4, 2, 48}, 0); }, "bias has shape");
     expect_refused(run, [](C& c) { c.bias = random_floats({1, 4, 2, 47}, 0); }, "bias has shape");
   }
-  for (const Run& run : {paged, dense}) {
+  for (Operation run : {paged, dense}) {
     expect_refused(run, [](C& c) { c.sinks = random_floats({2}, 0); }, "sinks has shape [2]");
   }
-  for (const Run& run : {paged, dense, write}) {
+  for (Operation run : {paged, dense, write}) {
     expect_refused(run, with(&C::value, {3, 1, 2, 16}), "value has shape [3, 1, 2, 16]");
   }
-  for (const Run& run : {paged, write}) {
+  for (Operation run : {paged, write}) {
     expect_refused(run, with(&C::key, {3, 2, 1, 16}), "key has shape [3, 2, 1, 16]");
   }
-  for (const Run& run : {paged, cross, write, copy}) {
+  for (Operation run : {paged, cross, write, copy}) {
     expect_refused(run, with(&C::value_pool, {10, 2, 15, 16}), "value_pool has shape");
     expect_refused(run, with(&C::key_pool, {10, 2, 16, 0}), "");
   }
   expect_refused(paged, rows(&C::positions), "positions has shape [2]");
-  for (const Run& run : {cross, dense, write}) {
+  for (Operation run : {cross, dense, write}) {
     expect_refused(run, rows(&C::lengths), "lengths has shape [2]");
   }
   expect_refused(copy, [](C& c) { c.target = integers({5}); }, "target has shape [1]");

@@ -19,7 +19,7 @@
 namespace polystate {
 namespace {
 
-using Run = Result<Tensor> (AttentionCase::*)(AttendFunction) const;
+using Operation = Result<Tensor> (AttentionCase::*)(AttendFunction) const;
 
 const std::vector<InstructionSet> kSets = {InstructionSet::kScalar, InstructionSet::kNeon,
                                            InstructionSet::kAvx2, InstructionSet::kAvx512};
@@ -29,7 +29,7 @@ std::vector<float> floats(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-std::vector<float> run(const AttentionCase& arguments, Run operation, AttendFunction attend) {
+std::vector<float> run(const AttentionCase& arguments, Operation operation, AttendFunction attend) {
   const Result<Tensor> result = (arguments.*operation)(attend);
   EXPECT_TRUE(result) << result.error().message;
   return result ? floats(*result) : std::vector<float>{};
@@ -42,7 +42,7 @@ void expect_close(const std::vector<float>& found, const std::vector<float>& exp
   }
 }
 
-void compare_instruction_sets(const AttentionCase& arguments, Run operation) {
+void compare_instruction_sets(const AttentionCase& arguments, Operation operation) {
   const std::vector<float> expected = run(arguments, operation, attend_scalar());
   for (const InstructionSet set : kSets) {
     if (is_available(set)) {
@@ -65,7 +65,7 @@ std::vector<AttentionSizes> many_sizes() {
   return sizes;
 }
 
-void compare_sizes_and_options(Run operation) {
+void compare_sizes_and_options(Operation operation) {
   for (const AttentionSizes& sizes : many_sizes()) {
     SCOPED_TRACE(testing::Message() << "page " << sizes.page << ", head_dim " << sizes.head_dim);
     AttentionCase arguments = AttentionCase::random(sizes);
@@ -125,7 +125,7 @@ TEST(Attention, OfARowIsBitForBitWhatItIsAlone) {
   constexpr std::int64_t kRows = 4;
   const AttentionCase arguments = AttentionCase::random(
       {.rows = kRows, .tokens = 50, .heads = 8, .kv_heads = 4, .head_dim = 64, .row_pages = 9});
-  for (const Run operation :
+  for (const Operation operation :
        {&AttentionCase::paged, &AttentionCase::cross, &AttentionCase::dense}) {
     const std::vector<float> together = run(arguments, operation, fastest_attend_function());
     std::vector<float> apart;
