@@ -1,3 +1,8 @@
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12 warns of its own header below.
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 #include <cstdint>
@@ -15,7 +20,7 @@ struct Avx512Vectors {
   static constexpr int kQueries = 4;
 
   static __mmask16 first_lanes(std::int64_t count) {
-    return static_cast<__mmask16>((1U << count) - 1U);
+    return static_cast<__mmask16>((1U << static_cast<unsigned>(count)) - 1U);
   }
 
   static __m512 set(float x) { return _mm512_set1_ps(x); }

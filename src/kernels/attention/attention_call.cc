@@ -74,7 +74,7 @@ void attend_heads(const AttentionCall& call, const AttentionSource& source, Atte
       for (std::int64_t k = 0; k < count; ++k) {
         block[static_cast<std::size_t>(k)] = queries.at(row, kv_head, i + k);
       }
-      attend(pages, call.options, block.data(), count, scratch.data(), stride);
+      attend(pages, call.options, block.data(), count, {scratch.data(), stride});
     }
   }
 }

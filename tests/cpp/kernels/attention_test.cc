@@ -199,7 +199,7 @@ TEST(Attention, ExponentialsAreRightToTwoUnitsInTheLastPlace) {
       std::vector<float> scratch(static_cast<std::size_t>(kMaxQueries * attend_stride(1)));
       const HeadPages head{&one, &one, nullptr, 1, 1, 1, 1, 1, 1};
       const HeadQuery query{&score, nullptr, &zero, &out, {0, 1}};
-      attend_function(set)(head, {}, &query, 1, scratch.data(), attend_stride(1));
+      attend_function(set)(head, {}, &query, 1, {scratch.data(), attend_stride(1)});
       const double expected = 1 / (1 + std::exp(-static_cast<double>(score)));
       EXPECT_NEAR(out / expected, 1, 3e-7) << score;
     }

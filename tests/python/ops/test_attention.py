@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 import polystate as ps
-import polystate.ops  # noqa: F401
+import polystate.ops
 
 ops = torch.ops.polystate
 
