@@ -4,7 +4,9 @@
 #include <executorch/extension/tensor/tensor_ptr.h>
 #include <executorch/runtime/core/evalue.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -48,6 +50,7 @@ void decode_step(benchmark::State& state, AttendFunction attend, int rows, int l
       *query,   *key,     *key,  *key_pool, *value_pool,     *table, *positions,
       EValue(), EValue(), 0.125, 0.0,       std::int64_t{0}, *out,   *out};
   std::vector<EValue*> stack;
+  stack.reserve(values.size());
   for (EValue& value : values) {
     stack.push_back(&value);
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/requirements.h"
 
@@ -16,7 +17,7 @@ namespace polystate {
 namespace {
 
 // Multiplications that are worth a thread of their own: some ten microseconds.
-constexpr std::int64_t kGrain = std::int64_t{1} << 18;
+constexpr std::int64_t kGrain = 262'144;
 
 // The queries of one kv head: every token's, for each query head that it serves.
 class HeadQueries {

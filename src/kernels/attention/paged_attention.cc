@@ -1,6 +1,5 @@
-#include <algorithm>
 #include <cstdint>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/arguments.h"

@@ -12,6 +12,7 @@
 #include "kernels/attention_case.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
+#include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
 
 // The operators of attention refuse what does not fit, and have then written nothing.
