@@ -43,18 +43,22 @@ struct ScoreOptions {
 // No function takes more queries at once.
 inline constexpr std::int64_t kMaxQueries = 4;
 
-// Floats of scratch memory for each query that sees no position past `columns`.
+// Scratch memory for the scores of queries by position, zero at first: [kMaxQueries, stride].
+struct Scores {
+  float* data;
+  std::int64_t stride;
+};
+
+// A stride for queries of sequences whose pages have up to `columns` positions.
 constexpr std::int64_t attend_stride(std::int64_t columns) {
   constexpr std::int64_t kWidest = 16;
   return (columns / kWidest + 2) * kWidest;
 }
 
 // Attends for 1 to kMaxQueries queries of one head; `page` >= 1. The result of each is, bit for
-// bit, what it is alone, if all values are finite. `scratch`: [kMaxQueries, stride], zero at first,
-// with the stride of the most positions of any query's pages. Reads the values that one of the
-// queries sees, and the keys of whole pages.
+// bit, what it is alone, if all values are finite. Reads the values that one of the queries sees,
+// and the keys of whole pages.
 using AttendFunction = void (*)(const HeadPages& head, const ScoreOptions& options,
-                                const HeadQuery* queries, std::int64_t count, float* scratch,
-                                std::int64_t stride);
+                                const HeadQuery* queries, std::int64_t count, Scores scratch);
 
 }  // namespace polystate

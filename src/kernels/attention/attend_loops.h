@@ -21,11 +21,11 @@ constexpr std::int64_t round_down(std::int64_t count) {
   return count / S::kWidth * S::kWidth;
 }
 
-// Where a head's queries keep their scores: [Q, stride], by position.
-struct Scores {
-  float* data;
-  std::int64_t stride;
-};
+// The number of the page at index `i` of a sequence.
+template <typename S>
+std::int64_t page_at(const HeadPages& head, std::int64_t i) {
+  return head.pages == nullptr ? i : head.pages[i];
+}
 
 // The products of Q queries with `count` <= S::kWidth positions of a page.
 template <typename S, int Q, bool kWhole>
@@ -64,8 +64,7 @@ template <typename S, int Q>
 void score_pages(const HeadPages& head, const HeadQuery* queries, PositionRange seen,
                  Scores scores) {
   for (std::int64_t i = seen.first / head.page; i * head.page < seen.last; ++i) {
-    const float* const keys =
-        head.keys + (head.pages == nullptr ? i : head.pages[i]) * head.key_page_stride;
+    const float* const keys = head.keys + page_at<S>(head, i) * head.key_page_stride;
     const std::int64_t whole = round_down<S>(head.page);
     const Scores here{scores.data + i * head.page, scores.stride};
     for (std::int64_t c = 0; c < whole; c += S::kWidth) {
@@ -128,40 +127,61 @@ float weigh(const HeadQuery& query, PositionRange all, float* scores) {
   return total == 0 ? 0 : 1 / total;
 }
 
-// Sums the values from dimension `d` on, N vectors of them, or `count` floats of one vector.
+// Some dimensions of values: N vectors from `first` on, or `count` floats of one vector.
+struct ValuePart {
+  std::int64_t first;
+  std::int64_t count;
+};
+
+// What values are summed with: the weights of each query, and the factors of their sums.
+struct WeightedRange {
+  PositionRange positions;
+  Scores weights;
+  const float* factors;  // [Q]
+};
+
+// Adds part of one position's value to the sums; `weights` are at that position.
 template <typename S, int Q, int N, bool kWhole>
-void sum_values(const HeadPages& head, const HeadQuery* queries, PositionRange all, Scores weights,
-                const float* factors, std::int64_t d, std::int64_t count) {
+void add_value(const float* value, std::int64_t count, Scores weights,
+               typename S::Vector (&sums)[Q][N]) {
+  typename S::Vector vectors[N];
+  for (int k = 0; k < N; ++k) {
+    vectors[k] = kWhole ? S::load(value + k * S::kWidth) : S::load_some(value, count);
+  }
+  for (int q = 0; q < Q; ++q) {
+    const auto weight = S::set(weights.data[q * weights.stride]);
+    for (int k = 0; k < N; ++k) {
+      sums[q][k] = S::multiply_add(weight, vectors[k], sums[q][k]);
+    }
+  }
+}
+
+// Writes part of the results: the sums of the values that are seen.
+template <typename S, int Q, int N, bool kWhole>
+void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedRange& range,
+                ValuePart part) {
   typename S::Vector sums[Q][N];
   for (int q = 0; q < Q; ++q) {
     for (int k = 0; k < N; ++k) {
       sums[q][k] = S::set(0);
     }
   }
+  const PositionRange all = range.positions;
   for (std::int64_t i = all.first / head.page; i * head.page < all.last; ++i) {
     const std::int64_t start = i * head.page;
     const std::int64_t first = all.first > start ? all.first : start;
     const std::int64_t last = all.last < start + head.page ? all.last : start + head.page;
-    const float* value = head.values +
-                         (head.pages == nullptr ? i : head.pages[i]) * head.value_page_stride +
-                         (first - start) * head.value_stride + d;
+    const float* value = head.values + page_at<S>(head, i) * head.value_page_stride +
+                         (first - start) * head.value_stride + part.first;
     for (std::int64_t p = first; p < last; ++p, value += head.value_stride) {
-      typename S::Vector vectors[N];
-      for (int k = 0; k < N; ++k) {
-        vectors[k] = kWhole ? S::load(value + k * S::kWidth) : S::load_some(value, count);
-      }
-      for (int q = 0; q < Q; ++q) {
-        const auto weight = S::set(weights.data[q * weights.stride + p]);
-        for (int k = 0; k < N; ++k) {
-          sums[q][k] = S::multiply_add(weight, vectors[k], sums[q][k]);
-        }
-      }
+      add_value<S, Q, N, kWhole>(value, part.count, {range.weights.data + p, range.weights.stride},
+                                 sums);
     }
   }
   for (int q = 0; q < Q; ++q) {
     for (int k = 0; k < N; ++k) {
-      const auto sum = S::multiply(sums[q][k], S::set(factors[q]));
-      S::store_some(queries[q].out + d + k * S::kWidth, sum, kWhole ? S::kWidth : count);
+      const auto sum = S::multiply(sums[q][k], S::set(range.factors[q]));
+      S::store_some(queries[q].out + part.first + k * S::kWidth, sum, part.count);
     }
   }
 }
@@ -181,23 +201,23 @@ void attend_queries(const HeadPages& head, const ScoreOptions& options, const He
     finish_scores<S>(queries[q], options, all, scores.data + q * scores.stride);
     factors[q] = weigh<S>(queries[q], all, scores.data + q * scores.stride);
   }
+  const WeightedRange range{all, scores, factors};
   std::int64_t d = 0;
   for (; d + kValueVectors * S::kWidth <= head.value_dim; d += kValueVectors * S::kWidth) {
-    sum_values<S, Q, kValueVectors, true>(head, queries, all, scores, factors, d, S::kWidth);
+    sum_values<S, Q, kValueVectors, true>(head, queries, range, {d, S::kWidth});
   }
   for (; d + S::kWidth <= head.value_dim; d += S::kWidth) {
-    sum_values<S, Q, 1, true>(head, queries, all, scores, factors, d, S::kWidth);
+    sum_values<S, Q, 1, true>(head, queries, range, {d, S::kWidth});
   }
   if (d < head.value_dim) {
-    sum_values<S, Q, 1, false>(head, queries, all, scores, factors, d, head.value_dim - d);
+    sum_values<S, Q, 1, false>(head, queries, range, {d, head.value_dim - d});
   }
 }
 
 // An AttendFunction.
 template <typename S>
 void attend(const HeadPages& head, const ScoreOptions& options, const HeadQuery* queries,
-            std::int64_t count, float* scratch, std::int64_t stride) {
-  const Scores scores{scratch, stride};
+            std::int64_t count, Scores scores) {
   std::int64_t q = 0;
   for (; q + S::kQueries <= count; q += S::kQueries) {
     attend_queries<S, S::kQueries>(head, options, queries + q, scores);

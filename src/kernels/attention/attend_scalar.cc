@@ -32,7 +32,7 @@ struct ScalarVectors {
     return x < y ? less : otherwise;
   }
   static float times_power_of_two(float x, float power) {
-    return x * std::bit_cast<float>((static_cast<std::int32_t>(power) + 127) << 23);
+    return x * std::bit_cast<float>(static_cast<std::uint32_t>(power + 127) << 23U);
   }
   static float largest(float x) { return x; }
   static float sum(float x) { return x; }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/requirements.h"
 
@@ -16,7 +17,7 @@ namespace polystate {
 namespace {
 
 // Multiplications that are worth a thread of their own: some ten microseconds.
-constexpr std::int64_t kGrain = std::int64_t{1} << 18;
+constexpr std::int64_t kGrain = 262'144;
 
 // The queries of one kv head: every token's, for each query head that it serves.
 class HeadQueries {
@@ -74,7 +75,7 @@ void attend_heads(const AttentionCall& call, const AttentionSource& source, Atte
       for (std::int64_t k = 0; k < count; ++k) {
         block[static_cast<std::size_t>(k)] = queries.at(row, kv_head, i + k);
       }
-      attend(pages, call.options, block.data(), count, scratch.data(), stride);
+      attend(pages, call.options, block.data(), count, {scratch.data(), stride});
     }
   }
 }
@@ -92,7 +93,6 @@ std::int64_t work_of_a_head(const AttentionCall& call, const AttentionSource& so
 }  // namespace
 
 void AttentionCall::require(Requirements& require, const Keys& keys) const {
-  require.floats(query, 4);
   require.shape(query, {-1, -1, -1, keys.head_dim});
   require.holds(keys.kv_heads > 0 && heads() % std::max<std::int64_t>(keys.kv_heads, 1) == 0,
                 "query has " + std::to_string(heads()) + " heads, which is not a multiple of the " +

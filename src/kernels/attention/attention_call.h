@@ -24,7 +24,7 @@ struct AttentionCall {
   [[nodiscard]] std::int64_t tokens() const { return size_of(query.tensor, 1); }
   [[nodiscard]] std::int64_t heads() const { return size_of(query.tensor, 2); }
 
-  // That everything fits keys and values of these sizes.
+  // That everything fits keys and values of these sizes; `query` is of floats, of 4 dimensions.
   struct Keys {
     std::int64_t columns;
     std::int64_t kv_heads;

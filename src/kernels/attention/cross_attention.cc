@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Cross {
 Status check(const AttentionCall& call, const Cross& cross) {
   const PagePools& pools = cross.pools;
   Requirements require;
+  require.floats(call.query, 4);
   pools.require(require);
   require.integers(cross.page_table, 2);
   require.shape(cross.page_table, {call.rows(), -1});

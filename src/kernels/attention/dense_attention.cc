@@ -36,6 +36,7 @@ struct Dense {
 
 Status check(const AttentionCall& call, const Dense& dense) {
   Requirements require;
+  require.floats(call.query, 4);
   require.floats(dense.key, 4);
   require.shape(dense.key, {call.rows(), -1, -1, -1});
   require.floats(dense.value, 4);

@@ -10,7 +10,7 @@ bool is_available(InstructionSet set) {
   switch (set) {
     case InstructionSet::kScalar:
       return true;
-#if defined(POLYSTATE_X86)
+#if defined(__x86_64__)
     case InstructionSet::kAvx2:
       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     case InstructionSet::kAvx512:
@@ -26,7 +26,7 @@ bool is_available(InstructionSet set) {
 
 AttendFunction attend_function(InstructionSet set) {
   switch (set) {
-#if defined(POLYSTATE_X86)
+#if defined(__x86_64__)
     case InstructionSet::kAvx2:
       return attend_avx2();
     case InstructionSet::kAvx512:

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/attention/attend.h"
 
 namespace polystate {
 
-enum class InstructionSet { kScalar, kNeon, kAvx2, kAvx512 };
+enum class InstructionSet : std::uint8_t { kScalar, kNeon, kAvx2, kAvx512 };
 
 // Whether this build has the inner loops for an instruction set and this machine can run them.
 bool is_available(InstructionSet set);

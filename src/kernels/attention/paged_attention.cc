@@ -1,6 +1,5 @@
-#include <algorithm>
 #include <cstdint>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "kernels/arguments.h"
@@ -33,6 +32,7 @@ struct Paged {
 Status check(const AttentionCall& call, const Paged& paged) {
   const PagePools& pools = paged.pools;
   Requirements require;
+  require.floats(call.query, 4);
   pools.require(require);
   require.integers(paged.page_table, 2);
   require.shape(paged.page_table, {call.rows(), -1});

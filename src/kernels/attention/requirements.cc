@@ -16,6 +16,7 @@
 #include "kernels/element_type.h"
 #include "kernels/layout.h"
 #include "polystate/core/result.h"
+#include "polystate/core/shape.h"
 
 namespace polystate {
 namespace {

@@ -58,6 +58,12 @@ KernelCall& KernelCall::tensors(const std::vector<std::optional<Tensor>>& tensor
   return push(EValue(&*list.boxed));
 }
 
+KernelCall& KernelCall::optional(const std::optional<Tensor>& tensor) {
+  return push(tensor ? EValue(view(*tensor, {})) : EValue());
+}
+
+KernelCall& KernelCall::number(double value) { return push(EValue(value)); }
+
 KernelCall& KernelCall::integer(std::int64_t value) { return push(EValue(value)); }
 
 KernelCall& KernelCall::boolean(bool value) { return push(EValue(value)); }
@@ -68,16 +74,21 @@ executorch::runtime::Error KernelCall::run(std::size_t result) {
   if (!kernel.ok()) {
     return kernel.error();
   }
+  std::vector<EValue*> values = stack(result);
+  executorch::runtime::KernelRuntimeContext context;
+  const executorch::runtime::OpFunction call = *kernel;
+  call(context, {values.data(), values.size()});
+  return context.failure_state();
+}
+
+std::vector<EValue*> KernelCall::stack(std::size_t result) {
   std::vector<EValue*> stack;
   stack.reserve(values_.size() + 1);
   for (EValue& value : values_) {
     stack.push_back(&value);
   }
   stack.push_back(&values_[result]);
-  executorch::runtime::KernelRuntimeContext context;
-  const executorch::runtime::OpFunction call = *kernel;
-  call(context, {stack.data(), stack.size()});
-  return context.failure_state();
+  return stack;
 }
 
 }  // namespace polystate

@@ -25,11 +25,16 @@ class KernelCall {
   // empty: row-major.
   KernelCall& tensor(const Tensor& tensor, const std::vector<std::int64_t>& order = {});
   KernelCall& tensors(const std::vector<std::optional<Tensor>>& tensors);
+  KernelCall& optional(const std::optional<Tensor>& tensor);
   KernelCall& integer(std::int64_t value);
+  KernelCall& number(double value);
   KernelCall& boolean(bool value);
 
   // Ok when the operator is content. Its result is the argument at `result`.
   executorch::runtime::Error run(std::size_t result = 0);
+
+  // What a kernel is given: the arguments, then the one at `result` again.
+  std::vector<executorch::runtime::EValue*> stack(std::size_t result);
 
  private:
   using OptionalTensor = std::optional<executorch::aten::Tensor>;

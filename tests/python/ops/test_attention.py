@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 import polystate as ps
+import polystate.ops
 
 ops = torch.ops.polystate
 
@@ -209,11 +210,12 @@ class Translator(nn.Module):
         self.out = nn.Linear(HEADS * HEAD_DIM, 16)
         self.requires_grad_(False)
 
-    def _split(self, x: Tensor) -> list[Tensor]:
-        return list(self.qkv(x).unflatten(-1, (8, HEAD_DIM)).split([HEADS, KV_HEADS, KV_HEADS], 2))
+    def _heads(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        heads = self.qkv(x).unflatten(-1, (8, HEAD_DIM))
+        return heads[:, :, :4], heads[:, :, 4:6], heads[:, :, 6:]
 
     def encode(self, x: Tensor, table: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        query, key, value = self._split(x)
+        query, key, value = self._heads(x)
         y = ops.attention(query, key, value, lengths, None, self.sinks, SCALE, 5.0, 2, False)
         pools = (self.memory_keys, self.memory_values)
         return self.out(y.flatten(2)), ops.write_pages(key, value, *pools, table, lengths)
@@ -221,14 +223,14 @@ class Translator(nn.Module):
     def decode(
         self, x: Tensor, table: Tensor, positions: Tensor, memory: Tensor, lengths: Tensor
     ) -> Tensor:
-        query, key, value = self._split(x)
+        query, key, value = self._heads(x)
         y = ops.paged_attention(
             *(query, key, value, self.own_keys, self.own_values, table, positions),
             *(None, self.sinks, SCALE, 0, 3),
         )
         x = x + self.out(y.flatten(2))
         pools = (self.memory_keys, self.memory_values)
-        y = ops.cross_attention(self._split(x)[0], *pools, memory, lengths, None, SCALE, 0.0)
+        y = ops.cross_attention(self._heads(x)[0], *pools, memory, lengths, None, SCALE, 0.0)
         return x + self.out(y.flatten(2))
 
     def fork(self, source: Tensor, target: Tensor) -> Tensor:

@@ -1,0 +1,112 @@
+#include "kernels/attention_case.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kernels/attention/attend.h"
+#include "kernels/attention/operators.h"
+#include "kernels/kernel_call.h"
+#include "kernels/operators.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
+#include "polystate/core/tensor.h"
+
+namespace polystate {
+namespace {
+
+template <typename Operator>
+Result<Tensor> result_of(KernelCall& call, const Tensor& out, const Operator& run) {
+  const auto stack = call.tensor(out).stack(0);
+  if (const Status status = run(KernelStack(stack)); !status) {
+    return status.error();
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor random_floats(const Shape& shape, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  const std::int64_t count =
+      std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  std::vector<float> values(static_cast<std::size_t>(count));
+  std::ranges::generate(values, [&] { return normal(generator); });
+  return Tensor::of(shape, values).value();
+}
+
+Tensor integers(const std::vector<std::int64_t>& values) {
+  return Tensor::of({static_cast<std::int64_t>(values.size())}, values).value();
+}
+
+AttentionCase AttentionCase::random(const AttentionSizes& s) {
+  const std::int64_t pages = s.rows * s.row_pages + 1;
+  const std::int64_t capacity = s.row_pages * s.page;
+  std::vector<std::int64_t> table(static_cast<std::size_t>(s.rows * s.row_pages));
+  std::iota(table.begin(), table.end(), 1);
+  std::ranges::reverse(table);
+  std::vector<std::int64_t> positions;
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t row = 0; row < s.rows; ++row) {
+    positions.push_back(row * (capacity - s.tokens) / std::max<std::int64_t>(s.rows - 1, 1));
+    lengths.push_back(1 + row * (s.tokens - 1) / std::max<std::int64_t>(s.rows - 1, 1));
+  }
+  return {
+      .query = random_floats({s.rows, s.tokens, s.heads, s.head_dim}, 1),
+      .key = random_floats({s.rows, s.tokens, s.kv_heads, s.head_dim}, 2),
+      .value = random_floats({s.rows, s.tokens, s.kv_heads, s.value_dim}, 3),
+      .key_pool = random_floats({pages, s.kv_heads, s.head_dim, s.page}, 4),
+      .value_pool = random_floats({pages, s.kv_heads, s.page, s.value_dim}, 5),
+      .page_table = Tensor::of({s.rows, s.row_pages}, table).value(),
+      .positions = integers(positions),
+      .lengths = integers(lengths),
+      .source = integers({1, 1}),
+      .target = integers({2, 0}),
+      .bias = {},
+      .sinks = {},
+      .out = Tensor::empty(DType::kFloat32, {s.rows, s.tokens, s.heads, s.value_dim}).value(),
+  };
+}
+
+Result<Tensor> AttentionCase::paged(AttendFunction attend) const {
+  KernelCall call("");
+  call.tensor(query).tensor(key).tensor(value).tensor(key_pool).tensor(value_pool);
+  call.tensor(page_table).tensor(positions).optional(bias).optional(sinks);
+  call.number(scale).number(softcap).integer(window);
+  return result_of(call, out, [&](KernelStack stack) { return paged_attention(stack, attend); });
+}
+
+Result<Tensor> AttentionCase::cross(AttendFunction attend) const {
+  KernelCall call("");
+  call.tensor(query).tensor(key_pool).tensor(value_pool).tensor(page_table).tensor(lengths);
+  call.optional(bias).number(scale).number(softcap);
+  return result_of(call, out, [&](KernelStack stack) { return cross_attention(stack, attend); });
+}
+
+Result<Tensor> AttentionCase::dense(AttendFunction attend) const {
+  KernelCall call("");
+  call.tensor(query).tensor(key).tensor(value).optional(lengths).optional(bias).optional(sinks);
+  call.number(scale).number(softcap).integer(window).boolean(causal);
+  return result_of(call, out, [&](KernelStack stack) { return dense_attention(stack, attend); });
+}
+
+Result<Tensor> AttentionCase::write_pages() const {
+  KernelCall call("");
+  call.tensor(key).tensor(value).tensor(key_pool).tensor(value_pool).tensor(page_table);
+  call.tensor(lengths);
+  return result_of(call, Tensor::empty(DType::kInt64, lengths.shape()).value(), &WritePages::run);
+}
+
+Result<Tensor> AttentionCase::copy_pages() const {
+  KernelCall call("");
+  call.tensor(key_pool).tensor(value_pool).tensor(source).tensor(target);
+  return result_of(call, Tensor::empty(DType::kInt64, target.shape()).value(), &CopyPages::run);
+}
+
+}  // namespace polystate

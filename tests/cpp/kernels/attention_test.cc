@@ -1,0 +1,212 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/attention/attend.h"
+#include "kernels/attention/instruction_set.h"
+#include "kernels/attention_case.h"
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+
+// The operators of attention: every instruction set against the scalar one, which the tests in
+// Python compare with PyTorch.
+namespace polystate {
+namespace {
+
+using Operation = Result<Tensor> (AttentionCase::*)(AttendFunction) const;
+
+constexpr std::array kSets = {InstructionSet::kScalar, InstructionSet::kNeon, InstructionSet::kAvx2,
+                              InstructionSet::kAvx512};
+
+std::vector<float> floats(const Tensor& tensor) {
+  const auto values = tensor.values<float>();
+  return {values.begin(), values.end()};
+}
+
+std::vector<float> run(const AttentionCase& arguments, Operation operation, AttendFunction attend) {
+  const Result<Tensor> result = (arguments.*operation)(attend);
+  EXPECT_TRUE(result) << result.error().message;
+  return result ? floats(*result) : std::vector<float>{};
+}
+
+void expect_close(const std::vector<float>& found, const std::vector<float>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_NEAR(found[i], expected[i], 2e-6 + 2e-6 * std::abs(expected[i])) << "element " << i;
+  }
+}
+
+void compare_instruction_sets(const AttentionCase& arguments, Operation operation) {
+  const std::vector<float> expected = run(arguments, operation, attend_scalar());
+  for (const InstructionSet set : kSets) {
+    if (is_available(set)) {
+      SCOPED_TRACE(testing::Message() << "instruction set " << static_cast<int>(set));
+      expect_close(run(arguments, operation, attend_function(set)), expected);
+    }
+  }
+}
+
+std::vector<AttentionSizes> many_sizes() {
+  std::vector<AttentionSizes> sizes;
+  for (const std::int64_t page : {1, 5, 16, 32}) {
+    for (const std::int64_t dim : {1, 3, 16, 64, 80}) {
+      sizes.push_back({.head_dim = dim, .value_dim = dim, .page = page, .row_pages = 5});
+    }
+  }
+  sizes.push_back({.rows = 1, .tokens = 1, .heads = 1, .kv_heads = 1});
+  sizes.push_back({.tokens = 7, .heads = 6, .kv_heads = 2, .head_dim = 5, .value_dim = 130});
+  sizes.push_back({.rows = 2, .tokens = 40, .heads = 8, .kv_heads = 8, .row_pages = 9});
+  return sizes;
+}
+
+void compare_sizes_and_options(Operation operation) {
+  for (const AttentionSizes& sizes : many_sizes()) {
+    SCOPED_TRACE(testing::Message() << "page " << sizes.page << ", head_dim " << sizes.head_dim);
+    AttentionCase arguments = AttentionCase::random(sizes);
+    compare_instruction_sets(arguments, operation);
+    const std::int64_t columns =
+        operation == &AttentionCase::dense ? sizes.tokens : sizes.page * sizes.row_pages;
+    for (const std::int64_t window : {1, 3, 20}) {
+      arguments.window = window;
+      compare_instruction_sets(arguments, operation);
+    }
+    arguments.softcap = 1.5;
+    arguments.causal = true;
+    arguments.sinks = random_floats({sizes.heads}, 8);
+    arguments.bias = random_floats({1, sizes.heads, sizes.tokens, columns}, 9);
+    compare_instruction_sets(arguments, operation);
+    arguments.window = 0;
+    arguments.bias = random_floats({sizes.rows, 1, sizes.tokens, columns}, 9);
+    compare_instruction_sets(arguments, operation);
+  }
+}
+
+TEST(PagedAttention, IsTheSameOnEveryInstructionSet) {
+  compare_sizes_and_options(&AttentionCase::paged);
+}
+
+TEST(CrossAttention, IsTheSameOnEveryInstructionSet) {
+  compare_sizes_and_options(&AttentionCase::cross);
+}
+
+TEST(DenseAttention, IsTheSameOnEveryInstructionSet) {
+  compare_sizes_and_options(&AttentionCase::dense);
+}
+
+// Part `index` of `count` equal parts along the first dimension.
+Tensor part(const Tensor& tensor, std::int64_t index, std::int64_t count) {
+  Shape shape = tensor.shape();
+  shape[0] /= count;
+  const std::size_t size = tensor.byte_count() / static_cast<std::size_t>(count);
+  return Tensor::copy_of(tensor.dtype(), shape,
+                         tensor.bytes().subspan(static_cast<std::size_t>(index) * size, size))
+      .value();
+}
+
+AttentionCase row_of(const AttentionCase& arguments, std::int64_t row, std::int64_t rows) {
+  AttentionCase result = arguments;
+  for (Tensor AttentionCase::* const member :
+       {&AttentionCase::query, &AttentionCase::key, &AttentionCase::value,
+        &AttentionCase::page_table, &AttentionCase::positions, &AttentionCase::lengths,
+        &AttentionCase::out}) {
+    result.*member = part(arguments.*member, row, rows);
+  }
+  return result;
+}
+
+// Large enough for several threads, of which a single row takes fewer.
+TEST(Attention, OfARowIsBitForBitWhatItIsAlone) {
+  constexpr std::int64_t kRows = 4;
+  const AttentionCase arguments = AttentionCase::random(
+      {.rows = kRows, .tokens = 50, .heads = 8, .kv_heads = 4, .head_dim = 64, .row_pages = 9});
+  for (const Operation operation :
+       {&AttentionCase::paged, &AttentionCase::cross, &AttentionCase::dense}) {
+    const std::vector<float> together = run(arguments, operation, fastest_attend_function());
+    std::vector<float> apart;
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      const auto one = run(row_of(arguments, row, kRows), operation, fastest_attend_function());
+      apart.insert(apart.end(), one.begin(), one.end());
+    }
+    EXPECT_EQ(together, apart);
+  }
+}
+
+TEST(Attention, OfSeveralTokensIsBitForBitWhatItIsOneByOne) {
+  for (const InstructionSet set : kSets) {
+    if (!is_available(set)) {
+      continue;
+    }
+    AttentionCase arguments = AttentionCase::random({.rows = 1, .tokens = 7, .heads = 2});
+    arguments.positions = integers({13});
+    arguments.window = 9;
+    const std::vector<float> together = run(arguments, &AttentionCase::paged, attend_function(set));
+    std::vector<float> apart;
+    for (std::int64_t token = 0; token < 7; ++token) {
+      AttentionCase one = AttentionCase::random({.rows = 1, .tokens = 1, .heads = 2});
+      const auto take = [token](const Tensor& tensor) {
+        Shape shape = tensor.shape();
+        std::swap(shape[0], shape[1]);
+        const Tensor by_token = Tensor::copy_of(tensor.dtype(), shape, tensor.bytes()).value();
+        return part(by_token, token, 7);
+      };
+      one.query = take(arguments.query);
+      one.key = take(arguments.key);
+      one.value = take(arguments.value);
+      one.key_pool = arguments.key_pool;
+      one.value_pool = arguments.value_pool;
+      one.positions = integers({13 + token});
+      one.window = 9;
+      const auto values = run(one, &AttentionCase::paged, attend_function(set));
+      apart.insert(apart.end(), values.begin(), values.end());
+    }
+    EXPECT_EQ(together, apart);
+  }
+}
+
+TEST(Attention, ReadsNothingThatIsNotSeen) {
+  AttentionCase arguments = AttentionCase::random({.rows = 1, .tokens = 1, .page = 5});
+  arguments.positions = integers({6});
+  const std::vector<float> expected =
+      run(arguments, &AttentionCase::paged, fastest_attend_function());
+  const auto table = arguments.page_table.values<std::int64_t>();
+  const std::size_t page_floats = arguments.value_pool.element_count() / 4;
+  auto* const values = reinterpret_cast<float*>(arguments.value_pool.mutable_bytes().data());
+  auto* const keys = reinterpret_cast<float*>(arguments.key_pool.mutable_bytes().data());
+  for (std::size_t i = 0; i < page_floats; ++i) {
+    values[static_cast<std::size_t>(table[2]) * page_floats + i] = NAN;
+    keys[static_cast<std::size_t>(table[2]) * page_floats + i] = NAN;
+    const bool unwritten = i % 80 >= 32;  // of the value page: [kv_heads, page, dim]
+    if (unwritten) {
+      values[static_cast<std::size_t>(table[1]) * page_floats + i] = NAN;
+    }
+  }
+  EXPECT_EQ(run(arguments, &AttentionCase::paged, fastest_attend_function()), expected);
+}
+
+TEST(Attention, ExponentialsAreRightToTwoUnitsInTheLastPlace) {
+  // With one value of 1 and a sink, the result is the weight e^s / (e^s + 1) of a score s.
+  for (const InstructionSet set : kSets) {
+    for (int step = 0; is_available(set) && step < 270; ++step) {
+      const float score = -80 + 0.37F * static_cast<float>(step);
+      const float one = 1;
+      const float zero = 0;
+      float out = 0;
+      std::vector<float> scratch(static_cast<std::size_t>(kMaxQueries * attend_stride(1)));
+      const HeadPages head{&one, &one, nullptr, 1, 1, 1, 1, 1, 1};
+      const HeadQuery query{&score, nullptr, &zero, &out, {0, 1}};
+      attend_function(set)(head, {}, &query, 1, {scratch.data(), attend_stride(1)});
+      const double expected = 1 / (1 + std::exp(-static_cast<double>(score)));
+      EXPECT_NEAR(out / expected, 1, 3e-7) << score;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace polystate
