@@ -178,7 +178,7 @@ TEST(GenerationConfig, AnUnknownNameIsRefusedWithTheNearestAndInAFileWarnedOf) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kContract);
   EXPECT_THAT(status.error().message, AllOf(HasSubstr("'num_beam'"), HasSubstr("'num_beams'")));
-  EXPECT_THAT(config.set("temperatur", "1").error().message, HasSubstr("'temperature'"));
+  EXPECT_THAT(config.set("temperature_", "1").error().message, HasSubstr("'temperature'"));
   EXPECT_FALSE(config.set(std::string(1000000, 'x'), "1"));
   EXPECT_FALSE(config.set("", "1"));
 
