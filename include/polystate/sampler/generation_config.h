@@ -1,12 +1,10 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -63,7 +61,7 @@ struct GenerationConfig {
   std::vector<TokenId> forced_eos_token_id;
   // The length from which the end becomes more probable, and the factor by which it does.
   std::optional<std::pair<std::int64_t, double>> exponential_decay_length_penalty;
-  bool remove_invalid_values = false;
+  bool remove_invalid_values = false;  // NaN and infinities
   bool renormalize_logits = false;
 
   // Special tokens.
@@ -73,8 +71,11 @@ struct GenerationConfig {
   std::optional<TokenId> decoder_start_token_id;
 
   // Reads generation_config.json. kArtifact for what is not of the right form, with the field's
-  // name; kUnsupported for a field that is not honoured and would change the result.
-  static Result<GenerationConfig> parse(std::string_view json);
+  // name; kUnsupported for a field that is not honoured and would change the result. `warnings`,
+  // if given, receives a sentence for each field that asks for something and has no effect, and for
+  // each unknown one.
+  static Result<GenerationConfig> parse(std::string_view json,
+                                        std::vector<std::string>* warnings = nullptr);
 
   // Sets one field by transformers' name to a JSON value ("4", "true", "\"never\"", "[[3, 4]]",
   // "null": the default). kContract for an unknown name or a value that it may not have, naming
@@ -83,7 +84,8 @@ struct GenerationConfig {
   // The names that `set` honours, in the order above.
   static std::vector<std::string_view> names();
 
-  // Checks fields against one another, as transformers does before it generates. kContract.
+  // Checks the numbers' limits, and fields against one another, as transformers does before it
+  // generates. kContract.
   [[nodiscard]] Status validate() const;
 };
 

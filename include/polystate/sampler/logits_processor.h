@@ -39,8 +39,9 @@ struct ProcessorSetting {
 };
 
 // The processors that a configuration asks for, in transformers' order, with `own` where it has the
-// user's: temperature, top_k and what follows them only with do_sample. kContract for a token that
-// is not in the vocabulary.
+// user's: temperature, top_k and what follows them only with do_sample. kContract for what
+// `validate` refuses, and for a biased, forbidden (bad_words_ids) or forced token that is not in
+// the vocabulary.
 Result<LogitsProcessors> make_logits_processors(const GenerationConfig& config,
                                                 const ProcessorSetting& setting,
                                                 const LogitsProcessors& own = {});

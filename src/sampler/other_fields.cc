@@ -1,0 +1,90 @@
+#include "sampler/other_fields.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <variant>
+
+#include "sampler/json.h"
+
+namespace polystate::sampler {
+namespace {
+
+using enum OtherField;
+
+constexpr auto kRules = std::to_array<OtherFieldRule>({
+    // About the file.
+    {"transformers_version", kIgnored, {}, true},
+    {"_from_model_config", kIgnored, {}, true},
+    {"_commit_hash", kIgnored, {}, true},
+
+    // How transformers computes: caches, compilation, speculation with a second model that loses
+    // nothing.
+    {"use_cache", kIgnored, true},
+    {"cache_implementation", kIgnored},
+    {"cache_config", kIgnored},
+    {"max_cache_len", kIgnored},
+    {"prefill_chunk_size", kIgnored},
+    {"compile_config", kIgnored},
+    {"disable_compile", kIgnored, {}, true},
+    {"continuous_batching_config", kIgnored},
+    {"is_assistant", kIgnored, false},
+    {"num_assistant_tokens", kIgnored},
+    {"num_assistant_tokens_schedule", kIgnored},
+    {"assistant_confidence_threshold", kIgnored},
+    {"assistant_lookbehind", kIgnored},
+    {"target_lookbehind", kIgnored},
+    {"max_matching_ngram_size", kIgnored},
+    {"speculation_type", kIgnored},
+
+    // What transformers' `generate` returns besides tokens.
+    {"return_dict_in_generate", kIgnored, {}, true},
+    {"output_attentions", kIgnored, false},
+    {"output_hidden_states", kIgnored, false},
+    {"output_scores", kIgnored, false},
+    {"output_logits", kIgnored, false},
+
+    // When it ends.
+    {"max_time", kRefused},
+    {"stop_strings", kRefused},
+
+    // Which tokens it chooses.
+    {"guidance_scale", kRefused, 1.0},
+    {"watermarking_config", kRefused},
+    {"token_healing", kRefused, false},
+    {"top_h", kRefused},
+    {"assistant_ensemble_weight", kRefused},
+
+    // How it searches.
+    {"use_mtp", kRefused, false},
+    {"prompt_lookup_num_tokens", kRefused},
+    {"assistant_early_exit", kRefused},
+    {"penalty_alpha", kRefused, 0.0},
+    {"dola_layers", kRefused},
+    {"num_beam_groups", kRefused, 1.0},
+    {"diversity_penalty", kRefused, 0.0},
+    {"constraints", kRefused},
+    {"force_words_ids", kRefused},
+    {"low_memory", kRefused, false},
+});
+
+}  // namespace
+
+std::span<const OtherFieldRule> other_fields() { return kRules; }
+
+bool is_neutral(const OtherFieldRule& rule, const JsonValue& value) {
+  if (rule.any_is_neutral || value.is_null()) return true;
+  if (const bool* const neutral = std::get_if<bool>(&rule.neutral)) {
+    const bool* const content = std::get_if<bool>(&value.content);
+    return content != nullptr && *content == *neutral;
+  }
+  if (const double* const neutral = std::get_if<double>(&rule.neutral)) {
+    const auto* const whole = std::get_if<std::int64_t>(&value.content);
+    const auto* const content = std::get_if<double>(&value.content);
+    return (whole != nullptr && static_cast<double>(*whole) == *neutral) ||
+           (content != nullptr && *content == *neutral);
+  }
+  return false;
+}
+
+}  // namespace polystate::sampler

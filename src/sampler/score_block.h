@@ -1,0 +1,28 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+namespace polystate::sampler {
+
+// Loops over scores have blocks of this many, a constant that the compiler can vectorise.
+constexpr std::size_t kBlock = 64;
+using ScoreBlock = std::array<float, kBlock>;
+
+// The scores from `start` on, and -inf behind the last one.
+inline ScoreBlock score_block(std::span<const float> scores, std::size_t start) {
+  const auto rest = scores.subspan(start);
+  ScoreBlock block{};
+  if (rest.size() >= kBlock) {
+    std::copy_n(rest.begin(), kBlock, block.begin());
+  } else {
+    block.fill(-std::numeric_limits<float>::infinity());
+    std::copy(rest.begin(), rest.end(), block.begin());
+  }
+  return block;
+}
+
+}  // namespace polystate::sampler

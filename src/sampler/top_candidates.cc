@@ -1,0 +1,68 @@
+#include "sampler/top_candidates.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "polystate/core/token.h"
+
+namespace polystate::sampler {
+namespace {
+
+constexpr std::size_t kGroup = 32;  // scores that are compared with the threshold at once
+
+// Puts a candidate behind those that are as good; the last one falls out.
+void insert(std::vector<Candidate>& best, Candidate candidate) {
+  std::size_t place = best.size() - 1;
+  for (; place > 0 && best[place - 1].score < candidate.score; --place)
+    best[place] = best[place - 1];
+  best[place] = candidate;
+}
+
+bool any_above(std::span<const float, kGroup> scores, float threshold) {
+  unsigned above = 0;
+  for (const float score : scores) above |= static_cast<unsigned>(score > threshold);
+  return above != 0;
+}
+
+}  // namespace
+
+std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t count) {
+  count = std::min(count, scores.size());
+  std::vector<Candidate> best;
+  if (count == 0) return best;
+  best.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    best.push_back({scores[i], static_cast<TokenId>(i)});
+    insert(best, best.back());
+  }
+  std::size_t i = count;
+  const auto offer = [&](std::size_t end) {
+    for (; i < end; ++i) {
+      if (scores[i] > best.back().score) insert(best, {scores[i], static_cast<TokenId>(i)});
+    }
+  };
+  while (i + kGroup <= scores.size()) {
+    if (any_above(scores.subspan(i).first<kGroup>(), best.back().score)) {
+      offer(i + kGroup);
+    } else {
+      i += kGroup;
+    }
+  }
+  offer(scores.size());
+  return best;
+}
+
+float nth_largest(std::span<const float> scores, std::size_t count) {
+  constexpr std::size_t kSmall = 128;
+  count = std::min(count, scores.size());
+  if (count <= kSmall) return top_candidates(scores, count).back().score;
+  std::vector<float> sorted(scores.begin(), scores.end());
+  const auto nth = sorted.begin() + static_cast<std::ptrdiff_t>(count - 1);
+  std::nth_element(sorted.begin(), nth, sorted.end(), std::greater<>());
+  return *nth;
+}
+
+}  // namespace polystate::sampler

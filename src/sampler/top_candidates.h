@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "polystate/core/token.h"
+
+namespace polystate::sampler {
+
+// A token that may come next.
+struct Candidate {
+  float score;
+  TokenId token;
+};
+
+// The `count` tokens of the largest scores (all, where there are fewer), best first, and of equal
+// ones the lower token first, as torch.topk orders them. For a small `count`: one pass, and work
+// for each score above those found so far. No score may be NaN.
+std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t count);
+
+// The `count`th largest score, of any count from 1; the least where there are fewer.
+float nth_largest(std::span<const float> scores, std::size_t count);
+
+}  // namespace polystate::sampler
