@@ -1,6 +1,5 @@
 #include "runner/encoder_decoder_runner.h"
 
-#include <cassert>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/out_of_memory.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/runner/runner.h"
@@ -21,6 +21,8 @@
 
 namespace polystate {
 namespace {
+
+using Generated = std::vector<std::vector<GeneratedSequence>>;
 
 constexpr const char* kConfigFile = "generation_config.json";
 
@@ -53,13 +55,15 @@ Result<std::unique_ptr<Runner>> EncoderDecoderRunner::open(const Model& model) {
       new EncoderDecoderRunner(std::move(encoder_decoder).value(), std::move(config).value()));
 }
 
-Result<std::vector<std::vector<GeneratedSequence>>> EncoderDecoderRunner::generate(
-    std::span<const GenerationInput> inputs, const GenerationOptions& options) {
+Result<Generated> EncoderDecoderRunner::generate(std::span<const GenerationInput> inputs,
+                                                 const GenerationOptions& options) {
   const Result<Claim> claim = Claim::take(&busy_);
   if (!claim) return Error{ErrorCode::kBusy, "another thread is using this runner"};
-  const Result<GenerationPlan> plan = GenerationPlan::create(inputs, options, model_->limits());
-  if (!plan) return plan.error();
-  return Scheduler(*model_, *plan).run();
+  return or_out_of_memory("generate", "", [&]() -> Result<Generated> {
+    const Result<GenerationPlan> plan = GenerationPlan::create(inputs, options, model_->limits());
+    if (!plan) return plan.error();
+    return Scheduler(*model_, *plan).run();
+  });
 }
 
 }  // namespace polystate

@@ -32,8 +32,9 @@ float FinishedBeams::score(float log_probability, std::size_t length) const {
 
 void FinishedBeams::add(std::vector<TokenId> tokens, float log_probability) {
   const float own = score(log_probability, tokens.size());
-  const auto after = std::find_if(places_.begin(), places_.end(),
-                                  [own](const Place& place) { return place.score < own; });
+  const auto after = std::find_if(places_.begin(), places_.end(), [own](const Place& place) {
+    return place.score < own || (place.score == own && !place.filled);
+  });
   if (after == places_.end()) return;
   std::move_backward(after, std::prev(places_.end()), places_.end());
   *after = {std::move(tokens), own, true};

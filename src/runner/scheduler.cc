@@ -45,13 +45,14 @@ Result<std::vector<std::vector<GeneratedSequence>>> Scheduler::run() {
 }
 
 Status Scheduler::admit() {
-  // A call of the encoder for a single row that became free would cost more than the row is worth.
-  while (running_.empty() || free_rows() * 4 >= plan_.rows()) {
+  while (true) {
     const auto batch = next_batch();
-    if (batch.empty()) return {};
+    // A call of the encoder for one of many rows would cost more than the row is worth.
+    const bool worth = running_.empty() || free_rows() * 4 >= plan_.rows() ||
+                       started_ + batch.size() == order_.size();
+    if (batch.empty() || !worth) return {};
     if (Status started = start(batch); !started) return started;
   }
-  return {};
 }
 
 std::size_t Scheduler::free_rows() const {

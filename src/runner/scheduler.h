@@ -27,7 +27,7 @@ class Scheduler {
   Result<std::vector<std::vector<GeneratedSequence>>> run();
 
  private:
-  // Starts sentences while there is room for enough of them.
+  // Starts sentences: a quarter of the rows at least, or all that are left.
   Status admit();
   // The next inputs to encode together.
   [[nodiscard]] std::span<const std::size_t> next_batch() const;

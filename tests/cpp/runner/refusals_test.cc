@@ -174,6 +174,20 @@ TEST(Refusals, AFailureOfTheEngineAtAnyCallLeavesTheRunnerUsable) {
   }
 }
 
+TEST(Refusals, OfASecondCallWhileOneRuns) {
+  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto inputs = random_inputs(1, 4);
+  GenerationOptions options = options_with_beams(1);
+  std::vector<ErrorCode> codes;
+  options.on_token = [&](std::size_t, TokenId) {
+    const auto second = runner->generate(inputs, options_with_beams(1));
+    codes.push_back(second ? ErrorCode::kIo : second.error().code);
+    return false;
+  };
+  EXPECT_TRUE(runner->generate(inputs, options));
+  EXPECT_THAT(codes, ElementsAre(ErrorCode::kBusy));
+}
+
 TEST(Refusals, OfAnArtifactThatDoesNotGenerate) {
   const auto runner = open_runner(fake_model(std::make_shared<FakeScript>()));
   ASSERT_FALSE(runner);

@@ -21,6 +21,14 @@ def mix(value: int) -> int:
     return value ^ (value >> 31)
 
 
+def mixed(values: np.ndarray) -> np.ndarray:
+    """Return ``mix`` of many values."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
 @functools.lru_cache(maxsize=1 << 16)
 def folded(seed: int, tokens: tuple[int, ...]) -> int:
     """Return the hash of a sequence."""
@@ -31,7 +39,7 @@ def folded(seed: int, tokens: tuple[int, ...]) -> int:
 def logits(config: HashConfig, source: tuple[int, ...], tokens: tuple[int, ...]) -> torch.Tensor:
     """Return the logits after ``tokens``, of shape [vocabulary]: fake_logits in C++."""
     start = folded(config.seed, (*source, -1, *tokens))
-    bits = np.array([mix((start + token) & MASK) for token in range(config.vocab_size)], np.uint64)
+    bits = mixed(np.uint64(start) + np.arange(config.vocab_size, dtype=np.uint64))
     small = (bits >> np.uint64(40)).astype(np.float32) * np.float32(2.0**-24)
     return torch.from_numpy(small * np.float32(config.scale))
 

@@ -11,7 +11,7 @@ import torch
 from hash_model import HashConfig, HashModel
 from transformers import GenerationConfig
 
-CASES = 120  # of each kind
+CASES = 100  # of each kind, with three inputs each
 
 
 def reference(request: dict[str, Any]) -> tuple[list[list[list[int]]], list[list[float]]]:
@@ -49,7 +49,7 @@ def requests(kind: str) -> list[dict[str, Any]]:
 
 
 def request(numbers: random.Random, kind: str) -> dict[str, Any]:
-    vocabulary = numbers.choice([20, 40, 100])
+    vocabulary = numbers.choice([20, 40, 100] if kind == "processors" else [8, 40, 100])
     beams = 1 if kind == "greedy" else numbers.randint(2, 5)
     config: dict[str, Any] = {
         "num_beams": beams,
@@ -82,7 +82,7 @@ def choices(numbers: random.Random, config: dict[str, Any]) -> dict[str, Any]:
         "repetition_penalty": numbers.choice([0.7, 1.3, 2.5]),
         "encoder_repetition_penalty": numbers.choice([0.7, 1.3]),
         "encoder_no_repeat_ngram_size": numbers.randint(1, 3),
-        "forced_bos_token_id": numbers.randint(4, 15),
+        "forced_bos_token_id": numbers.randint(13, 18),
         "bad_words_ids": [[7], [8, 9]],
         "suppress_tokens": [10, 11],
         "begin_suppress_tokens": [4, 12],
@@ -98,7 +98,7 @@ def choices(numbers: random.Random, config: dict[str, Any]) -> dict[str, Any]:
 def one_input(numbers: random.Random, vocabulary: int, config: dict[str, Any]) -> dict[str, Any]:
     drawn: dict[str, Any] = {"source": numbers.choices(range(vocabulary), k=numbers.randint(1, 12))}
     if numbers.random() < 0.2 and config.get("max_length", 20) > 3:
-        drawn["prompt"] = [0, *numbers.choices(range(4, 15), k=numbers.randint(1, 2))]
+        drawn["prompt"] = [0, *numbers.choices(range(4, 8), k=numbers.randint(1, 2))]
     return drawn
 
 
@@ -109,13 +109,17 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     return {"fake": fake, "config": request["config"], "inputs": request["inputs"]}
 
 
+@pytest.mark.filterwarnings("ignore:Unfeasible length constraints")
 @pytest.mark.parametrize("kind", ["greedy", "beams", "processors"])
 def test_sequences_and_scores_are_those_of_transformers(kind: str) -> None:
     every = requests(kind)
     for request, found in zip(every, generate_lines.run(map(answer, every)), strict=True):
         assert "error" not in found, (request, found)
-        sequences, scores = reference(request)
-        assert found["sequences"] == sequences, request
-        if request["config"]["num_beams"] > 1:
-            for ours, theirs in zip(found["scores"], scores, strict=True):
-                assert ours == pytest.approx(theirs, rel=1e-5, abs=1e-4), request
+        beams = request["config"]["num_beams"]
+        for i, (sequences, scores) in enumerate(zip(*reference(request), strict=True)):
+            # Where fewer sequences than asked for are possible, the others are of no meaning.
+            count = sum(score > -1e8 for score in scores) if beams > 1 else 1
+            assert found["sequences"][i][:count] == sequences[:count], request
+            if beams > 1:
+                ours = found["scores"][i][:count]
+                assert ours == pytest.approx(scores[:count], rel=1e-5, abs=1e-4), request
