@@ -120,7 +120,12 @@ class KeyValueSink(Cache):
         self.taken: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
+        self,
+        key_states: torch.Tensor,
+        value_states: torch.Tensor,
+        layer_idx: int,
+        *_: Any,
+        **__: Any,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Takes [batch, heads, tokens, head size], and returns them as they are."""
         self.taken[layer_idx] = (key_states, value_states)
@@ -150,7 +155,12 @@ class EarlierSteps(KeyValueSink):
         self.seeming: dict[int, torch.Tensor] = {}
 
     def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *_: Any, **__: Any
+        self,
+        key_states: torch.Tensor,
+        value_states: torch.Tensor,
+        layer_idx: int,
+        *_: Any,
+        **__: Any,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Takes the step's own; what it returns has the shape of all, and values nobody reads."""
         super().update(key_states, value_states, layer_idx)

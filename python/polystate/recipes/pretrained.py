@@ -273,9 +273,7 @@ def _generation_config(
     return chosen
 
 
-def _task(
-    task: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None
-) -> str:
+def _task(task: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> str:
     known = ("translation", "summarization", "text2text-generation")
     if task == "auto":
         return _task_of(model, tokenizer)

@@ -145,7 +145,9 @@ class Model:
         runner = _core.Runner(self._core)
         warn(runner.warnings)
         sources = ids_of("input_ids", input_ids, attention_mask, padding)
-        prompts = [] if decoder_input_ids is None else ids_of("decoder_input_ids", decoder_input_ids)
+        prompts = (
+            [] if decoder_input_ids is None else ids_of("decoder_input_ids", decoder_input_ids)
+        )
         if prompts and len(prompts) != len(sources):
             raise ContractError(
                 f"decoder_input_ids are {len(prompts)} and input_ids {len(sources)}"

@@ -22,9 +22,7 @@ from polystate.runtime.model import Model, load
 _KEYS = {"translation": "translation_text", "summarization": "summary_text"}
 
 
-def pipeline(
-    model: str | os.PathLike[str] | Model, *, threads: int | None = None
-) -> Pipeline:
+def pipeline(model: str | os.PathLike[str] | Model, *, threads: int | None = None) -> Pipeline:
     """Make what turns text into text by an artifact.
 
     Parameters

@@ -121,7 +121,7 @@ SHIFTED = {
         ["+", ["*", -1, "batch"], 10],
     ),
     "arange with a start": (lambda self, x, k: self.cache[torch.arange(2, 5) + k[:, None]], -2, 5),
-    "constant tensor": (lambda self, x, k: self.cache[k + torch.tensor([0, 5])], 0, 4),
+    "constant tensor": (lambda self, x, k: self.cache[k[:, None] + torch.tensor([0, 5])], 0, 4),
     "scaled": (lambda self, x, k: self.cache[torch.add(k, torch.tensor(1), alpha=2)], None, None),
 }
 
@@ -164,6 +164,8 @@ COMPUTED = {
     "some elements": lambda k: k[:1],
     "narrower type": lambda k: k.to(torch.int8).to(torch.int64),
     "sum": lambda k: k.sum(),
+    "an offset for each element": lambda k: k + torch.tensor([0, 5]),
+    "offsets that cancel": lambda k: (k - torch.arange(2)) + torch.arange(2),
 }
 
 

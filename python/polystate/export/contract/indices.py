@@ -114,6 +114,8 @@ class _IndexReader:
         offsets = self._offsets(offset)
         if index is None or offsets is None:
             return None
+        if offsets[0] != offsets[1] and not _meet_all(node, offset):
+            return None
         low, high = (sign * bound for bound in offsets[::sign])
         return _Index(index.argument, index.low + low, index.high + high)
 
@@ -156,6 +158,20 @@ def _constants(exported: ExportedProgram) -> dict[Node, tuple[sympy.Expr, sympy.
             if isinstance(value, torch.Tensor) and value.dtype in INTEGERS and value.numel() > 0:
                 found[node] = (sympy.Integer(int(value.min())), sympy.Integer(int(value.max())))
     return found
+
+
+def _meet_all(index: Node, offset: Node) -> bool:
+    """Tell whether every element of the one is added to every element of the other.
+
+    That is where no dimension has several elements of both. Elsewhere the ends of the offsets may
+    never meet the ends of the index, and limits by both would refuse what is right.
+    """
+    sizes, offsets = (list(node.meta["val"].shape)[::-1] for node in (index, offset))
+    return all(_is_one(m) or _is_one(n) for m, n in zip(sizes, offsets, strict=False))
+
+
+def _is_one(size: int | torch.SymInt) -> bool:
+    return isinstance(size, int) and size == 1
 
 
 def _is_unscaled(node: Node) -> bool:
