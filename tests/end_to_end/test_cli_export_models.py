@@ -48,9 +48,9 @@ def test_a_directory_with_a_model_is_exported_and_says_nothing(
     model = MarianMTModel.from_pretrained(tiny_model).eval()
     expected = model.generate(torch.tensor([ids]), max_length=8, num_beams=1).tolist()
     found = ps.load(out).generate([ids], max_length=8, num_beams=1)
-    assert found.sequences == [[*expected[0]]]
+    assert found.sequences == expected
     refused = polystate("translate", out, "Hello")
-    assert refused.returncode == 5
+    assert refused.returncode == 3
     assert "tokenizer" in refused.stderr
 
 
