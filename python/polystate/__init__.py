@@ -23,7 +23,7 @@ from polystate.errors import (
 if TYPE_CHECKING:
     from polystate._core import __version__
     from polystate.export import Method, export
-    from polystate.recipes import export_pretrained
+    from polystate.recipes.pretrained import export_pretrained
     from polystate.runtime import (
         GenerateOutput,
         Model,
@@ -71,7 +71,7 @@ _LAZY = {
     "Tokenizer": "polystate.runtime",
     "__version__": "polystate._core",
     "export": "polystate.export",
-    "export_pretrained": "polystate.recipes",
+    "export_pretrained": "polystate.recipes.pretrained",
     "generate": "polystate.runtime",
     "load": "polystate.runtime",
     "pipeline": "polystate.runtime",

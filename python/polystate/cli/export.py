@@ -1,11 +1,10 @@
-"""``polystate-export SOURCE OUT``: exports a module's methods into an artifact."""
+"""``polystate-export SOURCE OUT``: makes an artifact of a module's methods, or of a model."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import enum
-import json
 import signal
 import sys
 import traceback
@@ -16,8 +15,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polystate
 from polystate.artifact import check_destination
+from polystate.cli.options import add_options, flags, overrides
 from polystate.cli.progress import step
-from polystate.cli.source import FORMS, SourceError, parse_source
+from polystate.cli.quiet import quiet_libraries, quiet_transformers
+from polystate.cli.source import FORMS, FunctionSource, PretrainedSource, SourceError, parse_source
 from polystate.errors import (
     ArtifactError,
     ContractError,
@@ -30,11 +31,13 @@ if TYPE_CHECKING:
     from polystate.export import Program
 
 DESCRIPTION = f"""\
-Exports every method of a PyTorch module, with its state, into one artifact.
+Exports every method of a PyTorch module, with its state, or a model of transformers, with its
+tokenizer, into one artifact. SOURCE is one of
 
-SOURCE names a Python function: {FORMS}.
-It takes no arguments and returns a pair (module, methods), as polystate.export takes them, or a
-program that polystate.export has made. Its file is executed.
+{FORMS}
+
+The function takes no arguments and returns a pair (module, methods), as polystate.export takes
+them, or a program that polystate.export has made. Its file is executed.
 """
 
 EPILOG = """\
@@ -58,14 +61,6 @@ class ExitStatus(enum.IntEnum):
     INPUT = 4
     ENGINE = 5
 
-
-# The options by the arguments of ``polystate.export`` that they set.
-_OPTIONS = {
-    "backend": "--backend",
-    "quantization": "--quantization",
-    "constants": "--constant",
-    "debug_dir": "--debug-dir",
-}
 
 _INTERRUPTED = 128 + signal.SIGINT
 
@@ -104,82 +99,64 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("source", metavar="SOURCE", help="the function that returns what to export")
+    add("source", metavar="SOURCE", help="a function, or a model of transformers")
     add(
         "out",
         metavar="OUT",
         type=Path,
         help="the artifact's directory; an older one is replaced",
     )
-    add("--backend", choices=["portable", "xnnpack"], help="what computes (default: xnnpack)")
-    add("--quantization", choices=["none", "q8"], help="of the weights (default: none)")
-    add(
-        "--constant",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="a value that programs read from the artifact: true, 64, 0.5 or a text; repeatable",
-    )
-    add("--debug-dir", metavar="DIR", type=Path, help="keep graphs, memory plan and ETRecord here")
     add("--report", action="store_true", help="print how state is updated, and why so")
     add("--version", action="version", version=f"polystate-export {polystate.__version__}")
+    add_options(parser)
     return parser
 
 
 def _export(options: argparse.Namespace) -> None:
     try:
         source = parse_source(options.source)
-        overrides = _overrides(options)
+        arguments = overrides(options, source)
     except SourceError as error:
         raise _ExitError(ExitStatus.USAGE, str(error)) from error
     check_destination(options.out)
-    with step(f"loading {options.source}"), _of_the_user():
-        try:
-            found = source.load()()
-        except SourceError as error:
-            raise _ExitError(ExitStatus.INPUT, str(error)) from error
-    program = _program(options.source, found, overrides)
-    with step(f"writing {options.out}"):
-        program.save(options.out)
+    quiet_libraries()
+    if isinstance(source, PretrainedSource):
+        program = _export_model(source, options.out, arguments)
+    else:
+        program = _export_function(source, options.out, arguments)
     if options.report:
         _print(program.report())
 
 
-def _overrides(options: argparse.Namespace) -> dict[str, Any]:
-    """Give what the user said about the export, as arguments of ``polystate.export``."""
-    overrides: dict[str, Any] = {}
-    if options.backend is not None:
-        overrides["backend"] = options.backend
-    if options.quantization is not None:
-        overrides["quantization"] = None if options.quantization == "none" else options.quantization
-    if options.constant:
-        overrides["constants"] = dict(map(_constant, options.constant))
-    if options.debug_dir is not None:
-        overrides["debug_dir"] = options.debug_dir
-    return overrides
+def _export_model(source: PretrainedSource, out: Path, arguments: Mapping[str, Any]) -> Program:
+    with step("loading transformers"):
+        quiet_transformers()
+        from polystate.recipes.pretrained import export_pretrained
+    with step(f"exporting {source} to {out}"):
+        return export_pretrained(source.name, out, **arguments)
 
 
-def _constant(text: str) -> tuple[str, bool | int | float | str]:
-    """Read NAME=VALUE; VALUE is a boolean or a number where JSON reads it as such, else a text."""
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise SourceError(f"'{text}' is not of the form NAME=VALUE")
-    with contextlib.suppress(ValueError):
-        read = json.loads(value)
-        if isinstance(read, bool | int | float):
-            return name, read
-    return name, value
+def _export_function(source: FunctionSource, out: Path, arguments: Mapping[str, Any]) -> Program:
+    with step(f"loading {source}"), _of_the_user():
+        try:
+            found = source.load()()
+        except SourceError as error:
+            raise _ExitError(ExitStatus.INPUT, str(error)) from error
+    program = _program(source, found, arguments)
+    with step(f"writing {out}"):
+        program.save(out)
+    return program
 
 
-def _program(source: str, found: Any, overrides: Mapping[str, Any]) -> Program:
+def _program(source: FunctionSource, found: Any, arguments: Mapping[str, Any]) -> Program:
     """Export what the user's function returned, unless it did so itself."""
     from polystate.export import Program, export  # torch takes seconds: usage errors come first
 
     if isinstance(found, Program):
-        if overrides:
-            names = ", ".join(_OPTIONS[name] for name in overrides)
+        if arguments:
             raise _ExitError(
-                ExitStatus.USAGE, f"{source} returned an exported program: {names} comes too late"
+                ExitStatus.USAGE,
+                f"{source} returned an exported program: {flags(arguments)} comes too late",
             )
         return found
     if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], Mapping)):
@@ -190,7 +167,7 @@ def _program(source: str, found: Any, overrides: Mapping[str, Any]) -> Program:
         )
     module, methods = found
     with step(f"exporting {len(methods)} methods of {type(module).__name__}"):
-        return export(module, methods, **overrides)
+        return export(module, methods, **arguments)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
 """What ``polystate-export`` can export: the kinds of its argument SOURCE.
 
-Today a source is a function of the user's, named by the file or the module that defines it. A
-further kind (a directory, a name on a hub) is a further case of :func:`parse_source`.
+A source is a function of the user's, named by the file or the module that defines it, or a model
+of transformers, in a directory or on the hub. A further kind is a further case of
+:func:`parse_source`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-FORMS = "path/to/file.py:function or package.module:function"
+FORMS = """\
+  path/to/file.py:function   a function that returns what to export
+  package.module:function    the same, of a module
+  path/to/model              a directory with a model of transformers (it has config.json)
+  organization/model         such a model's name on the hub of Hugging Face"""
 
 _FILE_MODULE = "polystate_source"  # a file's own name might hide another module
 
 _NAME = r"[^\W\d]\w*"
 _DOTTED = re.compile(rf"{_NAME}(\.{_NAME})*")
+_ON_THE_HUB = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
 class SourceError(Exception):
@@ -43,6 +49,10 @@ class FunctionSource:
     origin: Path | str
     function: str
 
+    def __str__(self) -> str:
+        """As the user wrote it."""
+        return f"{self.origin}:{self.function}"
+
     def load(self) -> Callable[[], Any]:
         """Import the function; what its file or module raises meanwhile passes through.
 
@@ -62,15 +72,46 @@ class FunctionSource:
         return function
 
 
-def parse_source(text: str) -> FunctionSource:
+@dataclass(frozen=True)
+class PretrainedSource:
+    """A model of transformers.
+
+    Parameters
+    ----------
+    name
+        Its directory, or its name on the hub.
+    """
+
+    name: str
+
+    def __str__(self) -> str:
+        """As the user wrote it."""
+        return self.name
+
+
+Source = FunctionSource | PretrainedSource
+
+
+def parse_source(text: str) -> Source:
     """Read SOURCE; SourceError says which forms there are."""
+    path = Path(text)
+    if text and path.is_dir():
+        if not (path / "config.json").is_file():
+            raise SourceError(
+                f"the directory '{text}' has no model of transformers: no config.json"
+            )
+        return PretrainedSource(text)
     origin, colon, function = text.rpartition(":")
     if colon and _DOTTED.fullmatch(function):
         if origin.endswith(".py"):
             return FunctionSource(Path(origin), function)
         if _DOTTED.fullmatch(origin):
             return FunctionSource(origin, function)
-    raise SourceError(f"'{text}' is not of the form {FORMS}")
+    if _ON_THE_HUB.fullmatch(text) and not path.exists() and not text.endswith(".py"):
+        return PretrainedSource(text)
+    there_is = "is a file" if path.is_file() else "is not there"
+    what = f"'{text}'" if colon else f"'{text}' {there_is}, and"
+    raise SourceError(f"{what} is of none of these forms:\n{FORMS}")
 
 
 def _import(origin: Path | str) -> ModuleType:

@@ -1,5 +1,4 @@
-"""Models of well-known libraries as methods over one state; start reading at `pretrained.py`."""
+"""Models of well-known libraries as methods over one state; start reading at `pretrained.py`.
 
-from polystate.recipes.pretrained import export_pretrained
-
-__all__ = ["export_pretrained"]
+Importing this package does not import torch, so that `settings` can be read before.
+"""

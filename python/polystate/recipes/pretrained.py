@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,19 +16,11 @@ from polystate.export import Method, Program, export
 from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder
 from polystate.recipes.paged_attention import own_attention
 from polystate.recipes.parity import check_parity, examples
-from polystate.recipes.text_files import generation_files, tokenizer_files
+from polystate.recipes.settings import DEFAULT_MAX_BATCH, DEFAULT_MAX_LENGTH, RECIPES, TASKS
+from polystate.recipes.text_files import generation_files, has_tokenizer, tokenizer_files
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-# Recipes: a name for a backend with a quantization.
-_RECIPES: Mapping[str, tuple[str, str | None]] = {
-    "xnnpack": ("xnnpack", None),
-    "xnnpack_q8": ("xnnpack", "q8"),
-    "portable": ("portable", None),
-}
-_DEFAULT_MAX_BATCH = 64
-_DEFAULT_MAX_LENGTH = 256
 
 
 @dataclass(frozen=True)
@@ -49,7 +40,7 @@ def export_pretrained(
     quantization: str | None = None,
     recipe: str | None = None,
     max_length: int | None = None,
-    max_batch: int = _DEFAULT_MAX_BATCH,
+    max_batch: int = DEFAULT_MAX_BATCH,
     tokenizer: PreTrainedTokenizerBase | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
@@ -62,7 +53,8 @@ def export_pretrained(
     Parameters
     ----------
     source
-        A model of transformers, a directory with one, or its name on the hub.
+        A model of transformers, a directory with one, or its name on the hub. A directory without
+        the files of a tokenizer gives an artifact that takes and gives ids.
     out
         The artifact's directory; an older artifact is replaced.
     task
@@ -137,9 +129,9 @@ def _settings(
     """The backend and the quantization, as they or a recipe say."""
     if recipe is None:
         return backend or "xnnpack", quantization
-    if recipe not in _RECIPES:
-        raise ContractError(f"recipe is {recipe!r}; it may be {', '.join(map(repr, _RECIPES))}")
-    of_recipe = _RECIPES[recipe]
+    if recipe not in RECIPES:
+        raise ContractError(f"recipe is {recipe!r}; it may be {', '.join(map(repr, RECIPES))}")
+    of_recipe = RECIPES[recipe]
     if (backend or of_recipe[0], quantization or of_recipe[1]) != of_recipe:
         raise ContractError(
             f"recipe {recipe!r} means backend {of_recipe[0]!r} and quantization {of_recipe[1]!r}; "
@@ -153,25 +145,21 @@ def _loaded(
     tokenizer: PreTrainedTokenizerBase | None,
     languages: Languages,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedModel
+    from transformers import PreTrainedModel
 
     if isinstance(source, PreTrainedModel):
         model = source
     else:
         try:
-            config = AutoConfig.from_pretrained(source)
-            if not config.is_encoder_decoder:
-                raise UnsupportedError(
-                    f"{os.fspath(source)} is a {config.model_type}, which is no encoder-decoder"
-                )
-            model = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32)
-        except (OSError, ValueError) as error:
-            raise ExportError(f"cannot load {os.fspath(source)}: {error}") from error
-        if tokenizer is None:
-            given = {"src_lang": languages.source, "tgt_lang": languages.target}
-            tokenizer = AutoTokenizer.from_pretrained(
-                source, **{name: value for name, value in given.items() if value is not None}
-            )
+            model = _loaded_model(source)
+            if tokenizer is None and (not Path(source).is_dir() or has_tokenizer(Path(source))):
+                tokenizer = _loaded_tokenizer(source, languages)
+        except UnsupportedError:
+            raise
+        except Exception as error:  # a damaged file may raise anything
+            where = "" if Path(source).is_dir() else ", which is no directory here, from the hub"
+            sentence = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise ExportError(f"cannot load {os.fspath(source)}{where}: {sentence}") from error
     if not model.config.is_encoder_decoder:
         raise UnsupportedError(f"{type(model).__name__} is no encoder-decoder")
     if next(model.parameters()).dtype != torch.float32:
@@ -183,10 +171,34 @@ def _loaded(
     return model, tokenizer
 
 
+def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+
+    config = AutoConfig.from_pretrained(source)
+    if not config.is_encoder_decoder:
+        raise UnsupportedError(
+            f"{os.fspath(source)} is a {config.model_type}, which is no encoder-decoder"
+        )
+    model: PreTrainedModel = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32)
+    return model
+
+
+def _loaded_tokenizer(
+    source: str | os.PathLike[str], languages: Languages
+) -> PreTrainedTokenizerBase:
+    from transformers import AutoTokenizer
+
+    given = {"src_lang": languages.source, "tgt_lang": languages.target}
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        source, **{name: value for name, value in given.items() if value is not None}
+    )
+    return tokenizer
+
+
 def _capacity(model: PreTrainedModel, max_length: int | None, max_batch: int) -> Capacity:
     positions: int | None = getattr(model.config, "max_position_embeddings", None)
     generated = model.generation_config.max_length or 0
-    wanted = max(_DEFAULT_MAX_LENGTH, generated) if max_length is None else max_length
+    wanted = max(DEFAULT_MAX_LENGTH, generated) if max_length is None else max_length
     if max_length is None and positions is not None:
         wanted = min(wanted, positions)
     for name, value in (("max_length", wanted), ("max_batch", max_batch)):
@@ -273,15 +285,10 @@ def _generation_config(
     return chosen
 
 
-def _task(
-    task: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None
-) -> str:
-    known = ("translation", "summarization", "text2text-generation")
-    if task == "auto":
-        return _task_of(model, tokenizer)
-    if task not in known:
-        raise ContractError(f"task is {task!r}; it may be 'auto', {', '.join(map(repr, known))}")
-    return task
+def _task(task: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> str:
+    if task not in TASKS:
+        raise ContractError(f"task is {task!r}; it may be {', '.join(map(repr, TASKS))}")
+    return _task_of(model, tokenizer) if task == "auto" else task
 
 
 def _task_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> str:

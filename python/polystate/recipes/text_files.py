@@ -27,6 +27,9 @@ _TOKENIZER_FILES = (
 )
 _TOKENIZER_CONFIG = "tokenizer_config.json"
 
+# Files that a tokenizer of transformers saves, one at least, and a model does not.
+_SIGNS = (_TOKENIZER_CONFIG, "tokenizer.json", "vocab.*", "*.model", "*.spm")
+
 # Texts by which a tokenizer of the runtime is compared with its original.
 _SAMPLES = (
     "Hello, world!",
@@ -43,6 +46,11 @@ def generation_files(config: GenerationConfig) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
         config.save_pretrained(directory)
         return {GENERATION_CONFIG: (Path(directory) / GENERATION_CONFIG).read_bytes()}
+
+
+def has_tokenizer(directory: Path) -> bool:
+    """Whether a model's directory has the files of a tokenizer, too."""
+    return any(next(directory.glob(sign), None) is not None for sign in _SIGNS)
 
 
 def tokenizer_files(tokenizer: PreTrainedTokenizerBase) -> dict[str, bytes]:
