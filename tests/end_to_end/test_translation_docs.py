@@ -30,7 +30,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(directory: Path, *command: str) -> str:
-    path = f"{POLYSTATE.parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join(
+        [str(POLYSTATE.parent), str(Path(sys.executable).parent), os.environ["PATH"]]
+    )
     done = subprocess.run(
         command,
         cwd=directory,
@@ -44,14 +46,18 @@ def run(directory: Path, *command: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("program", "out"), [("export.py", "en-fr"), ("export_in_memory.py", "en-fr-small")]
+    ("interpreter", "program", "out"),
+    [
+        (["bash", "-e"], "export.sh", "en-fr"),
+        ([sys.executable], "export_in_memory.py", "en-fr-small"),
+    ],
 )
 def test_a_model_is_exported_from_a_directory_and_from_memory(
-    directory: Path, tmp_path: Path, program: str, out: str
+    directory: Path, tmp_path: Path, interpreter: list[str], program: str, out: str
 ) -> None:
     (tmp_path / "models").symlink_to(ROOT / "models")
     (tmp_path / program).write_text((directory / program).read_text())
-    run(tmp_path, sys.executable, program)
+    run(tmp_path, *interpreter, program)
     assert run(tmp_path, str(POLYSTATE), "translate", out, "Hello.").strip()
 
 
