@@ -46,8 +46,8 @@ struct Injected {
           py::reinterpret_borrow<py::function>(function), raised));
     }
     if (!sampling.is_none()) {
-      sampler = std::make_shared<PythonSampler>(py::reinterpret_borrow<py::function>(sampling),
-                                                raised);
+      sampler =
+          std::make_shared<PythonSampler>(py::reinterpret_borrow<py::function>(sampling), raised);
     }
   }
 
@@ -84,6 +84,7 @@ std::vector<std::vector<GeneratedSequence>> generate(
     Runner& runner, const std::vector<std::vector<TokenId>>& sources,
     const std::vector<std::vector<TokenId>>& prompts, const Settings& settings,
     const py::list& processors, const py::object& sampler, const py::object& on_token) {
+  check_process();
   const Injected injected(processors, sampler);
   GenerationOptions options{.config = configured(runner.default_config(), settings),
                             .processors = injected.processors,
@@ -111,6 +112,7 @@ std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
                                             const Settings& settings, bool truncate,
                                             const py::list& processors, const py::object& sampler,
                                             const py::object& on_text) {
+  check_process();
   const Injected injected(processors, sampler);
   PipelineOptions options{.config = configured(pipeline.default_config(), settings),
                           .truncate = truncate,

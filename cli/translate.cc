@@ -4,11 +4,9 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -36,8 +34,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Lines that are translated together: enough to batch them by length, few enough to hold.
-constexpr std::size_t kGroup = 2048;
+// Lines that are translated together: few at first, for an early answer, then twice as many each
+// time, up to enough to batch them by length and few enough to hold.
+constexpr std::size_t kFirstGroup = 64;
+constexpr std::size_t kLargestGroup = 2048;
 
 struct TranslateArguments {
   ModelArguments model;
@@ -74,6 +74,10 @@ class Translation {
     if (arguments_->stream) config.num_beams = config.num_return_sequences = 1;
     for (const auto& [name, value] : arguments_->settings) {
       if (Status set = config.set(name, value); !set) return set;
+    }
+    if (arguments_->scores && config.num_beams == 1) {
+      return Error{ErrorCode::kContract,
+                   "--scores are of a beam search, and there is one beam: --beam 4"};
     }
     options_.config = std::move(config);
     options_.truncate = arguments_->truncate;
@@ -162,8 +166,9 @@ class Translation {
 
 Status translate_lines(Translation& translation, int descriptor, const Output& output) {
   LineReader reader(descriptor);
-  while (!output.is_closed()) {
-    const Result<std::vector<std::string>> lines = reader.next(kGroup);
+  for (std::size_t group = kFirstGroup; !output.is_closed();
+       group = std::min(2 * group, kLargestGroup)) {
+    const Result<std::vector<std::string>> lines = reader.next(group);
     if (!lines) return lines.error();
     if (lines->empty()) break;
     if (Status done = translation.translate(*lines); !done) return done;
@@ -207,19 +212,6 @@ Lines are translated in groups, as they come, and written in their order.
   polystate translate DIR --set repetition_penalty=1.2 --set no_repeat_ngram_size=3 --file text.txt
 )";
 
-void add_setting(CLI::App& command, TranslateArguments& arguments, const std::string& option,
-                 const std::string& name, const std::string& help) {
-  command
-      .add_option_function<std::int64_t>(
-          option,
-          [&arguments, name](std::int64_t value) {
-            arguments.settings.emplace_back(name, std::to_string(value));
-          },
-          help)
-      ->type_name("COUNT")
-      ->check(CLI::PositiveNumber.description(""));
-}
-
 // NAME=VALUE; a value that is no JSON is a text.
 std::pair<std::string, std::string> setting_of(const std::string& text) {
   const std::size_t equal = text.find('=');
@@ -230,34 +222,47 @@ std::pair<std::string, std::string> setting_of(const std::string& text) {
 }
 
 std::string setting_fault(const std::string& text) {
+  if (text.find('=') == std::string::npos)
+    return "'" + text + "': NAME=VALUE is needed, a field and what it shall be";
   const auto [name, value] = setting_of(text);
   const Status set = GenerationConfig().set(name, value);
   return set ? "" : set.error().message;
+}
+
+// Declares an option that takes settings, in the order of the command line: the last one counts.
+// `prefix` goes before what the user writes: "num_beams=".
+void add_setting(CLI::App& command, TranslateArguments& arguments, const std::string& option,
+                 const std::string& prefix, const std::string& type, const std::string& help) {
+  command
+      .add_option_function<std::string>(
+          option,
+          [&arguments, prefix](const std::string& text) {
+            arguments.settings.push_back(setting_of(prefix + text));
+          },
+          help)
+      ->type_name(type)
+      ->check([prefix](const std::string& text) { return setting_fault(prefix + text); })
+      ->trigger_on_parse();
 }
 
 void declare_options(CLI::App& command, TranslateArguments& arguments) {
   command.add_option("--file", arguments.file, "Translate the lines of a file")
       ->type_name("FILE")
       ->excludes("TEXT");
-  add_setting(command, arguments, "--beam", "num_beams",
+  add_setting(command, arguments, "--beam", "num_beams=", "COUNT",
               "Beams of the search; 1: greedy (default: as the model says)");
-  add_setting(command, arguments, "--n-best", "num_return_sequences",
+  add_setting(command, arguments, "--n-best", "num_return_sequences=", "COUNT",
               "Print so many translations of each text, best first");
-  add_setting(command, arguments, "--max-length", "max_length",
+  add_setting(command, arguments, "--max-length", "max_length=", "COUNT",
               "The most tokens of a translation, its start token included");
+  add_setting(command, arguments, "--set", "", "NAME=VALUE",
+              "A field of transformers' GenerationConfig; may be repeated");
   command.add_flag("--scores", arguments.scores,
-                   "Print the score before each translation, and a tab");
-  command.add_flag("--stream", arguments.stream, "Print each word as it is found (one beam)");
+                   "Print the score before each translation, and a tab (beam search)");
+  command.add_flag("--stream", arguments.stream, "Print each word as it is found (one beam)")
+      ->excludes("--json", "--scores");
   command.add_flag("--truncate", arguments.truncate,
                    "Cut texts that are too long, which are refused otherwise");
-  command
-      .add_option_function<std::string>(
-          "--set",
-          [&arguments](const std::string& text) { arguments.settings.push_back(setting_of(text)); },
-          "A field of transformers' GenerationConfig; may be repeated")
-      ->type_name("NAME=VALUE")
-      ->check(setting_fault)
-      ->trigger_on_parse();
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ Status check_options(const GenerationOptions& options) {
                           std::to_string(config.num_beams));
   }
   if (options.on_token != nullptr && (config.num_beams > 1 || config.num_return_sequences > 1)) {
-    return contract_error("on_token is for one sequence of an input: num_beams is " +
+    return contract_error("a stream is of one sequence of an input: num_beams is " +
                           std::to_string(config.num_beams) + ", num_return_sequences is " +
                           std::to_string(config.num_return_sequences));
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 from polystate.errors import ContractError
 
 # A logits processor of the user's own: takes a row's tokens and its scores [vocabulary], and
-# returns new scores, or None where it changed those in place.
+# returns new scores, or None where it changed those in place. An exception ends the generation.
 LogitsProcessor = Callable[[list[int], "np.ndarray[Any, Any]"], Any]
 
 # A sampler of the user's own: takes a row's scores [vocabulary], and returns the next token.
@@ -42,10 +43,14 @@ def settings_of(names: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Fields of transformers' GenerationConfig as the runtime takes them: names with JSON."""
     settings = []
     for name, value in names.items():
+        given = value
+        if isinstance(value, Mapping):  # of tuples of tokens: sequence_bias
+            given = [[key, each] for key, each in value.items()]
         try:
-            settings.append((name, json.dumps(value, default=_plain)))
-        except (TypeError, ValueError) as error:
+            text = json.dumps(given, default=_plain, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
             raise ContractError(f"{name} is {value!r}, which is no plain value: {error}") from error
+        settings.append((checked_text("an option's name", name), text))
     return settings
 
 
@@ -53,7 +58,18 @@ def _plain(value: Any) -> Any:
     """A NumPy or torch value as numbers."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"a {type(value).__name__}")
+    raise TypeError(f"a {type(value).__name__} is none")
+
+
+def checked_text(name: str, value: Any) -> str:
+    """Text that UTF-8 can hold."""
+    if not isinstance(value, str):
+        raise ContractError(f"{name} is a {type(value).__name__}; a str is needed")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ContractError(f"{name} is no valid Unicode: {error}") from error
+    return value
 
 
 def ids_of(
@@ -64,28 +80,44 @@ def ids_of(
     Padding is taken away: where the mask is 0, or without one, and only of arrays, the padding
     tokens at the end.
     """
-    is_array = hasattr(given, "tolist")
-    rows = given.tolist() if is_array else given
-    if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
-        raise ContractError(f"{name} is a {type(given).__name__}; ids or lists of ids are needed")
-    if not rows or not isinstance(rows[0], Sequence):
-        rows = [rows]
-    rows = [list(row) for row in rows]
+    rows = _rows_of(name, given)
     if attention_mask is not None:
-        masks = ids_of("attention_mask", attention_mask)
+        masks = _rows_of("attention_mask", attention_mask)
         if [len(mask) for mask in masks] != [len(row) for row in rows]:
             raise ContractError(f"attention_mask has another shape than {name}")
         rows = [
             [token for token, seen in zip(row, mask, strict=True) if seen]
             for row, mask in zip(rows, masks, strict=True)
         ]
-    elif is_array and padding is not None:
+    elif hasattr(given, "tolist") and padding is not None:
         rows = [_without_end(row, padding) for row in rows]
-    for row in rows:
-        for token in row:
-            if not hasattr(token, "__index__") or not 0 <= token < 2**32:
-                raise ContractError(f"{name} has {token!r}, which is no id of a token")
-    return rows
+    return [[_id_of(name, token) for token in row] for row in rows]
+
+
+def _rows_of(name: str, given: Any) -> list[list[Any]]:
+    """What is one row or several, as several."""
+    rows = _plain_list(given)
+    if rows is None:
+        raise ContractError(f"{name} is a {type(given).__name__}; ids or lists of ids are needed")
+    found = [_plain_list(row) for row in rows]
+    if all(row is None for row in found):
+        return [rows]
+    if any(row is None for row in found):
+        raise ContractError(f"{name} has ids beside lists of ids")
+    return [row for row in found if row is not None]
+
+
+def _plain_list(value: Any) -> list[Any] | None:
+    """A sequence or an array as a list; None for anything else."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    is_list = isinstance(plain, Sequence) and not isinstance(plain, str | bytes)
+    return list(plain) if is_list else None
+
+
+def _id_of(name: str, token: Any) -> int:
+    if isinstance(token, bool) or not hasattr(token, "__index__") or not 0 <= token < 2**32:
+        raise ContractError(f"{name} has {token!r}, which is no id of a token")
+    return operator.index(token)
 
 
 def _without_end(row: list[int], padding: int) -> list[int]:
@@ -95,30 +127,90 @@ def _without_end(row: list[int], padding: int) -> list[int]:
     return row[:end]
 
 
-def processor_calls(processors: Sequence[LogitsProcessor]) -> list[Callable[..., None]]:
+def processor_calls(
+    processors: Sequence[LogitsProcessor] | None,
+) -> list[Callable[..., None]]:
     """The user's processors as the runtime calls them."""
+    if processors is None:
+        return []
+    if not isinstance(processors, Sequence):
+        raise ContractError(
+            f"logits_processor is a {type(processors).__name__}; a list of functions is needed"
+        )
     return [_processor_call(processor) for processor in processors]
 
 
+# The runtime lends its scores for one call. The user's functions get copies, which may be kept.
+
+
 def _processor_call(processor: LogitsProcessor) -> Callable[..., None]:
+    _check_function("a logits processor", processor)
+
     def call(tokens: list[int], _prompt: int, _source: list[int], buffer: memoryview) -> None:
-        scores = np.frombuffer(buffer, np.float32)
-        changed = processor(tokens, scores)
-        if changed is not None and changed is not scores:
-            scores[:] = np.asarray(changed, np.float32).reshape(scores.shape)
+        with buffer:
+            scores = np.array(buffer)
+            changed = processor(tokens, scores)
+            if changed is None:
+                changed = scores
+            np.frombuffer(buffer, np.float32)[:] = _scores_of(changed, len(buffer))
 
     return call
+
+
+def _scores_of(changed: Any, count: int) -> np.ndarray[Any, Any]:
+    """What a processor returned, as scores [vocabulary]."""
+    try:
+        scores = np.ascontiguousarray(changed, np.float32)
+    except (TypeError, ValueError) as error:
+        raise ContractError(f"a logits processor returned {changed!r}: {error}") from error
+    if scores.size != count:
+        raise ContractError(
+            f"a logits processor returned scores of shape {list(scores.shape)}; {count} are needed"
+        )
+    return scores.reshape(count)
 
 
 def sampler_call(sampler: Sampler | None) -> Callable[..., int] | None:
     """The user's sampler as the runtime calls it."""
     if sampler is None:
         return None
+    _check_function("sampler", sampler)
 
     def call(buffer: memoryview, _seed: int, _sequence: int, _step: int) -> int:
-        return int(sampler(np.frombuffer(buffer, np.float32)))
+        with buffer:
+            scores = np.array(buffer)
+        chosen = sampler(scores)
+        try:
+            token = operator.index(chosen)
+        except TypeError:
+            raise ContractError(f"the sampler chose {chosen!r}, which is no token") from None
+        if not 0 <= token < len(scores):
+            raise ContractError(
+                f"the sampler chose the token {token}, and the vocabulary has {len(scores)}"
+            )
+        return token
 
     return call
+
+
+def stream_call(
+    name: str, function: Callable[[int, Any], Any] | None
+) -> Callable[[int, Any], bool] | None:
+    """What is called with each piece of an answer, as the runtime calls it: False ends it."""
+    if function is None:
+        return None
+    _check_function(name, function)
+
+    def call(number: int, piece: Any) -> bool:
+        answer = function(number, piece)
+        return bool(answer) if isinstance(answer, bool | np.bool_) else True
+
+    return call
+
+
+def _check_function(name: str, value: Any) -> None:
+    if not callable(value):
+        raise ContractError(f"{name} is a {type(value).__name__}; a function is needed")
 
 
 def warn(sentences: Sequence[str]) -> None:

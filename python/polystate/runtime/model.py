@@ -21,6 +21,7 @@ from polystate.runtime.generation import (
     processor_calls,
     sampler_call,
     settings_of,
+    stream_call,
     warn,
 )
 from polystate.runtime.paths import checked_path
@@ -108,7 +109,7 @@ class Model:
         *,
         attention_mask: Any = None,
         decoder_input_ids: Any = None,
-        logits_processor: Sequence[LogitsProcessor] = (),
+        logits_processor: Sequence[LogitsProcessor] | None = None,
         sampler: Sampler | None = None,
         on_token: Callable[[int, int], Any] | None = None,
         **names: Any,
@@ -158,7 +159,7 @@ class Model:
             settings_of(names),
             processor_calls(logits_processor),
             sampler_call(sampler),
-            on_token,
+            stream_call("on_token", on_token),
         )
         sequences = [sequence for each in found for sequence in each]
         scores = [sequence.score for sequence in sequences if sequence.score is not None]

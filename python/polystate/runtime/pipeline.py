@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from polystate import _core
@@ -11,9 +11,11 @@ from polystate.errors import ContractError
 from polystate.runtime.generation import (
     LogitsProcessor,
     Sampler,
+    checked_text,
     processor_calls,
     sampler_call,
     settings_of,
+    stream_call,
     warn,
 )
 from polystate.runtime.model import Model, load
@@ -30,7 +32,7 @@ def pipeline(model: str | os.PathLike[str] | Model, *, threads: int | None = Non
     model
         An artifact's directory, or an open model.
     threads
-        As for :func:`polystate.load`.
+        As for :func:`polystate.load`; an open model has them already.
 
     Raises
     ------
@@ -39,12 +41,16 @@ def pipeline(model: str | os.PathLike[str] | Model, *, threads: int | None = Non
     ArtifactError, ContractError, EngineError, IoError
         As :func:`polystate.load`.
     """
-    return Pipeline(model if isinstance(model, Model) else load(model, threads=threads))
+    if not isinstance(model, Model):
+        return Pipeline(load(model, threads=threads))
+    if threads is not None:
+        raise ContractError("threads are given to polystate.load, which opened the model")
+    return Pipeline(model)
 
 
 def generate(model: str | os.PathLike[str] | Model, prompt: str, **names: Any) -> str:
     """Generate the best text for one; ``names`` as for calling a :class:`Pipeline`."""
-    answers = pipeline(model)(prompt, **names)
+    answers = pipeline(model)(checked_text("prompt", prompt), **names)
     text: str = next(iter(answers[0].values()))
     return text
 
@@ -70,7 +76,7 @@ class Pipeline:
         text: str | Sequence[str],
         *,
         truncation: bool = False,
-        logits_processor: Sequence[LogitsProcessor] = (),
+        logits_processor: Sequence[LogitsProcessor] | None = None,
         sampler: Sampler | None = None,
         on_text: Callable[[int, str], Any] | None = None,
         **names: Any,
@@ -104,17 +110,15 @@ class Pipeline:
         ContractError
             A text is too long, or an option is unknown or out of range.
         """
-        texts = [text] if isinstance(text, str) else list(text)
-        for each in texts:
-            if not isinstance(each, str):
-                raise ContractError(f"a text is a str, not a {type(each).__name__}")
+        if not isinstance(truncation, bool):
+            raise ContractError(f"truncation is {truncation!r}; True or False is needed")
         answers = self._core.run(
-            texts,
+            _texts_of(text),
             settings_of(names),
             truncation,
             processor_calls(logits_processor),
             sampler_call(sampler),
-            on_text,
+            stream_call("on_text", on_text),
         )
         key = _KEYS.get(self.task, "generated_text")
         results = [[{key: each.text} for each in answer] for answer in answers]
@@ -123,3 +127,14 @@ class Pipeline:
         if all(len(result) == 1 for result in results):
             return [result[0] for result in results]
         return results
+
+    def __repr__(self) -> str:
+        return f"<polystate pipeline for {self.task or 'text'} over {self.model!r}>"
+
+
+def _texts_of(given: Any) -> list[str]:
+    if isinstance(given, str):
+        return [checked_text("the text", given)]
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise ContractError(f"text is a {type(given).__name__}; a str or a list of them is needed")
+    return [checked_text(f"text {i}", each) for i, each in enumerate(given)]

@@ -116,7 +116,7 @@ TEST(Refusals, OfWhatBeamsCannotDo) {
         options.config.num_beams = 2;
         options.on_token = [](std::size_t, TokenId) { return true; };
       },
-      "on_token is for one sequence of an input: num_beams is 2");
+      "a stream is of one sequence of an input: num_beams is 2");
   expect_refused(
       [](auto& options, auto&) {
         options.config.num_beams = 2;

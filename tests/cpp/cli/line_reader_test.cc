@@ -1,0 +1,152 @@
+#include "cli/line_reader.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "polystate/core/result.h"
+
+namespace polystate::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// A pipe with a reader of lines at its end.
+class Pipe {
+ public:
+  Pipe() {
+    if (::pipe(ends_.data()) != 0) ends_ = {-1, -1};
+  }
+  ~Pipe() {
+    ::close(ends_[0]);
+    close_writer();
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+  void write(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(ends_[1], bytes.data(), bytes.size());
+      ASSERT_GT(count, 0);
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+
+  void close_writer() {
+    if (ends_[1] >= 0) ::close(ends_[1]);
+    ends_[1] = -1;
+  }
+
+  [[nodiscard]] int reader() const { return ends_[0]; }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+// The groups of all that a pipe with these bytes has.
+std::vector<std::vector<std::string>> groups_of(std::string_view bytes, std::size_t limit) {
+  Pipe pipe;
+  pipe.write(bytes);
+  pipe.close_writer();
+  LineReader reader(pipe.reader());
+  std::vector<std::vector<std::string>> groups;
+  while (true) {
+    groups.push_back(reader.next(limit).value());
+    if (groups.back().empty()) return groups;
+  }
+}
+
+TEST(LineReader, GivesWhatWasSentWithoutWaitingForMore) {
+  Pipe pipe;
+  LineReader reader(pipe.reader());
+  pipe.write("one\ntwo\nthr");
+  EXPECT_THAT(reader.next(10).value(), ElementsAre("one", "two"));
+  pipe.write("ee\n");
+  EXPECT_THAT(reader.next(10).value(), ElementsAre("three"));
+}
+
+TEST(LineReader, WaitsForTheFirstLineOfAGroup) {
+  Pipe pipe;
+  LineReader reader(pipe.reader());
+  pipe.write("be");
+  std::thread writer([&] {
+    ::usleep(20'000);
+    pipe.write("gin");
+    ::usleep(20'000);
+    pipe.write("ning\n");
+  });
+  EXPECT_THAT(reader.next(10).value(), ElementsAre("beginning"));
+  writer.join();
+}
+
+TEST(LineReader, GivesAtMostAsManyLinesAsAreAskedFor) {
+  EXPECT_THAT(
+      groups_of("a\nb\nc\nd\ne\n", 2),
+      ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d"), ElementsAre("e"), IsEmpty()));
+  EXPECT_THAT(groups_of("a\nb", 2), ElementsAre(ElementsAre("a", "b"), IsEmpty()));
+  EXPECT_THAT(groups_of("a\nb\n", 2), ElementsAre(ElementsAre("a", "b"), IsEmpty()));
+}
+
+TEST(LineReader, ALastLineNeedsNoEnd) {
+  EXPECT_THAT(groups_of("a\nb", 9), ElementsAre(ElementsAre("a", "b"), IsEmpty()));
+  EXPECT_THAT(groups_of("a\nb\n", 9), ElementsAre(ElementsAre("a", "b"), IsEmpty()));
+  EXPECT_THAT(groups_of("a\nb\r", 9), ElementsAre(ElementsAre("a", "b"), IsEmpty()));
+}
+
+TEST(LineReader, NothingHasNoLine) { EXPECT_THAT(groups_of("", 9), ElementsAre(IsEmpty())); }
+
+TEST(LineReader, BlankLinesAreLines) {
+  EXPECT_THAT(groups_of("\n\na\n\n", 9), ElementsAre(ElementsAre("", "", "a", ""), IsEmpty()));
+}
+
+TEST(LineReader, TakesOneReturnBeforeTheEndAway) {
+  EXPECT_THAT(groups_of("a\r\n\r\nb\r\r\nc\rd\n", 9),
+              ElementsAre(ElementsAre("a", "", "b\r", "c\rd"), IsEmpty()));
+}
+
+TEST(LineReader, BytesOfAnyKindAreKept) {
+  using std::string_literals::operator""s;
+  EXPECT_THAT(groups_of("a\0b\n\xff\xfe\n"s, 9),
+              ElementsAre(ElementsAre("a\0b"s, "\xff\xfe"), IsEmpty()));
+}
+
+TEST(LineReader, ALineMayBeLongerThanAnyBuffer) {
+  Pipe pipe;
+  LineReader reader(pipe.reader());
+  const std::string line(1'000'000, 'x');
+  std::thread writer([&] {
+    pipe.write(line + "\nend\n");
+    pipe.close_writer();
+  });
+  std::vector<std::string> lines;
+  while (true) {
+    const std::vector<std::string> group = reader.next(10).value();
+    if (group.empty()) break;
+    lines.insert(lines.end(), group.begin(), group.end());
+  }
+  writer.join();
+  EXPECT_THAT(lines, ElementsAre(line, "end"));
+}
+
+TEST(LineReader, WhatCannotBeReadIsAnError) {
+  const int directory = ::open("/", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(directory, 0);
+  LineReader reader(directory);
+  const Result<std::vector<std::string>> lines = reader.next(1);
+  ASSERT_FALSE(lines);
+  EXPECT_EQ(lines.error().code, ErrorCode::kContract);
+  EXPECT_EQ(lines.error().message, "the input cannot be read: Is a directory");
+  ::close(directory);
+}
+
+}  // namespace
+}  // namespace polystate::cli

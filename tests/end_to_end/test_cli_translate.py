@@ -1,0 +1,214 @@
+"""``polystate translate``: lines in, lines out, in a shell."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import polystate as ps
+from command_line import POLYSTATE, polystate
+from exported_models import demo_model
+
+TEXTS = ["Hello.", "I like it very much.", "Where is the station?"]
+
+
+@pytest.fixture(scope="module")
+def artifact() -> Path:
+    return demo_model()
+
+
+@pytest.fixture(scope="module")
+def greedy(artifact: Path) -> dict[str, str]:
+    """What the Python pipeline answers, by text."""
+    answers = ps.pipeline(artifact)(TEXTS, num_beams=1)
+    return {text: answer["translation_text"] for text, answer in zip(TEXTS, answers, strict=True)}
+
+
+def lines_of(texts: list[str]) -> str:
+    return "".join(text + "\n" for text in texts)
+
+
+def test_each_text_gives_a_line_as_in_python(artifact: Path, greedy: dict[str, str]) -> None:
+    done = polystate("translate", artifact, "--beam", 1, *TEXTS)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == lines_of([greedy[text] for text in TEXTS])
+
+
+def test_lines_of_a_pipe_and_of_a_file_keep_their_order(
+    artifact: Path, greedy: dict[str, str], tmp_path: Path
+) -> None:
+    expected = lines_of([greedy[TEXTS[0]], "", greedy[TEXTS[1]], "", greedy[TEXTS[2]]])
+    text = f"{TEXTS[0]}\n\n{TEXTS[1]}\r\n \t\n{TEXTS[2]}"  # the last line has no end
+    assert polystate("translate", artifact, "--beam", 1, input=text).stdout == expected
+    file = tmp_path / "text.txt"
+    file.write_text(text)
+    done = polystate("translate", artifact, "--beam", 1, "--file", file)
+    assert done.stdout == expected
+
+
+def test_a_slow_writer_is_answered_before_it_goes_on(artifact: Path) -> None:
+    command = [POLYSTATE, "translate", artifact, "--beam", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(2):
+            process.stdin.write(b"Hello.\n\n")
+            process.stdin.flush()
+            assert process.stdout.readline().strip()
+            assert process.stdout.readline() == b"\n"
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\n\n \n"])
+def test_a_blank_line_gives_a_blank_line(artifact: Path, text: str) -> None:
+    done = polystate("translate", artifact, input=text)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "\n" * text.count("\n")
+
+
+def test_bytes_that_are_no_text_are_translated_as_such(artifact: Path) -> None:
+    done = polystate(
+        "translate", artifact, "--beam", 1, "--json", input=b"Hi \xff\xfe\nA\0B\n", text=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    for line in done.stdout.decode().splitlines():
+        (translation,) = json.loads(line)["translations"]
+        assert isinstance(translation["text"], str)
+
+
+def test_n_best_are_lines_or_one_object(artifact: Path) -> None:
+    arguments = ["translate", artifact, "--beam", 4, "--n-best", 3, "--scores"]
+    lines = [line.split("\t") for line in polystate(*arguments, "I like it.").stdout.splitlines()]
+    scores = [float(score) for score, _ in lines]
+    assert len(lines) == 3
+    assert scores == sorted(scores, reverse=True)
+    json_line = polystate(*arguments[:-1], "--json", "I like it.").stdout
+    translations = json.loads(json_line)["translations"]
+    assert [each["text"] for each in translations] == [text for _, text in lines]
+    assert [each["score"] for each in translations] == pytest.approx(scores)
+
+
+def test_a_stream_is_the_greedy_text(artifact: Path, greedy: dict[str, str]) -> None:
+    done = polystate("translate", artifact, "--stream", *TEXTS)
+    assert done.stdout == lines_of([greedy[text] for text in TEXTS])
+
+
+def test_settings_count_in_the_order_of_the_command_line(artifact: Path) -> None:
+    def score(*arguments: object) -> str:
+        done = polystate("translate", artifact, "--scores", *arguments, "I like it.")
+        assert (done.returncode, done.stderr) == (0, "")
+        return str(done.stdout)
+
+    penalty = ["--set", "length_penalty=2", "--set", "length_penalty=0"]
+    assert score("--beam", 2, *penalty) == score("--beam", 2, "--set", "length_penalty=0")
+    refused = polystate("translate", artifact, "--scores", "--beam", 2, "--set", "num_beams=1", "x")
+    assert refused.returncode == 4
+    assert "--beam 4" in refused.stderr
+
+
+def test_a_text_that_is_too_long_is_refused_by_its_line_or_cut(artifact: Path) -> None:
+    long = "word " * 100_000
+    refused = polystate("translate", artifact, "--beam", 1, input=f"\n{long}\nHello.\n")
+    assert refused.returncode == 4
+    assert "line 2 has 100001 tokens, and the model takes 256" in refused.stderr
+    argument = polystate("translate", artifact, "--beam", 1, "Hello.", long[:2000])
+    assert "text 2 has 401 tokens" in argument.stderr
+    cut = polystate("translate", artifact, "--beam", 1, "--truncate", input=f"{long}\nHello.\n")
+    assert (cut.returncode, cut.stdout.count("\n")) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--beam", "0"], 2, "'num_beams': it must be a whole number from 1"),
+        (["--beam", "four"], 2, 'and is "four"'),
+        (["--beam", "99999999999999999999"], 2, "num_beams"),
+        (["--beam", "65"], 4, "num_beams is 65"),
+        (["--beam", "1", "--n-best", "2"], 4, "num_return_sequences"),
+        (["--beam", "2", "--n-best", "3"], 4, "num_beams is 2"),
+        (["--beam", "1", "--scores"], 4, "--beam 4"),
+        (["--max-length", "1"], 4, "leaves no token to generate"),
+        (["--max-length", "100000"], 4, "room for sequences of 256 tokens"),
+        (["--stream", "--set", "num_beams=4"], 4, "a stream is of one sequence"),
+        (["--stream", "--json"], 2, "--json"),
+        (["--stream", "--beam", "2", "--scores"], 2, "--scores"),
+        (["--set", "num_beams"], 2, "NAME=VALUE is needed"),
+        (["--set", "beams=4"], 2, "'beams': there is no such field"),
+        (["--set", "bad_words_ids=[[1,"], 2, "bad_words_ids"),
+        (["--set", "bad_words_ids=[[999999]]"], 4, "there is no token 999999"),
+        (["--set", "max_time=3"], 2, "'max_time': 3 is not supported"),
+        (["--threads", "0"], 2, "--threads"),
+        (["--file", "x"], 2, "--file"),
+    ],
+)
+def test_a_mistake_is_an_exit_status(
+    artifact: Path, arguments: list[str], status: int, message: str
+) -> None:
+    done = polystate("translate", artifact, *arguments, "Hi")
+    assert (done.returncode, done.stdout) == (status, "")
+    assert message in done.stderr
+    assert len(done.stderr) < 300
+
+
+@pytest.mark.parametrize("file", ["none", "."])
+def test_a_file_that_cannot_be_read_is_an_error(artifact: Path, file: str, tmp_path: Path) -> None:
+    done = polystate("translate", artifact, "--file", tmp_path / file)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "cannot be read" in done.stderr
+
+
+def test_an_artifact_that_generates_nothing_is_refused(artifact: Path, tmp_path: Path) -> None:
+    assert polystate("translate", tmp_path / "none", "Hi").returncode == 3
+    assert polystate("translate", tmp_path, "Hi").returncode == 3
+
+
+def test_it_stops_when_its_reader_goes_away(artifact: Path) -> None:
+    shell = f"yes Hello. | '{POLYSTATE}' translate '{artifact}' --beam 1 | head -n 1"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, check=False, timeout=120)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.count(b"\n") == 1
+
+
+def test_a_full_disk_is_an_error(artifact: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = polystate("translate", artifact, "--beam", 1, "Hello.", stdout=full)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+
+
+def test_an_interrupt_keeps_what_was_answered(artifact: Path) -> None:
+    command = [POLYSTATE, "translate", artifact, "--beam", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"Hello.\n")
+        process.stdin.flush()
+        assert process.stdout.readline().strip()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == -signal.SIGINT
+
+
+def test_memory_does_not_grow_with_the_lines(artifact: Path) -> None:
+    def resident(process: subprocess.Popen[bytes]) -> int:
+        status = Path(f"/proc/{process.pid}/statm").read_text().split()
+        return int(status[1]) * 4096
+
+    command = [POLYSTATE, "translate", artifact, "--beam", "1", "--max-length", "3"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        sizes = []
+        for _ in range(12):
+            process.stdin.write(b"Hello.\n" * 64)
+            process.stdin.flush()
+            for _ in range(64):
+                assert process.stdout.readline().strip()
+            sizes.append(resident(process))
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+    assert sizes[-1] - sizes[3] < 8 << 20

@@ -1,0 +1,340 @@
+"""``ps.pipeline`` and ``Model.generate``: what they take, call and refuse."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import polystate as ps
+from exported_models import demo_model
+
+TEXT = "I like it very much."
+
+
+@pytest.fixture(scope="module")
+def model() -> ps.Model:
+    return ps.load(demo_model())
+
+
+@pytest.fixture(scope="module")
+def translate(model: ps.Model) -> ps.Pipeline:
+    return ps.pipeline(model)
+
+
+@pytest.fixture(scope="module")
+def ids(model: ps.Model) -> list[int]:
+    return list(ps.Tokenizer.open(demo_model()).encode(TEXT))
+
+
+def greedy(translate: ps.Pipeline, text: str, **names: Any) -> str:
+    answer: str = translate(text, num_beams=1, **names)[0]["translation_text"]
+    return answer
+
+
+def test_answers_have_the_form_of_transformers_pipelines(translate: ps.Pipeline) -> None:
+    (one,) = translate(TEXT)
+    assert list(one) == ["translation_text"]
+    assert translate([TEXT]) == [one]
+    assert translate([]) == []
+    assert len(translate(TEXT, num_beams=3, num_return_sequences=3)) == 3
+    both = translate([TEXT, "Hello."], num_beams=2, num_return_sequences=2)
+    assert [len(answers) for answers in both] == [2, 2]
+    assert translate.task == "translation"
+    assert "translation" in repr(translate)
+
+
+def test_any_iterable_of_texts_is_a_batch(translate: ps.Pipeline) -> None:
+    texts = [TEXT, "Hello."]
+    expected = translate(texts, num_beams=1)
+    kinds: list[Any] = [tuple(texts), np.array(texts), (text for text in texts)]
+    for kind in kinds:
+        assert translate(kind, num_beams=1) == expected
+
+
+def test_one_call_answers_one_text() -> None:
+    assert ps.generate(demo_model(), "Hello.", num_beams=1)
+    with pytest.raises(ps.ContractError, match="prompt is a list"):
+        ps.generate(demo_model(), ["Hello."])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "text is a NoneType"),
+        (5, "text is a int"),
+        (b"Hi", "text is a bytes"),
+        ([b"Hi"], "text 0 is a bytes"),
+        (["Hi", ["Hi"]], "text 1 is a list"),
+        ("a\udc80", "no valid Unicode"),
+        ("word " * 300, "input 0 has 301 tokens, and the model takes 256"),
+    ],
+)
+def test_a_text_of_another_kind_is_refused(translate: ps.Pipeline, text: Any, message: str) -> None:
+    with pytest.raises(ps.ContractError, match=message):
+        translate(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beams": 4}, "'beams': there is no such field"),
+        ({"num_beams": 0}, "a whole number from 1"),
+        ({"num_beams": "4"}, "a whole number from 1"),
+        ({"num_beams": 2.0}, "a whole number from 1"),
+        ({"num_beams": True}, "a whole number from 1"),
+        ({"num_beams": 65}, "the model has 64 rows"),
+        ({"num_beams": object()}, "which is no plain value"),
+        ({"length_penalty": float("nan")}, "length_penalty is nan"),
+        ({"eos_token_id": {0}}, "which is no plain value"),
+        ({"truncation": "yes"}, "truncation is 'yes'"),
+        ({"logits_processor": [3]}, "a function is needed"),
+        ({"logits_processor": len}, "a list of functions is needed"),
+        ({"sampler": 3}, "a function is needed"),
+        ({"on_text": 3}, "a function is needed"),
+        ({"on_text": print, "num_beams": 2}, "a stream is of one sequence"),
+        ({"sampler": np.argmax, "num_beams": 2}, "a sampler chooses no beams"),
+    ],
+)
+def test_an_option_that_it_does_not_have_is_refused(
+    translate: ps.Pipeline, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ps.ContractError, match=message):
+        translate(TEXT, **options)
+
+
+def test_a_field_that_would_change_the_result_is_unsupported(translate: ps.Pipeline) -> None:
+    with pytest.raises(ps.UnsupportedError, match="max_time"):
+        translate(TEXT, max_time=1.0)
+
+
+def test_numbers_of_numpy_and_dictionaries_of_tuples_are_taken(translate: ps.Pipeline) -> None:
+    assert translate(TEXT, num_beams=np.int64(2)) == translate(TEXT, num_beams=2)
+    first = greedy(translate, TEXT)
+    assert greedy(translate, TEXT, sequence_bias={(7, 8): 0.0}) == first
+    assert greedy(translate, TEXT, num_return_sequences=None) == first
+
+
+def test_a_long_text_is_cut_where_it_may_be(translate: ps.Pipeline) -> None:
+    assert greedy(translate, "word " * 300, truncation=True, max_new_tokens=4)
+
+
+def test_threads_belong_to_load(model: ps.Model) -> None:
+    with pytest.raises(ps.ContractError, match=r"polystate\.load"):
+        ps.pipeline(model, threads=2)
+
+
+def test_ids_may_be_lists_or_arrays(model: ps.Model, ids: list[int]) -> None:
+    expected = model.generate(ids, num_beams=1).sequences
+    padding = model.constants["padding_id"]
+    padded = [[*ids, padding], [*ids[1:], padding, padding]]
+    mask = [[1] * len(ids) + [0], [1] * (len(ids) - 1) + [0, 0]]
+    forms: list[Any] = [[ids], np.array([ids]), torch.tensor(ids), [np.array(ids)]]
+    for form in forms:
+        assert model.generate(form, num_beams=1).sequences == expected
+    by_padding = model.generate(np.array(padded), num_beams=1).sequences
+    by_mask = model.generate(padded, attention_mask=np.array(mask) == 1, num_beams=1).sequences
+    assert by_padding[0] == expected[0]
+    assert by_padding == by_mask
+
+
+def test_beams_have_scores(model: ps.Model, ids: list[int]) -> None:
+    found = model.generate(ids, num_beams=3, num_return_sequences=3)
+    assert found.sequences_scores == sorted(found.sequences_scores or [], reverse=True)
+    assert len(found.sequences) == 3
+    assert model.generate(ids, num_beams=1).sequences_scores is None
+
+
+def test_a_prompt_is_gone_on_from(model: ps.Model, ids: list[int]) -> None:
+    (whole,) = model.generate(ids, num_beams=1).sequences
+    assert model.generate(ids, decoder_input_ids=whole[:3], num_beams=1).sequences == [whole]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (None, "input_ids is a NoneType"),
+        ("Hi", "input_ids is a str"),
+        (np.array(5), "input_ids is a ndarray"),
+        (np.array([5.0]), "has 5.0, which is no id"),
+        (np.zeros((1, 2, 3), int), "which is no id"),
+        ([True], "has True, which is no id"),
+        ([-1], "has -1, which is no id"),
+        ([2**32], "which is no id"),
+        ([5, [6]], "ids beside lists of ids"),
+        ([], "the source is empty"),
+        ([99999], "99999 is past the vocabulary"),
+        ([5] * 257, "the source has 257 tokens; the model takes 256"),
+    ],
+)
+def test_ids_of_another_kind_are_refused(model: ps.Model, given: Any, message: str) -> None:
+    with pytest.raises(ps.ContractError, match=message):
+        model.generate(given)
+
+
+def test_a_mask_and_prompts_fit_their_inputs(model: ps.Model, ids: list[int]) -> None:
+    with pytest.raises(ps.ContractError, match="another shape"):
+        model.generate(ids, attention_mask=[1])
+    with pytest.raises(ps.ContractError, match="decoder_input_ids are 2 and input_ids 1"):
+        model.generate(ids, decoder_input_ids=[[0], [0]])
+
+
+def test_a_processor_changes_scores_in_place_or_returns_new_ones(translate: ps.Pipeline) -> None:
+    seen: list[int] = []
+
+    def forbid_end(tokens: list[int], scores: np.ndarray[Any, Any]) -> None:
+        seen.append(len(tokens))
+        scores[0] = -np.inf
+
+    def forbid_end_anew(_: list[int], scores: np.ndarray[Any, Any]) -> Any:
+        return torch.from_numpy(np.where(np.arange(len(scores)) == 0, -np.inf, scores))
+
+    options: dict[str, Any] = {"max_new_tokens": 12, "forced_eos_token_id": None}
+    longer = greedy(translate, TEXT, logits_processor=[forbid_end], **options)
+    assert seen == list(range(1, 13))
+    assert longer != greedy(translate, TEXT)
+    anew = greedy(translate, TEXT, logits_processor=[forbid_end_anew], **options)
+    assert anew == longer
+    assert translate(TEXT, logits_processor=None) == translate(TEXT)
+
+
+def test_scores_may_be_kept(translate: ps.Pipeline) -> None:
+    kept: list[np.ndarray[Any, Any]] = []
+    greedy(translate, TEXT, logits_processor=[lambda _, scores: kept.append(scores)])
+    copies = [scores.copy() for scores in kept]
+    greedy(translate, "Where is the station?")
+    for scores, copy in zip(kept, copies, strict=True):
+        np.testing.assert_array_equal(scores, copy)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda scores: scores[:3], r"scores of shape \[3\]"),
+        (lambda _: "x", "could not convert"),
+        (lambda scores: scores * np.nan, "NaN"),
+        (lambda scores: scores - np.inf, "no token is left"),
+    ],
+)
+def test_scores_of_another_kind_are_refused(
+    translate: ps.Pipeline, answer: Callable[[Any], Any], message: str
+) -> None:
+    with pytest.raises(ps.ContractError, match=message):
+        translate(TEXT, num_beams=1, logits_processor=[lambda _, scores: answer(scores)])
+    assert translate(TEXT)
+
+
+def test_a_sampler_chooses_each_token(translate: ps.Pipeline) -> None:
+    assert greedy(translate, TEXT, sampler=np.argmax) == greedy(translate, TEXT)
+    assert greedy(translate, TEXT, sampler=lambda scores: torch.tensor(0)) == ""
+
+
+@pytest.mark.parametrize("token", [10**9, -1, 10**30, None, 1.5])
+def test_a_token_that_is_none_is_refused(translate: ps.Pipeline, token: Any) -> None:
+    with pytest.raises(ps.ContractError, match="the sampler chose"):
+        translate(TEXT, num_beams=1, sampler=lambda _: token)
+
+
+@pytest.mark.parametrize("raised", [KeyError("mine"), KeyboardInterrupt(), SystemExit(3)])
+@pytest.mark.parametrize("where", ["logits_processor", "sampler", "on_text"])
+def test_an_exception_of_the_user_s_comes_back(
+    translate: ps.Pipeline, where: str, raised: BaseException
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise raised
+
+    given: Any = [fail] if where == "logits_processor" else fail
+    with pytest.raises(type(raised)) as caught:
+        translate(TEXT, num_beams=1, **{where: given})
+    assert caught.value is raised
+    assert greedy(translate, TEXT)
+
+
+def test_a_stream_joins_to_the_text(translate: ps.Pipeline) -> None:
+    pieces: dict[int, str] = {0: "", 1: ""}
+
+    def add(number: int, piece: str) -> None:
+        pieces[number] += piece
+
+    answers = translate([TEXT, "Hello."], num_beams=1, on_text=add)
+    assert list(pieces.values()) == [answer["translation_text"] for answer in answers]
+
+
+@pytest.mark.parametrize("false", [False, np.False_])
+def test_a_stream_ends_where_it_is_told_to(translate: ps.Pipeline, false: Any) -> None:
+    pieces = []
+
+    def end(number: int, piece: str) -> Any:
+        pieces.append(piece)
+        return false
+
+    assert greedy(translate, TEXT, on_text=end) == pieces[0]
+    assert len(pieces) == 1
+
+
+def test_tokens_are_given_as_they_are_chosen(model: ps.Model, ids: list[int]) -> None:
+    tokens: list[int] = []
+    (found,) = model.generate(
+        ids, num_beams=1, on_token=lambda _, token: tokens.append(token)
+    ).sequences
+    assert found[1:] == tokens
+
+
+def test_a_pipeline_in_use_is_busy(translate: ps.Pipeline) -> None:
+    def again(*_: Any) -> None:
+        translate(TEXT, num_beams=1)
+
+    with pytest.raises(ps.BusyError):
+        translate(TEXT, num_beams=1, on_text=again)
+
+
+def test_threads_share_a_model(model: ps.Model, ids: list[int]) -> None:
+    expected = model.generate(ids, num_beams=1).sequences
+    found: list[Any] = []
+
+    def generate() -> None:
+        found.append(model.generate([ids] * 4, num_beams=1).sequences)
+
+    threads = [threading.Thread(target=generate) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected * 4] * 2
+
+
+@pytest.fixture
+def forked() -> Iterator[Callable[[Callable[[], Any]], str]]:
+    def run(function: Callable[[], Any]) -> str:
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                answer = repr(function())
+            except BaseException as error:
+                answer = type(error).__name__
+            os.write(writer, answer.encode())
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as file:
+            answer = file.read()
+        os.waitpid(child, 0)
+        return answer
+
+    yield run
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_is_refused(
+    translate: ps.Pipeline,
+    model: ps.Model,
+    forked: Callable[[Callable[[], Any]], str],
+) -> None:
+    assert forked(lambda: translate([TEXT] * 8)) == "UnsupportedError"
+    assert forked(lambda: model.generate([5, 0])) == "UnsupportedError"
+    assert forked(lambda: ps.pipeline(model)) == "UnsupportedError"
