@@ -77,7 +77,8 @@ class EncoderDecoder(torch.nn.Module):
         self.padding: int = 0 if padding is None else padding
         shapes = self._key_value_shapes()
         self.layers = len(shapes)
-        self.vocabulary_size: int = model.get_output_embeddings().weight.shape[0]
+        head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+        self.vocabulary_size: int = head.weight.shape[0]
         for layer, (keys, values) in enumerate(shapes):
             for name, pages in (
                 ("self", capacity.max_batch * capacity.target_pages),
@@ -190,7 +191,7 @@ class EncoderDecoder(torch.nn.Module):
     ) -> torch.Tensor:
         """The logits [batch, tokens, vocabulary] after some tokens of each sequence."""
         output: Any = self.model(
-            encoder_outputs=BaseModelOutput(last_hidden_state=encoded),  # type: ignore[arg-type]
+            encoder_outputs=BaseModelOutput(last_hidden_state=encoded),
             decoder_input_ids=ids,
             decoder_attention_mask=torch.ones_like(ids),
             past_key_values=caches,

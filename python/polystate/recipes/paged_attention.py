@@ -92,7 +92,7 @@ class PaddedAttention(Attention):
 
     def attend(self, call: AttentionCall) -> torch.Tensor:
         """Computes it by one operator, without a mask."""
-        return torch.ops.polystate.attention(
+        result: torch.Tensor = torch.ops.polystate.attention(
             *(tensor.transpose(1, 2) for tensor in (call.query, call.key, call.value)),
             self._lengths,
             call.bias,
@@ -102,6 +102,7 @@ class PaddedAttention(Attention):
             call.window,
             False,
         )
+        return result
 
 
 class NoAttention(Attention):
@@ -350,7 +351,7 @@ def _attend(
     s_aux: torch.Tensor | None = None,
     **others: Any,
 ) -> tuple[torch.Tensor, None]:
-    """transformers' attention function; ``attention_mask`` has nothing that lengths do not say."""
+    """Transformers' attention function; ``attention_mask`` has nothing that lengths do not say."""
     for name, given in others.items():
         if given is not None and name not in _WITHOUT_EFFECT:
             raise UnsupportedError(

@@ -167,7 +167,7 @@ def _loaded(
             f"the model's weights are {next(model.parameters()).dtype}; export takes float32: "
             f"model.float()"
         )
-    model.eval()
+    model.eval()  # type: ignore[no-untyped-call]
     return model, tokenizer
 
 

@@ -2,7 +2,7 @@
 
 from polystate.runtime.generation import GenerateOutput
 from polystate.runtime.model import Model, load
-from polystate.runtime.pipeline import Pipeline, generate, pipeline
+from polystate.runtime.pipelines import Pipeline, generate, pipeline
 from polystate.runtime.session import Session, Snapshot, State
 from polystate.runtime.tokenizer import DecodeStream, Tokenizer
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import polystate as ps
 import pytest
 import torch
 from tiny_models import LONGEST, NAMES, VOCABULARY, tiny_model
 from transformers import PreTrainedModel
+
+import polystate as ps
 
 SOURCES = 7
 ROWS = 12
