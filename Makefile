@@ -70,10 +70,21 @@ format: | environment  ## Rewrite the sources in the project's format
 bench: build-release  ## Build the benchmarks and run them
 	cmake --build --preset release --target bench
 
+DEMO_MODEL := models/en-fr-tatoeba
+DEMO := demo/en-fr-tatoeba
+DEMO_SOURCES := $(wildcard $(DEMO_MODEL)/*) \
+  $(shell find $(addprefix python/polystate/,artifact export ops recipes) -name '*.py')
+TEXT ?= Where is the station?
+override TEXT := $(value TEXT)
+export TEXT
+
 .PHONY: demo
-demo: setup  ## Export the stateful example and run it in C++ and Python
-	$(MAKE) --no-print-directory build-dev
-	examples/stateful/run
+demo: $(DEMO)/manifest.json  ## Translate: make demo TEXT="I like it."
+	@polystate translate $(DEMO) -- "$$TEXT"
+
+# Made again when the model or the exporter changes.
+$(DEMO)/manifest.json: $(DEMO_SOURCES) | setup
+	polystate-export $(DEMO_MODEL) $(DEMO) >&2
 
 .PHONY: clean
 clean:  ## Remove what was built (not .venv)

@@ -125,14 +125,14 @@ def test_a_program_that_was_exported_already_is_saved_as_it_is(model: Path, tmp_
 
 
 @pytest.mark.parametrize(
-    "source", ["model.py", "some/folder", "org/name", ":make", "a.py:", "a:b:c d"]
+    "source", ["model.py", "some/folder/", "a/b/c", ":make", "a.py:", "a:b:c d"]
 )
 def test_another_kind_of_source_is_a_usage_error_that_says_what_there_is(
     source: str, tmp_path: Path
 ) -> None:
     done = polystate_export(source, tmp_path / "out")
     assert done.returncode == 2
-    assert "path/to/file.py:function or package.module:function" in done.stderr
+    assert "path/to/file.py:function" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,8 @@ def test_a_usage_error_does_not_wait_for_torch() -> None:
     script = """
 import sys
 from polystate.cli.export import main
-assert main(["org/name", "out"]) == 2
+assert main(["a/b/c", "out"]) == 2
+assert main(["org/name", "out", "--constant", "a=1"]) == 2
 assert "torch" not in sys.modules
 """
     done = subprocess.run(

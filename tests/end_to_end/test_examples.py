@@ -1,4 +1,7 @@
-"""The examples: what they print in C++ and in Python is what eager PyTorch computes."""
+"""The examples: what they print in C++ and in Python is what eager PyTorch computes.
+
+The translation's is what the model of models/ is known to say.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+
+from command_line import POLYSTATE
+from exported_models import demo_model
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(os.environ.get("POLYSTATE_EXAMPLES", ROOT / "build/dev/examples"))
@@ -91,7 +97,7 @@ def test_the_example_prints_what_eager_pytorch_computes(example: str, tmp_path: 
     np.testing.assert_allclose(np.array(in_cpp), np.array(expected), atol=1e-4)
 
 
-@pytest.mark.parametrize("example", EAGER)
+@pytest.mark.parametrize("example", [*EAGER, "translation"])
 def test_the_example_says_what_is_wrong(example: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [PROGRAMS / example, tmp_path / "nowhere"], capture_output=True, text=True, check=False
@@ -100,6 +106,20 @@ def test_the_example_says_what_is_wrong(example: str, tmp_path: Path) -> None:
     assert "nowhere" in done.stderr
 
 
+def test_the_translation_is_the_same_in_cpp_in_python_and_from_the_shell() -> None:
+    artifact, text = demo_model(), "Where is the station?"
+    commands: list[list[object]] = [
+        [PROGRAMS / "translation", artifact, text],
+        [sys.executable, ROOT / "examples/translation/run.py", artifact, text],
+        [POLYSTATE, "translate", artifact, text],
+    ]
+    for command in commands:
+        done = subprocess.run(
+            list(map(str, command)), capture_output=True, text=True, check=False, timeout=300
+        )
+        assert (done.returncode, done.stdout) == (0, "Où se trouve la gare ?\n"), done.stderr
+
+
 def test_every_example_is_tested() -> None:
     folders = {path.name for path in (ROOT / "examples").iterdir() if path.is_dir()}
-    assert folders == set(EAGER)
+    assert folders == {*EAGER, "translation"}

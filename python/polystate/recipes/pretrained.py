@@ -234,12 +234,10 @@ def _methods(model: PreTrainedModel, capacity: Capacity) -> EncoderDecoder:
 
 def _entry_points(capacity: Capacity) -> dict[str, Method]:
     """The methods with their examples: two texts, of one page each."""
-    batch, rows, copies = (
-        Dim(name, min=1, max=capacity.max_batch) for name in ("batch", "rows", "copies")
-    )
-    source = Dim("source", min=1, max=capacity.max_source_length)
-    cross_pages = Dim("cross_pages", min=1, max=capacity.source_pages)
-    pages = Dim("pages", min=1, max=capacity.target_pages)
+    batch, rows, copies = (_size(name, capacity.max_batch) for name in ("batch", "rows", "copies"))
+    source = _size("source", capacity.max_source_length)
+    cross_pages = _size("cross_pages", capacity.source_pages)
+    pages = _size("pages", capacity.target_pages)
     count = min(2, capacity.max_batch)
     ids = torch.full((count, 1), 3)
     ones, table = torch.ones(count, dtype=torch.int64), torch.arange(count)[:, None]
@@ -266,6 +264,11 @@ def _entry_points(capacity: Capacity) -> dict[str, Method]:
             dynamic_shapes=({0: copies}, {0: copies}),
         ),
     }
+
+
+def _size(name: str, most: int) -> Dim | None:
+    """A size of at least 1; None, which is torch's for a fixed size, where it is at most 1."""
+    return Dim(name, min=1, max=most) if most > 1 else None
 
 
 def _generation_config(

@@ -1,0 +1,130 @@
+"""``polystate-export`` of models of transformers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import MarianConfig, MarianMTModel
+
+import polystate as ps
+from command_line import polystate, polystate_export
+
+FORMS = ("path/to/file.py:function", "package.module:function", "config.json", "hub")
+
+
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random model without a tokenizer."""
+    torch.manual_seed(0)
+    config = MarianConfig(
+        vocab_size=50, decoder_vocab_size=50, d_model=16, max_position_embeddings=32,
+        encoder_layers=1, encoder_attention_heads=2, encoder_ffn_dim=16,
+        decoder_layers=1, decoder_attention_heads=2, decoder_ffn_dim=16,
+        pad_token_id=49, eos_token_id=0, decoder_start_token_id=49, forced_eos_token_id=0,
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("tiny-marian")
+    MarianMTModel(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_directory_with_a_model_is_exported_and_says_nothing(
+    tiny_model: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = polystate_export(
+        tiny_model, out,
+        "--backend", "portable", "--max-length", "16", "--max-batch", "4",
+        "--task", "summarization",
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    constants = ps.load(out).constants
+    assert constants["task"] == "summarization"
+    assert (constants["max_length"], constants["max_batch"]) == (16, 4)
+    # Without a tokenizer's files it takes and gives ids.
+    ids = [5, 17, 3, 0]
+    model = MarianMTModel.from_pretrained(tiny_model).eval()
+    expected = model.generate(torch.tensor([ids]), max_length=8, num_beams=1).tolist()
+    found = ps.load(out).generate([ids], max_length=8, num_beams=1)
+    assert found.sequences == expected
+    refused = polystate("translate", out, "Hello")
+    assert refused.returncode == 3
+    assert "tokenizer" in refused.stderr
+
+
+@pytest.mark.parametrize("source", ["a/b/c", "./nowhere", "/nowhere/at/all", "org/", "gone.py"])
+def test_what_is_not_there_is_a_usage_error_that_says_what_there_may_be(
+    source: str, tmp_path: Path
+) -> None:
+    done = polystate_export(source, tmp_path / "out")
+    assert done.returncode == 2
+    assert f"'{source}' is not there" in done.stderr
+    assert all(form in done.stderr for form in FORMS)
+
+
+def test_a_directory_without_a_model_is_a_usage_error(tmp_path: Path) -> None:
+    done = polystate_export(tmp_path, tmp_path / "out")
+    assert done.returncode == 2
+    assert "no config.json" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "named"),
+    [
+        ("a.py:make", ["--task", "translation"], "--task"),
+        ("a.py:make", ["--recipe", "xnnpack"], "--recipe"),
+        ("a.py:make", ["--max-length", "9"], "--max-length"),
+        ("a.py:make", ["--max-batch", "9"], "--max-batch"),
+        ("a.module:make", ["--source-language", "eng_Latn"], "--source-language"),
+        ("a.module:make", ["--target-language", "fra_Latn"], "--target-language"),
+        ("org/name", ["--constant", "a=1"], "--constant"),
+        ("org/name", ["--debug-dir", "debug"], "--debug-dir"),
+        ("org/name", ["--recipe", "portable", "--quantization", "none"], "--recipe"),
+        ("org/name", ["--max-batch", "0"], "--max-batch"),
+        ("org/name", ["--max-length", "many"], "--max-length"),
+        ("org/name", ["--recipe", "fast"], "--recipe"),
+        ("org/name", ["--task", "poetry"], "--task"),
+    ],
+)
+def test_an_option_that_the_source_does_not_take_is_a_usage_error(
+    source: str, options: list[str], named: str, tmp_path: Path
+) -> None:
+    done = polystate_export(source, tmp_path / "out", *options)
+    assert done.returncode == 2
+    assert named in done.stderr.splitlines()[-1]
+
+
+def test_a_name_that_the_hub_does_not_give_is_one_sentence(tmp_path: Path) -> None:
+    offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")}
+    done = polystate_export("some-org/some-model", tmp_path / "out", env=offline)
+    assert done.returncode == 4
+    (sentence,) = done.stderr.splitlines()
+    assert "cannot load some-org/some-model, which is no directory here, from the hub" in sentence
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_of_another_kind_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    done = polystate_export(tmp_path, tmp_path / "out")
+    assert done.returncode == 5
+    (sentence,) = done.stderr.splitlines()
+    assert "is a gpt2, which is no encoder-decoder" in sentence
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ('{"model_type": "marian"}', "model.safetensors"),  # there are no weights
+        ('{"model_type": "no_such_model"}', "no_such_model"),
+        ("{", "config.json"),
+    ],
+)
+def test_what_transformers_cannot_load_is_an_export_error_of_one_line(
+    config: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(config)
+    with pytest.raises(ps.ExportError, match=f"cannot load .*{message}") as failed:
+        ps.export_pretrained(tmp_path, tmp_path / "out")
+    assert "\n" not in str(failed.value)
