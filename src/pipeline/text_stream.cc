@@ -10,7 +10,7 @@
 
 namespace polystate {
 
-TextStreams::TextStreams(const Tokenizer& tokenizer, std::size_t inputs, OnText on_text)
+TextStreams::TextStreams(const Tokenizer& tokenizer, std::size_t inputs, OnPiece on_text)
     : on_text_(std::move(on_text)) {
   streams_.reserve(inputs);
   for (std::size_t i = 0; i < inputs; ++i) streams_.push_back(tokenizer.decode_stream());

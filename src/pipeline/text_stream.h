@@ -15,9 +15,9 @@ namespace polystate {
 // Turns the tokens of several generations, as they come, into pieces of their texts.
 class TextStreams {
  public:
-  using OnText = std::function<bool(std::size_t input, std::string_view piece)>;
+  using OnPiece = std::function<bool(std::size_t input, std::string_view piece)>;
 
-  TextStreams(const Tokenizer& tokenizer, std::size_t inputs, OnText on_text);
+  TextStreams(const Tokenizer& tokenizer, std::size_t inputs, OnPiece on_text);
 
   // Passes on what `token` completes; false where the caller wants no more of this input.
   bool push(std::size_t input, TokenId token);
@@ -26,7 +26,7 @@ class TextStreams {
 
  private:
   std::vector<std::unique_ptr<DecodeStream>> streams_;  // one an input
-  OnText on_text_;
+  OnPiece on_text_;
 };
 
 }  // namespace polystate
