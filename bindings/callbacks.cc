@@ -74,12 +74,12 @@ PythonSampler::~PythonSampler() { release(function_); }
 Result<TokenId> PythonSampler::sample(std::span<float> scores, const SamplePlace& place) const {
   const py::gil_scoped_acquire gil;
   try {
-    const auto id = function_(buffer_of(scores), place.seed, place.sequence, place.step)
-                        .cast<std::uint64_t>();
+    const auto id =
+        function_(buffer_of(scores), place.seed, place.sequence, place.step).cast<std::uint64_t>();
     if (id < scores.size()) return static_cast<TokenId>(id);
-    return Error{ErrorCode::kContract,
-                 "the sampler chose the token " + std::to_string(id) + ", and the vocabulary has " +
-                     std::to_string(scores.size())};
+    return Error{ErrorCode::kContract, "the sampler chose the token " + std::to_string(id) +
+                                           ", and the vocabulary has " +
+                                           std::to_string(scores.size())};
   } catch (const std::exception&) {
     return raised_->keep();
   }
