@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -32,12 +31,6 @@ std::vector<TokenId> list_of(std::span<const TokenId> tokens) {
   return {tokens.begin(), tokens.end()};
 }
 
-// Lets go of an object where other threads may run Python.
-void release(py::function& function) {
-  const py::gil_scoped_acquire gil;
-  function.release().dec_ref();
-}
-
 }  // namespace
 
 Error Raised::keep() {
@@ -53,8 +46,6 @@ void Raised::rethrow() const {
 PythonProcessor::PythonProcessor(py::function function, std::shared_ptr<Raised> raised)
     : function_(std::move(function)), raised_(std::move(raised)) {}
 
-PythonProcessor::~PythonProcessor() { release(function_); }
-
 Status PythonProcessor::process(const TokenContext& context, std::span<float> scores) const {
   const py::gil_scoped_acquire gil;
   try {
@@ -68,8 +59,6 @@ Status PythonProcessor::process(const TokenContext& context, std::span<float> sc
 
 PythonSampler::PythonSampler(py::function function, std::shared_ptr<Raised> raised)
     : function_(std::move(function)), raised_(std::move(raised)) {}
-
-PythonSampler::~PythonSampler() { release(function_); }
 
 Result<TokenId> PythonSampler::sample(std::span<float> scores, const SamplePlace& place) const {
   const py::gil_scoped_acquire gil;

@@ -30,13 +30,10 @@ class Raised {
 };
 
 // A logits processor in Python: called with the context's tokens, its prompt's length, its source
-// and the scores as a writable buffer of float32.
+// and the scores as a writable buffer of float32. It is made and destroyed where the GIL is held.
 class PythonProcessor : public LogitsProcessor {
  public:
   PythonProcessor(pybind11::function function, std::shared_ptr<Raised> raised);
-  ~PythonProcessor() override;
-  PythonProcessor(const PythonProcessor&) = delete;
-  PythonProcessor& operator=(const PythonProcessor&) = delete;
 
   Status process(const TokenContext& context, std::span<float> scores) const override;
 
@@ -50,9 +47,6 @@ class PythonProcessor : public LogitsProcessor {
 class PythonSampler : public Sampler {
  public:
   PythonSampler(pybind11::function function, std::shared_ptr<Raised> raised);
-  ~PythonSampler() override;
-  PythonSampler(const PythonSampler&) = delete;
-  PythonSampler& operator=(const PythonSampler&) = delete;
 
   Result<TokenId> sample(std::span<float> scores, const SamplePlace& place) const override;
 

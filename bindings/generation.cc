@@ -4,9 +4,9 @@
 #include <pybind11/stl.h>
 
 #include <cstddef>
-#include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +20,7 @@
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
+#include "polystate/sampler/sampler.h"
 #include "polystate/session/model.h"
 #include "process.h"
 #include "raise.h"
@@ -33,47 +34,65 @@ namespace py = pybind11;
 // Fields of GenerationConfig by name, each as JSON.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-GenerationConfig configured(GenerationConfig config, const Settings& settings) {
-  for (const auto& [name, value] : settings) unwrap(config.set(name, value));
-  return config;
-}
-
-// What a caller may inject into a generation.
-struct Injected {
-  explicit Injected(const py::list& functions, const py::object& sampling) {
-    for (const py::handle function : functions) {
-      processors.push_back(std::make_shared<PythonProcessor>(
-          py::reinterpret_borrow<py::function>(function), raised));
+// How a caller wants a generation: fields of the configuration, and functions of the caller's own.
+class Request {
+ public:
+  // `sampling` and `on_piece` may be None.
+  Request(Settings settings, const py::list& processing, const py::object& sampling,
+          py::object on_piece)
+      : settings_(std::move(settings)), on_piece_(std::move(on_piece)) {
+    for (const py::handle function : processing) {
+      processors_.push_back(std::make_shared<PythonProcessor>(
+          py::reinterpret_borrow<py::function>(function), raised_));
     }
     if (!sampling.is_none()) {
-      sampler =
-          std::make_shared<PythonSampler>(py::reinterpret_borrow<py::function>(sampling), raised);
+      sampler_ =
+          std::make_shared<PythonSampler>(py::reinterpret_borrow<py::function>(sampling), raised_);
     }
   }
 
-  // Calls a function of the user's; false after it raised, and where it returns False.
-  template <typename... Arguments>
-  bool call(const py::object& function, Arguments&&... arguments) const {
+  // Fills what GenerationOptions and PipelineOptions share, from a configuration to start from.
+  template <typename Options>
+  void fill(Options& options, GenerationConfig config) const {
+    for (const auto& [name, value] : settings_) unwrap(config.set(name, value));
+    options.config = std::move(config);
+    options.processors = processors_;
+    options.sampler = sampler_;
+  }
+
+  // What the caller wants to be told with each token or piece of text; empty where it does not.
+  template <typename Piece>
+  [[nodiscard]] std::function<bool(std::size_t, Piece)> on_piece() const {
+    if (on_piece_.is_none()) return nullptr;
+    return [this](std::size_t input, Piece piece) { return call(input, piece); };
+  }
+
+  // The result of the generation, or the exception that a function of the caller's raised.
+  template <typename T>
+  T finished(Result<T> result) const {
+    raised_->rethrow();
+    return unwrap(std::move(result));
+  }
+
+ private:
+  // False after the function raised, and where it returns False.
+  template <typename Piece>
+  bool call(std::size_t input, Piece piece) const {
     const py::gil_scoped_acquire gil;
     try {
-      const py::object answer = function(std::forward<Arguments>(arguments)...);
-      return !answer.is(py::bool_(false));
+      return !on_piece_(input, piece).is(py::bool_(false));
     } catch (const std::exception&) {
-      (void)raised->keep();
+      (void)raised_->keep();
       return false;
     }
   }
 
-  std::shared_ptr<Raised> raised = std::make_shared<Raised>();
-  LogitsProcessors processors;
-  std::shared_ptr<const Sampler> sampler;
+  Settings settings_;
+  std::shared_ptr<Raised> raised_ = std::make_shared<Raised>();
+  LogitsProcessors processors_;
+  std::shared_ptr<const Sampler> sampler_;
+  py::object on_piece_;
 };
-
-template <typename T>
-T finished(const Injected& injected, Result<T> result) {
-  injected.raised->rethrow();
-  return unwrap(std::move(result));
-}
 
 std::unique_ptr<Runner> new_runner(const Model& model) {
   check_process();
@@ -82,24 +101,17 @@ std::unique_ptr<Runner> new_runner(const Model& model) {
 
 std::vector<std::vector<GeneratedSequence>> generate(
     Runner& runner, const std::vector<std::vector<TokenId>>& sources,
-    const std::vector<std::vector<TokenId>>& prompts, const Settings& settings,
-    const py::list& processors, const py::object& sampler, const py::object& on_token) {
+    const std::vector<std::vector<TokenId>>& prompts, const Request& request) {
   check_process();
-  const Injected injected(processors, sampler);
-  GenerationOptions options{.config = configured(runner.default_config(), settings),
-                            .processors = injected.processors,
-                            .sampler = injected.sampler};
-  if (!on_token.is_none()) {
-    options.on_token = [&](std::size_t input, TokenId token) {
-      return injected.call(on_token, input, token);
-    };
-  }
+  GenerationOptions options;
+  request.fill(options, runner.default_config());
+  options.on_token = request.on_piece<TokenId>();
   std::vector<GenerationInput> inputs(sources.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     inputs[i].source = sources[i];
     if (i < prompts.size()) inputs[i].prompt = prompts[i];
   }
-  return finished(injected, without_gil([&] { return runner.generate(inputs, options); }));
+  return request.finished(without_gil([&] { return runner.generate(inputs, options); }));
 }
 
 std::unique_ptr<Pipeline> new_pipeline(const Model& model) {
@@ -108,27 +120,19 @@ std::unique_ptr<Pipeline> new_pipeline(const Model& model) {
 }
 
 std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
-                                            const std::vector<std::string>& texts,
-                                            const Settings& settings, bool truncate,
-                                            const py::list& processors, const py::object& sampler,
-                                            const py::object& on_text) {
+                                            const std::vector<std::string>& texts, bool truncate,
+                                            const Request& request) {
   check_process();
-  const Injected injected(processors, sampler);
-  PipelineOptions options{.config = configured(pipeline.default_config(), settings),
-                          .truncate = truncate,
-                          .processors = injected.processors,
-                          .sampler = injected.sampler};
-  if (!on_text.is_none()) {
-    options.on_text = [&](std::size_t input, std::string_view piece) {
-      return injected.call(on_text, input, piece);
-    };
-  }
-  return finished(injected, without_gil([&] { return pipeline.run(texts, options); }));
+  PipelineOptions options;
+  request.fill(options, pipeline.default_config());
+  options.truncate = truncate;
+  options.on_text = request.on_piece<std::string_view>();
+  return request.finished(without_gil([&] { return pipeline.run(texts, options); }));
 }
 
 }  // namespace
 
-void bind_generation(py::module_& module) {
+void bind_generation(const py::module_& module) {
   py::class_<GeneratedSequence>(module, "GeneratedSequence")
       .def_readonly("ids", &GeneratedSequence::ids)
       .def_readonly("score", &GeneratedSequence::score);
@@ -136,6 +140,8 @@ void bind_generation(py::module_& module) {
       .def_readonly("text", &GeneratedText::text)
       .def_readonly("ids", &GeneratedText::ids)
       .def_readonly("score", &GeneratedText::score);
+  py::class_<Request>(module, "GenerationRequest")
+      .def(py::init<Settings, const py::list&, const py::object&, py::object>());
   py::class_<Runner>(module, "Runner")
       .def(py::init(&new_runner))
       .def("generate", &generate)

@@ -1,6 +1,7 @@
 #include "cli/line_reader.h"
 
-#include <poll.h>
+#include <sys/poll.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,7 +9,6 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -29,7 +29,7 @@ Result<std::vector<std::string>> LineReader::next(std::size_t limit) {
   std::vector<std::string> lines;
   take_lines(lines, limit);
   while (!at_end_ && lines.size() < limit && (lines.empty() || has_more_now())) {
-    if (Status read = read_some(); !read) return read.error();
+    if (const Status read = read_some(); !read) return read.error();
     take_lines(lines, limit);
   }
   if (at_end_ && lines.size() < limit && begin_ < unread_.size()) {  // a last line without an end

@@ -5,6 +5,7 @@
 
 #include <CLI/App.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -195,7 +196,7 @@ Result<ExitStatus> translate(const TranslateArguments& arguments, Output& output
   for (const std::string& warning : (*pipeline)->warnings())
     std::fprintf(stderr, "polystate: warning: %s\n", printable(warning).c_str());
   Translation translation(**pipeline, arguments, output);
-  if (Status set = translation.configure(); !set) return set.error();
+  if (const Status set = translation.configure(); !set) return set.error();
   const Status done = arguments.texts.empty() ? translate_file(translation, arguments.file, output)
                                               : translation.translate(arguments.texts);
   if (!done) return done.error();
@@ -229,19 +230,36 @@ std::string setting_fault(const std::string& text) {
   return set ? "" : set.error().message;
 }
 
-// Declares an option that takes settings, in the order of the command line: the last one counts.
-// `prefix` goes before what the user writes: "num_beams=".
-void add_setting(CLI::App& command, TranslateArguments& arguments, const std::string& option,
-                 const std::string& prefix, const std::string& type, const std::string& help) {
+// An option that sets a field of GenerationConfig.
+struct SettingOption {
+  const char* name;
+  const char* prefix;  // goes before what the user writes: "num_beams="
+  const char* type;
+  const char* help;
+};
+
+constexpr std::array kSettings = {
+    SettingOption{"--beam", "num_beams=", "COUNT",
+                  "Beams of the search; 1: greedy (default: as the model says)"},
+    SettingOption{"--n-best", "num_return_sequences=", "COUNT",
+                  "Print so many translations of each text, best first"},
+    SettingOption{"--max-length", "max_length=", "COUNT",
+                  "The most tokens of a translation, its start token included"},
+    SettingOption{"--set", "", "NAME=VALUE",
+                  "A field of transformers' GenerationConfig; may be repeated"},
+};
+
+// In the order of the command line: the last one counts.
+void add_setting(CLI::App& command, TranslateArguments& arguments, const SettingOption& option) {
   command
       .add_option_function<std::string>(
-          option,
-          [&arguments, prefix](const std::string& text) {
-            arguments.settings.push_back(setting_of(prefix + text));
+          option.name,
+          [&arguments, &option](const std::string& text) {
+            arguments.settings.push_back(setting_of(option.prefix + text));
           },
-          help)
-      ->type_name(type)
-      ->check([prefix](const std::string& text) { return setting_fault(prefix + text); })
+          option.help)
+      ->type_name(option.type)
+      ->check([&option](const std::string& text) { return setting_fault(option.prefix + text); })
       ->trigger_on_parse();
 }
 
@@ -249,14 +267,7 @@ void declare_options(CLI::App& command, TranslateArguments& arguments) {
   command.add_option("--file", arguments.file, "Translate the lines of a file")
       ->type_name("FILE")
       ->excludes("TEXT");
-  add_setting(command, arguments, "--beam", "num_beams=", "COUNT",
-              "Beams of the search; 1: greedy (default: as the model says)");
-  add_setting(command, arguments, "--n-best", "num_return_sequences=", "COUNT",
-              "Print so many translations of each text, best first");
-  add_setting(command, arguments, "--max-length", "max_length=", "COUNT",
-              "The most tokens of a translation, its start token included");
-  add_setting(command, arguments, "--set", "", "NAME=VALUE",
-              "A field of transformers' GenerationConfig; may be repeated");
+  for (const SettingOption& option : kSettings) add_setting(command, arguments, option);
   command.add_flag("--scores", arguments.scores,
                    "Print the score before each translation, and a tab (beam search)");
   command.add_flag("--stream", arguments.stream, "Print each word as it is found (one beam)")

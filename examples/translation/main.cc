@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <string>
 
+#include "polystate/core/result.h"
 #include "polystate/pipeline/pipeline.h"
 
 namespace {

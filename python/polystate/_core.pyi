@@ -99,16 +99,23 @@ class GeneratedText:
     @property
     def score(self) -> float | None: ...
 
+class GenerationRequest:
+    def __init__(
+        self,
+        settings: list[tuple[str, str]],
+        processors: list[Any],
+        sampler: Any,
+        on_piece: Any,
+        /,
+    ) -> None: ...
+
 class Runner:
     def __init__(self, model: Model, /) -> None: ...
     def generate(
         self,
         sources: list[list[int]],
         prompts: list[list[int]],
-        settings: list[tuple[str, str]],
-        processors: list[Any],
-        sampler: Any,
-        on_token: Any,
+        request: GenerationRequest,
         /,
     ) -> list[list[GeneratedSequence]]: ...
     @property
@@ -123,11 +130,8 @@ class Pipeline:
     def run(
         self,
         texts: list[str],
-        settings: list[tuple[str, str]],
         truncate: bool,
-        processors: list[Any],
-        sampler: Any,
-        on_text: Any,
+        request: GenerationRequest,
         /,
     ) -> list[list[GeneratedText]]: ...
     @property

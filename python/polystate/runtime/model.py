@@ -153,14 +153,13 @@ class Model:
             raise ContractError(
                 f"decoder_input_ids are {len(prompts)} and input_ids {len(sources)}"
             )
-        found = runner.generate(
-            sources,
-            prompts,
+        request = _core.GenerationRequest(
             settings_of(names),
             processor_calls(logits_processor),
             sampler_call(sampler),
             stream_call("on_token", on_token),
         )
+        found = runner.generate(sources, prompts, request)
         sequences = [sequence for each in found for sequence in each]
         scores = [sequence.score for sequence in sequences if sequence.score is not None]
         return GenerateOutput(

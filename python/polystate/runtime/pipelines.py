@@ -112,14 +112,14 @@ class Pipeline:
         """
         if not isinstance(truncation, bool):
             raise ContractError(f"truncation is {truncation!r}; True or False is needed")
-        answers = self._core.run(
-            _texts_of(text),
+        texts = _texts_of(text)
+        request = _core.GenerationRequest(
             settings_of(names),
-            truncation,
             processor_calls(logits_processor),
             sampler_call(sampler),
             stream_call("on_text", on_text),
         )
+        answers = self._core.run(texts, truncation, request)
         key = _KEYS.get(self.task, "generated_text")
         results = [[{key: each.text} for each in answer] for answer in answers]
         if isinstance(text, str):

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <array>
@@ -66,7 +67,7 @@ std::vector<std::vector<std::string>> groups_of(std::string_view bytes, std::siz
 }
 
 TEST(LineReader, GivesWhatWasSentWithoutWaitingForMore) {
-  Pipe pipe;
+  const Pipe pipe;
   LineReader reader(pipe.reader());
   pipe.write("one\ntwo\nthr");
   EXPECT_THAT(reader.next(10).value(), ElementsAre("one", "two"));
@@ -114,9 +115,9 @@ TEST(LineReader, TakesOneReturnBeforeTheEndAway) {
 }
 
 TEST(LineReader, BytesOfAnyKindAreKept) {
-  using std::string_literals::operator""s;
-  EXPECT_THAT(groups_of("a\0b\n\xff\xfe\n"s, 9),
-              ElementsAre(ElementsAre("a\0b"s, "\xff\xfe"), IsEmpty()));
+  const std::string line("a\0b", 3);
+  EXPECT_THAT(groups_of(line + "\n\xff\xfe\n", 9),
+              ElementsAre(ElementsAre(line, "\xff\xfe"), IsEmpty()));
 }
 
 TEST(LineReader, ALineMayBeLongerThanAnyBuffer) {
