@@ -52,6 +52,16 @@ class Capacity:
         """Pages of the longest target."""
         return math.ceil(self.max_length / self.page_size)
 
+    @property
+    def pages(self) -> int:
+        """Pages of a layer's pools for targets: at least two, so that one can be copied."""
+        return max(2, self.max_batch * self.target_pages)
+
+    @property
+    def cross_pages(self) -> int:
+        """Pages of a layer's pools for sources."""
+        return self.max_batch * self.source_pages
+
 
 class EncoderDecoder(torch.nn.Module):
     """The methods ``encode``, ``decode`` and ``copy_pages`` over a model and its pools of pages.
@@ -81,8 +91,8 @@ class EncoderDecoder(torch.nn.Module):
         self.vocabulary_size: int = head.weight.shape[0]
         for layer, (keys, values) in enumerate(shapes):
             for name, pages in (
-                ("self", capacity.max_batch * capacity.target_pages),
-                ("cross", capacity.max_batch * capacity.source_pages),
+                ("self", capacity.pages),
+                ("cross", capacity.cross_pages),
             ):
                 page = capacity.page_size
                 self.register_buffer(f"{name}_keys_{layer}", torch.zeros(pages, *keys, page))
