@@ -204,7 +204,7 @@ Result<ExitStatus> translate(const TranslateArguments& arguments, Output& output
 }
 
 constexpr const char* kExamples =
-    R"(Without TEXT, each line of standard input is a text, and gives a line; a blank line gives a blank one.
+    R"(Without TEXT, each line of standard input is a text, and gives a line; a blank line a blank one.
 Lines are translated in groups, as they come, and written in their order.
 
   polystate translate DIR "Where is the station?"

@@ -22,7 +22,7 @@ def arguments_of(command: str, artifact: Path) -> list[object]:
     return [command, artifact, "read"] if command == "run" else [command, artifact]
 
 
-@pytest.mark.parametrize("command", [[], *[[command] for command in COMMANDS]])
+@pytest.mark.parametrize("command", [[], *[[command] for command in (*COMMANDS, "translate")]])
 def test_help_goes_to_stdout_and_fits_a_hundred_columns(command: list[str]) -> None:
     done = polystate(*command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
