@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
+# Builds of one kind in several directories share their objects.
+export CCACHE_NOHASHDIR := 1
 
 # What the Python package's compiled parts are made from; its Python files are used as they lie.
 COMPILED_SOURCES := CMakeLists.txt pyproject.toml \

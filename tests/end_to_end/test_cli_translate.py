@@ -182,8 +182,13 @@ def test_a_full_disk_is_an_error(artifact: Path) -> None:
 
 
 def test_an_interrupt_keeps_what_was_answered(artifact: Path) -> None:
+    def take_interrupts() -> None:  # what runs in the background may have been told to ignore them
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     command = [POLYSTATE, "translate", artifact, "--beam", "1"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=take_interrupts
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b"Hello.\n")

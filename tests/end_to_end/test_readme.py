@@ -1,27 +1,21 @@
 """The README's programs work as they are printed."""
 
-import os
-import re
 import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from command_line import POLYSTATE
 from exported_models import demo_model
-
-ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"<!-- readme: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+from printed_programs import ROOT, build_project, run, write_programs
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
     """Every program of the README in a file, the exported artifact beside them."""
     directory = tmp_path_factory.mktemp("readme")
-    for name, text in BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8")):
-        (directory / name).write_text(text, encoding="utf-8")
+    write_programs("README.md", "readme", directory)
     run(directory, sys.executable, "export.py")
     tokenizer = Tokenizer(models.WordLevel({"Hello": 0, ",": 1, "world": 2}, unk_token=","))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -29,20 +23,6 @@ def directory(tmp_path_factory):
     (directory / "models").symlink_to(ROOT / "models")
     shutil.copytree(demo_model(), directory / "en-fr")
     return directory
-
-
-def run(directory, *command):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command,
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "PATH": path},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_the_export_reports_the_contract_and_how_state_is_updated(directory):
@@ -60,10 +40,7 @@ def test_the_tokenizer_gives_ids_and_text(directory):
 
 
 def test_the_cpp_program_builds_as_a_project_of_its_own_and_runs(directory):
-    prefix = directory / "prefix"
-    run(ROOT, "cmake", "--install", "build/dev", "--prefix", str(prefix))
-    run(directory, "cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}")
-    run(directory, "cmake", "--build", "build")
+    build_project(directory)
     assert run(directory, "build/average").split() == ["2", "2", "2", "2"]
     assert run(directory, "build/translate") == translated(directory)
 
@@ -86,4 +63,4 @@ def test_the_shell_commands_run(directory):
     for line in (directory / "shell").read_text(encoding="utf-8").splitlines():
         command = line.split()
         assert command[0] == "polystate"
-        assert run(directory, str(Path(sys.executable).parent / "polystate"), *command[1:])
+        assert run(directory, str(POLYSTATE), *command[1:])

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"<!-- tokenizers: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+from printed_programs import ROOT, build_project, run, write_programs
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give every program in a file, with a tokenizer beside them."""
     directory = tmp_path_factory.mktemp("tokenizers")
-    for name, text in BLOCK.findall((ROOT / "docs/tokenizers.md").read_text(encoding="utf-8")):
-        (directory / name).write_text(text, encoding="utf-8")
+    write_programs("docs/tokenizers.md", "tokenizers", directory)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -28,12 +24,6 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizer.train_from_iterator(["Hello, world"], trainer)
     tokenizer.save(str(directory / "tokenizer.json"))
     return directory
-
-
-def run(directory: Path, *command: str) -> str:
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def ids_of(directory: Path, text: str) -> list[int]:
@@ -52,13 +42,9 @@ def test_the_python_program_prints_ids_a_batch_and_a_stream(directory: Path) -> 
 
 
 def test_the_cpp_program_builds_as_a_project_without_an_engine(directory: Path) -> None:
-    prefix = directory / "prefix"
-    run(ROOT, "cmake", "--install", "build/dev", "--prefix", str(prefix))
-    without_engine = "-DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON"
-    run(directory, "cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={prefix}", without_engine)
-    run(directory, "cmake", "--build", "b")
+    build_project(directory, "-DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON")
     ids = " ".join(map(str, ids_of(directory, "Hello, world")))
-    assert run(directory, "b/example") == f"{ids} Hello, world\n"
+    assert run(directory, "build/example") == f"{ids} Hello, world\n"
 
 
 def test_the_library_alone_is_configured_without_an_engine(directory: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,37 +10,19 @@ import pytest
 
 from command_line import POLYSTATE
 from exported_models import demo_model
+from printed_programs import ROOT, build_project, run, write_programs
 
-ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs/translation.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"<!-- translation: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give every program in a file, with the model and its artifact beside them."""
     directory = tmp_path_factory.mktemp("translation")
-    for name, text in BLOCK.findall(TEXT):
-        (directory / name).write_text(text, encoding="utf-8")
+    write_programs("docs/translation.md", "translation", directory)
     (directory / "models").symlink_to(ROOT / "models")
     (directory / "en-fr").symlink_to(demo_model())
     return directory
-
-
-def run(directory: Path, *command: str) -> str:
-    path = os.pathsep.join(
-        [str(POLYSTATE.parent), str(Path(sys.executable).parent), os.environ["PATH"]]
-    )
-    done = subprocess.run(
-        command,
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env={**os.environ, "PATH": path},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_a_model_in_memory_is_exported(directory: Path) -> None:
@@ -83,10 +63,7 @@ def test_ids_become_ids_and_text(directory: Path) -> None:
 
 
 def test_the_cpp_programs_build_as_a_project_of_their_own_and_run(directory: Path) -> None:
-    prefix = directory / "prefix"
-    run(ROOT, "cmake", "--install", "build/dev", "--prefix", str(prefix))
-    run(directory, "cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}")
-    run(directory, "cmake", "--build", "build")
+    build_project(directory)
     lines = run(directory, "build/translate").splitlines()
     scores = [float(line.split("\t")[0]) for line in lines]
     assert len(lines) == 4
