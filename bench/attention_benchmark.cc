@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "kernels/attention/attend.h"
-#include "kernels/attention/instruction_set.h"
+#include "kernels/attention/attend_function.h"
 #include "kernels/attention/operators.h"
+#include "kernels/instruction_set.h"
 #include "polystate/core/result.h"
 
 namespace polystate::bench {

@@ -15,7 +15,7 @@ if(Python_EXECUTABLE)
     ERROR_QUIET
   )
   if(NOT executorch_missing)
-    set(executorch_hint ${executorch_package}/share/cmake)
+    set(executorch_hint ${executorch_package}/lib/cmake/executorch)
   endif()
 endif()
 find_package(executorch 1.5 CONFIG HINTS ${executorch_hint})
@@ -24,7 +24,7 @@ if(NOT executorch_FOUND)
     FATAL_ERROR
     "ExecuTorch 1.5 was not found: Python_EXECUTABLE is '${Python_EXECUTABLE}'. Run `make setup`, "
     "or set Python_EXECUTABLE to an interpreter that has the package executorch==1.5.1, or "
-    "executorch_DIR to the folder executorch/share/cmake of that package."
+    "executorch_DIR to the folder executorch/lib/cmake/executorch of that package."
   )
 endif()
 

@@ -80,4 +80,14 @@ struct CopyPages {
   static Status run(KernelStack stack);  // key_pool, value_pool, source, target, out
 };
 
+struct QuantizedLinear {
+  static constexpr const char* kName = "polystate::quantized_linear.out";
+  static Status run(KernelStack stack);  // x, tiles, scales, sums, bias, out
+};
+
+struct QuantizedEmbedding {
+  static constexpr const char* kName = "polystate::quantized_embedding.out";
+  static Status run(KernelStack stack);  // ids, tiles, scales, depth, out
+};
+
 }  // namespace polystate

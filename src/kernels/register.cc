@@ -43,10 +43,11 @@ constexpr Kernel kernel() {
 }
 
 constexpr std::array kKernels = {
-    kernel<CheckRange>(),     kernel<CheckTrue>(),      kernel<CheckSize>(),
-    kernel<SliceScatter>(),   kernel<SelectScatter>(),  kernel<IndexCopy>(),
-    kernel<IndexPut>(),       kernel<PagedAttention>(), kernel<CrossAttention>(),
-    kernel<DenseAttention>(), kernel<WritePages>(),     kernel<CopyPages>(),
+    kernel<CheckRange>(),      kernel<CheckTrue>(),          kernel<CheckSize>(),
+    kernel<SliceScatter>(),    kernel<SelectScatter>(),      kernel<IndexCopy>(),
+    kernel<IndexPut>(),        kernel<PagedAttention>(),     kernel<CrossAttention>(),
+    kernel<DenseAttention>(),  kernel<WritePages>(),         kernel<CopyPages>(),
+    kernel<QuantizedLinear>(), kernel<QuantizedEmbedding>(),
 };
 
 }  // namespace

@@ -55,8 +55,10 @@ void lay_out(std::size_t rows, const TableOf& table_of, std::vector<std::int64_t
 
 }  // namespace
 
-EncoderDecoder::EncoderDecoder(Session session, const EncoderDecoderLimits& limits)
-    : session_(std::move(session)),
+EncoderDecoder::EncoderDecoder(const Model& model, Session session,
+                               const EncoderDecoderLimits& limits)
+    : model_(model),
+      session_(std::move(session)),
       limits_(limits),
       pool_(limits.pages),
       cross_pool_(limits.cross_pages) {}
@@ -66,7 +68,8 @@ Result<std::unique_ptr<EncoderDecoder>> EncoderDecoder::open(const Model& model)
   if (!limits) return limits.error();
   Result<Session> session = model.new_session();
   if (!session) return session.error();
-  return std::unique_ptr<EncoderDecoder>(new EncoderDecoder(std::move(session).value(), *limits));
+  return std::unique_ptr<EncoderDecoder>(
+      new EncoderDecoder(model, std::move(session).value(), *limits));
 }
 
 Status EncoderDecoder::run(std::string_view method, std::span<const Tensor> inputs) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -54,6 +55,11 @@ class EncoderDecoder {
   // overwrite.
   Result<Tensor> decode(std::span<const DecoderRow> rows);
 
+  // Model::parallel_for.
+  void parallel_for(std::size_t count, const std::function<void(std::size_t index)>& task) const {
+    model_.parallel_for(count, task);
+  }
+
   // An empty sequence.
   [[nodiscard]] PageTable new_sequence() { return {pool_, limits_.page_size}; }
 
@@ -62,13 +68,14 @@ class EncoderDecoder {
   [[nodiscard]] const PagePool& cross_pool() const { return cross_pool_; }
 
  private:
-  EncoderDecoder(Session session, const EncoderDecoderLimits& limits);
+  EncoderDecoder(const Model& model, Session session, const EncoderDecoderLimits& limits);
 
   // Runs a method; its outputs are in outputs_.
   Status run(std::string_view method, std::span<const Tensor> inputs);
   // Copies whole pages of the decoder's caches.
   Status copy_pages(std::span<const PageCopy> copies);
 
+  Model model_;
   Session session_;
   EncoderDecoderLimits limits_;
   PagePool pool_;

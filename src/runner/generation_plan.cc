@@ -166,6 +166,11 @@ TokenId GenerationPlan::pad() const {
   return config.eos_token_id.empty() ? 0 : config.eos_token_id.front();
 }
 
+bool GenerationPlan::runs_callers_code() const {
+  return !options_->processors.empty() || options_->sampler != nullptr ||
+         options_->on_token != nullptr;
+}
+
 SearchSetting GenerationPlan::setting(std::size_t input) const {
   const PlannedInput& planned = inputs_[input];
   std::function<bool(TokenId)> on_token;

@@ -48,6 +48,8 @@ class GenerationPlan {
   [[nodiscard]] std::size_t rows_per_input() const { return rows_per_input_; }
   // What fills up the sources of a batch.
   [[nodiscard]] TokenId pad() const;
+  // Whether processors, a sampler or a callback of the caller's take part in choosing tokens.
+  [[nodiscard]] bool runs_callers_code() const;
   // What the search of input `input` is for.
   [[nodiscard]] SearchSetting setting(std::size_t input) const;
 

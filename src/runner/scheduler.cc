@@ -95,14 +95,28 @@ Status Scheduler::step() {
   for (const auto& sentence : running_) sentence->append_rows(rows_);
   const Result<Tensor> logits = model_.decode(rows_);
   if (!logits) return logits.error();
-  std::span<float> rest = mutable_values(*logits);
-  const std::size_t vocabulary = rest.size() / rows_.size();
-  for (const auto& sentence : running_) {
-    const std::size_t own = sentence->rows() * vocabulary;
-    if (Status advanced = sentence->advance(rest.first(own)); !advanced) return advanced;
-    rest = rest.subspan(own);
-  }
+  if (Status chosen = choose(mutable_values(*logits)); !chosen) return chosen;
+  for (const auto& sentence : running_) sentence->go_on();
   return {};
+}
+
+Status Scheduler::choose(std::span<float> logits) {
+  const std::size_t vocabulary = logits.size() / rows_.size();
+  std::vector<std::span<float>> own;  // of each sentence
+  for (const auto& sentence : running_) {
+    own.push_back(logits.first(sentence->rows() * vocabulary));
+    logits = logits.subspan(own.back().size());
+  }
+  std::vector<Status> statuses(running_.size());
+  const auto choose_one = [&](std::size_t i) { statuses[i] = running_[i]->choose(own[i]); };
+  if (plan_.runs_callers_code()) {
+    for (std::size_t i = 0; i < running_.size(); ++i) choose_one(i);
+  } else {
+    model_.parallel_for(running_.size(), choose_one);
+  }
+  const auto failed =
+      std::find_if(statuses.begin(), statuses.end(), [](const Status& status) { return !status; });
+  return failed == statuses.end() ? Status() : *failed;
 }
 
 void Scheduler::collect_finished() {

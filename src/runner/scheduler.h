@@ -35,6 +35,9 @@ class Scheduler {
   Status start(std::span<const std::size_t> batch);
   // One token in every row.
   Status step();
+  // Has every sentence choose by its part of the logits [rows, vocabulary]: side by side, unless
+  // code of the caller's would run on several threads at once.
+  Status choose(std::span<float> logits);
   void collect_finished();
 
   EncoderDecoder& model_;

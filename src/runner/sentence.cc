@@ -34,17 +34,16 @@ void Sentence::append_rows(std::vector<DecoderRow>& rows) {
   }
 }
 
-Status Sentence::advance(std::span<float> logits) {
-  if (!unread_.empty()) {
-    unread_ = unread_.subspan(1);
-    return {};
-  }
-  if (Status advanced = search_->advance(logits); !advanced) return advanced;
-  reorder(search_->next());
+Status Sentence::choose(std::span<float> logits) {
+  has_chosen_ = unread_.empty();
+  if (has_chosen_) return search_->advance(logits);
+  unread_ = unread_.subspan(1);
   return {};
 }
 
-void Sentence::reorder(std::span<const Continuation> next) {
+void Sentence::go_on() {
+  if (!has_chosen_) return;
+  const auto next = search_->next();
   std::vector<std::size_t> uses(sequences_.size(), 0);
   for (const Continuation& each : next) ++uses[each.parent];
   std::vector<PageTable> sequences;

@@ -26,9 +26,11 @@ class Sentence {
 
   // Appends what its rows read next; borrowed until `advance`.
   void append_rows(std::vector<DecoderRow>& rows);
-  // Takes the logits of these rows [rows, vocabulary], and gives every row of the next step the
-  // sequence that it goes on from. kContract as Search::advance.
-  Status advance(std::span<float> logits);
+  // Takes the logits of these rows [rows, vocabulary], and chooses what they go on with. Touches
+  // nothing that sentences share. kContract as Search::advance.
+  Status choose(std::span<float> logits);
+  // Gives every row of the next step the sequence that it goes on from.
+  void go_on();
 
   [[nodiscard]] std::size_t input() const { return input_; }
   [[nodiscard]] std::size_t rows() const { return sequences_.size(); }
@@ -37,11 +39,10 @@ class Sentence {
   std::vector<GeneratedSequence> take_results() { return search_->take_results(); }
 
  private:
-  void reorder(std::span<const Continuation> next);
-
   std::size_t input_;
   EncodedSource source_;
   std::span<const TokenId> unread_;   // of the prompt, before its last token
+  bool has_chosen_ = false;           // what go_on is to follow
   std::vector<PageTable> sequences_;  // of each row
   std::unique_ptr<Search> search_;
 };

@@ -9,6 +9,7 @@
 
 #include "polystate/core/result.h"
 #include "sampler/score_block.h"
+#include "sampler/vectorised.h"
 
 namespace polystate::sampler {
 namespace {
@@ -16,8 +17,14 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::size_t kLanes = 16;  // maxima side by side, which are vectorised
 
-// The largest score; NaN where one is.
-float block_largest(const ScoreBlock& block) {
+// The largest of some scores, and where the first block that has it starts.
+struct LargestBlock {
+  float score = -kInfinity;
+  std::size_t start = 0;
+};
+
+// The largest score of a block; NaN where one is.
+inline float largest_of(const ScoreBlock& block) {
   std::array<float, kLanes> largest{};
   std::array<unsigned, kLanes> unordered{};
   largest.fill(-kInfinity);
@@ -28,31 +35,37 @@ float block_largest(const ScoreBlock& block) {
       unordered[lane] |= static_cast<unsigned>(score != score);
     }
   }
-  for (const unsigned lane : unordered) {
-    if (lane != 0) return std::numeric_limits<float>::quiet_NaN();
+  unsigned any_unordered = 0;
+  float found = -kInfinity;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    any_unordered |= unordered[lane];
+    found = largest[lane] > found ? largest[lane] : found;
   }
-  return *std::max_element(largest.begin(), largest.end());
+  return any_unordered == 0 ? found : std::numeric_limits<float>::quiet_NaN();
+}
+
+// The score is NaN where one is.
+POLYSTATE_VECTORISED LargestBlock find_largest_block(std::span<const float> scores) {
+  LargestBlock found;
+  for (std::size_t start = 0; start < scores.size(); start += kBlock) {
+    const float score = largest_of(score_block(scores, start));
+    if (!(score <= found.score)) found = {score, start};
+    if (score != score) break;
+  }
+  return found;
 }
 
 }  // namespace
 
 Result<Largest> find_largest(std::span<const float> scores) {
-  float largest = -kInfinity;
-  std::size_t block = 0;  // where the first one that has it starts
-  for (std::size_t start = 0; start < scores.size(); start += kBlock) {
-    const float score = block_largest(score_block(scores, start));
-    if (std::isnan(score)) return Error{ErrorCode::kContract, "a token's score is NaN"};
-    if (score > largest) {
-      largest = score;
-      block = start;
-    }
-  }
-  if (largest == -kInfinity) {
+  const LargestBlock block = find_largest_block(scores);
+  if (std::isnan(block.score)) return Error{ErrorCode::kContract, "a token's score is NaN"};
+  if (block.score == -kInfinity) {
     return Error{ErrorCode::kContract, "no token is left to choose: every score is -inf"};
   }
-  const auto first =
-      std::find(scores.begin() + static_cast<std::ptrdiff_t>(block), scores.end(), largest);
-  return Largest{largest, static_cast<std::size_t>(first - scores.begin())};
+  const auto first = std::find(scores.begin() + static_cast<std::ptrdiff_t>(block.start),
+                               scores.end(), block.score);
+  return Largest{block.score, static_cast<std::size_t>(first - scores.begin())};
 }
 
 }  // namespace polystate::sampler

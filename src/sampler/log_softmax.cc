@@ -10,6 +10,7 @@
 #include "sampler/exponential.h"
 #include "sampler/largest.h"
 #include "sampler/score_block.h"
+#include "sampler/vectorised.h"
 
 namespace polystate::sampler {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 constexpr std::size_t kLanes = 16;  // sums side by side: fewer roundings each, and vectorised
 
 // The sum of e^(score - largest).
-double exponential_sum(std::span<const float> scores, float largest) {
+POLYSTATE_VECTORISED double exponential_sum(std::span<const float> scores, float largest) {
   double sum = 0.0;
   for (std::size_t start = 0; start < scores.size(); start += kBlock) {
     const ScoreBlock powers = exponentials(score_block(scores, start), largest);
@@ -28,6 +29,10 @@ double exponential_sum(std::span<const float> scores, float largest) {
     for (const float lane : lanes) sum += static_cast<double>(lane);
   }
   return sum;
+}
+
+POLYSTATE_VECTORISED void subtract(std::span<float> scores, const LogSum& sum) {
+  for (float& score : scores) score = (score - sum.largest) - sum.rest;
 }
 
 }  // namespace
@@ -58,7 +63,7 @@ double entropy(std::span<const float> scores, const LogSum& sum) {
 Status log_softmax(std::span<float> scores) {
   const Result<LogSum> sum = log_sum(scores);
   if (!sum) return sum.error();
-  for (float& score : scores) score = (score - sum->largest) - sum->rest;
+  subtract(scores, *sum);
   return {};
 }
 

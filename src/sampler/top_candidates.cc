@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "polystate/core/token.h"
+#include "sampler/vectorised.h"
 
 namespace polystate::sampler {
 namespace {
@@ -21,10 +22,17 @@ void insert(std::vector<Candidate>& best, Candidate candidate) {
   best[place] = candidate;
 }
 
-bool any_above(std::span<const float, kGroup> scores, float threshold) {
-  unsigned above = 0;
-  for (const float score : scores) above |= static_cast<unsigned>(score > threshold);
-  return above != 0;
+// The first of the groups from `start` on that has a score above the threshold, or what is left.
+POLYSTATE_VECTORISED std::size_t find_group_above(std::span<const float> scores, std::size_t start,
+                                                  float threshold) {
+  for (; start + kGroup <= scores.size(); start += kGroup) {
+    unsigned above = 0;
+    for (std::size_t i = 0; i < kGroup; ++i) {
+      above |= static_cast<unsigned>(scores[start + i] > threshold);
+    }
+    if (above != 0) break;
+  }
+  return start;
 }
 
 }  // namespace
@@ -38,20 +46,12 @@ std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t
     best.push_back({scores[i], static_cast<TokenId>(i)});
     insert(best, best.back());
   }
-  std::size_t i = count;
-  const auto offer = [&](std::size_t end) {
-    for (; i < end; ++i) {
+  for (std::size_t i = count; i < scores.size();) {
+    i = find_group_above(scores, i, best.back().score);
+    for (const std::size_t end = std::min(i + kGroup, scores.size()); i < end; ++i) {
       if (scores[i] > best.back().score) insert(best, {scores[i], static_cast<TokenId>(i)});
     }
-  };
-  while (i + kGroup <= scores.size()) {
-    if (any_above(scores.subspan(i).first<kGroup>(), best.back().score)) {
-      offer(i + kGroup);
-    } else {
-      i += kGroup;
-    }
   }
-  offer(scores.size());
   return best;
 }
 

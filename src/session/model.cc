@@ -59,4 +59,9 @@ std::uint64_t Model::state_bytes() const { return loaded_->engine->state_bytes()
 
 std::uint64_t Model::activation_bytes() const { return loaded_->engine->activation_bytes(); }
 
+void Model::parallel_for(std::size_t count,
+                         const std::function<void(std::size_t index)>& task) const {
+  loaded_->engine->parallel_for(count, task);
+}
+
 }  // namespace polystate

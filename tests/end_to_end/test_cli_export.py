@@ -54,6 +54,10 @@ class Parameter(torch.nn.Module):
 def unsound():
     return Parameter(), {"add": ps.Method("add", args=(torch.ones(2),))}
 
+def double():
+    linear = torch.nn.Linear(2, 2, dtype=torch.float64)
+    return linear, {"forward": ps.Method("forward", args=(torch.ones(1, 2).double(),))}
+
 number = 3
 """
 
@@ -178,8 +182,7 @@ def test_what_is_unsound_is_refused_and_the_culprit_named(model: Path, tmp_path:
 
 
 def test_what_the_backend_cannot_do_is_an_engine_error(model: Path, tmp_path: Path) -> None:
-    options = ["--backend", "portable", "--quantization", "q8"]
-    done = polystate_export(f"{model}:make", tmp_path / "out", *options)
+    done = polystate_export(f"{model}:double", tmp_path / "out", "--quantization", "q8")
     assert done.returncode == 5
 
 

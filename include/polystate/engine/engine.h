@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,6 +60,13 @@ class Engine {
   // Bytes that one more session will need at most: state, and working memory.
   [[nodiscard]] virtual std::uint64_t state_bytes() const = 0;
   [[nodiscard]] virtual std::uint64_t activation_bytes() const = 0;
+
+  // Calls `task` with 0 to count - 1, on the threads that methods run on where the engine has some,
+  // and returns when all are done. An exception of a task is thrown again here.
+  virtual void parallel_for(std::size_t count,
+                            const std::function<void(std::size_t index)>& task) const {
+    for (std::size_t i = 0; i < count; ++i) task(i);
+  }
 };
 
 }  // namespace polystate

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -42,6 +44,8 @@ class Model {
   // Bytes that one more session will need: its state, and working memory at most.
   [[nodiscard]] std::uint64_t state_bytes() const;
   [[nodiscard]] std::uint64_t activation_bytes() const;
+  // Engine::parallel_for, for what a caller computes between two runs.
+  void parallel_for(std::size_t count, const std::function<void(std::size_t index)>& task) const;
 
  private:
   friend class Session;

@@ -111,8 +111,8 @@ def export(
     backend
         ``"xnnpack"`` (fast on CPUs) or ``"portable"`` (ExecuTorch's own kernels only).
     quantization
-        None, or ``"q8"`` (xnnpack only): linears with int8 weights per channel and int8 activations
-        per row.
+        None, or ``"q8"``: linears with int8 weights per channel and int8 activations per row, by
+        operators of our own; an embedding that shares its weight with one reads it there.
     constants
         Values that C++ and Python can read from the artifact.
     passes_before_lowering, passes_after_lowering
@@ -138,7 +138,7 @@ def export(
     kept_constants = _checked_constants(constants or {})
     passes = Passes(passes_before_lowering, passes_after_lowering)
     debug = None if debug_dir is None else DebugFolder.create(Path(debug_dir))
-    with quantized(model, quantization, backend), quiet():
+    with quantized(model, quantization), quiet():
         eager = EagerModule(model)
         traced = [trace(eager, name, method) for name, method in methods.items()]
         state = find_state(eager, [(t.name, t.functional) for t in traced])

@@ -4,57 +4,87 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from unittest import mock
 
 import torch
+from torch import nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from polystate.errors import ContractError, UnsupportedError
+from polystate.ops.quantized import PackedWeights, pack
 
 
 @contextlib.contextmanager
-def quantized(model: torch.nn.Module, quantization: str | None, backend: str) -> Iterator[None]:
-    """The module with quantized linears; its own weights are back when the block ends.
+def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
+    """Lets linears compute in 8 bits until the block ends.
 
-    ``"q8"``: weights int8, symmetric, one scale per output channel; activations int8, asymmetric,
-    one scale per row, found while the program runs. Linears of one column stay as they are, and so
-    do those whose weights are no parameters.
+    ``"q8"``: weights int8, symmetric, one scale per output channel; activations 8 bits, asymmetric,
+    one scale per row, found while the program runs. An embedding that shares its weight with such a
+    linear reads it from there. Linears of one column stay as they are, and so do those whose
+    weights are no parameters.
 
     Raises
     ------
     ContractError
         For an unknown name.
     UnsupportedError
-        When the backend has no kernels for it, or a linear is not of float32.
+        When a linear is not of float32.
     """
     if quantization is None:
         yield
         return
     if quantization != "q8":
         raise ContractError(f"quantization is {quantization!r}; it may be None or 'q8'")
-    if backend != "xnnpack":
-        raise UnsupportedError(
-            f"quantization 'q8' needs the backend 'xnnpack': '{backend}' has no kernels for int8 "
-            f"linears"
-        )
-    linears = dict(_quantizable(model))
-    originals = [linear._parameters["weight"] for linear in linears.values()]
-    fields = [(dict(linear.__dict__), linear.__class__) for linear in linears.values()]
-    try:
-        for name, linear in linears.items():
-            _to_int8(name, linear)
+    weights = _packed(model)
+    with (
+        mock.patch.object(nn.Linear, "forward", _linear(weights)),
+        mock.patch.object(nn.Embedding, "forward", _embedding(weights)),
+    ):
         yield
-    finally:
-        for linear, weight, (saved, kind) in zip(linears.values(), originals, fields, strict=True):
-            linear.__class__ = kind
-            linear.__dict__.clear()
-            linear.__dict__.update(saved)
-            linear._parameters["weight"] = weight
 
 
-def _quantizable(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Linear]]:
+class _Weights:
+    """The packed weights of modules.
+
+    While a module is traced, another object with the same attributes may stand for it.
+    """
+
+    def __init__(self) -> None:
+        self._by_attributes: dict[int, PackedWeights] = {}
+
+    def add(self, module: nn.Module, weights: PackedWeights) -> None:
+        self._by_attributes[id(module.__dict__)] = weights
+
+    def of(self, module: nn.Module) -> PackedWeights | None:
+        return self._by_attributes.get(id(module.__dict__))
+
+
+def _packed(model: nn.Module) -> _Weights:
+    """The weights of linears, and of embeddings that share them, each packed once."""
+    by_parameter: dict[int, PackedWeights] = {}
+    found = _Weights()
+    for name, linear in _quantizable(model):
+        if linear.weight.dtype != torch.float32:
+            raise UnsupportedError(
+                f"quantization 'q8': the weight of the linear '{name}' is {linear.weight.dtype}; "
+                f"it may be torch.float32"
+            )
+        key = id(linear.weight)
+        if key not in by_parameter:
+            by_parameter[key] = pack(linear.weight.detach())
+        found.add(linear, by_parameter[key])
+    for module in model.modules():
+        if isinstance(module, nn.Embedding) and module.max_norm is None:
+            weights = by_parameter.get(id(module.weight))
+            if weights is not None:
+                found.add(module, weights)
+    return found
+
+
+def _quantizable(model: nn.Module) -> Iterator[tuple[str, nn.Linear]]:
     """The linears whose weights are parameters with more than one column, by name."""
     for name, module in model.named_modules():
-        if not isinstance(module, torch.nn.Linear) or "weight" not in module._parameters:
+        if not isinstance(module, nn.Linear) or "weight" not in module._parameters:
             continue
         if isinstance(module, NonDynamicallyQuantizableLinear):
             continue  # attention reads its weight as it is
@@ -62,31 +92,29 @@ def _quantizable(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Linear]
             yield name, module
 
 
-def _to_int8(name: str, linear: torch.nn.Linear) -> None:
-    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
-    from torchao.quantization.granularity import PerAxis
+def _linear(packed: _Weights) -> Callable[..., torch.Tensor]:
+    original = nn.Linear.forward
 
-    if linear.weight.dtype != torch.float32:
-        raise UnsupportedError(
-            f"quantization 'q8': the weight of the linear '{name}' is {linear.weight.dtype}; "
-            f"it may be torch.float32"
+    def forward(self: nn.Linear, input: torch.Tensor) -> torch.Tensor:
+        weights = packed.of(self)
+        if weights is None:
+            return original(self, input)
+        result: torch.Tensor = torch.ops.polystate.quantized_linear(input, *weights, self.bias)
+        return result
+
+    return forward
+
+
+def _embedding(packed: _Weights) -> Callable[..., torch.Tensor]:
+    original = nn.Embedding.forward
+
+    def forward(self: nn.Embedding, input: torch.Tensor) -> torch.Tensor:
+        weights = packed.of(self)
+        if weights is None:
+            return original(self, input)
+        result: torch.Tensor = torch.ops.polystate.quantized_embedding(
+            input, weights.tiles, weights.scales, self.embedding_dim
         )
-    config = Int8DynamicActivationIntxWeightConfig(
-        weight_dtype=torch.int8, weight_granularity=PerAxis(0)
-    )
-    try:
-        quantize_(linear, config)
-    except Exception as error:  # torchao raises many kinds
-        raise UnsupportedError(
-            f"quantization 'q8' of the linear '{name}' failed: {error}"
-        ) from error
-    linear.forward = _of_rows(linear.forward)  # type: ignore[method-assign]
+        return result
 
-
-def _of_rows(forward: Callable[[torch.Tensor], torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """Gives vectors to a linear as rows of one: activations are quantized by rows."""
-
-    def forward_rows(input: torch.Tensor) -> torch.Tensor:
-        return forward(input[None])[0] if input.dim() == 1 else forward(input)
-
-    return forward_rows
+    return forward

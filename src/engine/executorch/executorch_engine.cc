@@ -5,6 +5,7 @@
 #include <executorch/runtime/executor/program.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -53,6 +54,11 @@ class ExecutorchEngine final : public Engine {
 
   [[nodiscard]] std::uint64_t state_bytes() const override { return arenas_.state; }
   [[nodiscard]] std::uint64_t activation_bytes() const override { return arenas_.activations; }
+
+  void parallel_for(std::size_t count,
+                    const std::function<void(std::size_t index)>& task) const override {
+    run_on_thread_pool(count, task);
+  }
 
  private:
   // The layout of the state, read from the first session.

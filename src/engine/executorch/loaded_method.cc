@@ -25,6 +25,7 @@
 
 #include "engine/executorch/arena.h"
 #include "engine/executorch/log_capture.h"
+#include "engine/executorch/output_memory.h"
 #include "kernels/arguments.h"
 #include "kernels/element_type.h"
 #include "kernels/layout.h"
@@ -189,11 +190,11 @@ Status LoadedMethod::execute() {
                                       "method '" + spec_->name + "' failed: " + reason(log, error)};
 }
 
-Result<std::vector<Tensor>> LoadedMethod::outputs() const {
+Result<std::vector<Tensor>> LoadedMethod::outputs() {
   std::vector<Tensor> outputs;
   outputs.reserve(spec_->outputs.size());
   for (const OutputSpec& output : spec_->outputs) {
-    Result<Tensor> copy = copy_output(output.program_output);
+    Result<Tensor> copy = copy_output(output.program_output, output_memory_);
     if (!copy) {
       return copy.error();
     }
@@ -205,12 +206,13 @@ Result<std::vector<Tensor>> LoadedMethod::outputs() const {
 Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) const {
   // What is written may lie in the memory of an input that is written too, so all is copied first.
   std::vector<std::pair<std::size_t, Tensor>> writes;
+  OutputMemory memory;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::optional<std::size_t> source = spec_->inputs[i].written_from;
     if (!source.has_value()) {
       continue;
     }
-    Result<Tensor> copy = copy_output(*source);
+    Result<Tensor> copy = copy_output(*source, memory);
     if (!copy) {
       return copy.error();
     }
@@ -228,14 +230,14 @@ Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) const {
   return {};
 }
 
-Result<Tensor> LoadedMethod::copy_output(std::size_t program_output) const {
+Result<Tensor> LoadedMethod::copy_output(std::size_t program_output, OutputMemory& memory) const {
   const EtTensor& output = method_.get_output(program_output).toTensor();
   const std::optional<DType> dtype = dtype_of(output.scalar_type());
   if (!dtype.has_value()) {
     return Error{ErrorCode::kUnsupported, "method '" + spec_->name + "' returns elements of " +
                                               type_text(output.scalar_type())};
   }
-  Result<Tensor> copy = Tensor::empty(*dtype, sizes_of(output));
+  Result<Tensor> copy = memory.tensor(*dtype, sizes_of(output));
   if (copy) {
     copy_row_major(output, *copy);
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/executorch/arena.h"
+#include "engine/executorch/output_memory.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
@@ -47,7 +48,7 @@ class LoadedMethod {
   Status execute();
 
   // Copies of what the last execute left in memory that the next one, of any method, overwrites.
-  [[nodiscard]] Result<std::vector<Tensor>> outputs() const;
+  Result<std::vector<Tensor>> outputs();
   // Writes the inputs that the method mutates: all of them or, after an error, none.
   Status write_inputs(std::span<const Tensor> inputs) const;
 
@@ -68,11 +69,12 @@ class LoadedMethod {
   Status set_input(std::size_t index, const Tensor& input);
   // kArtifact when the program has no memory for an output.
   [[nodiscard]] Status require_output_memory() const;
-  [[nodiscard]] Result<Tensor> copy_output(std::size_t program_output) const;
+  [[nodiscard]] Result<Tensor> copy_output(std::size_t program_output, OutputMemory& memory) const;
 
   const MethodSpec* spec_;
   std::unique_ptr<Memory> memory_;  // the method has pointers into it
   executorch::runtime::Method method_;
+  OutputMemory output_memory_;
   // Copies of inputs that end so close to the end of a page that kernels may read beyond it.
   std::vector<std::vector<std::byte>> padded_inputs_;
 };

@@ -1,7 +1,11 @@
 #include "engine/executorch/thread_pool.h"
 
+#include <executorch/runtime/kernel/thread_parallel_interface.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -58,6 +62,21 @@ Status set_thread_count(std::uint32_t threads) {
   }
   if (pool != nullptr && pool->_unsafe_reset_threadpool(threads)) return {};
   return Error{ErrorCode::kEngine, "the engine's pool cannot have " + wanted + " threads"};
+}
+
+void run_on_thread_pool(std::size_t count, const std::function<void(std::size_t index)>& task) {
+  std::mutex mutex;
+  std::exception_ptr failure;  // of the first task that throws
+  const auto run = [&](std::int64_t first, std::int64_t last) {
+    try {
+      for (std::int64_t i = first; i < last; ++i) task(static_cast<std::size_t>(i));
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  };
+  executorch::extension::parallel_for(0, static_cast<std::int64_t>(count), 1, run);
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace polystate

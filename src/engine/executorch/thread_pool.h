@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "polystate/core/result.h"
 
@@ -19,5 +21,8 @@ class ThreadPoolUse {
 // Gives the pool `threads` threads. kEngine when it has another number and sessions use it, or when
 // it cannot have so many.
 Status set_thread_count(std::uint32_t threads);
+
+// Calls `task` with 0 to count - 1 on the pool's threads; see Engine::parallel_for.
+void run_on_thread_pool(std::size_t count, const std::function<void(std::size_t index)>& task);
 
 }  // namespace polystate

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "kernels/attention/attend.h"
+#include "kernels/attention/attend_function.h"
 #include "kernels/attention/attend_loops.h"
-#include "kernels/attention/instruction_set.h"
 
 namespace polystate {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
-#include "kernels/attention/requirements.h"
+#include "kernels/requirements.h"
 
 namespace polystate {
 namespace {

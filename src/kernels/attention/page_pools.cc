@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/attention/attend.h"
-#include "kernels/attention/requirements.h"
+#include "kernels/requirements.h"
 
 namespace polystate {
 

@@ -6,8 +6,8 @@
 
 #include "kernels/arguments.h"
 #include "kernels/attention/page_pools.h"
-#include "kernels/attention/requirements.h"
 #include "kernels/operators.h"
+#include "kernels/requirements.h"
 #include "polystate/core/result.h"
 
 namespace polystate {

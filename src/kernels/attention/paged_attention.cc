@@ -4,12 +4,12 @@
 
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
+#include "kernels/attention/attend_function.h"
 #include "kernels/attention/attention_call.h"
-#include "kernels/attention/instruction_set.h"
 #include "kernels/attention/operators.h"
 #include "kernels/attention/page_pools.h"
-#include "kernels/attention/requirements.h"
 #include "kernels/operators.h"
+#include "kernels/requirements.h"
 #include "polystate/core/result.h"
 
 namespace polystate {

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -43,6 +45,24 @@ TEST(Threads, EachWithASessionComputeWhatOneComputes) {
   for (const auto& result : found) {
     EXPECT_EQ(result, expected);
   }
+}
+
+TEST(Threads, OfThePoolDoACallersTasksEachOnce) {
+  const Opened opened("layered");
+  for (const std::size_t count : {0U, 1U, 2U, 1000U}) {
+    std::vector<std::atomic<int>> calls(count);
+    opened.engine().parallel_for(count, [&](std::size_t i) { ++calls[i]; });
+    for (const auto& each : calls) EXPECT_EQ(each, 1);
+  }
+}
+
+TEST(Threads, OfThePoolHandAnExceptionOfATaskToTheCaller) {
+  const Opened opened("layered");
+  const auto fail = [](std::size_t i) {
+    if (i == 7) throw std::bad_alloc();
+  };
+  EXPECT_THROW(opened.engine().parallel_for(20, fail), std::bad_alloc);
+  EXPECT_NO_THROW(opened.engine().parallel_for(5, fail));
 }
 
 TEST(Threads, OpenAndCloseSessionsAtTheSameTime) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/attention/instruction_set.h"
+#include "kernels/attention/attend_function.h"
 #include "kernels/attention_case.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "kernels/attention/attend.h"
-#include "kernels/attention/instruction_set.h"
+#include "kernels/attention/attend_function.h"
 #include "kernels/attention_case.h"
+#include "kernels/instruction_set.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 

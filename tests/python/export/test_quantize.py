@@ -70,6 +70,55 @@ def test_results_are_near_those_of_float32(tmp_path):
         torch.testing.assert_close(total, calls * expected, rtol=0.1, atol=0.05)
 
 
+def test_both_backends_run_it(tmp_path):
+    model, x = Network(), example()
+    program = ps.export(
+        model, {"forward": ps.Method("forward", (x,))}, backend="portable", quantization="q8"
+    )
+    (portable,) = session(program, tmp_path).run("forward", x)
+    with torch.no_grad():
+        expected = model(x)
+    torch.testing.assert_close(portable, expected, rtol=0.1, atol=0.02)
+
+
+class Table(nn.Module):
+    """An embedding that shares its weight with the linear that gives logits."""
+
+    def __init__(self, vocabulary=300, width=64):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.head = nn.Linear(width, vocabulary, bias=False)
+        self.head.weight = self.embedding.weight
+
+    def embed(self, ids):
+        return self.embedding(ids)
+
+    def logits(self, ids):
+        return self.head(self.embedding(ids))
+
+
+def test_a_tied_table_is_stored_once_as_int8(tmp_path):
+    model, ids = Table(), torch.tensor([[0, 299, 15, 16]])
+    methods = {name: ps.Method(name, (ids,)) for name in ("embed", "logits")}
+    path = ps.export(model, methods, quantization="q8").save(tmp_path / "artifact")
+    bytes_of_table = model.embedding.weight.numel()
+    assert bytes_of_table < (path / "model.pte").stat().st_size < 1.8 * bytes_of_table
+    running = ps.load(path).session()
+    with torch.no_grad():
+        rows, logits = model.embed(ids), model.logits(ids)
+    step = model.embedding.weight.abs().amax(1)[ids][..., None] / 127
+    assert ((running.run("embed", ids)[0] - rows).abs() <= step * 0.501).all()
+    torch.testing.assert_close(running.run("logits", ids)[0], logits, rtol=0.05, atol=0.5)
+
+
+def test_an_embedding_of_its_own_stays_as_it_is(tmp_path):
+    model, ids = Table(), torch.tensor([[3, 7]])
+    model.embedding.weight = nn.Parameter(model.embedding.weight.detach().clone())
+    program = ps.export(model, {"embed": ps.Method("embed", (ids,))}, quantization="q8")
+    assert torch.equal(session(program, tmp_path).run("embed", ids)[0], model.embed(ids))
+
+
 def test_the_manifest_tells_the_quantization():
     program = exported(Network(), "forward")
     assert program.manifest.program.quantization == "q8"

@@ -423,11 +423,6 @@ def test_an_unknown_quantization_is_refused(quantization):
     assert message == f"quantization is {quantization!r}; it may be None or 'q8'"
 
 
-def test_a_quantization_that_the_backend_lacks_is_refused():
-    message = refusal("double", error=ps.UnsupportedError, quantization="q8")
-    assert "quantization 'q8' needs the backend 'xnnpack': 'portable' has no kernels" in message
-
-
 @pytest.mark.parametrize(
     ("value", "told"),
     [

@@ -1,4 +1,4 @@
-#include "kernels/attention/requirements.h"
+#include "kernels/requirements.h"
 
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
@@ -64,6 +64,14 @@ void Requirements::floats(const NamedTensor& argument, int rank) {
 
 void Requirements::integers(const NamedTensor& argument, int rank) {
   of_type(argument, ScalarType::Long, rank);
+}
+
+void Requirements::small_integers(const NamedTensor& argument, int rank) {
+  of_type(argument, ScalarType::Int, rank);
+}
+
+void Requirements::bytes(const NamedTensor& argument, int rank) {
+  of_type(argument, ScalarType::Char, rank);
 }
 
 void Requirements::shape(const NamedTensor& argument, const std::vector<std::int64_t>& expected) {

@@ -1,15 +1,9 @@
 #pragma once
 
-#include <cstdint>
-
 #include "kernels/attention/attend.h"
+#include "kernels/instruction_set.h"
 
 namespace polystate {
-
-enum class InstructionSet : std::uint8_t { kScalar, kNeon, kAvx2, kAvx512 };
-
-// Whether this build has the inner loops for an instruction set and this machine can run them.
-bool is_available(InstructionSet set);
 
 // The loops for an instruction set that is available.
 AttendFunction attend_function(InstructionSet set);

@@ -22,9 +22,11 @@ struct NamedTensor {
 // later ones are not looked at, so that each may rely on those before it.
 class Requirements {
  public:
-  // Float32 or int64, row-major, of `rank` dimensions.
+  // Float32, int64, int32 or int8, row-major, of `rank` dimensions.
   void floats(const NamedTensor& argument, int rank);
   void integers(const NamedTensor& argument, int rank);
+  void small_integers(const NamedTensor& argument, int rank);
+  void bytes(const NamedTensor& argument, int rank);
 
   // The argument's shape; -1 stands for any size.
   void shape(const NamedTensor& argument, const std::vector<std::int64_t>& expected);

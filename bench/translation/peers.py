@@ -1,0 +1,147 @@
+"""Times another engine's generation of a workload, as bench_translation does polystate's.
+
+python peers.py ENGINE MODEL WORKLOAD
+
+ENGINE is ``ctranslate2_int8``, ``ctranslate2_float32``, ``transformers`` or ``torch_compile``;
+MODEL a folder of make_models.py.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Workload = dict[str, Any]
+Pass = Callable[[], Any]
+
+# Sentences of one call or batch, sorted by length, as every engine's documentation advises.
+BATCH = 32
+
+
+def ctranslate2(compute_type: str) -> Callable[[Path, Workload], Pass]:
+    def opened(model: Path, workload: Workload) -> Pass:
+        import ctranslate2
+        from sentencepiece import SentencePieceProcessor
+
+        translator = ctranslate2.Translator(
+            str(model / f"ctranslate2_{compute_type}"),
+            compute_type=compute_type,
+            inter_threads=1,
+            intra_threads=workload["threads"],
+        )
+        options: dict[str, Any] = {"beam_size": workload["beams"], "max_batch_size": BATCH}
+        if "sources" in workload:
+            length = workload["target"]
+            names = {i: token for token, i in vocabulary(model).items()}
+            sources = [[names[i] for i in source] for source in workload["sources"]]
+            options |= {"min_decoding_length": length, "max_decoding_length": length}
+
+            def generate() -> Any:
+                return translator.translate_batch(sources, **options)
+
+            return generate
+
+        source, target = (
+            SentencePieceProcessor(model_file=str(model / "transformers" / f"{side}.spm"))
+            for side in ("source", "target")
+        )
+
+        def translate() -> list[str]:
+            pieces = source.encode(workload["lines"], out_type=str)
+            results = translator.translate_batch([[*each, "</s>"] for each in pieces], **options)
+            texts: list[str] = target.decode([result.hypotheses[0] for result in results])
+            return texts
+
+        return translate
+
+    return opened
+
+
+def vocabulary(model: Path) -> dict[str, int]:
+    found: dict[str, int] = json.loads((model / "transformers/vocab.json").read_text())
+    return found
+
+
+def transformers(*, compiled: bool) -> Callable[[Path, Workload], Pass]:
+    def opened(folder: Path, workload: Workload) -> Pass:
+        import torch
+        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+        torch.set_num_threads(workload["threads"])
+        torch.set_grad_enabled(False)
+        model = AutoModelForSeq2SeqLM.from_pretrained(folder / "transformers")
+        options: dict[str, Any] = {"num_beams": workload["beams"]}
+        if compiled:
+            options |= {"cache_implementation": "static"}
+            model.forward = torch.compile(model.forward, dynamic=False)
+        if "sources" in workload:
+            ids = torch.tensor(workload["sources"])
+            length = workload["target"]
+            options |= {"min_new_tokens": length, "max_new_tokens": length}
+            return lambda: model.generate(ids, attention_mask=torch.ones_like(ids), **options)
+
+        tokenizer = AutoTokenizer.from_pretrained(folder / "transformers")
+        lines = workload["lines"]
+        order = sorted(range(len(lines)), key=lambda i: len(lines[i]))
+
+        def translate() -> dict[int, str]:
+            texts = {}
+            for first in range(0, len(order), BATCH):
+                chosen = order[first : first + BATCH]
+                batch = tokenizer([lines[i] for i in chosen], return_tensors="pt", padding=True)
+                found = tokenizer.batch_decode(
+                    model.generate(**batch, **options), skip_special_tokens=True
+                )
+                texts |= dict(zip(chosen, found, strict=True))
+            return texts
+
+        return translate
+
+    return opened
+
+
+ENGINES = {
+    "ctranslate2_int8": ctranslate2("int8"),
+    "ctranslate2_float32": ctranslate2("float32"),
+    "transformers": transformers(compiled=False),
+    "torch_compile": transformers(compiled=True),
+}
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result
+
+
+def resident_bytes() -> int:
+    status = Path("/proc/self/status").read_text().splitlines()
+    (line,) = (line for line in status if line.startswith("VmRSS:"))
+    return 1024 * int(line.split()[1])
+
+
+def main() -> None:
+    engine, model, path = sys.argv[1:]
+    workload = json.loads(Path(path).read_text())
+    opening, generate = timed(lambda: ENGINES[engine](Path(model), workload))
+    generate()  # the first pass warms up
+    seconds = [timed(generate)[0] for _ in range(workload["passes"])]
+    print(
+        json.dumps(
+            {
+                "open": opening,
+                "seconds": seconds,
+                "resident": resident_bytes(),
+                "resident_at_most": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""Compares polystate's translation with other engines on the same weights.
+
+Each engine runs in a process of its own, in alternation, on one thread and on as many as there are
+cores; the better of both counts. Workloads ``opus_*``: texts of 20 tokens to 24 tokens, in
+milliseconds per decoding step with the encoder included; ``demo_*``: the sentences of a file, in
+seconds. The table goes to stdout, every figure to a JSON file, and a picture beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from run import Goal, goal_lines, processor
+
+ROOT = Path(__file__).resolve().parents[2]
+SENTENCES = ROOT / "tests/data/tatoeba-en-fr/valid.tsv"
+SOURCE_TOKENS, TARGET_TOKENS = 20, 24
+MIB = 1 << 20
+OURS = "polystate_q8"
+PEER = "ctranslate2_int8"
+# The least that we promise to be faster than the peer.
+GOALS = {
+    "opus_batch_1_greedy": 4.0,
+    "opus_batch_1_beam_4": 3.3,
+    "opus_batch_32_greedy": 2.5,
+    "opus_batch_32_beam_4": 1.9,
+    "demo_beam_4": 2.0,
+}
+
+Round = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What every engine does: the file that it reads has these and the number of threads."""
+
+    name: str
+    model: str
+    content: dict[str, Any]
+
+    @property
+    def unit(self) -> str:
+        return "ms a step" if "target" in self.content else "s"
+
+    def figure(self, seconds: float) -> float:
+        target: int | None = self.content.get("target")
+        return seconds if target is None else seconds / target * 1e3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An engine's rounds of one workload, by number of threads."""
+
+    workload: Workload
+    rounds: dict[int, list[Round]]
+
+    def best_threads(self) -> int:
+        return min(self.rounds, key=lambda threads: statistics.median(self._seconds(threads)))
+
+    @property
+    def minimum(self) -> float:
+        return self.workload.figure(min(self._seconds(self.best_threads())))
+
+    @property
+    def median(self) -> float:
+        return self.workload.figure(statistics.median(self._seconds(self.best_threads())))
+
+    @property
+    def resident(self) -> int:
+        return max(one["resident_at_most"] for one in self.rounds[self.best_threads()])
+
+    @property
+    def open(self) -> float:
+        return statistics.median(one["open"] for one in self.rounds[self.best_threads()])
+
+    def _seconds(self, threads: int) -> list[float]:
+        return [seconds for one in self.rounds[threads] for seconds in one["seconds"]]
+
+
+def workloads() -> Iterator[Workload]:
+    generator = random.Random(0)
+    for batch in (1, 32):
+        sources = [
+            [*(generator.randrange(2, 59_000) for _ in range(SOURCE_TOKENS - 1)), 0]
+            for _ in range(batch)
+        ]
+        for beams, search in ((1, "greedy"), (4, "beam_4")):
+            yield Workload(
+                f"opus_batch_{batch}_{search}",
+                "opus",
+                {
+                    "beams": beams,
+                    "sources": sources,
+                    "target": TARGET_TOKENS,
+                    "passes": 10 if batch == 1 else 3,
+                },
+            )
+    lines = [line.split("\t")[0] for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
+    for beams, search in ((1, "greedy"), (4, "beam_4")):
+        yield Workload(f"demo_{search}", "demo", {"beams": beams, "lines": lines, "passes": 1})
+
+
+def command_of(engine: str, model: Path, program: Path) -> list[str | Path]:
+    if engine.startswith("polystate"):
+        return [program, model / engine]
+    return [sys.executable, Path(__file__).with_name("peers.py"), engine, model]
+
+
+def measure(
+    workload: Workload, engines: list[str], options: argparse.Namespace
+) -> dict[str, Measured]:
+    """Runs all engines in alternation."""
+    found: dict[str, dict[int, list[Round]]] = {engine: {} for engine in engines}
+    with tempfile.TemporaryDirectory() as directory:
+        for _ in range(options.rounds):
+            for threads in sorted({1, os.cpu_count() or 1}):
+                path = Path(directory) / "workload.json"
+                path.write_text(json.dumps(workload.content | {"threads": threads}))
+                for engine in engines:
+                    command = command_of(engine, options.models / workload.model, options.program)
+                    done = subprocess.run(
+                        [*command, path], check=True, stdout=subprocess.PIPE, text=True
+                    )
+                    answer = json.loads(done.stdout.splitlines()[-1])
+                    found[engine].setdefault(threads, []).append(answer)
+    return {engine: Measured(workload, rounds) for engine, rounds in found.items()}
+
+
+def table(measured: dict[str, dict[str, Measured]]) -> list[str]:
+    lines = [
+        f"{'workload':<24}{'engine':<22}{'minimum':>9}{'median':>9} {'unit':<10}"
+        f"{'threads':>8}{'open s':>8}{'MiB':>7}"
+    ]
+    for name, engines in measured.items():
+        for engine, one in engines.items():
+            lines.append(
+                f"{name:<24}{engine:<22}{one.minimum:>9.2f}{one.median:>9.2f} "
+                f"{one.workload.unit:<10}{one.best_threads():>8}{one.open:>8.2f}"
+                f"{one.resident / MIB:>7.0f}"
+            )
+    return lines
+
+
+def size_of(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+
+
+def goals(measured: dict[str, dict[str, Measured]], models: Path) -> list[Goal]:
+    found = []
+    for name, engines in measured.items():
+        if name in GOALS and {OURS, PEER} <= engines.keys():
+            ratio = engines[PEER].median / engines[OURS].median
+            found.append(Goal(f"{name} beside {PEER}", ratio, GOALS[name], "x", is_least=True))
+            memory = engines[OURS].resident / engines[PEER].resident
+            found.append(Goal(f"{name}: memory beside {PEER}", memory, 1, "x"))
+    for model in ("opus", "demo"):
+        size = size_of(models / model / OURS) / size_of(models / model / "ctranslate2_int8")
+        found.append(Goal(f"{model}: files beside {PEER}", size, 1, "x"))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", type=Path, required=True, help="bench_translation")
+    parser.add_argument("--models", type=Path, required=True, help="folder of make_models.py")
+    parser.add_argument("--out", type=Path, required=True, help="JSON file for every figure")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--engines", nargs="+", default=[OURS, "polystate_float32", PEER])
+    parser.add_argument("--workloads", nargs="+", help="names; all without it")
+    options = parser.parse_args()
+
+    measured = {
+        workload.name: measure(workload, options.engines, options)
+        for workload in workloads()
+        if options.workloads is None or workload.name in options.workloads
+    }
+    found = goals(measured, options.models)
+    print("\n".join([*table(measured), "", *goal_lines(found)]))
+    report = {
+        "processor": processor(),
+        "rounds": {
+            name: {engine: one.rounds for engine, one in engines.items()}
+            for name, engines in measured.items()
+        },
+        "goals": [goal.report() for goal in found],
+    }
+    options.out.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

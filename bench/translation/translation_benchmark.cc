@@ -1,0 +1,119 @@
+// Times the generation of a workload, as peers.py does for other engines:
+// bench_translation ARTIFACT WORKLOAD. run.py says what a workload is; the figures go to stdout as
+// JSON.
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polystate/pipeline/pipeline.h"
+#include "polystate/runner/open_runner.h"
+#include "polystate/runner/runner.h"
+#include "polystate/session/model.h"
+
+namespace polystate::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+template <typename T>
+T value_or_exit(Result<T> result) {
+  if (!result) {
+    std::fprintf(stderr, "bench_translation: %s\n", result.error().message.c_str());
+    std::exit(1);
+  }
+  return *std::move(result);
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Bytes of the process that are in memory (Linux, proc(5)): now, and at the most.
+Json resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  Json found;
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) found["resident"] = 1024 * std::stoll(line.substr(6));
+    if (line.starts_with("VmHWM:")) found["resident_at_most"] = 1024 * std::stoll(line.substr(6));
+  }
+  return found;
+}
+
+GenerationConfig config_of(GenerationConfig config, const Json& workload) {
+  config.num_beams = workload.at("beams").get<std::int64_t>();
+  if (workload.contains("target")) {
+    config.max_new_tokens = workload.at("target").get<std::int64_t>();
+    config.min_new_tokens = workload.at("target").get<std::int64_t>();
+  }
+  return config;
+}
+
+// One pass over ids, each text forced to its length, or over text.
+class Passes {
+ public:
+  Passes(const Model& model, const Json& workload) {
+    if (workload.contains("lines")) {
+      lines_ = workload.at("lines").get<std::vector<std::string>>();
+      pipeline_ = value_or_exit(Pipeline::create(model));
+      options_.config = config_of(pipeline_->default_config(), workload);
+      return;
+    }
+    for (const Json& source : workload.at("sources"))
+      inputs_.push_back({.source = source.get<std::vector<TokenId>>(), .prompt = {}});
+    runner_ = value_or_exit(open_runner(model));
+    generation_.config = config_of(runner_->default_config(), workload);
+  }
+
+  void run() {
+    if (pipeline_ != nullptr) {
+      value_or_exit(pipeline_->run(lines_, options_));
+    } else {
+      value_or_exit(runner_->generate(inputs_, generation_));
+    }
+  }
+
+ private:
+  std::vector<std::string> lines_;
+  std::unique_ptr<Pipeline> pipeline_;
+  PipelineOptions options_;
+  std::vector<GenerationInput> inputs_;
+  std::unique_ptr<Runner> runner_;
+  GenerationOptions generation_;
+};
+
+Json measure(const std::string& artifact, const Json& workload) {
+  const auto start = std::chrono::steady_clock::now();
+  ModelOptions options;
+  options.threads = workload.at("threads").get<std::int64_t>();
+  const Model model = value_or_exit(Model::open(artifact, options));
+  Passes passes(model, workload);
+  Json found = {{"open", seconds_since(start)}, {"seconds", Json::array()}};
+  for (int i = 0; i <= workload.at("passes").get<int>(); ++i) {
+    const auto before = std::chrono::steady_clock::now();
+    passes.run();
+    if (i > 0) found["seconds"].push_back(seconds_since(before));  // the first one warms up
+  }
+  found.update(resident_bytes());
+  return found;
+}
+
+}  // namespace
+}  // namespace polystate::bench
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: %s ARTIFACT WORKLOAD\n", argv[0]);
+    return 2;
+  }
+  std::ifstream file(argv[2]);
+  const auto found = polystate::bench::measure(argv[1], nlohmann::json::parse(file));
+  std::puts(found.dump().c_str());
+  return 0;
+}

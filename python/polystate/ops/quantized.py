@@ -1,0 +1,106 @@
+"""Products with int8 weights, and rows of a table of them.
+
+Weights ``[columns, depth]`` are stored as the kernels read them::
+
+    tiles   int8 [ceil(columns / 16), ceil(depth / 4), 16, 4]
+    scales  float32 [columns]: what a value of a column stands for
+    sums    int32 [columns]: of a column's values
+
+A tile has, for every 4 steps of depth, the 4 values of its 16 columns one after another; missing
+columns and steps are 0. No value is -128.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from polystate.ops.library import define_with_out
+
+_COLUMNS = 16
+_DEPTH = 4
+_EXACT = 512  # so many products of 8 bits have a sum that float32 holds exactly
+
+
+class PackedWeights(NamedTuple):
+    """Weights [columns, depth] in 8 bits, symmetric, one scale per column."""
+
+    tiles: Tensor
+    scales: Tensor
+    sums: Tensor
+
+
+def pack(weight: Tensor) -> PackedWeights:
+    """Rounds float32 weights [columns, depth] to 8 bits: the largest of a column becomes 127.
+
+    Source: the symmetric scheme of per-channel weights of torchao and XNNPACK.
+    """
+    largest = weight.abs().amax(1)
+    scales = torch.where(largest > 0, largest / 127, 1.0)
+    values = torch.round(weight / scales[:, None]).clamp(-127, 127).to(torch.int8)
+    columns, depth = weight.shape
+    padded = torch.nn.functional.pad(values, (0, -depth % _DEPTH, 0, -columns % _COLUMNS))
+    tiles = padded.reshape(-1, _COLUMNS, padded.shape[1] // _DEPTH, _DEPTH).transpose(1, 2)
+    return PackedWeights(tiles.contiguous(), scales, values.sum(1, dtype=torch.int32))
+
+
+def unpack(tiles: Tensor, columns: int, depth: int) -> Tensor:
+    """The values [columns, depth] of tiles."""
+    count, groups, _, _ = tiles.shape
+    return tiles.transpose(1, 2).reshape(count * _COLUMNS, groups * _DEPTH)[:columns, :depth]
+
+
+def _quantize_rows(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows in 8 bits, from their smallest to their largest value and 0; their scales and zeros."""
+    low, high = x.amin(-1, keepdim=True).clamp(max=0), x.amax(-1, keepdim=True).clamp(min=0)
+    span = high - low
+    inverse = torch.where(span > 0, 255 / span, 0.0)
+    zero = torch.round(-low * inverse)
+    values = (torch.round(x * inverse) + zero).clamp(0, 255)
+    return values, span / 255, zero
+
+
+def _linear(x: Tensor, tiles: Tensor, scales: Tensor, sums: Tensor, bias: Tensor | None) -> Tensor:
+    columns, depth = scales.shape[0], x.shape[-1]
+    values, scale, zero = _quantize_rows(x)
+    values = values - zero
+    weight = unpack(tiles, columns, depth)
+    products = x.new_zeros((*x.shape[:-1], columns), dtype=torch.float64)
+    for first in range(0, depth, _EXACT):
+        some = slice(first, first + _EXACT)
+        products += values[..., some] @ weight[:, some].float().T
+    result = products * (scale * scales).double()
+    if bias is not None:
+        result = result + bias.double()
+    return torch.where(torch.isfinite(scale), result.float(), torch.nan)
+
+
+def _fake_linear(
+    x: Tensor, tiles: Tensor, scales: Tensor, sums: Tensor, bias: Tensor | None
+) -> Tensor:
+    return x.new_empty((*x.shape[:-1], scales.shape[0]))
+
+
+def _embedding(ids: Tensor, tiles: Tensor, scales: Tensor, depth: int) -> Tensor:
+    chosen = tiles[ids // _COLUMNS, :, ids % _COLUMNS].flatten(-2)[..., :depth]
+    return chosen.float() * scales[ids][..., None]
+
+
+def _fake_embedding(ids: Tensor, tiles: Tensor, scales: Tensor, depth: int) -> Tensor:
+    return scales.new_empty((*ids.shape, depth))
+
+
+define_with_out(
+    "quantized_linear",
+    "Tensor x, Tensor tiles, Tensor scales, Tensor sums, Tensor? bias",
+    _linear,
+    _fake_linear,
+)
+define_with_out(
+    "quantized_embedding",
+    "Tensor ids, Tensor tiles, Tensor scales, int depth",
+    _embedding,
+    _fake_embedding,
+)

@@ -1,0 +1,79 @@
+#include "kernels/instruction_set.h"
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#if defined(__aarch64__) && defined(__linux__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+namespace polystate {
+namespace {
+
+constexpr std::array kBestFirst = {InstructionSet::kAvx512Vnni, InstructionSet::kAvx512,
+                                   InstructionSet::kAvx2, InstructionSet::kNeonDot,
+                                   InstructionSet::kNeon};
+
+constexpr std::array<std::pair<std::string_view, InstructionSet>, 4> kNames = {{
+    {"scalar", InstructionSet::kScalar},
+    {"neon", InstructionSet::kNeon},
+    {"avx2", InstructionSet::kAvx2},
+    {"avx512", InstructionSet::kAvx512},
+}};
+
+// The most that the environment allows.
+InstructionSet allowed() {
+  const char* const wanted = std::getenv("POLYSTATE_INSTRUCTION_SET");
+  for (const auto& [name, set] : kNames) {
+    if (wanted != nullptr && wanted == name) {
+      return set;
+    }
+  }
+  return InstructionSet::kAvx512Vnni;
+}
+
+}  // namespace
+
+bool is_available(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::kScalar:
+      return true;
+#if defined(__x86_64__)
+    case InstructionSet::kAvx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case InstructionSet::kAvx512:
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    case InstructionSet::kAvx512Vnni:
+      return is_available(InstructionSet::kAvx512) && __builtin_cpu_supports("avx512vnni");
+#elif defined(__aarch64__)
+    case InstructionSet::kNeon:
+      return true;
+    case InstructionSet::kNeonDot:
+#if defined(__linux__)
+      return (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+#elif defined(__APPLE__)
+      return true;
+#endif
+#endif
+    default:
+      return false;
+  }
+}
+
+InstructionSet best_instruction_set() {
+  static const InstructionSet best = [] {
+    const InstructionSet most = allowed();
+    for (const InstructionSet set : kBestFirst) {
+      if (set <= most && is_available(set)) {
+        return set;
+      }
+    }
+    return InstructionSet::kScalar;
+  }();
+  return best;
+}
+
+}  // namespace polystate

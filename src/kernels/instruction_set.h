@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+namespace polystate {
+
+// What inner loops are compiled for; each includes those before it of its machine.
+enum class InstructionSet : std::uint8_t {
+  kScalar,
+  kNeon,
+  kNeonDot,  // with dot products of bytes
+  kAvx2,
+  kAvx512,
+  kAvx512Vnni,  // with dot products of bytes
+};
+
+// Whether this build has loops for an instruction set and this machine can run them.
+bool is_available(InstructionSet set);
+
+// The best one that this machine can run. POLYSTATE_INSTRUCTION_SET in the environment ("scalar",
+// "neon", "avx2", "avx512") is the most that is taken.
+InstructionSet best_instruction_set();
+
+}  // namespace polystate

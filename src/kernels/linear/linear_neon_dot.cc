@@ -1,0 +1,81 @@
+#include <arm_neon.h>
+
+#include <cstdint>
+
+#include "kernels/linear/linear_functions.h"
+#include "kernels/linear/linear_loops.h"
+#include "kernels/linear/multiply.h"
+#include "kernels/linear/packed_weights.h"
+
+namespace polystate {
+namespace {
+
+// A 64-bit ARM with dot products of signed bytes: values are taken less 128.
+struct NeonDotVectors {
+  static constexpr std::int64_t kWidth = 4;
+  static constexpr int kRows = 4;
+  static constexpr int kTiles = 1;
+  static constexpr int kVectors = 4;  // of a tile
+
+  static float32x4_t set(float x) { return vdupq_n_f32(x); }
+  static float32x4_t load(const float* from) { return vld1q_f32(from); }
+  static float32x4_t min(float32x4_t x, float32x4_t y) { return vminq_f32(x, y); }
+  static float32x4_t max(float32x4_t x, float32x4_t y) { return vmaxq_f32(x, y); }
+  static float32x4_t multiply(float32x4_t x, float32x4_t y) { return vmulq_f32(x, y); }
+  static float32x4_t multiply_add(float32x4_t x, float32x4_t y, float32x4_t z) {
+    return vfmaq_f32(z, x, y);
+  }
+  static float smallest(float32x4_t x) { return vminvq_f32(x); }
+  static float largest(float32x4_t x) { return vmaxvq_f32(x); }
+  static float sum(float32x4_t x) { return vaddvq_f32(x); }
+  static float nearest(float x) { return __builtin_nearbyintf(x); }
+  static void store_bytes(std::uint8_t* to, float32x4_t x, std::int32_t zero) {
+    const int32x4_t value = vaddq_s32(vcvtnq_s32_f32(x), vdupq_n_s32(zero));
+    const uint16x4_t words = vqmovun_s32(value);
+    const uint8x8_t bytes = vqmovn_u16(vcombine_u16(words, words));
+    vst1_lane_u32(reinterpret_cast<std::uint32_t*>(to), vreinterpret_u32_u8(bytes), 0);
+  }
+
+  struct Sums {
+    int32x4_t columns[kVectors];
+  };
+  using Values = int8x16_t;
+  struct Weights {
+    int8x16_t columns[kVectors];
+  };
+
+  static Sums no_sums() {
+    return {{vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)}};
+  }
+  static Values broadcast(const std::uint8_t* from) {
+    std::uint32_t four = 0;
+    __builtin_memcpy(&four, from, sizeof(four));
+    return vreinterpretq_s8_u32(vdupq_n_u32(four ^ 0x80808080U));
+  }
+  static Weights load_weights(const std::int8_t* from) {
+    return {{vld1q_s8(from), vld1q_s8(from + 16), vld1q_s8(from + 32), vld1q_s8(from + 48)}};
+  }
+  static Sums add_products(Sums sums, Values x, const Weights& w) {
+    for (int i = 0; i < kVectors; ++i) {
+      sums.columns[i] = vdotq_s32(sums.columns[i], w.columns[i], x);
+    }
+    return sums;
+  }
+  static void finish(const Sums& sums, RowScale scale, const PackedWeights& weights,
+                     std::int64_t column, std::int64_t count, float* out) {
+    std::int32_t lanes[kTileColumns];
+    for (int i = 0; i < kVectors; ++i) vst1q_s32(lanes + i * kWidth, sums.columns[i]);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t c = column + i;
+      const std::int32_t product = lanes[i] - (scale.zero - 128) * weights.sums[c];
+      out[i] = __builtin_fmaf(static_cast<float>(product), scale.scale * weights.scales[c],
+                              weights.bias == nullptr ? 0.0F : weights.bias[c]);
+    }
+  }
+};
+
+}  // namespace
+
+LinearFunctions linear_neon_dot() { return linear::functions<NeonDotVectors>(); }
+
+}  // namespace polystate

@@ -1,0 +1,63 @@
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/linear/linear_functions.h"
+#include "kernels/linear/linear_loops.h"
+#include "kernels/linear/multiply.h"
+#include "kernels/linear/packed_weights.h"
+
+namespace polystate {
+namespace {
+
+// For every machine; what the others are compared with.
+struct ScalarVectors {
+  static constexpr std::int64_t kWidth = 1;
+  static constexpr int kRows = 1;
+  static constexpr int kTiles = 1;
+
+  static float set(float x) { return x; }
+  static float load(const float* from) { return *from; }
+  static float min(float x, float y) { return x < y ? x : y; }
+  static float max(float x, float y) { return x > y ? x : y; }
+  static float multiply(float x, float y) { return x * y; }
+  static float multiply_add(float x, float y, float z) { return x * y + z; }
+  static float smallest(float x) { return x; }
+  static float largest(float x) { return x; }
+  static float sum(float x) { return x; }
+  static float nearest(float x) { return std::nearbyint(x); }
+  static void store_bytes(std::uint8_t* to, float x, std::int32_t zero) {
+    const std::int32_t value = static_cast<std::int32_t>(nearest(x)) + zero;
+    *to = static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value);
+  }
+
+  struct Sums {
+    std::int32_t columns[kTileColumns];
+  };
+  using Values = const std::uint8_t*;
+  using Weights = const std::int8_t*;
+
+  static Sums no_sums() { return {}; }
+  static Values broadcast(const std::uint8_t* from) { return from; }
+  static Weights load_weights(const std::int8_t* from) { return from; }
+  static Sums add_products(Sums sums, Values x, Weights w) {
+    for (std::int64_t i = 0; i < kTileColumns * kTileDepth; ++i) {
+      sums.columns[i / kTileDepth] += std::int32_t{x[i % kTileDepth]} * w[i];
+    }
+    return sums;
+  }
+  static void finish(const Sums& sums, RowScale scale, const PackedWeights& weights,
+                     std::int64_t column, std::int64_t count, float* out) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t c = column + i;
+      const std::int32_t product = sums.columns[i] - scale.zero * weights.sums[c];
+      out[i] = std::fma(static_cast<float>(product), scale.scale * weights.scales[c],
+                        weights.bias == nullptr ? 0.0F : weights.bias[c]);
+    }
+  }
+};
+
+}  // namespace
+
+LinearFunctions linear_scalar() { return linear::functions<ScalarVectors>(); }
+
+}  // namespace polystate

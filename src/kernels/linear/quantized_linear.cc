@@ -1,0 +1,169 @@
+#include <executorch/runtime/kernel/thread_parallel_interface.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/arguments.h"
+#include "kernels/linear/linear_functions.h"
+#include "kernels/linear/multiply.h"
+#include "kernels/linear/operators.h"
+#include "kernels/linear/packed_weights.h"
+#include "kernels/operators.h"
+#include "kernels/requirements.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+// Rows that are multiplied together, so that they stay in the cache beside the weights; tiles.
+constexpr std::int64_t kBlockRows = 96;
+constexpr std::int64_t kBlockTiles = 4;
+
+// Work of a thread that is worth waking it, in nanoseconds, and what takes one.
+constexpr std::int64_t kWorthAThread = 8'000;
+constexpr std::int64_t kMultiplications = 250;
+constexpr std::int64_t kBytesRead = 25;
+constexpr std::int64_t kValuesQuantized = 8;
+
+// More would not fit a sum of 32 bits.
+constexpr std::int64_t kLargestDepth = 65'536;
+
+struct Call {
+  NamedTensor x;
+  NamedTensor tiles;
+  NamedTensor scales;
+  NamedTensor sums;
+  std::optional<EtTensor> bias;
+  EtTensor out;
+
+  [[nodiscard]] std::int64_t depth() const { return size_of(x.tensor, rank() - 1); }
+  [[nodiscard]] std::int64_t columns() const { return scales.tensor.numel(); }
+  [[nodiscard]] std::int64_t rows() const {
+    return depth() == 0 ? 0 : static_cast<std::int64_t>(x.tensor.numel()) / depth();
+  }
+  [[nodiscard]] int rank() const { return static_cast<int>(x.tensor.dim()); }
+};
+
+std::int64_t blocks(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+Status check(const Call& call) {
+  Requirements require;
+  require.holds(call.rank() > 0, "x is a number; it must have a dimension");
+  require.floats(call.x, std::max(call.rank(), 1));
+  require.holds(call.depth() > 0 && call.depth() <= kLargestDepth,
+                "rows of x have " + std::to_string(call.depth()) + " values; there may be 1 to " +
+                    std::to_string(kLargestDepth));
+  require.floats(call.scales, 1);
+  require.bytes(call.tiles, 4);
+  require.shape(call.tiles, {blocks(call.columns(), kTileColumns), blocks(call.depth(), kTileDepth),
+                             kTileColumns, kTileDepth});
+  require.small_integers(call.sums, 1);
+  require.shape(call.sums, {call.columns()});
+  if (call.bias) {
+    const NamedTensor bias{"bias", *call.bias};
+    require.floats(bias, 1);
+    require.shape(bias, {call.columns()});
+  }
+  require.floats({"out", call.out}, call.rank());
+  std::vector<std::int64_t> shape(call.x.tensor.sizes().begin(), call.x.tensor.sizes().end());
+  if (!shape.empty()) shape.back() = call.columns();
+  require.resize(call.out, shape);
+  return require.status();
+}
+
+// The rows of x in 8 bits.
+class Activations {
+ public:
+  Activations(const Call& call, const LinearFunctions& functions)
+      : stride_(blocks(call.depth(), kTileDepth) * kTileDepth),
+        values_(std::make_unique_for_overwrite<std::uint8_t[]>(
+            static_cast<std::size_t>(call.rows() * stride_))),
+        scales_(static_cast<std::size_t>(call.rows())) {
+    const float* const x = call.x.tensor.const_data_ptr<float>();
+    const std::int64_t depth = call.depth();
+    const auto quantize = [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t row = first; row < last; ++row) {
+        scales_[static_cast<std::size_t>(row)] =
+            functions.quantize(x + row * depth, depth, values_.get() + row * stride_);
+      }
+    };
+    const std::int64_t grain = 1 + kWorthAThread * kValuesQuantized / depth;
+    if (call.rows() <= grain) {
+      quantize(0, call.rows());
+    } else {
+      executorch::extension::parallel_for(0, call.rows(), grain, quantize);
+    }
+  }
+
+  [[nodiscard]] QuantizedRows from(std::int64_t row) const {
+    return {values_.get() + row * stride_, scales_.data() + row, stride_};
+  }
+
+ private:
+  std::int64_t stride_;
+  std::unique_ptr<std::uint8_t[]> values_;
+  std::vector<RowScale> scales_;
+};
+
+void multiply_all(const Call& call, const LinearFunctions& functions) {
+  const Activations activations(call, functions);
+  const PackedWeights weights{
+      .tiles = call.tiles.tensor.const_data_ptr<std::int8_t>(),
+      .scales = call.scales.tensor.const_data_ptr<float>(),
+      .sums = call.sums.tensor.const_data_ptr<std::int32_t>(),
+      .bias = call.bias ? call.bias->const_data_ptr<float>() : nullptr,
+      .columns = call.columns(),
+      .depth = call.depth(),
+  };
+  float* const out = call.out.mutable_data_ptr<float>();
+  const std::int64_t tile_blocks = blocks(weights.tile_count(), kBlockTiles);
+  // Tasks are blocks of tiles, for one block of rows after another.
+  const auto multiply = [&](std::int64_t first, std::int64_t last) {
+    while (first < last) {
+      const std::int64_t row = first / tile_blocks * kBlockRows;
+      const std::int64_t tile = first % tile_blocks;
+      const std::int64_t end = std::min(tile_blocks, tile + last - first);
+      functions.multiply(activations.from(row), std::min(kBlockRows, call.rows() - row), weights,
+                         {tile * kBlockTiles, std::min(end * kBlockTiles, weights.tile_count())},
+                         out + row * call.columns(), call.columns());
+      first += end - tile;
+    }
+  };
+  const std::int64_t rows = std::min(kBlockRows, call.rows());
+  const std::int64_t block_bytes = kBlockTiles * weights.tile_bytes();
+  const std::int64_t cost = rows * block_bytes / kMultiplications + block_bytes / kBytesRead;
+  const std::int64_t grain = 1 + kWorthAThread / std::max<std::int64_t>(cost, 1);
+  const std::int64_t tasks = tile_blocks * blocks(call.rows(), kBlockRows);
+  if (tasks <= grain) {
+    multiply(0, tasks);
+  } else {
+    executorch::extension::parallel_for(0, tasks, grain, multiply);
+  }
+}
+
+}  // namespace
+
+Status quantized_linear(KernelStack stack, const LinearFunctions& functions) {
+  Arguments arguments(stack, 6);
+  const Call call{.x = {"x", arguments.tensor(0)},
+                  .tiles = {"tiles", arguments.tensor(1)},
+                  .scales = {"scales", arguments.tensor(2)},
+                  .sums = {"sums", arguments.tensor(3)},
+                  .bias = arguments.optional_tensor(4),
+                  .out = arguments.tensor(5)};
+  if (!arguments.status()) return arguments.status();
+  if (Status checked = check(call); !checked) return checked;
+  if (call.out.numel() > 0) multiply_all(call, functions);
+  return {};
+}
+
+Status QuantizedLinear::run(KernelStack stack) {
+  return quantized_linear(stack, fastest_linear_functions());
+}
+
+}  // namespace polystate
