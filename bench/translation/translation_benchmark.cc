@@ -1,20 +1,26 @@
 // Times the generation of a workload, as peers.py does for other engines:
 // bench_translation ARTIFACT WORKLOAD. run.py says what a workload is; the figures go to stdout as
 // JSON.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
 #include "polystate/session/model.h"
 
 namespace polystate::bench {
@@ -104,16 +110,24 @@ Json measure(const std::string& artifact, const Json& workload) {
   return found;
 }
 
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() != 2) {
+    std::fputs("usage: bench_translation ARTIFACT WORKLOAD\n", stderr);
+    return 2;
+  }
+  std::ifstream file(arguments[1]);
+  std::puts(measure(arguments[0], Json::parse(file)).dump().c_str());
+  return 0;
+}
+
 }  // namespace
 }  // namespace polystate::bench
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s ARTIFACT WORKLOAD\n", argv[0]);
-    return 2;
+  try {
+    return polystate::bench::run({argv + std::min(argc, 1), argv + argc});
+  } catch (const std::exception& error) {  // the workload is no JSON, or lacks something
+    std::fprintf(stderr, "bench_translation: %s\n", error.what());
+    return 1;
   }
-  std::ifstream file(argv[2]);
-  const auto found = polystate::bench::measure(argv[1], nlohmann::json::parse(file));
-  std::puts(found.dump().c_str());
-  return 0;
 }

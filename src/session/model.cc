@@ -1,7 +1,9 @@
 #include "polystate/session/model.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <utility>
 

@@ -4,6 +4,7 @@
 #include <executorch/runtime/backend/options.h>
 #include <executorch/runtime/executor/program.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -82,13 +82,13 @@ struct Avx2Vectors {
     const __m256i pairs = _mm256_maddubs_epi16(x, w);
     return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   }
-  static void finish(const Sums& sums, RowScale scale, const PackedWeights& weights,
-                     std::int64_t column, std::int64_t count, float* out) {
-    finish_half(sums.low, scale, weights, column, count, out);
-    finish_half(sums.high, scale, weights, column + kWidth, count - kWidth, out + kWidth);
+  static void finish(const Sums& sums, RowScale scale, const TileColumns& columns, float* out) {
+    const auto& [weights, column, count] = columns;
+    finish_half(sums.low, scale, columns, out);
+    finish_half(sums.high, scale, {weights, column + kWidth, count - kWidth}, out + kWidth);
   }
-  static void finish_half(__m256i sums, RowScale scale, const PackedWeights& weights,
-                          std::int64_t column, std::int64_t count, float* out) {
+  static void finish_half(__m256i sums, RowScale scale, const TileColumns& columns, float* out) {
+    const auto& [weights, column, count] = columns;
     if (count <= 0) return;
     const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     const auto most = static_cast<std::int32_t>(count < kWidth ? count : kWidth);

@@ -49,8 +49,8 @@ struct Avx512VnniVectors {
   static Sums add_products(Sums sums, Values x, __m512i w) {
     return _mm512_dpbusd_epi32(sums, x, w);
   }
-  static void finish(Sums sums, RowScale scale, const PackedWeights& weights, std::int64_t column,
-                     std::int64_t count, float* out) {
+  static void finish(Sums sums, RowScale scale, const TileColumns& columns, float* out) {
+    const auto& [weights, column, count] = columns;
     const auto lanes = static_cast<__mmask16>((1U << static_cast<unsigned>(count)) - 1U);
     const __m512i of_columns = _mm512_maskz_loadu_epi32(lanes, weights.sums + column);
     const __m512i product =

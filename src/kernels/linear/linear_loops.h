@@ -55,13 +55,14 @@ RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
 // M rows and T tiles. With kFetch the next T tiles come to the cache meanwhile: memory is slow to
 // notice so many streams by itself.
 template <typename S, int M, int T, bool kFetch>
-void multiply_block(const QuantizedRows& rows, std::int64_t row, const PackedWeights& weights,
-                    std::int64_t tile, float* out, std::int64_t out_stride) {
+void multiply_block(const Product& product, std::int64_t row, std::int64_t tile) {
+  const auto& [rows, weights, out, out_stride] = product;
+  float* const to = out + row * out_stride + tile * kTileColumns;
   typename S::Sums sums[M][T];
   for (int m = 0; m < M; ++m) {
     for (int t = 0; t < T; ++t) {
       sums[m][t] = S::no_sums();
-      __builtin_prefetch(out + (row + m) * out_stride + (tile + t) * kTileColumns, 1);
+      __builtin_prefetch(to + m * out_stride + t * kTileColumns, 1);
     }
   }
   const std::int64_t tile_bytes = weights.tile_bytes();
@@ -79,60 +80,54 @@ void multiply_block(const QuantizedRows& rows, std::int64_t row, const PackedWei
       for (int m = 0; m < M; ++m) sums[m][t] = S::add_products(sums[m][t], x[m], w);
     }
   }
-  for (int m = 0; m < M; ++m) {
-    const RowScale scale = rows.scales[row + m];
-    for (int t = 0; t < T; ++t) {
-      const std::int64_t column = (tile + t) * kTileColumns;
-      const std::int64_t left = weights.columns - column;
-      S::finish(sums[m][t], scale, weights, column, left < kTileColumns ? left : kTileColumns,
-                out + (row + m) * out_stride + column);
+  for (int t = 0; t < T; ++t) {
+    const std::int64_t column = (tile + t) * kTileColumns;
+    const std::int64_t left = weights.columns - column;
+    const TileColumns columns{weights, column, left < kTileColumns ? left : kTileColumns};
+    for (int m = 0; m < M; ++m) {
+      S::finish(sums[m][t], rows.scales[row + m], columns, to + m * out_stride + t * kTileColumns);
     }
   }
 }
 
 // M rows, all tiles of a range.
 template <typename S, int M>
-void multiply_rows(const QuantizedRows& rows, std::int64_t row, const PackedWeights& weights,
-                   ColumnRange tiles, float* out, std::int64_t out_stride) {
+void multiply_rows(const Product& product, std::int64_t row, TileRange tiles) {
   std::int64_t tile = tiles.first;
   for (; tile + S::kTiles <= tiles.last; tile += S::kTiles) {
     if (row == 0) {
-      multiply_block<S, M, S::kTiles, true>(rows, row, weights, tile, out, out_stride);
+      multiply_block<S, M, S::kTiles, true>(product, row, tile);
     } else {
-      multiply_block<S, M, S::kTiles, false>(rows, row, weights, tile, out, out_stride);
+      multiply_block<S, M, S::kTiles, false>(product, row, tile);
     }
   }
-  for (; tile < tiles.last; ++tile) {
-    multiply_block<S, M, 1, false>(rows, row, weights, tile, out, out_stride);
-  }
+  for (; tile < tiles.last; ++tile) multiply_block<S, M, 1, false>(product, row, tile);
 }
 
 // The last rows, fewer than S::kRows.
 template <typename S, int M>
-void multiply_last_rows(const QuantizedRows& rows, std::int64_t row, std::int64_t count,
-                        const PackedWeights& weights, ColumnRange tiles, float* out,
-                        std::int64_t out_stride) {
+void multiply_last_rows(const Product& product, std::int64_t row, std::int64_t count,
+                        TileRange tiles) {
   if constexpr (M > 0) {
     if (count == M) {
-      multiply_rows<S, M>(rows, row, weights, tiles, out, out_stride);
+      multiply_rows<S, M>(product, row, tiles);
     } else {
-      multiply_last_rows<S, M - 1>(rows, row, count, weights, tiles, out, out_stride);
+      multiply_last_rows<S, M - 1>(product, row, count, tiles);
     }
   }
 }
 
 // S::kTiles tiles for all rows, then the next ones: their weights stay in the cache.
 template <typename S>
-void multiply(const QuantizedRows& rows, std::int64_t count, const PackedWeights& weights,
-              ColumnRange tiles, float* out, std::int64_t out_stride) {
+void multiply(const Product& product, std::int64_t count, TileRange tiles) {
   for (std::int64_t first = tiles.first; first < tiles.last; first += S::kTiles) {
     const std::int64_t end = first + S::kTiles;
-    const ColumnRange some{first, end < tiles.last ? end : tiles.last};
+    const TileRange some{first, end < tiles.last ? end : tiles.last};
     std::int64_t row = 0;
     for (; row + S::kRows <= count; row += S::kRows) {
-      multiply_rows<S, S::kRows>(rows, row, weights, some, out, out_stride);
+      multiply_rows<S, S::kRows>(product, row, some);
     }
-    multiply_last_rows<S, S::kRows - 1>(rows, row, count - row, weights, some, out, out_stride);
+    multiply_last_rows<S, S::kRows - 1>(product, row, count - row, some);
   }
 }
 

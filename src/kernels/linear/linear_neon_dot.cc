@@ -61,12 +61,12 @@ struct NeonDotVectors {
     }
     return sums;
   }
-  static void finish(const Sums& sums, RowScale scale, const PackedWeights& weights,
-                     std::int64_t column, std::int64_t count, float* out) {
+  static void finish(const Sums& sums, RowScale scale, const TileColumns& columns, float* out) {
     std::int32_t lanes[kTileColumns];
     for (int i = 0; i < kVectors; ++i) vst1q_s32(lanes + i * kWidth, sums.columns[i]);
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t c = column + i;
+    const PackedWeights& weights = columns.weights;
+    for (std::int64_t i = 0; i < columns.count; ++i) {
+      const std::int64_t c = columns.first + i;
       const std::int32_t product = lanes[i] - (scale.zero - 128) * weights.sums[c];
       out[i] = __builtin_fmaf(static_cast<float>(product), scale.scale * weights.scales[c],
                               weights.bias == nullptr ? 0.0F : weights.bias[c]);

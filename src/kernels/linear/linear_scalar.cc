@@ -45,10 +45,10 @@ struct ScalarVectors {
     }
     return sums;
   }
-  static void finish(const Sums& sums, RowScale scale, const PackedWeights& weights,
-                     std::int64_t column, std::int64_t count, float* out) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int64_t c = column + i;
+  static void finish(const Sums& sums, RowScale scale, const TileColumns& columns, float* out) {
+    const PackedWeights& weights = columns.weights;
+    for (std::int64_t i = 0; i < columns.count; ++i) {
+      const std::int64_t c = columns.first + i;
       const std::int32_t product = sums.columns[i] - scale.zero * weights.sums[c];
       out[i] = std::fma(static_cast<float>(product), scale.scale * weights.scales[c],
                         weights.bias == nullptr ? 0.0F : weights.bias[c]);

@@ -21,9 +21,25 @@ struct QuantizedRows {
   std::int64_t stride;         // a multiple of kTileDepth
 };
 
-struct ColumnRange {
-  std::int64_t first;  // tiles
+// A product: out[r, c] is that of row r and column c, scaled, and the bias.
+struct Product {
+  QuantizedRows rows;
+  PackedWeights weights;
+  float* out;
+  std::int64_t out_stride;
+};
+
+// Tiles `first` to `last - 1` of a product's weights.
+struct TileRange {
+  std::int64_t first;
   std::int64_t last;
+};
+
+// The columns of one tile.
+struct TileColumns {
+  const PackedWeights& weights;
+  std::int64_t first;
+  std::int64_t count;  // 1 to kTileColumns
 };
 
 struct LinearFunctions {
@@ -31,10 +47,9 @@ struct LinearFunctions {
   // infinity gets a scale of NaN. Writes up to the next multiple of kTileDepth.
   RowScale (*quantize)(const float* row, std::int64_t depth, std::uint8_t* values);
 
-  // out[r, c] for `count` rows and the columns of some tiles: the products, scaled, and the bias.
-  // Each result is, bit for bit, what it is with any other rows and by any instruction set.
-  void (*multiply)(const QuantizedRows& rows, std::int64_t count, const PackedWeights& weights,
-                   ColumnRange tiles, float* out, std::int64_t out_stride);
+  // Computes the first `count` rows, in the columns of some tiles. Each result is, bit for bit,
+  // what it is with any other rows and by any instruction set.
+  void (*multiply)(const Product& product, std::int64_t count, TileRange tiles);
 };
 
 }  // namespace polystate

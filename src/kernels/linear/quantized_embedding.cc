@@ -1,4 +1,6 @@
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,14 +52,16 @@ Status QuantizedEmbedding::run(KernelStack stack) {
   const std::int8_t* const tiles = call.tiles.tensor.const_data_ptr<std::int8_t>();
   const float* const scales = call.scales.tensor.const_data_ptr<float>();
   const std::int64_t groups = size_of(call.tiles.tensor, 1);
-  float* out = call.out.mutable_data_ptr<float>();
+  std::span<float> out(call.out.mutable_data_ptr<float>(),
+                       static_cast<std::size_t>(call.out.numel()));
   for (const std::int64_t id : integers_of(call.ids.tensor)) {
-    const std::int8_t* group =
-        tiles + ((id / kTileColumns * groups) * kTileColumns + id % kTileColumns) * kTileDepth;
+    const std::int64_t first = (id / kTileColumns * groups) * kTileColumns + id % kTileColumns;
     for (std::int64_t i = 0; i < call.depth; ++i) {
-      if (i > 0 && i % kTileDepth == 0) group += kTileColumns * kTileDepth;
-      *out++ = scales[id] * static_cast<float>(group[i % kTileDepth]);
+      const std::int64_t group = first + i / kTileDepth * kTileColumns;
+      const std::int8_t value = tiles[group * kTileDepth + i % kTileDepth];
+      out[static_cast<std::size_t>(i)] = scales[id] * static_cast<float>(value);
     }
+    out = out.subspan(static_cast<std::size_t>(call.depth));
   }
   return {};
 }

@@ -110,9 +110,8 @@ class Activations {
   std::vector<RowScale> scales_;
 };
 
-void multiply_all(const Call& call, const LinearFunctions& functions) {
-  const Activations activations(call, functions);
-  const PackedWeights weights{
+PackedWeights weights_of(const Call& call) {
+  return {
       .tiles = call.tiles.tensor.const_data_ptr<std::int8_t>(),
       .scales = call.scales.tensor.const_data_ptr<float>(),
       .sums = call.sums.tensor.const_data_ptr<std::int32_t>(),
@@ -120,18 +119,24 @@ void multiply_all(const Call& call, const LinearFunctions& functions) {
       .columns = call.columns(),
       .depth = call.depth(),
   };
+}
+
+void multiply_all(const Call& call, const LinearFunctions& functions) {
+  const Activations activations(call, functions);
+  const PackedWeights weights = weights_of(call);
   float* const out = call.out.mutable_data_ptr<float>();
   const std::int64_t tile_blocks = blocks(weights.tile_count(), kBlockTiles);
   // Tasks are blocks of tiles, for one block of rows after another.
   const auto multiply = [&](std::int64_t first, std::int64_t last) {
     while (first < last) {
       const std::int64_t row = first / tile_blocks * kBlockRows;
-      const std::int64_t tile = first % tile_blocks;
-      const std::int64_t end = std::min(tile_blocks, tile + last - first);
-      functions.multiply(activations.from(row), std::min(kBlockRows, call.rows() - row), weights,
-                         {tile * kBlockTiles, std::min(end * kBlockTiles, weights.tile_count())},
-                         out + row * call.columns(), call.columns());
-      first += end - tile;
+      const std::int64_t block = first % tile_blocks;
+      const std::int64_t end = std::min(tile_blocks, block + last - first);
+      functions.multiply(
+          {activations.from(row), weights, out + row * weights.columns, weights.columns},
+          std::min(kBlockRows, call.rows() - row),
+          {block * kBlockTiles, std::min(end * kBlockTiles, weights.tile_count())});
+      first += end - block;
     }
   };
   const std::int64_t rows = std::min(kBlockRows, call.rows());

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -13,7 +14,7 @@
 namespace polystate {
 namespace {
 
-constexpr std::int64_t kLarge = 1 << 20;
+constexpr std::int64_t kLarge = 1'048'576;
 
 Tensor floats(OutputMemory& memory, std::int64_t count) {
   return memory.tensor(DType::kFloat32, {count}).value();
@@ -44,8 +45,8 @@ TEST(OutputMemory, OutlivesItsOwner) {
 
 TEST(OutputMemory, GrowsWithWhatIsAskedFor) {
   OutputMemory memory;
-  EXPECT_EQ(floats(memory, kLarge).element_count(), 1U << 20U);
-  EXPECT_EQ(floats(memory, 2 * kLarge).element_count(), 2U << 20U);
+  EXPECT_EQ(floats(memory, kLarge).element_count(), 1'048'576U);
+  EXPECT_EQ(floats(memory, 2 * kLarge).element_count(), 2'097'152U);
   EXPECT_EQ(floats(memory, 3).element_count(), 3U);
 }
 

@@ -12,11 +12,13 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/instruction_set.h"
 #include "kernels/kernel_call.h"
 #include "kernels/linear/linear_functions.h"
+#include "kernels/linear/multiply.h"
 #include "kernels/linear/operators.h"
 #include "kernels/linear/packed_weights.h"
 #include "kernels/operators.h"
@@ -139,7 +141,7 @@ std::vector<double> expected_of(const LinearCase& arguments) {
       double product = 0;
       for (std::size_t k = 0; k < row.size(); ++k) {
         const float value = std::clamp(std::nearbyint(row[k] * inverse) + zero, 0.0F, 255.0F);
-        product += (value - zero) * arguments.weights[c * row.size() + k];
+        product += (value - zero) * static_cast<float>(arguments.weights[c * row.size() + k]);
       }
       const double scale = static_cast<double>((high - low) / 255) * static_cast<double>(scales[c]);
       const double bias = arguments.bias ? arguments.bias->values<float>()[c] : 0;
