@@ -68,9 +68,13 @@ format: | environment  ## Rewrite the sources in the project's format
 	ruff format
 	gersemi -i $(CMAKE_SOURCES)
 
-.PHONY: bench
-bench: build-release  ## Build the benchmarks and run them
+.PHONY: bench bench-setup
+bench: bench-setup build-release  ## Build the benchmarks and run them, peers beside polystate
 	cmake --build --preset release --target bench
+
+bench-setup: setup  ## Install the peers that benchmarks compare with
+	pip install --quiet --no-input --disable-pip-version-check \
+	  --constraint tools/requirements.txt --requirement bench/requirements.txt
 
 DEMO_MODEL := models/en-fr-tatoeba
 DEMO := demo/en-fr-tatoeba

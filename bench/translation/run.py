@@ -3,7 +3,7 @@
 Each engine runs in a process of its own, in alternation, on one thread and on as many as there are
 cores; the better of both counts. Workloads ``opus_*``: texts of 20 tokens to 24 tokens, in
 milliseconds per decoding step with the encoder included; ``demo_*``: the sentences of a file, in
-seconds. The table goes to stdout, every figure to a JSON file, and a picture beside it.
+seconds. The table goes to stdout and, with every figure as JSON and a picture, to a folder.
 """
 
 from __future__ import annotations
@@ -30,6 +30,14 @@ SOURCE_TOKENS, TARGET_TOKENS = 20, 24
 MIB = 1 << 20
 OURS = "polystate_q8"
 PEER = "ctranslate2_int8"
+ENGINES = (
+    OURS,
+    PEER,
+    "polystate_float32",
+    "ctranslate2_float32",
+    "transformers",
+    "torch_compile",
+)
 # The least that we promise to be faster than the peer.
 GOALS = {
     "opus_batch_1_greedy": 4.0,
@@ -139,18 +147,37 @@ def measure(
 
 
 def table(measured: dict[str, dict[str, Measured]]) -> list[str]:
+    """Rows of Markdown."""
     lines = [
-        f"{'workload':<24}{'engine':<22}{'minimum':>9}{'median':>9} {'unit':<10}"
-        f"{'threads':>8}{'open s':>8}{'MiB':>7}"
+        "| workload | engine | minimum | median | unit | threads | open, s | memory, MiB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, engines in measured.items():
         for engine, one in engines.items():
             lines.append(
-                f"{name:<24}{engine:<22}{one.minimum:>9.2f}{one.median:>9.2f} "
-                f"{one.workload.unit:<10}{one.best_threads():>8}{one.open:>8.2f}"
-                f"{one.resident / MIB:>7.0f}"
+                f"| {name} | {engine} | {one.minimum:.2f} | {one.median:.2f} | {one.workload.unit} "
+                f"| {one.best_threads()} | {one.open:.2f} | {one.resident / MIB:.0f} |"
             )
     return lines
+
+
+def draw(measured: dict[str, dict[str, Measured]], path: Path) -> None:
+    """Bars of every engine's median, one picture for each workload."""
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
+    mpl.use("svg")
+    figure, axes = plt.subplots(
+        len(measured), figsize=(8, 1.9 * len(measured)), layout="constrained", squeeze=False
+    )
+    for axis, (name, engines) in zip(axes[:, 0], measured.items(), strict=True):
+        colours = ["#1f6f8b" if e.startswith("polystate") else "#b0b0b0" for e in engines]
+        bars = axis.barh(list(engines), [one.median for one in engines.values()], color=colours)
+        axis.bar_label(bars, fmt="%.3g", padding=3)
+        axis.invert_yaxis()
+        axis.set_title(f"{name}, {next(iter(engines.values())).workload.unit}", loc="left")
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path)
 
 
 def size_of(directory: Path) -> int:
@@ -175,9 +202,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", type=Path, required=True, help="bench_translation")
     parser.add_argument("--models", type=Path, required=True, help="folder of make_models.py")
-    parser.add_argument("--out", type=Path, required=True, help="JSON file for every figure")
+    parser.add_argument("--out", type=Path, required=True, help="folder for table, JSON, picture")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--engines", nargs="+", default=[OURS, "polystate_float32", PEER])
+    parser.add_argument("--engines", nargs="+", default=list(ENGINES))
     parser.add_argument("--workloads", nargs="+", help="names; all without it")
     options = parser.parse_args()
 
@@ -196,7 +223,10 @@ def main() -> None:
         },
         "goals": [goal.report() for goal in found],
     }
-    options.out.write_text(json.dumps(report, indent=1) + "\n")
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "translation.json").write_text(json.dumps(report, indent=1) + "\n")
+    (options.out / "translation.md").write_text("\n".join(table(measured)) + "\n")
+    draw(measured, options.out / "translation.svg")
 
 
 if __name__ == "__main__":

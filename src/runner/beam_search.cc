@@ -15,14 +15,16 @@
 #include "runner/finished_beams.h"
 #include "runner/search.h"
 #include "sampler/log_softmax.h"
+#include "sampler/vectorised.h"
 
 namespace polystate {
 namespace {
 
-bool has_nan(std::span<const float> scores) {
-  bool found = false;
-  for (const float score : scores) found |= score != score;  // no early end: it is vectorised
-  return found;
+// Without an early end, so that the loop is vectorised.
+POLYSTATE_VECTORISED bool has_nan(std::span<const float> scores) {
+  unsigned found = 0;
+  for (const float score : scores) found |= static_cast<unsigned>(score != score);
+  return found != 0;
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ Result<std::unique_ptr<EncoderDecoder>> EncoderDecoder::open(const Model& model)
 }
 
 Status EncoderDecoder::run(std::string_view method, std::span<const Tensor> inputs) {
-  Result<std::vector<Tensor>> outputs = session_.run(method, inputs);
+  Result<std::vector<Tensor>> outputs = session_.run_borrowing(method, inputs);
   if (outputs) {
     outputs_ = std::move(outputs).value();
     return {};

@@ -52,7 +52,7 @@ class EncoderDecoder {
 
   // Reads one token in each of 1 to max_batch rows, each of another sequence with less than
   // max_length positions. The logits of the next tokens [rows, vocabulary], which the caller may
-  // overwrite.
+  // overwrite; they are gone with the next call.
   Result<Tensor> decode(std::span<const DecoderRow> rows);
 
   // Model::parallel_for.

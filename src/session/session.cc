@@ -38,6 +38,12 @@ Result<std::vector<Tensor>> Session::run(std::string_view method, std::span<cons
   return claimed(impl_.get(), "run a method", [&](Impl& impl) { return impl.run(method, inputs); });
 }
 
+Result<std::vector<Tensor>> Session::run_borrowing(std::string_view method,
+                                                   std::span<const Tensor> inputs) {
+  return claimed(impl_.get(), "run a method",
+                 [&](Impl& impl) { return impl.run_borrowing(method, inputs); });
+}
+
 Status Session::reset() {
   return claimed(impl_.get(), "reset a session", [](Impl& impl) {
     impl.reset();

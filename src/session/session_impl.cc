@@ -78,6 +78,16 @@ void Session::Impl::replace_states(std::span<const std::byte> bytes) {
 
 Result<std::vector<Tensor>> Session::Impl::run(std::string_view method,
                                                std::span<const Tensor> inputs) {
+  return run_by(&EngineSession::run, method, inputs);
+}
+
+Result<std::vector<Tensor>> Session::Impl::run_borrowing(std::string_view method,
+                                                         std::span<const Tensor> inputs) {
+  return run_by(&EngineSession::run_borrowing, method, inputs);
+}
+
+Result<std::vector<Tensor>> Session::Impl::run_by(EngineRun run, std::string_view method,
+                                                  std::span<const Tensor> inputs) {
   if (const Status whole = require_whole_state(); !whole) {
     return whole.error();
   }
@@ -90,7 +100,7 @@ Result<std::vector<Tensor>> Session::Impl::run(std::string_view method,
     return accepted.error();
   }
   Result<std::vector<Tensor>> outputs =
-      or_out_of_memory("run method", spec.name, [&] { return engine_->run(*index, inputs); });
+      or_out_of_memory("run method", spec.name, [&] { return ((*engine_).*run)(*index, inputs); });
   if (!outputs && !engine_->state_intact()) {
     broken_by_ = spec.name;
     return Error{outputs.error().code, outputs.error().message +

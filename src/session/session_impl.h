@@ -24,6 +24,8 @@ class Session::Impl {
   std::atomic<bool>& busy() { return busy_; }
 
   Result<std::vector<Tensor>> run(std::string_view method, std::span<const Tensor> inputs);
+  Result<std::vector<Tensor>> run_borrowing(std::string_view method,
+                                            std::span<const Tensor> inputs);
   void reset();
   Result<Snapshot> snapshot();
   Status restore(const Snapshot& snapshot);
@@ -34,6 +36,11 @@ class Session::Impl {
   Result<std::vector<std::byte>> take_profile();
 
  private:
+  using EngineRun = Result<std::vector<Tensor>> (EngineSession::*)(std::size_t,
+                                                                   std::span<const Tensor>);
+  // Checks the contract, and runs a method by one of the engine's ways.
+  Result<std::vector<Tensor>> run_by(EngineRun run, std::string_view method,
+                                     std::span<const Tensor> inputs);
   [[nodiscard]] const Manifest& manifest() const { return model_->artifact.manifest(); }
   // kEngine while the state is half updated.
   [[nodiscard]] Status require_whole_state() const;

@@ -34,6 +34,12 @@ class EngineSession {
   // failed, kEngine on another failure.
   virtual Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs) = 0;
 
+  // As run, but the outputs may lie in the session's own memory: until its next call.
+  virtual Result<std::vector<Tensor>> run_borrowing(std::size_t method,
+                                                    std::span<const Tensor> inputs) {
+    return run(method, inputs);
+  }
+
   // Whether the state is as it was before the last run, if that run failed; otherwise it may be
   // half updated.
   [[nodiscard]] virtual bool state_intact() const = 0;

@@ -49,6 +49,11 @@ class Session {
     return run(method, std::span<const Tensor>(inputs.begin(), inputs.size()));
   }
 
+  // As run, but the outputs may lie in the session's own memory: the caller may read and overwrite
+  // them until the session's next call or its end. For large outputs that are looked at once.
+  Result<std::vector<Tensor>> run_borrowing(std::string_view method,
+                                            std::span<const Tensor> inputs);
+
   // Sets all state to its initial values.
   Status reset();
 

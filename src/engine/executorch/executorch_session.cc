@@ -85,6 +85,17 @@ void ExecutorchSession::start(std::shared_ptr<const StateLayout> layout) {
 
 Result<std::vector<Tensor>> ExecutorchSession::run(std::size_t method,
                                                    std::span<const Tensor> inputs) {
+  return run(method, inputs, &LoadedMethod::outputs);
+}
+
+Result<std::vector<Tensor>> ExecutorchSession::run_borrowing(std::size_t method,
+                                                             std::span<const Tensor> inputs) {
+  return run(method, inputs, &LoadedMethod::borrowed_outputs);
+}
+
+Result<std::vector<Tensor>> ExecutorchSession::run(std::size_t method,
+                                                   std::span<const Tensor> inputs,
+                                                   OutputsOf outputs_of) {
   const MethodSpec& spec = manifest_.methods[method];
   LoadedMethod& loaded = methods_[method];
   state_intact_ = true;
@@ -99,7 +110,7 @@ Result<std::vector<Tensor>> ExecutorchSession::run(std::size_t method,
     state_intact_ = spec.atomic || (failure.has_value() && spec.checks_first);
     return failure.has_value() ? failed_check(spec, *failure) : executed.error();
   }
-  Result<std::vector<Tensor>> outputs = loaded.outputs();
+  Result<std::vector<Tensor>> outputs = (loaded.*outputs_of)();
   const Status written = outputs ? loaded.write_inputs(inputs) : Status(outputs.error());
   if (!written) return written.error();
   state_intact_ = true;

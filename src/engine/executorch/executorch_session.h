@@ -32,13 +32,20 @@ class ExecutorchSession final : public EngineSession {
   void start(std::shared_ptr<const StateLayout> layout);
 
   Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs) override;
+  Result<std::vector<Tensor>> run_borrowing(std::size_t method,
+                                            std::span<const Tensor> inputs) override;
   [[nodiscard]] bool state_intact() const override { return state_intact_; }
   [[nodiscard]] std::span<std::byte> state(std::size_t index) override;
   void reset() override;
   Result<std::vector<std::byte>> take_profile() override;
 
  private:
+  using OutputsOf = Result<std::vector<Tensor>> (LoadedMethod::*)();
+
   ExecutorchSession(const Manifest& manifest, Arena activations, Arena state);
+
+  Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs,
+                                  OutputsOf outputs_of);
 
   const Manifest& manifest_;
   ThreadPoolUse pool_;  // outlives the methods

@@ -203,6 +203,21 @@ Result<std::vector<Tensor>> LoadedMethod::outputs() {
   return outputs;
 }
 
+Result<std::vector<Tensor>> LoadedMethod::borrowed_outputs() {
+  std::vector<Tensor> outputs;
+  outputs.reserve(spec_->outputs.size());
+  for (const OutputSpec& output : spec_->outputs) {
+    if (std::optional<Tensor> borrowed = borrow_output(output.program_output)) {
+      outputs.push_back(*std::move(borrowed));
+      continue;
+    }
+    Result<Tensor> copy = copy_output(output.program_output, output_memory_);
+    if (!copy) return copy.error();
+    outputs.push_back(*std::move(copy));
+  }
+  return outputs;
+}
+
 Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) const {
   // What is written may lie in the memory of an input that is written too, so all is copied first.
   std::vector<std::pair<std::size_t, Tensor>> writes;
@@ -228,6 +243,20 @@ Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) const {
     std::ranges::copy(value.bytes(), inputs[index].mutable_bytes().begin());
   }
   return {};
+}
+
+std::optional<Tensor> LoadedMethod::borrow_output(std::size_t program_output) const {
+  const EtTensor& output = method_.get_output(program_output).toTensor();
+  const std::optional<DType> dtype = dtype_of(output.scalar_type());
+  if (!dtype.has_value() || !std::ranges::is_sorted(output.dim_order())) return std::nullopt;
+  // It may also be a constant, a state or an input, which are not the caller's to overwrite.
+  std::byte* const data = data_of(output);
+  const auto activations =
+      std::as_writable_bytes(std::span(memory_->arenas[0].begin(), memory_->arenas[0].size()));
+  const bool is_ours = data >= activations.data() && data < activations.data() + activations.size();
+  if (!is_ours) return std::nullopt;
+  Result<Tensor> borrowed = Tensor::borrow(*dtype, sizes_of(output), data);
+  return borrowed ? std::optional(*std::move(borrowed)) : std::nullopt;
 }
 
 Result<Tensor> LoadedMethod::copy_output(std::size_t program_output, OutputMemory& memory) const {

@@ -49,6 +49,8 @@ class LoadedMethod {
 
   // Copies of what the last execute left in memory that the next one, of any method, overwrites.
   Result<std::vector<Tensor>> outputs();
+  // That memory itself, where an output is in row-major order.
+  Result<std::vector<Tensor>> borrowed_outputs();
   // Writes the inputs that the method mutates: all of them or, after an error, none.
   Status write_inputs(std::span<const Tensor> inputs) const;
 
@@ -69,6 +71,8 @@ class LoadedMethod {
   Status set_input(std::size_t index, const Tensor& input);
   // kArtifact when the program has no memory for an output.
   [[nodiscard]] Status require_output_memory() const;
+  // An output in row-major order in memory for activations; nothing for others.
+  [[nodiscard]] std::optional<Tensor> borrow_output(std::size_t program_output) const;
   [[nodiscard]] Result<Tensor> copy_output(std::size_t program_output, OutputMemory& memory) const;
 
   const MethodSpec* spec_;

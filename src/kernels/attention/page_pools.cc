@@ -30,7 +30,7 @@ HeadPages PagePools::head(std::int64_t kv_head, const std::int64_t* pages) const
   };
 }
 
-void write_positions(const PagePools& pools, const std::int64_t* pages, std::int64_t first,
+void write_positions(const PagePools& pools, std::int64_t kv_head, const std::int64_t* pages,
                      const NewPositions& positions) {
   const std::int64_t page = pools.page();
   const std::int64_t heads = pools.kv_heads();
@@ -39,17 +39,15 @@ void write_positions(const PagePools& pools, const std::int64_t* pages, std::int
   auto* const keys = pools.key.tensor.mutable_data_ptr<float>();
   auto* const values = pools.value.tensor.mutable_data_ptr<float>();
   for (std::int64_t i = 0; i < positions.count; ++i) {
-    const std::int64_t slot = (first + i) % page;
-    const std::int64_t head = pages[(first + i) / page] * heads;
-    const float* key = positions.key + i * heads * head_dim;
-    float* to = keys + head * head_dim * page + slot;
-    for (std::int64_t d = 0; d < heads * head_dim; ++d) {
+    const std::int64_t slot = (positions.first + i) % page;
+    const std::int64_t head = pages[(positions.first + i) / page] * heads + kv_head;
+    const float* const key = positions.key + (i * heads + kv_head) * head_dim;
+    float* const to = keys + head * head_dim * page + slot;
+    for (std::int64_t d = 0; d < head_dim; ++d) {
       to[d * page] = key[d];
     }
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const float* const value = positions.value + (i * heads + h) * value_dim;
-      std::copy_n(value, value_dim, values + ((head + h) * page + slot) * value_dim);
-    }
+    const float* const value = positions.value + (i * heads + kv_head) * value_dim;
+    std::copy_n(value, value_dim, values + (head * page + slot) * value_dim);
   }
 }
 

@@ -30,11 +30,12 @@ struct PagePools {
 struct NewPositions {
   const float* key;
   const float* value;
+  std::int64_t first;
   std::int64_t count;
 };
 
-// Writes positions from `first` on of the sequence whose pages these are.
-void write_positions(const PagePools& pools, const std::int64_t* pages, std::int64_t first,
+// Writes one head of the positions from `first` on of the sequence whose pages these are.
+void write_positions(const PagePools& pools, std::int64_t kv_head, const std::int64_t* pages,
                      const NewPositions& positions);
 
 }  // namespace polystate

@@ -1,3 +1,5 @@
+#include <executorch/runtime/kernel/thread_parallel_interface.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +14,9 @@
 
 namespace polystate {
 namespace {
+
+// Heads of a row whose positions are worth a thread of their own.
+constexpr std::int64_t kHeadsOfAThread = 16;
 
 void copy_integers(const EtTensor& from, const EtTensor& to) {
   std::ranges::copy(integers_of(from), to.mutable_data_ptr<std::int64_t>());
@@ -74,13 +79,19 @@ Status WritePages::run(KernelStack stack) {
   if (!require.status()) {
     return require.status();
   }
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t first = row * tokens * pools.kv_heads();
-    write_positions(pools, integers_of(table.tensor).data() + row * row_pages, 0,
-                    {.key = key.tensor.const_data_ptr<float>() + first * pools.head_dim(),
-                     .value = value.tensor.const_data_ptr<float>() + first * pools.value_dim(),
-                     .count = integers_of(lengths.tensor)[static_cast<std::size_t>(row)]});
-  }
+  const auto write = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) {
+      const std::int64_t row = task / pools.kv_heads();
+      const std::int64_t first = row * tokens * pools.kv_heads();
+      write_positions(pools, task % pools.kv_heads(),
+                      integers_of(table.tensor).data() + row * row_pages,
+                      {.key = key.tensor.const_data_ptr<float>() + first * pools.head_dim(),
+                       .value = value.tensor.const_data_ptr<float>() + first * pools.value_dim(),
+                       .first = 0,
+                       .count = integers_of(lengths.tensor)[static_cast<std::size_t>(row)]});
+    }
+  };
+  executorch::extension::parallel_for(0, rows * pools.kv_heads(), kHeadsOfAThread, write);
   copy_integers(lengths.tensor, out.tensor);
   return {};
 }

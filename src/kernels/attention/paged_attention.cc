@@ -27,6 +27,9 @@ struct Paged {
   [[nodiscard]] std::int64_t capacity() const {
     return size_of(page_table.tensor, 1) * pools.page();
   }
+  [[nodiscard]] const std::int64_t* pages_of(std::int64_t row) const {
+    return integers_of(page_table.tensor).data() + row * size_of(page_table.tensor, 1);
+  }
 };
 
 Status check(const AttentionCall& call, const Paged& paged) {
@@ -49,18 +52,15 @@ Status check(const AttentionCall& call, const Paged& paged) {
   return require.status();
 }
 
-void write(const AttentionCall& call, const Paged& paged) {
-  const std::int64_t key_row = call.tokens() * paged.pools.kv_heads() * paged.pools.head_dim();
-  const std::int64_t value_row = call.tokens() * paged.pools.kv_heads() * paged.pools.value_dim();
-  const std::int64_t* pages = integers_of(paged.page_table.tensor).data();
-  const float* key = paged.key.tensor.const_data_ptr<float>();
-  const float* value = paged.value.tensor.const_data_ptr<float>();
-  for (const std::int64_t first : integers_of(paged.positions.tensor)) {
-    write_positions(paged.pools, pages, first, {key, value, call.tokens()});
-    pages += size_of(paged.page_table.tensor, 1);
-    key += key_row;
-    value += value_row;
-  }
+// Writes the new positions of one head of a row.
+void write(const AttentionCall& call, const Paged& paged, std::int64_t row, std::int64_t kv_head) {
+  const PagePools& pools = paged.pools;
+  const std::int64_t first = row * call.tokens() * pools.kv_heads();
+  write_positions(pools, kv_head, paged.pages_of(row),
+                  {.key = paged.key.tensor.const_data_ptr<float>() + first * pools.head_dim(),
+                   .value = paged.value.tensor.const_data_ptr<float>() + first * pools.value_dim(),
+                   .first = integers_of(paged.positions.tensor)[static_cast<std::size_t>(row)],
+                   .count = call.tokens()});
 }
 
 std::vector<PositionRange> seen_positions(const AttentionCall& call, const Paged& paged) {
@@ -96,14 +96,16 @@ Status paged_attention(KernelStack stack, AttendFunction attend) {
   if (Status checked = check(call, paged); !checked) {
     return checked;
   }
-  write(call, paged);
-  const std::int64_t* const table = integers_of(paged.page_table.tensor).data();
-  const std::int64_t row_pages = size_of(paged.page_table.tensor, 1);
+  // A row's positions are written where they are first read: no row reads those that another
+  // writes.
   attend_all(call,
              {.kv_heads = paged.pools.kv_heads(),
               .columns = paged.capacity(),
-              .head = [&](std::int64_t row, std::int64_t kv_head,
-                          float*) { return paged.pools.head(kv_head, table + row * row_pages); },
+              .head =
+                  [&](std::int64_t row, std::int64_t kv_head, float*) {
+                    write(call, paged, row, kv_head);
+                    return paged.pools.head(kv_head, paged.pages_of(row));
+                  },
               .seen = seen_positions(call, paged)},
              attend);
   return {};

@@ -3,9 +3,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "engine/altered_artifact.h"
@@ -60,6 +62,28 @@ TEST_P(Counter, ReadsAnInputWhereItsCallerHasIt) {
   const std::vector<float> values = {1, 2, 3, 4};
   const Tensor x = Tensor::borrow_read_only(DType::kFloat32, {4}, values.data()).value();
   EXPECT_THAT(elements<float>(opened.run("plus_one", {x}).value()[0]), ElementsAre(2, 3, 4, 5));
+}
+
+TEST_P(Counter, LendsOutputsWhoseOverwritingChangesNothingElse) {
+  Opened opened(GetParam());
+  const Tensor x = floats({4}, {1, 2, 3, 4});
+  const auto borrowed = [&](const std::string& method, const std::vector<Tensor>& inputs) {
+    return opened.session()
+        .run_borrowing(opened.manifest().method_index(method).value(), inputs)
+        .value();
+  };
+  const auto overwrite = [](const std::vector<Tensor>& outputs) {
+    for (const Tensor& output : outputs) {
+      std::ranges::fill(output.mutable_bytes(), std::byte{0xFF});
+    }
+  };
+  EXPECT_THAT(elements<float>(borrowed("add", {x})[0]), ElementsAre(2, 4, 6, 8));
+  EXPECT_THAT(elements<float>(borrowed("plus_one", {x})[0]), ElementsAre(2, 3, 4, 5));
+  for (const char* const method : {"raw", "viewed", "get"}) overwrite(borrowed(method, {}));
+  for (const char* const method : {"same", "plus_one"}) overwrite(borrowed(method, {x}));
+  EXPECT_THAT(elements<float>(x), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(elements<float>(opened.run("raw").value()[0]), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(elements<std::int64_t>(opened.run("get").value()[0]), ElementsAre(4));
 }
 
 TEST(Run, TakesEveryTypeWithoutDimensionsAndEmptyTensors) {
