@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -35,6 +36,15 @@ def lines_of(texts: list[str]) -> str:
 def test_each_text_gives_a_line_as_in_python(artifact: Path, greedy: dict[str, str]) -> None:
     done = polystate("translate", artifact, "--beam", 1, *TEXTS)
     assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == lines_of([greedy[text] for text in TEXTS])
+
+
+@pytest.mark.parametrize("most", ["scalar", "avx2"])
+def test_fewer_instructions_give_the_same_text(
+    artifact: Path, greedy: dict[str, str], most: str
+) -> None:
+    fewer = {**os.environ, "POLYSTATE_INSTRUCTION_SET": most}
+    done = polystate("translate", artifact, "--beam", 1, *TEXTS, env=fewer)
     assert done.stdout == lines_of([greedy[text] for text in TEXTS])
 
 
