@@ -15,8 +15,9 @@
 namespace polystate {
 namespace {
 
-// Heads of a row whose positions are worth a thread of their own.
+// Heads of a row whose positions are worth a thread of their own; pages that are worth one.
 constexpr std::int64_t kHeadsOfAThread = 16;
+constexpr std::int64_t kPagesOfAThread = 4;
 
 void copy_integers(const EtTensor& from, const EtTensor& to) {
   std::ranges::copy(integers_of(from), to.mutable_data_ptr<std::int64_t>());
@@ -118,10 +119,15 @@ Status CopyPages::run(KernelStack stack) {
   if (!require.status()) {
     return require.status();
   }
-  for (std::size_t i = 0; i < integers_of(source.tensor).size(); ++i) {
-    copy_page(pools.key.tensor, integers_of(source.tensor)[i], integers_of(target.tensor)[i]);
-    copy_page(pools.value.tensor, integers_of(source.tensor)[i], integers_of(target.tensor)[i]);
-  }
+  const std::int64_t* const from = integers_of(source.tensor).data();
+  const std::int64_t* const to = integers_of(target.tensor).data();
+  const auto copy = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      copy_page(pools.key.tensor, from[i], to[i]);
+      copy_page(pools.value.tensor, from[i], to[i]);
+    }
+  };
+  executorch::extension::parallel_for(0, size_of(source.tensor, 0), kPagesOfAThread, copy);
   copy_integers(target.tensor, out.tensor);
   return {};
 }

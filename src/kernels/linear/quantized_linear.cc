@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,20 +75,26 @@ Status check(const Call& call) {
   return require.status();
 }
 
+// Memory of the calling thread, until its next call: allocated anew, it would be cleared each time.
+std::uint8_t* scratch(std::size_t size) {
+  thread_local std::vector<std::uint8_t> memory;
+  if (memory.size() < size) memory.resize(size);
+  return memory.data();
+}
+
 // The rows of x in 8 bits.
 class Activations {
  public:
   Activations(const Call& call, const LinearFunctions& functions)
       : stride_(blocks(call.depth(), kTileDepth) * kTileDepth),
-        values_(std::make_unique_for_overwrite<std::uint8_t[]>(
-            static_cast<std::size_t>(call.rows() * stride_))),
+        values_(scratch(static_cast<std::size_t>(call.rows() * stride_))),
         scales_(static_cast<std::size_t>(call.rows())) {
     const float* const x = call.x.tensor.const_data_ptr<float>();
     const std::int64_t depth = call.depth();
     const auto quantize = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
         scales_[static_cast<std::size_t>(row)] =
-            functions.quantize(x + row * depth, depth, values_.get() + row * stride_);
+            functions.quantize(x + row * depth, depth, values_ + row * stride_);
       }
     };
     const std::int64_t grain = 1 + kWorthAThread * kValuesQuantized / depth;
@@ -101,12 +106,12 @@ class Activations {
   }
 
   [[nodiscard]] QuantizedRows from(std::int64_t row) const {
-    return {values_.get() + row * stride_, scales_.data() + row, stride_};
+    return {values_ + row * stride_, scales_.data() + row, stride_};
   }
 
  private:
   std::int64_t stride_;
-  std::unique_ptr<std::uint8_t[]> values_;
+  std::uint8_t* values_;
   std::vector<RowScale> scales_;
 };
 
@@ -125,25 +130,23 @@ void multiply_all(const Call& call, const LinearFunctions& functions) {
   const Activations activations(call, functions);
   const PackedWeights weights = weights_of(call);
   float* const out = call.out.mutable_data_ptr<float>();
-  const std::int64_t tile_blocks = blocks(weights.tile_count(), kBlockTiles);
-  // Tasks are blocks of tiles, for one block of rows after another.
+  const std::int64_t row_blocks = blocks(call.rows(), kBlockRows);
+  // A task is a block of rows in a block of tiles, whose weights stay in the cache for the next.
   const auto multiply = [&](std::int64_t first, std::int64_t last) {
-    while (first < last) {
-      const std::int64_t row = first / tile_blocks * kBlockRows;
-      const std::int64_t block = first % tile_blocks;
-      const std::int64_t end = std::min(tile_blocks, block + last - first);
+    for (std::int64_t task = first; task < last; ++task) {
+      const std::int64_t row = task % row_blocks * kBlockRows;
+      const std::int64_t tile = task / row_blocks * kBlockTiles;
       functions.multiply(
           {activations.from(row), weights, out + row * weights.columns, weights.columns},
           std::min(kBlockRows, call.rows() - row),
-          {block * kBlockTiles, std::min(end * kBlockTiles, weights.tile_count())});
-      first += end - block;
+          {tile, std::min(tile + kBlockTiles, weights.tile_count())});
     }
   };
   const std::int64_t rows = std::min(kBlockRows, call.rows());
   const std::int64_t block_bytes = kBlockTiles * weights.tile_bytes();
   const std::int64_t cost = rows * block_bytes / kMultiplications + block_bytes / kBytesRead;
   const std::int64_t grain = 1 + kWorthAThread / std::max<std::int64_t>(cost, 1);
-  const std::int64_t tasks = tile_blocks * blocks(call.rows(), kBlockRows);
+  const std::int64_t tasks = row_blocks * blocks(weights.tile_count(), kBlockTiles);
   if (tasks <= grain) {
     multiply(0, tasks);
   } else {
