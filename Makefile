@@ -43,11 +43,18 @@ build-dev build-asan build-fuzz build-release: build-%: | environment
 	cmake --build --preset $* --parallel $(JOBS)
 
 .PHONY: test
-test: setup build  ## Build everything and run every test
+test: setup build  ## Build everything and run every test but test-neon
 	ctest --preset fuzz --parallel $(JOBS)
 	ctest --preset asan --parallel $(JOBS)
 	ctest --preset dev --parallel $(JOBS)
 	pytest --numprocesses $(JOBS) --dist loadfile
+
+.PHONY: test-neon
+test-neon:  ## Test the loops for 64-bit ARM, in an emulator
+	@tools/setup.sh g++-aarch64-linux-gnu qemu-user
+	cmake -S tests/neon -B build/neon -G Ninja --toolchain toolchain.cmake --log-level=WARNING
+	cmake --build build/neon --parallel $(JOBS)
+	ctest --test-dir build/neon --output-on-failure
 
 .PHONY: lint
 lint: setup  ## Check format, style, types and layers

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the project builds with: system packages through apt, .venv, and the pinned packages
-# of tools/requirements.txt. Done at once when .venv is up to date. PYTHON names the interpreter,
-# TORCH_INDEX an index that has torch's CPU build.
+# of tools/requirements.txt, and the system packages that are its arguments. Done at once when .venv
+# is up to date and there are no arguments. PYTHON names the interpreter, TORCH_INDEX an index that
+# has torch's CPU build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,7 +25,7 @@ find_python() {
   fail "Python 3.11 or newer is needed; '${PYTHON:-python3}' is not (PYTHON=... names another)"
 }
 
-# Prints the system packages that are missing for building with interpreter $1.
+# Prints the system packages that are missing for building with interpreter $1, and of the others.
 missing_system_packages() {
   local packages=(g++ clang libclang-rt-dev make git ccache nlohmann-json3-dev libcli11-dev
     libgtest-dev libgmock-dev libbenchmark-dev libpcre2-dev libssl-dev libutf8proc-dev zlib1g-dev)
@@ -35,7 +36,7 @@ missing_system_packages() {
 sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
     printf '%s\n' "python$version-dev"
   local package
-  for package in "${packages[@]}"; do
+  for package in "${packages[@]}" "${@:2}"; do
     [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) == "install ok installed" ]] ||
       printf '%s\n' "$package"
   done
@@ -79,7 +80,9 @@ pip_install() {
 
 stamp=.venv/.setup
 key=$(sha256sum tools/requirements.txt tools/setup.sh)
-[[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$key" ]] && exit 0
+is_up_to_date=no
+[[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$key" ]] && is_up_to_date=yes
+[[ $# == 0 && $is_up_to_date == yes ]] && exit 0
 
 if [[ -x .venv/bin/python ]]; then
   python=$PWD/.venv/bin/python
@@ -87,11 +90,12 @@ else
   python=$(find_python)
 fi
 if command -v apt-get >/dev/null; then
-  mapfile -t missing < <(missing_system_packages "$python")
+  mapfile -t missing < <(missing_system_packages "$python" "$@")
   [[ ${#missing[@]} == 0 ]] || install_system_packages "${missing[@]}"
 else
   printf 'setup: no apt-get here: see tools/setup.sh for the system packages to have\n' >&2
 fi
+[[ $is_up_to_date == yes ]] && exit 0
 [[ -x .venv/bin/python ]] || "$python" -m venv .venv
 install_torch
 pip_install -r tools/requirements.txt

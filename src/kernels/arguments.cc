@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/operators.h"
@@ -75,6 +76,11 @@ float Arguments::number(std::size_t index) {
 
 bool Arguments::boolean(std::size_t index) {
   return read(index, "a bool", [](const EValue& value) { return value.tryToBool(); }, false);
+}
+
+std::string_view Arguments::text(std::size_t index) {
+  return read(
+      index, "a text", [](const EValue& value) { return value.tryToString(); }, std::string_view());
 }
 
 std::vector<std::optional<EtTensor>> Arguments::optional_tensors(std::size_t index) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "kernels/operators.h"
@@ -29,6 +30,7 @@ class Arguments {
   std::int64_t integer(std::size_t index);
   float number(std::size_t index);  // a program has whole ones as integers
   bool boolean(std::size_t index);
+  std::string_view text(std::size_t index);  // lives as long as the program
 
   [[nodiscard]] const Status& status() const { return status_; }
 

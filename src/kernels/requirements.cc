@@ -34,10 +34,6 @@ bool is_row_major(const EtTensor& tensor) {
 
 }  // namespace
 
-std::int64_t size_of(const EtTensor& tensor, int dimension) {
-  return dimension < tensor.dim() ? tensor.size(dimension) : 0;
-}
-
 std::span<const std::int64_t> integers_of(const EtTensor& tensor) {
   return {tensor.const_data_ptr<std::int64_t>(), static_cast<std::size_t>(tensor.numel())};
 }

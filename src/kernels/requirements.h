@@ -49,7 +49,9 @@ class Requirements {
 };
 
 // The size of a dimension; 0 where there is no such dimension.
-std::int64_t size_of(const EtTensor& tensor, int dimension);
+inline std::int64_t size_of(const EtTensor& tensor, int dimension) {
+  return dimension < tensor.dim() ? tensor.size(dimension) : 0;
+}
 
 // The elements of an int64 tensor.
 std::span<const std::int64_t> integers_of(const EtTensor& tensor);

@@ -8,10 +8,14 @@ Weights ``[columns, depth]`` are stored as the kernels read them::
 
 A tile has, for every 4 steps of depth, the 4 values of its 16 columns one after another; missing
 columns and steps are 0. No value is -128.
+
+A product is ``activation(x @ weights + bias) + addend``: activations are ``"none"``, ``"relu"`` and
+``"silu"``, the bias float32 [columns], the addend float32 of the result's shape.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -21,6 +25,12 @@ from polystate.ops.library import define_with_out
 
 _COLUMNS = 16
 _DEPTH = 4
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "none": lambda x: x,
+    "relu": torch.relu,
+    "silu": torch.nn.functional.silu,
+}
+_SMALLEST_SPAN = 1e-36  # of a row, below which 255 / span has no float32
 _EXACT = 512  # so many products of 8 bits have a sum that float32 holds exactly
 
 
@@ -56,13 +66,22 @@ def _quantize_rows(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Rows in 8 bits, from their smallest to their largest value and 0; their scales and zeros."""
     low, high = x.amin(-1, keepdim=True).clamp(max=0), x.amax(-1, keepdim=True).clamp(min=0)
     span = high - low
-    inverse = torch.where(span > 0, 255 / span, 0.0)
+    inverse = torch.where(span > _SMALLEST_SPAN, torch.full_like(span, 255).div(span), 0.0)
     zero = torch.round(-low * inverse)
     values = (torch.round(x * inverse) + zero).clamp(0, 255)
     return values, span / 255, zero
 
 
-def _linear(x: Tensor, tiles: Tensor, scales: Tensor, sums: Tensor, bias: Tensor | None) -> Tensor:
+def _linear(
+    x: Tensor,
+    tiles: Tensor,
+    scales: Tensor,
+    sums: Tensor,
+    bias: Tensor | None,
+    addend: Tensor | None = None,
+    activation: str = "none",
+) -> Tensor:
+    _check_what_follows(x, scales, addend, activation)
     columns, depth = scales.shape[0], x.shape[-1]
     values, scale, zero = _quantize_rows(x)
     values = values - zero
@@ -74,12 +93,32 @@ def _linear(x: Tensor, tiles: Tensor, scales: Tensor, sums: Tensor, bias: Tensor
     result = products * (scale * scales).double()
     if bias is not None:
         result = result + bias.double()
-    return torch.where(torch.isfinite(scale), result.float(), torch.nan)
+    result = torch.where(torch.isfinite(scale), result.float(), torch.nan)
+    result = _ACTIVATIONS[activation](result)
+    return result if addend is None else result + addend
+
+
+def _check_what_follows(x: Tensor, scales: Tensor, addend: Tensor | None, activation: str) -> None:
+    """Refuses what the kernel does: it broadcasts no addend."""
+    if activation not in _ACTIVATIONS:
+        raise ValueError(f"the activation is {activation!r}; it may be {', '.join(_ACTIVATIONS)}")
+    shape = (*x.shape[:-1], scales.shape[0])
+    if addend is not None and (addend.shape != shape or addend.dtype != torch.float32):
+        raise ValueError(
+            f"addend is {addend.dtype} {list(addend.shape)}; it must be float32 {list(shape)}"
+        )
 
 
 def _fake_linear(
-    x: Tensor, tiles: Tensor, scales: Tensor, sums: Tensor, bias: Tensor | None
+    x: Tensor,
+    tiles: Tensor,
+    scales: Tensor,
+    sums: Tensor,
+    bias: Tensor | None,
+    addend: Tensor | None = None,
+    activation: str = "none",
 ) -> Tensor:
+    _check_what_follows(x, scales, addend, activation)
     return x.new_empty((*x.shape[:-1], scales.shape[0]))
 
 
@@ -94,7 +133,8 @@ def _fake_embedding(ids: Tensor, tiles: Tensor, scales: Tensor, depth: int) -> T
 
 define_with_out(
     "quantized_linear",
-    "Tensor x, Tensor tiles, Tensor scales, Tensor sums, Tensor? bias",
+    "Tensor x, Tensor tiles, Tensor scales, Tensor sums, Tensor? bias, Tensor? addend=None, "
+    'str activation="none"',
     _linear,
     _fake_linear,
 )

@@ -3,13 +3,15 @@
 #include <cstdint>
 
 #include "kernels/attention/attend.h"
-#include "kernels/attention/vector_math.h"
+#include "kernels/vectors/vector_math.h"
 
 // The inner loops over the vectors `S` of an instruction set; each file that includes this is
 // compiled for one. Everything is a template over `S`, which is local to that file, and nothing of
 // the standard library is called: a function compiled for one instruction set must not stand in for
 // the same one elsewhere.
 namespace polystate::attention {
+
+inline constexpr float kInfinity = __builtin_inff();
 
 // Sums run over this many accumulators, since an addition takes several cycles.
 inline constexpr int kPartialSums = 4;
@@ -87,7 +89,7 @@ void finish_scores(const HeadQuery& query, const ScoreOptions& options, Position
   for (std::int64_t c = round_down<S>(query.seen.first); c < last; c += S::kWidth) {
     auto score = S::multiply(S::load(scores + c), S::set(options.scale));
     if (options.softcap > 0) {
-      score = S::multiply(cap, tanh<S>(S::divide(score, cap)));
+      score = S::multiply(cap, vectors::tanh<S>(S::divide(score, cap)));
     }
     if (query.bias != nullptr) {
       const std::int64_t count = last - c < S::kWidth ? last - c : S::kWidth;
@@ -116,13 +118,13 @@ float weigh(const HeadQuery& query, PositionRange all, float* scores) {
   top = top == -kInfinity ? 0 : top;
   auto sums = S::set(0);
   for (std::int64_t c = first; c < all.last; c += S::kWidth) {
-    const auto weight = exp<S>(S::subtract(S::load(scores + c), S::set(top)));
+    const auto weight = vectors::exp<S>(S::subtract(S::load(scores + c), S::set(top)));
     S::store(scores + c, weight);
     sums = S::add(sums, weight);
   }
   float total = S::sum(sums);
   if (query.sink != nullptr) {
-    total += S::first(exp<S>(S::set(*query.sink - top)));
+    total += S::first(vectors::exp<S>(S::set(*query.sink - top)));
   }
   return total == 0 ? 0 : 1 / total;
 }

@@ -1,58 +1,13 @@
-#include <arm_neon.h>
-
-#include <cstdint>
-
 #include "kernels/attention/attend.h"
 #include "kernels/attention/attend_function.h"
 #include "kernels/attention/attend_loops.h"
+#include "kernels/vectors/neon_floats.h"
 
 namespace polystate {
 namespace {
 
-// Four floats of a 64-bit ARM.
-struct NeonVectors {
-  using Vector = float32x4_t;
-  static constexpr std::int64_t kWidth = 4;
+struct NeonVectors : vectors::NeonFloats<NeonVectors> {
   static constexpr int kQueries = 4;
-
-  static float32x4_t set(float x) { return vdupq_n_f32(x); }
-  static float32x4_t load(const float* from) { return vld1q_f32(from); }
-  static float32x4_t load_some(const float* from, std::int64_t count) {
-    float lanes[kWidth] = {};
-    for (std::int64_t i = 0; i < count; ++i) {
-      lanes[i] = from[i];
-    }
-    return vld1q_f32(lanes);
-  }
-  static void store(float* to, float32x4_t x) { vst1q_f32(to, x); }
-  static void store_some(float* to, float32x4_t x, std::int64_t count) {
-    float lanes[kWidth];
-    vst1q_f32(lanes, x);
-    for (std::int64_t i = 0; i < count; ++i) {
-      to[i] = lanes[i];
-    }
-  }
-  static float32x4_t add(float32x4_t x, float32x4_t y) { return vaddq_f32(x, y); }
-  static float32x4_t subtract(float32x4_t x, float32x4_t y) { return vsubq_f32(x, y); }
-  static float32x4_t multiply(float32x4_t x, float32x4_t y) { return vmulq_f32(x, y); }
-  static float32x4_t divide(float32x4_t x, float32x4_t y) { return vdivq_f32(x, y); }
-  static float32x4_t multiply_add(float32x4_t x, float32x4_t y, float32x4_t z) {
-    return vfmaq_f32(z, x, y);
-  }
-  static float32x4_t max(float32x4_t x, float32x4_t y) { return vmaxq_f32(x, y); }
-  static float32x4_t min(float32x4_t x, float32x4_t y) { return vminq_f32(x, y); }
-  static float32x4_t round(float32x4_t x) { return vrndnq_f32(x); }
-  static float32x4_t select_less(float32x4_t x, float32x4_t y, float32x4_t less,
-                                 float32x4_t otherwise) {
-    return vbslq_f32(vcltq_f32(x, y), less, otherwise);
-  }
-  static float32x4_t times_power_of_two(float32x4_t x, float32x4_t power) {
-    const int32x4_t exponent = vaddq_s32(vcvtq_s32_f32(power), vdupq_n_s32(127));
-    return vmulq_f32(x, vreinterpretq_f32_s32(vshlq_n_s32(exponent, 23)));
-  }
-  static float largest(float32x4_t x) { return vmaxvq_f32(x); }
-  static float sum(float32x4_t x) { return vaddvq_f32(x); }
-  static float first(float32x4_t x) { return vgetq_lane_f32(x, 0); }
 };
 
 }  // namespace

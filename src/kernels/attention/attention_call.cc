@@ -1,7 +1,5 @@
 #include "kernels/attention/attention_call.h"
 
-#include <executorch/runtime/kernel/thread_parallel_interface.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,6 +9,7 @@
 
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
+#include "kernels/parallel.h"
 #include "kernels/requirements.h"
 
 namespace polystate {
@@ -117,11 +116,7 @@ void attend_all(const AttentionCall& call, const AttentionSource& source, Attend
     return;
   }
   const std::int64_t grain = 1 + kGrain / work_of_a_head(call, source);
-  if (tasks <= grain) {
-    attend_heads(call, source, attend, 0, tasks);
-    return;
-  }
-  executorch::extension::parallel_for(0, tasks, grain, [&](std::int64_t first, std::int64_t last) {
+  parallel_for(tasks, grain, [&](std::int64_t first, std::int64_t last) {
     attend_heads(call, source, attend, first, last);
   });
 }

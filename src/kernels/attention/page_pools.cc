@@ -14,6 +14,7 @@ void PagePools::require(Requirements& require) const {
   require.shape(value, {pages(), kv_heads(), page(), -1});
   require.holds(page() > 0, "pages of 0 positions");
   require.holds(kv_heads() > 0, "pages of 0 heads");
+  require.holds(value_dim() > 0, "values of 0 elements");
 }
 
 HeadPages PagePools::head(std::int64_t kv_head, const std::int64_t* pages) const {

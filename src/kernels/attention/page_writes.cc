@@ -1,5 +1,3 @@
-#include <executorch/runtime/kernel/thread_parallel_interface.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include "kernels/arguments.h"
 #include "kernels/attention/page_pools.h"
 #include "kernels/operators.h"
+#include "kernels/parallel.h"
 #include "kernels/requirements.h"
 #include "polystate/core/result.h"
 
@@ -80,19 +79,19 @@ Status WritePages::run(KernelStack stack) {
   if (!require.status()) {
     return require.status();
   }
+  const std::int64_t heads = std::max<std::int64_t>(pools.kv_heads(), 1);
   const auto write = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t row = task / pools.kv_heads();
-      const std::int64_t first = row * tokens * pools.kv_heads();
-      write_positions(pools, task % pools.kv_heads(),
-                      integers_of(table.tensor).data() + row * row_pages,
+      const std::int64_t row = task / heads;
+      const std::int64_t first = row * tokens * heads;
+      write_positions(pools, task % heads, integers_of(table.tensor).data() + row * row_pages,
                       {.key = key.tensor.const_data_ptr<float>() + first * pools.head_dim(),
                        .value = value.tensor.const_data_ptr<float>() + first * pools.value_dim(),
                        .first = 0,
                        .count = integers_of(lengths.tensor)[static_cast<std::size_t>(row)]});
     }
   };
-  executorch::extension::parallel_for(0, rows * pools.kv_heads(), kHeadsOfAThread, write);
+  parallel_for(rows * heads, kHeadsOfAThread, write);
   copy_integers(lengths.tensor, out.tensor);
   return {};
 }
@@ -127,7 +126,7 @@ Status CopyPages::run(KernelStack stack) {
       copy_page(pools.value.tensor, from[i], to[i]);
     }
   };
-  executorch::extension::parallel_for(0, size_of(source.tensor, 0), kPagesOfAThread, copy);
+  parallel_for(size_of(source.tensor, 0), kPagesOfAThread, copy);
   copy_integers(target.tensor, out.tensor);
   return {};
 }

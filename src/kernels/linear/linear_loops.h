@@ -4,6 +4,7 @@
 
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/packed_weights.h"
+#include "kernels/vectors/vector_math.h"
 
 // The inner loops over the vectors `S` of an instruction set; each file that includes this is
 // compiled for one. Everything is a template over `S`, which is local to that file, and nothing of
@@ -11,8 +12,17 @@
 // the same one elsewhere.
 namespace polystate::linear {
 
-// Differences beyond it are no finite number.
+// Rows and tiles whose sums are computed side by side, as many as there are registers for. Few rows
+// read many tiles at once, from memory; many rows read few of them, so that these stay in the
+// nearest cache.
+struct BlockSize {
+  int rows;
+  int tiles;
+};
+
+// Differences beyond it are no finite number, and 255 divided by smaller ones is none.
 inline constexpr float kLargestSpan = 3.4028234664e38F;
+inline constexpr float kSmallestSpan = 1e-36F;
 
 template <typename S>
 RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
@@ -39,7 +49,7 @@ RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
     for (i = 0; i < depth; ++i) values[i] = 0;
     return {__builtin_nanf(""), 0};
   }
-  const float inverse = span > 0 ? 255 / span : 0;
+  const float inverse = span > kSmallestSpan ? 255 / span : 0;
   const auto zero = static_cast<std::int32_t>(S::nearest(-low * inverse));
   i = 0;
   for (; i + S::kWidth <= depth; i += S::kWidth) {
@@ -47,28 +57,81 @@ RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
   }
   for (; i < depth; ++i) {
     const std::int32_t value = static_cast<std::int32_t>(S::nearest(row[i] * inverse)) + zero;
-    values[i] = static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value);
+    values[i] = static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value) ^ S::kFlipped;
   }
   return {span / 255, zero};
+}
+
+template <typename S>
+typename S::Vector activated(typename S::Vector x, Activation activation) {
+  switch (activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kRelu:
+      return S::max(S::set(0), x);  // the second where one is NaN
+    case Activation::kSilu:
+      return vectors::silu<S>(x);
+  }
+  __builtin_unreachable();
+}
+
+// Activates results of one row, and adds the addend to them.
+template <typename S>
+void finish_row(const Product& product, std::int64_t place, std::int64_t count) {
+  float* const out = product.out + place;
+  const float* const addend = product.addend == nullptr ? nullptr : product.addend + place;
+  std::int64_t i = 0;
+  for (; i + S::kWidth <= count; i += S::kWidth) {
+    auto x = activated<S>(S::load(out + i), product.activation);
+    if (addend != nullptr) x = S::add(x, S::load(addend + i));
+    S::store(out + i, x);
+  }
+  if (i == count) return;
+  auto x = activated<S>(S::load_some(out + i, count - i), product.activation);
+  if (addend != nullptr) x = S::add(x, S::load_some(addend + i, count - i));
+  S::store_some(out + i, x, count - i);
+}
+
+// Turns the sums of M rows and T tiles into results.
+template <typename S, int M, int T>
+void finish_block(const Product& product, std::int64_t row, std::int64_t tile,
+                  const typename S::Sums (&sums)[M][T]) {
+  const PackedWeights& weights = product.weights;
+  const std::int64_t first = tile * kTileColumns;
+  const std::int64_t place = row * weights.columns + first;
+  for (int t = 0; t < T; ++t) {
+    const std::int64_t column = first + t * kTileColumns;
+    const std::int64_t left = weights.columns - column;
+    const TileColumns columns{weights, column, left < kTileColumns ? left : kTileColumns};
+    for (int m = 0; m < M; ++m) {
+      float* const to = product.out + place + m * weights.columns + t * kTileColumns;
+      S::finish(sums[m][t], product.rows.scales[row + m], columns, to);
+    }
+  }
+  if (product.activation == Activation::kNone && product.addend == nullptr) return;
+  const std::int64_t left = weights.columns - first;
+  const std::int64_t count = left < T * kTileColumns ? left : T * kTileColumns;
+  for (int m = 0; m < M; ++m) finish_row<S>(product, place + m * weights.columns, count);
 }
 
 // M rows and T tiles. With kFetch the next T tiles come to the cache meanwhile: memory is slow to
 // notice so many streams by itself.
 template <typename S, int M, int T, bool kFetch>
 void multiply_block(const Product& product, std::int64_t row, std::int64_t tile) {
-  const auto& [rows, weights, out, out_stride] = product;
-  float* const to = out + row * out_stride + tile * kTileColumns;
+  const QuantizedRows& rows = product.rows;
+  const PackedWeights& weights = product.weights;
+  const float* const to = product.out + row * weights.columns + tile * kTileColumns;
   typename S::Sums sums[M][T];
   for (int m = 0; m < M; ++m) {
     for (int t = 0; t < T; ++t) {
       sums[m][t] = S::no_sums();
-      __builtin_prefetch(to + m * out_stride + t * kTileColumns, 1);
+      __builtin_prefetch(to + m * weights.columns + t * kTileColumns, 1);
     }
   }
   const std::int64_t tile_bytes = weights.tile_bytes();
   const std::int8_t* const tiles = weights.tiles + tile * tile_bytes;
   const std::uint8_t* const values = rows.values + row * rows.stride;
-  for (std::int64_t group = 0; group < weights.depth_groups(); ++group) {
+  for (std::int64_t group = 0; group < depth_groups(weights.depth); ++group) {
     typename S::Values x[M];
     for (int m = 0; m < M; ++m) {
       x[m] = S::broadcast(values + m * rows.stride + group * kTileDepth);
@@ -80,54 +143,53 @@ void multiply_block(const Product& product, std::int64_t row, std::int64_t tile)
       for (int m = 0; m < M; ++m) sums[m][t] = S::add_products(sums[m][t], x[m], w);
     }
   }
-  for (int t = 0; t < T; ++t) {
-    const std::int64_t column = (tile + t) * kTileColumns;
-    const std::int64_t left = weights.columns - column;
-    const TileColumns columns{weights, column, left < kTileColumns ? left : kTileColumns};
-    for (int m = 0; m < M; ++m) {
-      S::finish(sums[m][t], rows.scales[row + m], columns, to + m * out_stride + t * kTileColumns);
-    }
-  }
+  finish_block<S, M, T>(product, row, tile, sums);
 }
 
-// M rows, all tiles of a range.
-template <typename S, int M>
+// M rows, and T tiles or the last ones, which are fewer.
+template <typename S, int M, int T>
 void multiply_rows(const Product& product, std::int64_t row, TileRange tiles) {
-  std::int64_t tile = tiles.first;
-  for (; tile + S::kTiles <= tiles.last; tile += S::kTiles) {
-    if (row == 0) {
-      multiply_block<S, M, S::kTiles, true>(product, row, tile);
-    } else {
-      multiply_block<S, M, S::kTiles, false>(product, row, tile);
+  if (tiles.last - tiles.first < T) {
+    for (std::int64_t tile = tiles.first; tile < tiles.last; ++tile) {
+      multiply_block<S, M, 1, false>(product, row, tile);
     }
+  } else if (row == 0) {
+    multiply_block<S, M, T, true>(product, row, tiles.first);
+  } else {
+    multiply_block<S, M, T, false>(product, row, tiles.first);
   }
-  for (; tile < tiles.last; ++tile) multiply_block<S, M, 1, false>(product, row, tile);
 }
 
-// The last rows, fewer than S::kRows.
-template <typename S, int M>
+// The last `count` rows, M at the most.
+template <typename S, int M, int T>
 void multiply_last_rows(const Product& product, std::int64_t row, std::int64_t count,
                         TileRange tiles) {
   if constexpr (M > 0) {
     if (count == M) {
-      multiply_rows<S, M>(product, row, tiles);
+      multiply_rows<S, M, T>(product, row, tiles);
     } else {
-      multiply_last_rows<S, M - 1>(product, row, count, tiles);
+      multiply_last_rows<S, M - 1, T>(product, row, count, tiles);
     }
   }
 }
 
-// S::kTiles tiles for all rows, then the next ones: their weights stay in the cache.
+// T tiles for all rows, M at a time, then the next ones: their weights stay in the cache.
+template <typename S, int M, int T>
+void multiply_tiles(const Product& product, std::int64_t count, TileRange tiles) {
+  for (std::int64_t first = tiles.first; first < tiles.last; first += T) {
+    const TileRange some{first, first + T < tiles.last ? first + T : tiles.last};
+    std::int64_t row = 0;
+    for (; row + M <= count; row += M) multiply_rows<S, M, T>(product, row, some);
+    multiply_last_rows<S, M - 1, T>(product, row, count - row, some);
+  }
+}
+
 template <typename S>
 void multiply(const Product& product, std::int64_t count, TileRange tiles) {
-  for (std::int64_t first = tiles.first; first < tiles.last; first += S::kTiles) {
-    const std::int64_t end = first + S::kTiles;
-    const TileRange some{first, end < tiles.last ? end : tiles.last};
-    std::int64_t row = 0;
-    for (; row + S::kRows <= count; row += S::kRows) {
-      multiply_rows<S, S::kRows>(product, row, some);
-    }
-    multiply_last_rows<S, S::kRows - 1>(product, row, count - row, some);
+  if (count <= S::kFewRows.rows) {
+    multiply_tiles<S, S::kFewRows.rows, S::kFewRows.tiles>(product, count, tiles);
+  } else {
+    multiply_tiles<S, S::kManyRows.rows, S::kManyRows.tiles>(product, count, tiles);
   }
 }
 

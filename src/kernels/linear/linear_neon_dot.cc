@@ -1,38 +1,27 @@
-#include <arm_neon.h>
-
 #include <cstdint>
 
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/linear_loops.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/packed_weights.h"
+#include "kernels/vectors/neon_floats.h"
 
 namespace polystate {
 namespace {
 
-// A 64-bit ARM with dot products of signed bytes: values are taken less 128.
-struct NeonDotVectors {
-  static constexpr std::int64_t kWidth = 4;
-  static constexpr int kRows = 4;
-  static constexpr int kTiles = 1;
+// A 64-bit ARM with dot products of signed bytes: values are less by 128.
+struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
+  static constexpr linear::BlockSize kFewRows = {.rows = 4, .tiles = 1};
+  static constexpr linear::BlockSize kManyRows = kFewRows;
   static constexpr int kVectors = 4;  // of a tile
 
-  static float32x4_t set(float x) { return vdupq_n_f32(x); }
-  static float32x4_t load(const float* from) { return vld1q_f32(from); }
-  static float32x4_t min(float32x4_t x, float32x4_t y) { return vminq_f32(x, y); }
-  static float32x4_t max(float32x4_t x, float32x4_t y) { return vmaxq_f32(x, y); }
-  static float32x4_t multiply(float32x4_t x, float32x4_t y) { return vmulq_f32(x, y); }
-  static float32x4_t multiply_add(float32x4_t x, float32x4_t y, float32x4_t z) {
-    return vfmaq_f32(z, x, y);
-  }
-  static float smallest(float32x4_t x) { return vminvq_f32(x); }
-  static float largest(float32x4_t x) { return vmaxvq_f32(x); }
-  static float sum(float32x4_t x) { return vaddvq_f32(x); }
+  static constexpr std::uint8_t kFlipped = 0x80;
+
   static float nearest(float x) { return __builtin_nearbyintf(x); }
   static void store_bytes(std::uint8_t* to, float32x4_t x, std::int32_t zero) {
     const int32x4_t value = vaddq_s32(vcvtnq_s32_f32(x), vdupq_n_s32(zero));
     const uint16x4_t words = vqmovun_s32(value);
-    const uint8x8_t bytes = vqmovn_u16(vcombine_u16(words, words));
+    const uint8x8_t bytes = veor_u8(vqmovn_u16(vcombine_u16(words, words)), vdup_n_u8(kFlipped));
     vst1_lane_u32(reinterpret_cast<std::uint32_t*>(to), vreinterpret_u32_u8(bytes), 0);
   }
 
@@ -50,7 +39,7 @@ struct NeonDotVectors {
   static Values broadcast(const std::uint8_t* from) {
     std::uint32_t four = 0;
     __builtin_memcpy(&four, from, sizeof(four));
-    return vreinterpretq_s8_u32(vdupq_n_u32(four ^ 0x80808080U));
+    return vreinterpretq_s8_u32(vdupq_n_u32(four));
   }
   static Weights load_weights(const std::int8_t* from) {
     return {{vld1q_s8(from), vld1q_s8(from + 16), vld1q_s8(from + 32), vld1q_s8(from + 48)}};

@@ -5,25 +5,18 @@
 #include "kernels/linear/linear_loops.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/packed_weights.h"
+#include "kernels/vectors/scalar_floats.h"
 
 namespace polystate {
 namespace {
 
 // For every machine; what the others are compared with.
-struct ScalarVectors {
-  static constexpr std::int64_t kWidth = 1;
-  static constexpr int kRows = 1;
-  static constexpr int kTiles = 1;
+struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {
+  static constexpr linear::BlockSize kFewRows = {.rows = 1, .tiles = 1};
+  static constexpr linear::BlockSize kManyRows = kFewRows;
 
-  static float set(float x) { return x; }
-  static float load(const float* from) { return *from; }
-  static float min(float x, float y) { return x < y ? x : y; }
-  static float max(float x, float y) { return x > y ? x : y; }
-  static float multiply(float x, float y) { return x * y; }
-  static float multiply_add(float x, float y, float z) { return x * y + z; }
-  static float smallest(float x) { return x; }
-  static float largest(float x) { return x; }
-  static float sum(float x) { return x; }
+  static constexpr std::uint8_t kFlipped = 0;
+
   static float nearest(float x) { return std::nearbyint(x); }
   static void store_bytes(std::uint8_t* to, float x, std::int32_t zero) {
     const std::int32_t value = static_cast<std::int32_t>(nearest(x)) + zero;

@@ -10,6 +10,14 @@ namespace polystate {
 inline constexpr std::int64_t kTileColumns = 16;
 inline constexpr std::int64_t kTileDepth = 4;
 
+// Inline always, since files that are compiled for other instruction sets include them.
+[[gnu::always_inline]] constexpr std::int64_t tile_count(std::int64_t columns) {
+  return (columns + kTileColumns - 1) / kTileColumns;
+}
+[[gnu::always_inline]] constexpr std::int64_t depth_groups(std::int64_t depth) {
+  return (depth + kTileDepth - 1) / kTileDepth;
+}
+
 struct PackedWeights {
   const std::int8_t* tiles;  // [tiles, depth groups, kTileColumns, kTileDepth]
   const float* scales;       // [columns]: what a value of a column stands for
@@ -18,12 +26,8 @@ struct PackedWeights {
   std::int64_t columns;
   std::int64_t depth;
 
-  [[nodiscard]] std::int64_t tile_count() const {
-    return (columns + kTileColumns - 1) / kTileColumns;
-  }
-  [[nodiscard]] std::int64_t depth_groups() const { return (depth + kTileDepth - 1) / kTileDepth; }
-  [[nodiscard]] std::int64_t tile_bytes() const {
-    return depth_groups() * kTileColumns * kTileDepth;
+  [[nodiscard, gnu::always_inline]] std::int64_t tile_bytes() const {
+    return depth_groups(depth) * kTileColumns * kTileDepth;
   }
 };
 

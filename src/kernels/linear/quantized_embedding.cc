@@ -29,8 +29,8 @@ Status check(const Call& call) {
   require.between(call.ids, 0, columns - 1);
   require.bytes(call.tiles, 4);
   require.holds(call.depth > 0, "a depth of " + std::to_string(call.depth));
-  require.shape(call.tiles, {(columns + kTileColumns - 1) / kTileColumns,
-                             (call.depth + kTileDepth - 1) / kTileDepth, kTileColumns, kTileDepth});
+  require.shape(call.tiles,
+                {tile_count(columns), depth_groups(call.depth), kTileColumns, kTileDepth});
   std::vector<std::int64_t> shape(call.ids.tensor.sizes().begin(), call.ids.tensor.sizes().end());
   shape.push_back(call.depth);
   require.floats({"out", call.out}, static_cast<int>(shape.size()));

@@ -1,10 +1,9 @@
-#include <executorch/runtime/kernel/thread_parallel_interface.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/arguments.h"
@@ -13,6 +12,7 @@
 #include "kernels/linear/operators.h"
 #include "kernels/linear/packed_weights.h"
 #include "kernels/operators.h"
+#include "kernels/parallel.h"
 #include "kernels/requirements.h"
 #include "polystate/core/result.h"
 
@@ -38,6 +38,9 @@ struct Call {
   NamedTensor scales;
   NamedTensor sums;
   std::optional<EtTensor> bias;
+  std::optional<EtTensor> addend;
+  std::string_view activation_name;
+  std::optional<Activation> activation;
   EtTensor out;
 
   [[nodiscard]] std::int64_t depth() const { return size_of(x.tensor, rank() - 1); }
@@ -47,6 +50,13 @@ struct Call {
   }
   [[nodiscard]] int rank() const { return static_cast<int>(x.tensor.dim()); }
 };
+
+std::optional<Activation> activation_named(std::string_view name) {
+  if (name == "none") return Activation::kNone;
+  if (name == "relu") return Activation::kRelu;
+  if (name == "silu") return Activation::kSilu;
+  return std::nullopt;
+}
 
 std::int64_t blocks(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
@@ -59,8 +69,8 @@ Status check(const Call& call) {
                     std::to_string(kLargestDepth));
   require.floats(call.scales, 1);
   require.bytes(call.tiles, 4);
-  require.shape(call.tiles, {blocks(call.columns(), kTileColumns), blocks(call.depth(), kTileDepth),
-                             kTileColumns, kTileDepth});
+  require.shape(call.tiles,
+                {tile_count(call.columns()), depth_groups(call.depth()), kTileColumns, kTileDepth});
   require.small_integers(call.sums, 1);
   require.shape(call.sums, {call.columns()});
   if (call.bias) {
@@ -68,9 +78,17 @@ Status check(const Call& call) {
     require.floats(bias, 1);
     require.shape(bias, {call.columns()});
   }
+  require.holds(call.activation.has_value(), "the activation is '" +
+                                                 std::string(call.activation_name) +
+                                                 "'; it may be none, relu or silu");
   require.floats({"out", call.out}, call.rank());
   std::vector<std::int64_t> shape(call.x.tensor.sizes().begin(), call.x.tensor.sizes().end());
   if (!shape.empty()) shape.back() = call.columns();
+  if (call.addend) {
+    const NamedTensor addend{"addend", *call.addend};
+    require.floats(addend, call.rank());
+    require.shape(addend, shape);
+  }
   require.resize(call.out, shape);
   return require.status();
 }
@@ -86,7 +104,7 @@ std::uint8_t* scratch(std::size_t size) {
 class Activations {
  public:
   Activations(const Call& call, const LinearFunctions& functions)
-      : stride_(blocks(call.depth(), kTileDepth) * kTileDepth),
+      : stride_(depth_groups(call.depth()) * kTileDepth),
         values_(scratch(static_cast<std::size_t>(call.rows() * stride_))),
         scales_(static_cast<std::size_t>(call.rows())) {
     const float* const x = call.x.tensor.const_data_ptr<float>();
@@ -97,12 +115,8 @@ class Activations {
             functions.quantize(x + row * depth, depth, values_ + row * stride_);
       }
     };
-    const std::int64_t grain = 1 + kWorthAThread * kValuesQuantized / depth;
-    if (call.rows() <= grain) {
-      quantize(0, call.rows());
-    } else {
-      executorch::extension::parallel_for(0, call.rows(), grain, quantize);
-    }
+    const std::int64_t cost = std::max<std::int64_t>(depth, 1) / kValuesQuantized + 1;
+    parallel_for(call.rows(), 1 + kWorthAThread / cost, quantize);
   }
 
   [[nodiscard]] QuantizedRows from(std::int64_t row) const {
@@ -129,6 +143,8 @@ PackedWeights weights_of(const Call& call) {
 void multiply_all(const Call& call, const LinearFunctions& functions) {
   const Activations activations(call, functions);
   const PackedWeights weights = weights_of(call);
+  const Activation activation = call.activation.value_or(Activation::kNone);
+  const float* const addend = call.addend ? call.addend->const_data_ptr<float>() : nullptr;
   float* const out = call.out.mutable_data_ptr<float>();
   const std::int64_t row_blocks = blocks(call.rows(), kBlockRows);
   // A task is a block of rows in a block of tiles, whose weights stay in the cache for the next.
@@ -136,34 +152,35 @@ void multiply_all(const Call& call, const LinearFunctions& functions) {
     for (std::int64_t task = first; task < last; ++task) {
       const std::int64_t row = task % row_blocks * kBlockRows;
       const std::int64_t tile = task / row_blocks * kBlockTiles;
-      functions.multiply(
-          {activations.from(row), weights, out + row * weights.columns, weights.columns},
-          std::min(kBlockRows, call.rows() - row),
-          {tile, std::min(tile + kBlockTiles, weights.tile_count())});
+      const std::int64_t place = row * weights.columns;
+      functions.multiply({activations.from(row), weights, activation,
+                          addend == nullptr ? nullptr : addend + place, out + place},
+                         std::min(kBlockRows, call.rows() - row),
+                         {tile, std::min(tile + kBlockTiles, tile_count(weights.columns))});
     }
   };
   const std::int64_t rows = std::min(kBlockRows, call.rows());
   const std::int64_t block_bytes = kBlockTiles * weights.tile_bytes();
   const std::int64_t cost = rows * block_bytes / kMultiplications + block_bytes / kBytesRead;
-  const std::int64_t grain = 1 + kWorthAThread / std::max<std::int64_t>(cost, 1);
-  const std::int64_t tasks = row_blocks * blocks(weights.tile_count(), kBlockTiles);
-  if (tasks <= grain) {
-    multiply(0, tasks);
-  } else {
-    executorch::extension::parallel_for(0, tasks, grain, multiply);
-  }
+  const std::int64_t worth = 1 + kWorthAThread / std::max<std::int64_t>(cost, 1);
+  const std::int64_t tasks = row_blocks * blocks(tile_count(weights.columns), kBlockTiles);
+  parallel_for(tasks, blocks(worth, row_blocks) * row_blocks, multiply);
 }
 
 }  // namespace
 
 Status quantized_linear(KernelStack stack, const LinearFunctions& functions) {
-  Arguments arguments(stack, 6);
+  Arguments arguments(stack, 8);
+  const std::string_view activation = arguments.text(6);
   const Call call{.x = {"x", arguments.tensor(0)},
                   .tiles = {"tiles", arguments.tensor(1)},
                   .scales = {"scales", arguments.tensor(2)},
                   .sums = {"sums", arguments.tensor(3)},
                   .bias = arguments.optional_tensor(4),
-                  .out = arguments.tensor(5)};
+                  .addend = arguments.optional_tensor(5),
+                  .activation_name = activation,
+                  .activation = activation_named(activation),
+                  .out = arguments.tensor(7)};
   if (!arguments.status()) return arguments.status();
   if (Status checked = check(call); !checked) return checked;
   if (call.out.numel() > 0) multiply_all(call, functions);

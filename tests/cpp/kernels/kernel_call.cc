@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,11 @@ KernelCall& KernelCall::number(double value) { return push(EValue(value)); }
 KernelCall& KernelCall::integer(std::int64_t value) { return push(EValue(value)); }
 
 KernelCall& KernelCall::boolean(bool value) { return push(EValue(value)); }
+
+KernelCall& KernelCall::text(std::string value) {
+  const std::string& kept = texts_.emplace_back(std::move(value));
+  return push(EValue(&text_views_.emplace_back(kept.data(), kept.size())));
+}
 
 executorch::runtime::Error KernelCall::run(std::size_t result) {
   register_kernels();

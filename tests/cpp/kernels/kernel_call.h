@@ -3,6 +3,7 @@
 #include <executorch/extension/tensor/tensor.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
+#include <executorch/runtime/core/exec_aten/exec_aten.h>
 
 #include <deque>
 #include <memory>
@@ -29,6 +30,7 @@ class KernelCall {
   KernelCall& integer(std::int64_t value);
   KernelCall& number(double value);
   KernelCall& boolean(bool value);
+  KernelCall& text(std::string value);
 
   // Ok when the operator is content. Its result is the argument at `result`.
   executorch::runtime::Error run(std::size_t result = 0);
@@ -53,6 +55,8 @@ class KernelCall {
   std::string name_;
   std::vector<executorch::extension::TensorPtr> views_;
   std::deque<List> lists_;
+  std::deque<std::string> texts_;
+  std::deque<executorch::aten::ArrayRef<char>> text_views_;
   std::deque<executorch::runtime::EValue> values_;
 };
 

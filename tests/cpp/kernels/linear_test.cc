@@ -43,6 +43,8 @@ struct LinearCase {
   Tensor scales;
   Tensor sums;
   std::optional<Tensor> bias;
+  std::optional<Tensor> addend;
+  std::string activation = "none";
   Tensor out;
   std::vector<std::int32_t> weights;
 
@@ -71,8 +73,8 @@ LinearCase LinearCase::random(std::int64_t rows, std::int64_t depth, std::int64_
     std::ranges::generate(values, [&] { return normal(generator); });
     return values;
   };
-  const std::int64_t tiles = (columns + kTileColumns - 1) / kTileColumns;
-  const std::int64_t groups = (depth + kTileDepth - 1) / kTileDepth;
+  const std::int64_t tiles = tile_count(columns);
+  const std::int64_t groups = depth_groups(depth);
   std::vector<std::int8_t> packed(
       static_cast<std::size_t>(tiles * groups * kTileColumns * kTileDepth));
   std::vector<std::int32_t> weights;
@@ -94,6 +96,7 @@ LinearCase LinearCase::random(std::int64_t rows, std::int64_t depth, std::int64_
           .scales = tensor_of({columns}, floats(columns)),
           .sums = tensor_of({columns}, sums),
           .bias = tensor_of({columns}, floats(columns)),
+          .addend = tensor_of({rows, columns}, floats(rows * columns)),
           .out = Tensor::empty(DType::kFloat32, {rows, columns}).value(),
           .weights = weights};
 }
@@ -101,7 +104,8 @@ LinearCase LinearCase::random(std::int64_t rows, std::int64_t depth, std::int64_
 Result<Tensor> LinearCase::linear(const LinearFunctions& functions) const {
   KernelCall call("quantized_linear");
   call.tensor(x).tensor(tiles).tensor(scales).tensor(sums).optional(bias);
-  const auto stack = call.tensor(out).stack(5);
+  call.optional(addend).text(activation);
+  const auto stack = call.tensor(out).stack(7);
   if (const Status status = quantized_linear(KernelStack(stack), functions); !status) {
     return status.error();
   }
@@ -125,6 +129,11 @@ std::vector<float> floats_of(const Result<Tensor>& result) {
   return {values.begin(), values.end()};
 }
 
+double activated(double x, const std::string& activation) {
+  if (activation == "relu") return std::max(x, 0.0);
+  return activation == "silu" ? x / (1 + std::exp(-x)) : x;
+}
+
 // The operator's definition, in double precision.
 std::vector<double> expected_of(const LinearCase& arguments) {
   const auto x = arguments.x.values<float>();
@@ -145,7 +154,8 @@ std::vector<double> expected_of(const LinearCase& arguments) {
       }
       const double scale = static_cast<double>((high - low) / 255) * static_cast<double>(scales[c]);
       const double bias = arguments.bias ? arguments.bias->values<float>()[c] : 0;
-      found.push_back(product * scale + bias);
+      const double addend = arguments.addend ? arguments.addend->values<float>()[found.size()] : 0;
+      found.push_back(activated(product * scale + bias, arguments.activation) + addend);
     }
   }
   return found;
@@ -159,15 +169,19 @@ void compare(const LinearCase& arguments) {
     ASSERT_NEAR(scalar[i], expected[i], 1e-6 + 1e-6 * std::abs(expected[i])) << "element " << i;
   }
   for (const InstructionSet set : kSets) {
-    if (is_available(set)) {
-      SCOPED_TRACE(testing::Message() << "instruction set " << static_cast<int>(set));
-      ASSERT_EQ(floats_of(arguments.linear(linear_functions(set))), scalar);
+    if (!is_available(set)) continue;
+    SCOPED_TRACE(testing::Message() << "instruction set " << static_cast<int>(set));
+    const std::vector<float> found = floats_of(arguments.linear(linear_functions(set)));
+    if (arguments.activation == "silu") {
+      ASSERT_THAT(found, testing::Pointwise(testing::FloatNear(1e-5F), scalar));
+    } else {
+      ASSERT_EQ(found, scalar);
     }
   }
 }
 
 TEST(QuantizedLinear, IsItsDefinitionForEveryInstructionSetAndSize) {
-  for (const std::int64_t rows : {1, 2, 3, 4, 5, 9, 100}) {
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 30, 100}) {
     for (const std::int64_t depth : {1, 3, 4, 31, 64, 130}) {
       for (const std::int64_t columns : {1, 15, 16, 17, 64, 83, 200}) {
         SCOPED_TRACE(testing::Message() << rows << " rows, " << depth << " x " << columns);
@@ -175,7 +189,23 @@ TEST(QuantizedLinear, IsItsDefinitionForEveryInstructionSetAndSize) {
         compare(arguments);
         arguments.bias.reset();
         compare(arguments);
+        arguments.addend.reset();
+        compare(arguments);
       }
+    }
+  }
+}
+
+TEST(QuantizedLinear, ActivatesBeforeItAdds) {
+  for (const char* const activation : {"relu", "silu"}) {
+    for (const std::int64_t columns : {1, 8, 17, 64, 83}) {
+      SCOPED_TRACE(testing::Message() << activation << ", " << columns << " columns");
+      LinearCase arguments = LinearCase::random(9, 31, columns);
+      arguments.activation = activation;
+      compare(arguments);
+      arguments.addend.reset();
+      for (float& scale : elements<float>(arguments.scales)) scale *= 0.01F;
+      compare(arguments);
     }
   }
 }
@@ -197,17 +227,32 @@ TEST(QuantizedLinear, ARowOfZerosGivesTheBias) {
   compare(arguments);
 }
 
+TEST(QuantizedLinear, ARowOfTheSmallestNumbersGivesTheBias) {
+  LinearCase arguments = LinearCase::random(2, 40, 20);
+  for (float& value : elements<float>(arguments.x)) value = 1e-38F;
+  arguments.addend.reset();
+  const auto bias = arguments.bias->values<float>();
+  for (const InstructionSet set : kSets) {
+    if (!is_available(set)) continue;
+    const std::vector<float> found = floats_of(arguments.linear(linear_functions(set)));
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_FLOAT_EQ(found[i], bias[i % 20]);
+  }
+}
+
 TEST(QuantizedLinear, WhatIsNotFiniteStaysInItsRow) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const float value : {std::nanf(""), kInfinity, -kInfinity}) {
     for (const std::size_t place : {std::size_t{0}, std::size_t{39}}) {
-      LinearCase arguments = LinearCase::random(3, 40, 20);
-      elements<float>(arguments.x)[40 + place] = value;
-      for (const InstructionSet set : kSets) {
-        if (!is_available(set)) continue;
-        const std::vector<float> found = floats_of(arguments.linear(linear_functions(set)));
-        for (std::size_t i = 0; i < found.size(); ++i) {
-          EXPECT_EQ(std::isnan(found[i]), i / 20 == 1) << "element " << i;
+      for (const char* const activation : {"none", "relu", "silu"}) {
+        LinearCase arguments = LinearCase::random(3, 40, 20);
+        arguments.activation = activation;
+        elements<float>(arguments.x)[40 + place] = value;
+        for (const InstructionSet set : kSets) {
+          if (!is_available(set)) continue;
+          const std::vector<float> found = floats_of(arguments.linear(linear_functions(set)));
+          for (std::size_t i = 0; i < found.size(); ++i) {
+            EXPECT_EQ(std::isnan(found[i]), i / 20 == 1) << activation << ", element " << i;
+          }
         }
       }
     }
@@ -223,6 +268,10 @@ TEST(QuantizedLinear, RefusesWhatDoesNotFit) {
       {[](LinearCase& c) { c.sums = tensor_of<std::int32_t>({2}, {1, 2}); }, "sums has shape [2]"},
       {[](LinearCase& c) { c.sums = tensor_of<std::int64_t>({2}, {1, 2}); }, "sums is int64"},
       {[](LinearCase& c) { c.bias = tensor_of<float>({1}, {1}); }, "bias has shape [1]"},
+      {[](LinearCase& c) { c.addend = tensor_of<float>({1, 20}, std::vector<float>(20)); },
+       "addend has shape [1, 20]; it must be [2, 20]"},
+      {[](LinearCase& c) { c.activation = "gelu"; },
+       "the activation is 'gelu'; it may be none, relu or silu"},
       {[](LinearCase& c) { c.x = tensor_of<std::int64_t>({1}, {1}); }, "x is int64"},
       {[](LinearCase& c) { c.x = Tensor::empty(DType::kFloat32, {2, 0}).value(); },
        "rows of x have 0 values"},

@@ -48,6 +48,16 @@ def test_a_product_is_as_near_as_that_of_torchao(columns: int, depth: int) -> No
     assert 0 < error < 1.2 * theirs
 
 
+def test_what_follows_a_product_must_fit() -> None:
+    packed = pack(weights(5, 8))
+    for x in (torch.zeros(3, 8), torch.zeros(3, 8, device="meta")):
+        for addend in (torch.zeros(1, 5), torch.zeros(3, 5, dtype=torch.float64)):
+            with pytest.raises(ValueError, match=r"must be float32 \[3, 5\]"):
+                ops.quantized_linear(x, *packed, None, addend.to(x.device))
+        with pytest.raises(ValueError, match="'gelu'; it may be none, relu, silu"):
+            ops.quantized_linear(x, *packed, None, None, "gelu")
+
+
 def test_rows_of_zeros_and_without_end() -> None:
     packed = pack(weights(5, 8))
     x = torch.zeros(3, 8)

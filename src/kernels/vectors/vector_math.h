@@ -1,8 +1,9 @@
 #pragma once
 
-namespace polystate::attention {
-
-inline constexpr float kInfinity = __builtin_inff();
+// Functions of the vectors `S` of an instruction set. *_floats.h have what these need, as templates
+// over a type that is local to the file that includes them: what is compiled for one instruction
+// set must not stand in for the same function elsewhere.
+namespace polystate::vectors {
 
 // e^x with a relative error below 2e-7, and 0 where it is below 1.3e-38; for x <= 88. The
 // polynomial is that of Cephes' expf.
@@ -46,4 +47,12 @@ typename S::Vector tanh(typename S::Vector x) {
   return S::select_less(size, S::set(0.625F), near, signed_far);
 }
 
-}  // namespace polystate::attention
+// x / (1 + e^-x) with a relative error below 4e-7, and 0 below -88, where it is above -1e-36.
+template <typename S>
+typename S::Vector silu(typename S::Vector x) {
+  const auto power = exp<S>(S::min(S::subtract(S::set(0), x), S::set(88)));
+  const auto result = S::divide(x, S::add(S::set(1), power));
+  return S::select_less(x, S::set(-88), S::set(0), result);
+}
+
+}  // namespace polystate::vectors
