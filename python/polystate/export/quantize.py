@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 from unittest import mock
 
 import torch
@@ -12,6 +13,8 @@ from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from polystate.errors import ContractError, UnsupportedError
 from polystate.ops.quantized import PackedWeights, pack
+
+M = TypeVar("M", bound=nn.Module)
 
 
 @contextlib.contextmanager
@@ -35,11 +38,8 @@ def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
         return
     if quantization != "q8":
         raise ContractError(f"quantization is {quantization!r}; it may be None or 'q8'")
-    weights = _packed(model)
-    with (
-        mock.patch.object(nn.Linear, "forward", _linear(weights)),
-        mock.patch.object(nn.Embedding, "forward", _embedding(weights)),
-    ):
+    packed = _packed(model)
+    with packed.read_by(nn.Linear, _linear), packed.read_by(nn.Embedding, _embedding):
         yield
 
 
@@ -55,8 +55,20 @@ class _Weights:
     def add(self, module: nn.Module, weights: PackedWeights) -> None:
         self._by_attributes[id(module.__dict__)] = weights
 
-    def of(self, module: nn.Module) -> PackedWeights | None:
-        return self._by_attributes.get(id(module.__dict__))
+    def read_by(
+        self, kind: type[M], compute: Callable[[M, torch.Tensor, PackedWeights], torch.Tensor]
+    ) -> contextlib.AbstractContextManager[object]:
+        """Lets modules of a kind that have packed weights ``compute`` with them, for a block."""
+        original = kind.forward
+
+        def forward(module: M, input: torch.Tensor) -> torch.Tensor:
+            weights = self._by_attributes.get(id(module.__dict__))
+            if weights is None:
+                result: torch.Tensor = original(module, input)
+                return result
+            return compute(module, input, weights)
+
+        return mock.patch.object(kind, "forward", forward)
 
 
 def _packed(model: nn.Module) -> _Weights:
@@ -92,29 +104,13 @@ def _quantizable(model: nn.Module) -> Iterator[tuple[str, nn.Linear]]:
             yield name, module
 
 
-def _linear(packed: _Weights) -> Callable[..., torch.Tensor]:
-    original = nn.Linear.forward
-
-    def forward(self: nn.Linear, input: torch.Tensor) -> torch.Tensor:
-        weights = packed.of(self)
-        if weights is None:
-            return original(self, input)
-        result: torch.Tensor = torch.ops.polystate.quantized_linear(input, *weights, self.bias)
-        return result
-
-    return forward
+def _linear(linear: nn.Linear, input: torch.Tensor, weights: PackedWeights) -> torch.Tensor:
+    result: torch.Tensor = torch.ops.polystate.quantized_linear(input, *weights, linear.bias)
+    return result
 
 
-def _embedding(packed: _Weights) -> Callable[..., torch.Tensor]:
-    original = nn.Embedding.forward
-
-    def forward(self: nn.Embedding, input: torch.Tensor) -> torch.Tensor:
-        weights = packed.of(self)
-        if weights is None:
-            return original(self, input)
-        result: torch.Tensor = torch.ops.polystate.quantized_embedding(
-            input, weights.tiles, weights.scales, self.embedding_dim
-        )
-        return result
-
-    return forward
+def _embedding(table: nn.Embedding, input: torch.Tensor, weights: PackedWeights) -> torch.Tensor:
+    result: torch.Tensor = torch.ops.polystate.quantized_embedding(
+        input, weights.tiles, weights.scales, table.embedding_dim
+    )
+    return result

@@ -324,13 +324,13 @@ def own_attention(model: PreTrainedModel) -> Iterator[None]:
         When the model does not let its attention be replaced.
     """
     before = model.config._attn_implementation
+    refusal = f"{type(model).__name__} does not compute attention through transformers' interface"
     try:
         model.set_attn_implementation(_IMPLEMENTATION)
     except ValueError as error:
-        raise UnsupportedError(
-            f"{type(model).__name__} does not compute attention through transformers' interface: "
-            f"{error}"
-        ) from error
+        raise UnsupportedError(f"{refusal}: {error}") from error
+    if model.config._attn_implementation != _IMPLEMENTATION:  # it may only log that it cannot
+        raise UnsupportedError(refusal)
     try:
         yield
     finally:

@@ -153,3 +153,66 @@ def test_weights_and_state_may_be_channels_last(tmp_path, backend, name):
     for mine, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(list(mine), theirs)
     assert model.total.is_contiguous(memory_format=torch.channels_last)
+
+
+class Orders(nn.Module):
+    """Transposes that undo one another, by name, and those that do not."""
+
+    def swap_back(self, x):
+        return torch.relu(x).transpose(1, 2).transpose(-1, 1).exp()
+
+    def permute_back(self, x):
+        return torch.relu(x).permute(2, 0, 1).permute(1, 2, 0).exp()
+
+    def swap_after_a_permutation(self, x):
+        return torch.relu(x).permute(0, 2, 1).transpose(2, 1).exp()
+
+    def turn_twice(self, x):
+        return torch.relu(x).permute(2, 0, 1).permute(2, 0, 1).exp()
+
+    def swap_others(self, x):
+        return torch.relu(x).transpose(0, 1).transpose(1, 2).exp()
+
+    def return_what_it_got(self, x):
+        return x.transpose(0, 1).transpose(0, 1)
+
+
+@pytest.mark.parametrize("name", [name for name in vars(Orders) if not name.startswith("_")])
+@BACKENDS
+def test_transposes_that_undo_one_another_are_dropped(tmp_path, backend, name):
+    x = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(0))
+    found, expected = calls(Orders(), name, x, tmp_path, backend)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, tuple(other))
+    program = ps.export(Orders(), {name: ps.Method(name, (x,))}, backend="portable")
+    operators = set(program.manifest.program.operators)
+    keeps = name in ("turn_twice", "swap_others")
+    assert bool(operators & {"aten::transpose_copy.int_out", "aten::permute_copy.out"}) == keeps
+
+
+class Views(nn.Module):
+    def around(self, x):
+        return torch.relu(x.view(6, 4)).exp().view(2, 12)
+
+    def alone(self, x):
+        return x.view(6, 4).view(2, 12)
+
+    def inside(self, x):
+        return torch.relu(x.exp().view(6, 4)).exp()
+
+    def copied(self, x):
+        return x.view(6, 4).clone()
+
+
+@pytest.mark.parametrize(
+    ("name", "delegates"), [("around", 1), ("alone", 0), ("inside", 1), ("copied", 0)]
+)
+def test_views_at_the_border_of_a_delegate_stay_outside(tmp_path, name, delegates):
+    x = torch.randn(3, 8, generator=torch.Generator().manual_seed(0))
+    found, expected = calls(Views(), name, x, tmp_path, "xnnpack")
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, tuple(other))
+    program = ps.export(Views(), {name: ps.Method(name, (x,))})
+    assert len(program.manifest.program.delegates) == delegates
+    has_view = bool({o for o in program.manifest.program.operators if "view" in o})
+    assert has_view == (name != "inside")

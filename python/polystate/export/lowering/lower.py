@@ -37,7 +37,9 @@ from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.memory_order import store_row_major
 from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.partitioner import StateSafePartitioner
+from polystate.export.lowering.quantized_linears import fuse_into_quantized_linears
 from polystate.export.lowering.remainders import rewrite_remainders
+from polystate.export.lowering.transposes import drop_undone_transposes
 from polystate.export.state import StateBuffer
 from polystate.export.tracing.assumptions import Assumptions
 
@@ -196,6 +198,8 @@ def _to_edge(
         store_row_major(program)
         rewrite_remainders(program)
         vectors_to_rows(program)
+        drop_undone_transposes(program)
+        fuse_into_quantized_linears(program)
         if backend == "xnnpack":
             write_out_tanh_gelus(program)
     return to_edge_transform_and_lower(

@@ -1,4 +1,7 @@
-"""Keeps state out of delegates: a delegate gets state as an input and never owns it."""
+"""Decides what delegates compute: not with state of their own, nor what is free outside them.
+
+A delegate gets state as an input and never owns it.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,12 @@ class StateSafePartitioner(Partitioner):
         """The inner partitioner's partition of the program without its state."""
         with self._state_as_inputs(exported_program):
             result = self._inner.partition(exported_program)
-        _leave_final_copies_outside(result)
+        nodes = list(result.tagged_exported_program.graph.nodes)
+        _leave_outer_views_outside(nodes)
+        _leave_final_copies_outside(nodes)
+        used = {node.meta.get(_TAG) for node in nodes}
+        for tag in [tag for tag in result.partition_tags if tag not in used]:
+            del result.partition_tags[tag]
         return result
 
     @contextlib.contextmanager
@@ -80,21 +88,29 @@ class StateSafePartitioner(Partitioner):
                 spec.kind, spec.target, spec.persistent = InputKind.BUFFER, target, persistent
 
 
-def _leave_final_copies_outside(result: PartitionResult) -> None:
+def _leave_final_copies_outside(nodes: list[torch.fx.Node]) -> None:
     """Takes copies that leave a delegate out of it, where what they copy leaves it too.
 
     A delegate drops the copy, and then has one value twice: XNNPACK refuses this as an output that
     is an input, and a copy that the user asked for must not share memory.
     """
-    nodes = list(result.tagged_exported_program.graph.nodes)
     for node in reversed(nodes):
         tag = node.meta.get(_TAG)
         if tag is None or node.target not in _COPIES:
             continue
-        source = node.args[0]
+        (source,) = node.all_input_nodes
         only_copy = source.meta.get(_TAG) == tag and len(source.users) == 1
         if not only_copy and any(user.meta.get(_TAG) != tag for user in node.users):
             del node.meta[_TAG]
-    used = {node.meta.get(_TAG) for node in nodes}
-    for tag in [tag for tag in result.partition_tags if tag not in used]:
-        del result.partition_tags[tag]
+
+
+def _leave_outer_views_outside(nodes: list[torch.fx.Node]) -> None:
+    """Takes views of what enters or leaves a delegate out of it: it would copy them."""
+    views = [node for node in nodes if node.target == exir_ops.edge.aten.view_copy.default]
+    for node in views:
+        (source,) = node.all_input_nodes[:1]
+        if source.meta.get(_TAG) != node.meta.get(_TAG):
+            node.meta.pop(_TAG, None)
+    for node in reversed(views):
+        if all(user.meta.get(_TAG) != node.meta.get(_TAG) for user in node.users):
+            node.meta.pop(_TAG, None)

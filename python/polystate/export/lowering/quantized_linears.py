@@ -1,0 +1,136 @@
+"""Lets products of int8 weights do what follows them: add, activate, give their rows a shape.
+
+What a product does itself needs no pass of its own over its results, which may be as large as the
+logits of all rows. Needs the functional program before it is lowered. Keeps what the method
+computes, to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+from polystate import ops  # noqa: F401  (defines the operator)
+from polystate.export.graph.scalar_tensors import call
+from polystate.export.graph.signature import rename_outputs
+
+aten = torch.ops.aten
+
+_ACTIVATIONS: dict[Any, str] = {aten.relu.default: "relu", aten.silu.default: "silu"}
+
+
+def fuse_into_quantized_linears(program: ExportedProgram) -> None:
+    """Fuses products with what follows them in a functional program, branches included."""
+    target = torch.ops.polystate.quantized_linear.default
+    for module in program.graph_module.modules():
+        if isinstance(module, GraphModule):
+            for node in module.graph.find_nodes(op="call_function", target=target):
+                linear: Node | None = node
+                while linear is not None and not _changes_state(program, linear):
+                    linear = _fused_with_its_user(module.graph, linear)
+            module.recompile()
+    rename_outputs(program)
+
+
+def _changes_state(program: ExportedProgram, linear: Node) -> bool:
+    """Whether a product is added to a state, which an operator of its own can do in place."""
+    changed = program.graph_signature.buffers_to_mutate
+    return linear.graph is program.graph and any(
+        user.name in changed and user.target == aten.add.Tensor for user in linear.users
+    )
+
+
+def _fused_with_its_user(graph: Graph, linear: Node) -> Node | None:
+    """A product that does what the only user of one does, in its place; None where it cannot."""
+    if len(linear.users) != 1 or linear.kwargs:
+        return None
+    (user,) = linear.users
+    fuse = _FUSIONS.get(user.target)
+    if fuse is None:
+        return None
+    with graph.inserting_before(user):
+        arguments = fuse(graph, linear, user)
+        if arguments is None:
+            return None
+        fused = call(graph, torch.ops.polystate.quantized_linear.default, *arguments)
+    user.replace_all_uses_with(fused)
+    graph.erase_node(user)
+    graph.erase_node(linear)
+    return fused
+
+
+_Arguments = tuple[Any, ...]
+
+
+def _arguments(linear: Node) -> _Arguments:
+    """All seven: those that are not given have their defaults."""
+    defaults = (None, "none")
+    return (*linear.args, *defaults[len(linear.args) - 5 :])
+
+
+def _with_copy(graph: Graph, linear: Node, clone: Node) -> _Arguments | None:
+    """A copy of a result that nothing else reads is the result."""
+    return None if clone.kwargs else _arguments(linear)
+
+
+def _with_sum(graph: Graph, linear: Node, add: Node) -> _Arguments | None:
+    x, tiles, scales, sums, bias, addend, activation = _arguments(linear)
+    other = add.args[1] if add.args[0] is linear else add.args[0]
+    if add.kwargs or addend is not None or not isinstance(other, Node) or other is linear:
+        return None
+    result, value = linear.meta["val"], other.meta["val"]
+    if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
+        return None
+    if bias is None and activation == "none" and _is_row_for(result, value):
+        row = call(graph, aten.view.default, other, [result.shape[-1]])
+        return x, tiles, scales, sums, row, None, activation
+    if _same_sizes(value.shape, result.shape):
+        return x, tiles, scales, sums, bias, other, activation
+    return None
+
+
+def _with_activation(graph: Graph, linear: Node, user: Node) -> _Arguments | None:
+    *arguments, addend, activation = _arguments(linear)
+    if addend is not None or activation != "none":
+        return None
+    return *arguments, None, _ACTIVATIONS[user.target]
+
+
+def _with_shape(graph: Graph, linear: Node, view: Node) -> _Arguments | None:
+    x, *arguments, addend, activation = _arguments(linear)
+    shape = view.meta["val"].shape
+    sizes: Any = view.args[1]
+    if addend is not None or not _same_sizes(shape[-1:], linear.meta["val"].shape[-1:]):
+        return None
+    if not x.meta["val"].is_contiguous():  # the result is, so that only it can be viewed
+        return None
+    rows = call(graph, aten.view.default, x, [*sizes[:-1], x.meta["val"].shape[-1]])
+    return rows, *arguments, None, activation
+
+
+_FUSIONS: dict[Any, Callable[[Graph, Node, Node], _Arguments | None]] = {
+    aten.clone.default: _with_copy,
+    aten.add.Tensor: _with_sum,
+    **dict.fromkeys(_ACTIVATIONS, _with_activation),
+    aten.view.default: _with_shape,
+}
+
+
+def _is_row_for(result: torch.Tensor, value: torch.Tensor) -> bool:
+    """Whether a value [..., 1, columns] is added to all rows of a result alike."""
+    return (
+        0 < value.dim() <= result.dim()
+        and _same_sizes(value.shape[-1:], result.shape[-1:])
+        and _same_sizes(value.shape[:-1], [1] * (value.dim() - 1))
+    )
+
+
+def _same_sizes(left: Any, right: Any) -> bool:
+    return len(left) == len(right) and all(
+        statically_known_true(m == n) for m, n in zip(left, right, strict=True)
+    )
