@@ -54,7 +54,13 @@ class Request {
   // Fills what GenerationOptions and PipelineOptions share, from a configuration to start from.
   template <typename Options>
   void fill(Options& options, GenerationConfig config) const {
-    for (const auto& [name, value] : settings_) unwrap(config.set(name, value));
+    std::vector<std::string> warnings;
+    for (const auto& [name, value] : settings_) unwrap(config.set(name, value, &warnings));
+    constexpr int kCallersCaller = 2;  // who called the Python function that called this one
+    for (const std::string& warning : warnings) {
+      if (PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), kCallersCaller) != 0)
+        throw py::error_already_set();
+    }
     options.config = std::move(config);
     options.processors = processors_;
     options.sampler = sampler_;

@@ -60,6 +60,11 @@ std::string score_text(const GeneratedText& text) {
   return text.score ? number_text(*text.score) + "\t" : "";
 }
 
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings)
+    std::fprintf(stderr, "polystate: warning: %s\n", printable(warning).c_str());
+}
+
 // The translations of the texts of one command.
 class Translation {
  public:
@@ -73,9 +78,11 @@ class Translation {
   Status configure() {
     GenerationConfig config = pipeline_->default_config();
     if (arguments_->stream) config.num_beams = config.num_return_sequences = 1;
+    std::vector<std::string> warnings;
     for (const auto& [name, value] : arguments_->settings) {
-      if (Status set = config.set(name, value); !set) return set;
+      if (Status set = config.set(name, value, &warnings); !set) return set;
     }
+    print_warnings(warnings);
     if (arguments_->scores && config.num_beams == 1) {
       return Error{ErrorCode::kContract,
                    "--scores are of a beam search, and there is one beam: --beam 4"};
@@ -193,8 +200,7 @@ Result<ExitStatus> translate(const TranslateArguments& arguments, Output& output
   const auto pipeline =
       Pipeline::open(arguments.model.artifact.directory, arguments.model.model_options());
   if (!pipeline) return while_opening(pipeline.error());
-  for (const std::string& warning : (*pipeline)->warnings())
-    std::fprintf(stderr, "polystate: warning: %s\n", printable(warning).c_str());
+  print_warnings((*pipeline)->warnings());
   Translation translation(**pipeline, arguments, output);
   if (const Status set = translation.configure(); !set) return set.error();
   const Status done = arguments.texts.empty() ? translate_file(translation, arguments.file, output)

@@ -114,6 +114,12 @@ Status check_forced(std::string_view name, std::span<const TokenId> forced,
   return contract_error(name, "suppress_tokens has every token of it");
 }
 
+void add_warning(std::string_view name, const FieldResult& result,
+                 std::vector<std::string>* warnings) {
+  if (warnings == nullptr || result.warning.empty()) return;
+  warnings->push_back("'" + std::string(name) + "': " + result.warning);
+}
+
 }  // namespace
 
 Result<GenerationConfig> GenerationConfig::parse(std::string_view json,
@@ -129,13 +135,13 @@ Result<GenerationConfig> GenerationConfig::parse(std::string_view json,
   for (const auto& [name, content] : *object) {
     FieldResult result = apply_field(name, content, ErrorCode::kArtifact, config);
     if (result.error) return std::move(*result.error);
-    if (warnings != nullptr && !result.warning.empty())
-      warnings->push_back("'" + name + "': " + result.warning);
+    add_warning(name, result, warnings);
   }
   return config;
 }
 
-Status GenerationConfig::set(std::string_view name, std::string_view json) {
+Status GenerationConfig::set(std::string_view name, std::string_view json,
+                             std::vector<std::string>* warnings) {
   if (find(sampler::config_fields(), name) == nullptr &&
       find(sampler::other_fields(), name) == nullptr) {
     return contract_error(
@@ -145,6 +151,7 @@ Status GenerationConfig::set(std::string_view name, std::string_view json) {
   if (!value) return contract_error(name, value.error().message);
   FieldResult result = apply_field(name, *value, ErrorCode::kContract, *this);
   if (result.error) return std::move(*result.error);
+  add_warning(name, result, warnings);
   return {};
 }
 

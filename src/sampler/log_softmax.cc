@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <span>
 
 #include "polystate/core/result.h"
@@ -15,20 +16,14 @@
 namespace polystate::sampler {
 namespace {
 
-constexpr std::size_t kLanes = 16;  // sums side by side: fewer roundings each, and vectorised
-
-// The sum of e^(score - largest).
+// The sum of e^(score - largest): as many sums side by side as a block has scores.
 POLYSTATE_VECTORISED double exponential_sum(std::span<const float> scores, float largest) {
-  double sum = 0.0;
+  std::array<double, kBlock> sums{};
   for (std::size_t start = 0; start < scores.size(); start += kBlock) {
     const ScoreBlock powers = exponentials(score_block(scores, start), largest);
-    std::array<float, kLanes> lanes{};
-    for (std::size_t i = 0; i < kBlock; i += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += powers[i + lane];
-    }
-    for (const float lane : lanes) sum += static_cast<double>(lane);
+    for (std::size_t i = 0; i < kBlock; ++i) sums[i] += static_cast<double>(powers[i]);
   }
-  return sum;
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 POLYSTATE_VECTORISED void subtract(std::span<float> scores, const LogSum& sum) {

@@ -91,6 +91,26 @@ def test_bytes_that_are_no_text_are_translated_as_such(artifact: Path) -> None:
         assert isinstance(translation["text"], str)
 
 
+def test_bytes_that_are_no_utf_8_are_read_as_replacement_characters(artifact: Path) -> None:
+    found = polystate("translate", artifact, input=b"Hi \xff there\n", text=False)
+    expected = polystate("translate", artifact, input="Hi \ufffd there\n")
+    assert found.stdout.decode() == expected.stdout
+
+
+def test_an_empty_argument_is_a_blank_line(artifact: Path) -> None:
+    done = polystate("translate", artifact, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "\n", "")
+
+
+def test_a_setting_without_effect_is_accepted_with_a_warning(
+    artifact: Path, greedy: dict[str, str]
+) -> None:
+    done = polystate("translate", artifact, "--beam", 1, "--set", "use_cache=false", TEXTS[0])
+    assert (done.returncode, done.stdout) == (0, lines_of([greedy[TEXTS[0]]]))
+    (warning,) = done.stderr.splitlines()
+    assert warning.startswith("polystate: warning: 'use_cache'")
+
+
 def test_n_best_are_lines_or_one_object(artifact: Path) -> None:
     arguments = ["translate", artifact, "--beam", 4, "--n-best", 3, "--scores"]
     lines = [line.split("\t") for line in polystate(*arguments, "I like it.").stdout.splitlines()]

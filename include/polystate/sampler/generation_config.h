@@ -79,8 +79,10 @@ struct GenerationConfig {
 
   // Sets one field by transformers' name to a JSON value ("4", "true", "\"never\"", "[[3, 4]]",
   // "null": the default). kContract for an unknown name or a value that it may not have, naming
-  // what it may be; kUnsupported as above.
-  Status set(std::string_view name, std::string_view json);
+  // what it may be; kUnsupported as above. `warnings`, if given, receives a sentence when it asks
+  // for something and has no effect.
+  Status set(std::string_view name, std::string_view json,
+             std::vector<std::string>* warnings = nullptr);
   // The names that `set` honours, in the order above.
   static std::vector<std::string_view> names();
 

@@ -191,43 +191,35 @@ Status LoadedMethod::execute() {
 }
 
 Result<std::vector<Tensor>> LoadedMethod::outputs() {
-  std::vector<Tensor> outputs;
-  outputs.reserve(spec_->outputs.size());
-  for (const OutputSpec& output : spec_->outputs) {
-    Result<Tensor> copy = copy_output(output.program_output, output_memory_);
-    if (!copy) {
-      return copy.error();
-    }
-    outputs.push_back(std::move(*copy));
-  }
-  return outputs;
+  return collect_outputs(&LoadedMethod::copy_output);
 }
 
 Result<std::vector<Tensor>> LoadedMethod::borrowed_outputs() {
+  return collect_outputs(&LoadedMethod::borrow_output);
+}
+
+Result<std::vector<Tensor>> LoadedMethod::collect_outputs(OutputOf output_of) {
   std::vector<Tensor> outputs;
   outputs.reserve(spec_->outputs.size());
-  for (const OutputSpec& output : spec_->outputs) {
-    if (std::optional<Tensor> borrowed = borrow_output(output.program_output)) {
-      outputs.push_back(*std::move(borrowed));
-      continue;
+  for (const OutputSpec& spec : spec_->outputs) {
+    Result<Tensor> output = (this->*output_of)(spec.program_output);
+    if (!output) {
+      return output.error();
     }
-    Result<Tensor> copy = copy_output(output.program_output, output_memory_);
-    if (!copy) return copy.error();
-    outputs.push_back(*std::move(copy));
+    outputs.push_back(std::move(*output));
   }
   return outputs;
 }
 
-Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) const {
+Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) {
   // What is written may lie in the memory of an input that is written too, so all is copied first.
   std::vector<std::pair<std::size_t, Tensor>> writes;
-  OutputMemory memory;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::optional<std::size_t> source = spec_->inputs[i].written_from;
     if (!source.has_value()) {
       continue;
     }
-    Result<Tensor> copy = copy_output(*source, memory);
+    Result<Tensor> copy = copy_output(*source);
     if (!copy) {
       return copy.error();
     }
@@ -245,28 +237,28 @@ Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) const {
   return {};
 }
 
-std::optional<Tensor> LoadedMethod::borrow_output(std::size_t program_output) const {
+Result<Tensor> LoadedMethod::borrow_output(std::size_t program_output) {
   const EtTensor& output = method_.get_output(program_output).toTensor();
   const std::optional<DType> dtype = dtype_of(output.scalar_type());
-  if (!dtype.has_value() || !std::ranges::is_sorted(output.dim_order())) return std::nullopt;
-  // It may also be a constant, a state or an input, which are not the caller's to overwrite.
   std::byte* const data = data_of(output);
   const auto activations =
       std::as_writable_bytes(std::span(memory_->arenas[0].begin(), memory_->arenas[0].size()));
+  // It may also be a constant, a state or an input, which are not the caller's to overwrite.
   const bool is_ours = data >= activations.data() && data < activations.data() + activations.size();
-  if (!is_ours) return std::nullopt;
-  Result<Tensor> borrowed = Tensor::borrow(*dtype, sizes_of(output), data);
-  return borrowed ? std::optional(*std::move(borrowed)) : std::nullopt;
+  if (!dtype.has_value() || !is_ours || !std::ranges::is_sorted(output.dim_order())) {
+    return copy_output(program_output);
+  }
+  return Tensor::borrow(*dtype, sizes_of(output), data);
 }
 
-Result<Tensor> LoadedMethod::copy_output(std::size_t program_output, OutputMemory& memory) const {
+Result<Tensor> LoadedMethod::copy_output(std::size_t program_output) {
   const EtTensor& output = method_.get_output(program_output).toTensor();
   const std::optional<DType> dtype = dtype_of(output.scalar_type());
   if (!dtype.has_value()) {
     return Error{ErrorCode::kUnsupported, "method '" + spec_->name + "' returns elements of " +
                                               type_text(output.scalar_type())};
   }
-  Result<Tensor> copy = memory.tensor(*dtype, sizes_of(output));
+  Result<Tensor> copy = output_memory_.tensor(*dtype, sizes_of(output));
   if (copy) {
     copy_row_major(output, *copy);
   }

@@ -52,7 +52,7 @@ class LoadedMethod {
   // That memory itself, where an output is in row-major order.
   Result<std::vector<Tensor>> borrowed_outputs();
   // Writes the inputs that the method mutates: all of them or, after an error, none.
-  Status write_inputs(std::span<const Tensor> inputs) const;
+  Status write_inputs(std::span<const Tensor> inputs);
 
  private:
   // What a method's structures lie in, and how it finds the session's memory.
@@ -71,9 +71,11 @@ class LoadedMethod {
   Status set_input(std::size_t index, const Tensor& input);
   // kArtifact when the program has no memory for an output.
   [[nodiscard]] Status require_output_memory() const;
-  // An output in row-major order in memory for activations; nothing for others.
-  [[nodiscard]] std::optional<Tensor> borrow_output(std::size_t program_output) const;
-  [[nodiscard]] Result<Tensor> copy_output(std::size_t program_output, OutputMemory& memory) const;
+  using OutputOf = Result<Tensor> (LoadedMethod::*)(std::size_t program_output);
+  Result<std::vector<Tensor>> collect_outputs(OutputOf output_of);
+  // A copy where an output is not in row-major order, or not in memory for activations.
+  Result<Tensor> borrow_output(std::size_t program_output);
+  Result<Tensor> copy_output(std::size_t program_output);
 
   const MethodSpec* spec_;
   std::unique_ptr<Memory> memory_;  // the method has pointers into it

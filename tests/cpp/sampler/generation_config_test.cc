@@ -200,6 +200,9 @@ TEST(GenerationConfig, WhatHasNoMeaningHereIsAcceptedAndWarnedOfUnlessItAsksForN
     EXPECT_THAT(warnings, ElementsAre(HasSubstr("'" + field.name + "'")));
     EXPECT_TRUE(GenerationConfig::parse(file_with(field)));
     with(field.name, field.json);
+    std::vector<std::string> when_set;
+    EXPECT_TRUE(GenerationConfig().set(field.name, field.json, &when_set));
+    EXPECT_EQ(when_set, warnings);
   }
   std::vector<std::string> warnings;
   EXPECT_TRUE(GenerationConfig::parse(R"({"use_cache": true, "cache_implementation": null,

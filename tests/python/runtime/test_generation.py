@@ -49,6 +49,13 @@ def test_answers_have_the_form_of_transformers_pipelines(translate: ps.Pipeline)
     assert "translation" in repr(translate)
 
 
+def test_a_setting_without_effect_is_accepted_with_a_warning(translate: ps.Pipeline) -> None:
+    with pytest.warns(UserWarning, match="'cache_implementation'") as caught:
+        answer = translate(TEXT, num_beams=1, cache_implementation="static")
+    assert caught[0].filename == __file__
+    assert answer == translate(TEXT, num_beams=1)
+
+
 def test_any_iterable_of_texts_is_a_batch(translate: ps.Pipeline) -> None:
     texts = [TEXT, "Hello."]
     expected = translate(texts, num_beams=1)

@@ -1,0 +1,47 @@
+"""Models that cannot run over pages are refused before anything is exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_models import tiny_model
+from transformers import LEDConfig, LEDForConditionalGeneration, MarianMTModel
+
+import polystate as ps
+
+
+def test_attention_of_a_models_own(tmp_path: Path) -> None:
+    config = LEDConfig(
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        attention_window=4,
+        vocab_size=40,
+    )
+    message = "LEDForConditionalGeneration does not compute attention through transformers'"
+    with pytest.raises(ps.UnsupportedError, match=message):
+        ps.export_pretrained(LEDForConditionalGeneration(config).eval(), tmp_path / "led")
+    assert not (tmp_path / "led").exists()
+
+
+def test_steps_that_are_not_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_model("marian")
+    original = MarianMTModel.forward
+
+    def forward(self: MarianMTModel, *args: Any, **kwargs: Any) -> Any:
+        output = original(self, *args, **kwargs)
+        if kwargs.get("past_key_values") is not None:
+            output.logits = output.logits * 1.1
+        return output
+
+    monkeypatch.setattr(MarianMTModel, "forward", forward)
+    message = "does not compute over paged caches what it computes without"
+    with pytest.raises(ps.ExportError, match=message):
+        ps.export_pretrained(model, tmp_path / "marian")
+    assert not (tmp_path / "marian").exists()
