@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/benchmark_main.h"
+#include "bench/value_or_exit.h"
 #include "polystate/core/tensor.h"
 #include "polystate/session/model.h"
 #include "polystate/session/session.h"

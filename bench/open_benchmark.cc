@@ -6,6 +6,7 @@
 
 #include "bench/benchmark_main.h"
 #include "bench/timed.h"
+#include "bench/value_or_exit.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/sha256.h"
 #include "polystate/session/model.h"

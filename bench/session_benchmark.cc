@@ -10,6 +10,7 @@
 
 #include "bench/benchmark_main.h"
 #include "bench/timed.h"
+#include "bench/value_or_exit.h"
 #include "polystate/core/tensor.h"
 #include "polystate/session/model.h"
 #include "polystate/session/session.h"

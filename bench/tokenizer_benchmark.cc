@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/benchmark_main.h"
+#include "bench/value_or_exit.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"

@@ -4,7 +4,7 @@ python make_models.py FOLDER
 
 ``opus`` has the shape of Helsinki-NLP/opus-mt-en-fr and random weights; ``demo`` is the model that
 ships with the project. Of each: ``transformers``, and one of float32 and one of 8 bits for both
-polystate and CTranslate2.
+polystate and CTranslate2; of ``opus``, one of 8 bits for ExecuTorch alone.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ import sys
 from pathlib import Path
 
 import torch
+from shapes import END, LONGEST, ROWS, VOCABULARY
 from transformers import AutoModelForSeq2SeqLM, MarianConfig, MarianMTModel
 
 import polystate as ps
 
 DEMO = Path(__file__).resolve().parents[2] / "models/en-fr-tatoeba"
-VOCABULARY = 59514
-LONGEST = 64
-ROWS = 128
 
 
 def opus() -> MarianMTModel:
@@ -40,9 +38,9 @@ def opus() -> MarianMTModel:
         activation_function="swish",
         scale_embedding=True,
         pad_token_id=VOCABULARY - 1,
-        eos_token_id=0,
+        eos_token_id=END,
         decoder_start_token_id=VOCABULARY - 1,
-        forced_eos_token_id=0,
+        forced_eos_token_id=END,
     )
     return MarianMTModel(config).eval()
 
@@ -78,6 +76,34 @@ def convert(source: Path, out: Path) -> None:
         TransformersConverter(str(source)).convert(str(target), quantization=name, force=True)
 
 
+def export_for_executorch(source: Path, out: Path) -> None:
+    """As transformers exports a model for ExecuTorch: one program for each size of a batch."""
+    from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+    from executorch.exir import to_edge_transform_and_lower
+    from torchao.quantization import Int8DynamicActivationIntxWeightConfig, quantize_
+    from torchao.quantization.granularity import PerAxis
+    from transformers.integrations.executorch import Seq2SeqLMExportableModule
+
+    model = AutoModelForSeq2SeqLM.from_pretrained(source).eval().requires_grad_(False)
+    config = Int8DynamicActivationIntxWeightConfig(
+        weight_dtype=torch.int8, weight_granularity=PerAxis(0)
+    )
+    quantize_(model, config)
+    out.mkdir(exist_ok=True)
+    for batch in (1, 32):
+        module = Seq2SeqLMExportableModule(
+            model, batch_size=batch, max_hidden_seq_length=LONGEST, max_cache_length=LONGEST
+        )
+        exported = module.export(
+            encoder_input_ids=torch.ones(batch, 10, dtype=torch.long),
+            decoder_input_ids=torch.zeros(batch, 1, dtype=torch.long),
+            encoder_hidden_states=torch.zeros(batch, 10, model.config.d_model),
+        )
+        methods = {"encoder": exported.exported_encoder, "decoder": exported.exported_decoder}
+        edge = to_edge_transform_and_lower(methods, partitioner=[XnnpackPartitioner()])
+        (out / f"batch_{batch}.pte").write_bytes(edge.to_executorch().buffer)
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     save_for_transformers(opus(), folder / "opus/transformers")
@@ -88,6 +114,7 @@ def main(folder: Path) -> None:
         source = folder / name / "transformers"
         convert(source, folder / name)
         export(source.resolve(), folder / name, LONGEST)
+    export_for_executorch(folder / "opus/transformers", folder / "opus/executorch_int8")
 
 
 if __name__ == "__main__":

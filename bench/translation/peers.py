@@ -2,8 +2,8 @@
 
 python peers.py ENGINE MODEL WORKLOAD
 
-ENGINE is ``ctranslate2_int8``, ``ctranslate2_float32``, ``transformers`` or ``torch_compile``;
-MODEL a folder of make_models.py.
+ENGINE is ``ctranslate2_int8``, ``ctranslate2_float32``, ``transformers``, ``torch_compile`` or
+``executorch_int8``, which takes no texts and no beams; MODEL a folder of make_models.py.
 """
 
 from __future__ import annotations
@@ -105,11 +105,37 @@ def transformers(*, compiled: bool) -> Callable[[Path, Workload], Pass]:
     return opened
 
 
+def executorch(folder: Path, workload: Workload) -> Pass:
+    """The program of transformers' export, run as its guide does: greedy, over a static cache."""
+    import torch
+    from executorch.extension.pybindings import portable_lib
+    from executorch.runtime import Runtime
+
+    portable_lib._unsafe_reset_threadpool(workload["threads"])
+    torch.set_num_threads(workload["threads"])
+    ids = torch.tensor(workload["sources"])
+    program = Runtime.get().load_program(folder / "executorch_int8" / f"batch_{len(ids)}.pte")
+    encoder, decoder = (program.load_method(name) for name in ("encoder", "decoder"))
+    config = json.loads((folder / "transformers/config.json").read_text())
+    start = torch.full((len(ids), 1), config["decoder_start_token_id"])
+
+    def generate() -> list[Any]:
+        (encoded,) = encoder.execute([ids])
+        tokens = [start]
+        for position in range(workload["target"]):
+            (logits,) = decoder.execute([tokens[-1], encoded, torch.tensor([position])])
+            tokens.append(logits[:, -1].argmax(-1, keepdim=True))
+        return tokens
+
+    return generate
+
+
 ENGINES = {
     "ctranslate2_int8": ctranslate2("int8"),
     "ctranslate2_float32": ctranslate2("float32"),
     "transformers": transformers(compiled=False),
     "torch_compile": transformers(compiled=True),
+    "executorch_int8": executorch,
 }
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import random
 import statistics
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from run import Goal, goal_lines, processor
+from shapes import random_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = ROOT / "tests/data/tatoeba-en-fr/valid.tsv"
@@ -37,6 +37,7 @@ ENGINES = (
     "ctranslate2_float32",
     "transformers",
     "torch_compile",
+    "executorch_int8",
 )
 # The least that we promise to be faster than the peer.
 GOALS = {
@@ -57,6 +58,11 @@ class Workload:
     name: str
     model: str
     content: dict[str, Any]
+
+    def is_for(self, engine: str) -> bool:
+        """Whether an engine can do it: plain ExecuTorch has a batch, and no texts and no beams."""
+        is_plain = "target" in self.content and self.content["beams"] == 1
+        return engine != "executorch_int8" or is_plain
 
     @property
     def unit(self) -> str:
@@ -93,17 +99,18 @@ class Measured:
     def open(self) -> float:
         return statistics.median(one["open"] for one in self.rounds[self.best_threads()])
 
+    @property
+    def first_token(self) -> float:
+        """Seconds from the start to the first token, opening included; only for polystate."""
+        return statistics.median(one["first_token"] for one in self.rounds[self.best_threads()])
+
     def _seconds(self, threads: int) -> list[float]:
         return [seconds for one in self.rounds[threads] for seconds in one["seconds"]]
 
 
 def workloads() -> Iterator[Workload]:
-    generator = random.Random(0)
     for batch in (1, 32):
-        sources = [
-            [*(generator.randrange(2, 59_000) for _ in range(SOURCE_TOKENS - 1)), 0]
-            for _ in range(batch)
-        ]
+        sources = random_sources(batch, SOURCE_TOKENS)
         for beams, search in ((1, "greedy"), (4, "beam_4")):
             yield Workload(
                 f"opus_batch_{batch}_{search}",
@@ -126,10 +133,9 @@ def command_of(engine: str, model: Path, program: Path) -> list[str | Path]:
     return [sys.executable, Path(__file__).with_name("peers.py"), engine, model]
 
 
-def measure(
-    workload: Workload, engines: list[str], options: argparse.Namespace
-) -> dict[str, Measured]:
-    """Runs all engines in alternation."""
+def measure(workload: Workload, options: argparse.Namespace) -> dict[str, Measured]:
+    """Runs the engines in alternation."""
+    engines = [engine for engine in options.engines if workload.is_for(engine)]
     found: dict[str, dict[int, list[Round]]] = {engine: {} for engine in engines}
     with tempfile.TemporaryDirectory() as directory:
         for _ in range(options.rounds):
@@ -192,7 +198,9 @@ def goals(measured: dict[str, dict[str, Measured]], models: Path) -> list[Goal]:
             found.append(Goal(f"{name} beside {PEER}", ratio, GOALS[name], "x", is_least=True))
             memory = engines[OURS].resident / engines[PEER].resident
             found.append(Goal(f"{name}: memory beside {PEER}", memory, 1, "x"))
-    for model in ("opus", "demo"):
+            found.append(Goal(f"{name}: first token", engines[OURS].first_token, 0.5, "s"))
+    of_engines = [one for engines in measured.values() for one in engines.values()]
+    for model in dict.fromkeys(one.workload.model for one in of_engines):
         size = size_of(models / model / OURS) / size_of(models / model / "ctranslate2_int8")
         found.append(Goal(f"{model}: files beside {PEER}", size, 1, "x"))
     return found
@@ -209,7 +217,7 @@ def main() -> None:
     options = parser.parse_args()
 
     measured = {
-        workload.name: measure(workload, options.engines, options)
+        workload.name: measure(workload, options)
         for workload in workloads()
         if options.workloads is None or workload.name in options.workloads
     }

@@ -11,11 +11,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "polystate/core/result.h"
+#include "bench/value_or_exit.h"
 #include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/open_runner.h"
@@ -27,15 +27,6 @@ namespace polystate::bench {
 namespace {
 
 using Json = nlohmann::json;
-
-template <typename T>
-T value_or_exit(Result<T> result) {
-  if (!result) {
-    std::fprintf(stderr, "bench_translation: %s\n", result.error().message.c_str());
-    std::exit(1);
-  }
-  return *std::move(result);
-}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -61,6 +52,12 @@ GenerationConfig config_of(GenerationConfig config, const Json& workload) {
   return config;
 }
 
+GenerationConfig one_token(GenerationConfig config) {
+  config.max_new_tokens = 1;
+  config.min_new_tokens.reset();
+  return config;
+}
+
 // One pass over ids, each text forced to its length, or over text.
 class Passes {
  public:
@@ -68,13 +65,15 @@ class Passes {
     if (workload.contains("lines")) {
       lines_ = workload.at("lines").get<std::vector<std::string>>();
       pipeline_ = value_or_exit(Pipeline::create(model));
-      options_.config = config_of(pipeline_->default_config(), workload);
+      config_ = config_of(pipeline_->default_config(), workload);
+      options_.config = config_;
       return;
     }
     for (const Json& source : workload.at("sources"))
       inputs_.push_back({.source = source.get<std::vector<TokenId>>(), .prompt = {}});
     runner_ = value_or_exit(open_runner(model));
-    generation_.config = config_of(runner_->default_config(), workload);
+    config_ = config_of(runner_->default_config(), workload);
+    generation_.config = config_;
   }
 
   void run() {
@@ -85,7 +84,21 @@ class Passes {
     }
   }
 
+  // The first token of the first text.
+  void run_first() {
+    if (pipeline_ != nullptr) {
+      PipelineOptions options = options_;
+      options.config = one_token(config_);
+      value_or_exit(pipeline_->run(std::span(lines_).first(1), options));
+    } else {
+      GenerationOptions options = generation_;
+      options.config = one_token(config_);
+      value_or_exit(runner_->generate(std::span(inputs_).first(1), options));
+    }
+  }
+
  private:
+  GenerationConfig config_;
   std::vector<std::string> lines_;
   std::unique_ptr<Pipeline> pipeline_;
   PipelineOptions options_;
@@ -101,6 +114,8 @@ Json measure(const std::string& artifact, const Json& workload) {
   const Model model = value_or_exit(Model::open(artifact, options));
   Passes passes(model, workload);
   Json found = {{"open", seconds_since(start)}, {"seconds", Json::array()}};
+  passes.run_first();
+  found["first_token"] = seconds_since(start);
   for (int i = 0; i <= workload.at("passes").get<int>(); ++i) {
     const auto before = std::chrono::steady_clock::now();
     passes.run();
