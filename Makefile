@@ -43,11 +43,15 @@ build-dev build-asan build-fuzz build-release: build-%: | environment
 	cmake --build --preset $* --parallel $(JOBS)
 
 .PHONY: test
-test: setup build  ## Build everything and run every test but test-neon
+test: setup build  ## Build everything and run the tests
 	ctest --preset fuzz --parallel $(JOBS)
 	ctest --preset asan --parallel $(JOBS)
 	ctest --preset dev --parallel $(JOBS)
 	pytest --numprocesses $(JOBS) --dist loadfile
+
+.PHONY: test-all
+test-all: test test-neon  ## Run every test, those that take long too
+	pytest --numprocesses $(JOBS) --dist loadfile -m exhaustive
 
 .PHONY: test-neon
 test-neon:  ## Test the loops for 64-bit ARM, in an emulator

@@ -23,8 +23,13 @@ Progress::Progress(std::string verb, std::string unit)
       start_(Clock::now()),
       next_(start_ + kInterval) {}
 
-Progress::~Progress() {
-  if (is_shown_) std::fputs(kWipe, stderr);
+Progress::~Progress() { wipe(); }
+
+void Progress::wipe() {
+  if (!is_shown_) return;
+  std::fputs(kWipe, stderr);
+  std::fflush(stderr);
+  is_shown_ = false;
 }
 
 void Progress::show(std::size_t done) {

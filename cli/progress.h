@@ -18,6 +18,8 @@ class Progress {
 
   // `done` of all until now.
   void show(std::size_t done);
+  // Makes room for other text on the terminal.
+  void wipe();
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -193,7 +193,7 @@ void declare_options(CLI::App& command, TokenizeArguments& arguments) {
       ->type_name("POLICY")
       ->check(policy_fault);
   command.add_flag("--target-language", arguments.open.target_language,
-                   "Of Marian's pair: encode the language that is translated into");
+                   "Of Marian's, M2M100's: encode the language that is translated into");
   command
       .add_option_function<std::string>(
           "--pattern",

@@ -115,6 +115,7 @@ class Translation {
     std::string written;
     for (std::size_t i = 0, next = 0; i < lines.size(); ++i)
       written += is_blank(lines[i]) ? blank() : answer((*answers)[next++]);
+    progress_.wipe();
     output_->write(written);
     done_ += lines.size();
     return {};

@@ -2,8 +2,12 @@
 
 #include <array>
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+
+#include "polystate/core/result.h"
 
 #if defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
@@ -24,15 +28,20 @@ constexpr std::array<std::pair<std::string_view, InstructionSet>, 4> kNames = {{
     {"avx512", InstructionSet::kAvx512},
 }};
 
-// The most that the environment allows.
-InstructionSet allowed() {
-  const char* const wanted = std::getenv("POLYSTATE_INSTRUCTION_SET");
+constexpr const char* kVariable = "POLYSTATE_INSTRUCTION_SET";
+
+// The most that the environment allows; none when it asks for what has no name.
+std::optional<InstructionSet> allowed() {
+  const char* const wanted = std::getenv(kVariable);
+  if (wanted == nullptr || *wanted == '\0') {
+    return InstructionSet::kAvx512Vnni;
+  }
   for (const auto& [name, set] : kNames) {
-    if (wanted != nullptr && wanted == name) {
+    if (wanted == name) {
       return set;
     }
   }
-  return InstructionSet::kAvx512Vnni;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -65,7 +74,7 @@ bool is_available(InstructionSet set) {
 
 InstructionSet best_instruction_set() {
   static const InstructionSet best = [] {
-    const InstructionSet most = allowed();
+    const InstructionSet most = allowed().value_or(InstructionSet::kAvx512Vnni);
     for (const InstructionSet set : kBestFirst) {
       if (set <= most && is_available(set)) {
         return set;
@@ -74,6 +83,14 @@ InstructionSet best_instruction_set() {
     return InstructionSet::kScalar;
   }();
   return best;
+}
+
+Status check_instruction_set() {
+  if (allowed()) {
+    return {};
+  }
+  return Error{ErrorCode::kContract, std::string(kVariable) + " is '" + std::getenv(kVariable) +
+                                         "'; it may be scalar, neon, avx2 or avx512"};
 }
 
 }  // namespace polystate

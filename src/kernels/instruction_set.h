@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "polystate/core/result.h"
+
 namespace polystate {
 
 // What inner loops are compiled for; each includes those before it of its machine.
@@ -20,5 +22,8 @@ bool is_available(InstructionSet set);
 // The best one that this machine can run. POLYSTATE_INSTRUCTION_SET in the environment ("scalar",
 // "neon", "avx2", "avx512") is the most that is taken.
 InstructionSet best_instruction_set();
+
+// kContract when the environment asks for something else.
+Status check_instruction_set();
 
 }  // namespace polystate

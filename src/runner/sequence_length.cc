@@ -30,6 +30,11 @@ Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t
                                            " tokens; the model has room for " +
                                            std::to_string(capacity) + ", generated ones included"};
   }
+  if (config.max_cache_len && *config.max_cache_len > capacity) {
+    return Error{ErrorCode::kContract, "max_cache_len is " + std::to_string(*config.max_cache_len) +
+                                           "; the caches of the artifact have " +
+                                           std::to_string(capacity) + " positions"};
+  }
   if (!config.max_new_tokens && !config.max_length) return capacity;
   // No sum that overflows: max_new_tokens is compared with what is left.
   const bool past = config.max_new_tokens ? *config.max_new_tokens > capacity - prompt
@@ -50,6 +55,7 @@ Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t
 
 void fit_lengths(GenerationConfig& config, std::int64_t capacity,
                  std::vector<std::string>& warnings) {
+  config.max_cache_len.reset();
   const std::string room = "the model has room for sequences of " + std::to_string(capacity);
   if (config.max_length && *config.max_length > capacity) {
     warnings.push_back("generation_config.json: max_length is " +

@@ -12,13 +12,13 @@ namespace polystate {
 
 // The most tokens of a sequence whose prompt has `prompt_length`, as transformers'
 // `_prepare_generated_length`: max_new_tokens goes before max_length; without both it is
-// `capacity`, what the model has room for. kContract when it is more than that, or leaves no token
-// to generate.
+// `capacity`, what the model has room for. kContract when it or max_cache_len is more than that,
+// or it leaves no token to generate.
 Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t prompt_length,
                                      std::int64_t capacity);
 
-// Takes back lengths of an artifact's own configuration that are past `capacity`, with a sentence
-// on each to `warnings`.
+// Takes back lengths, max_cache_len among them, of an artifact's own configuration that are past
+// `capacity`, with a sentence on each to `warnings`.
 void fit_lengths(GenerationConfig& config, std::int64_t capacity,
                  std::vector<std::string>& warnings);
 

@@ -51,15 +51,19 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-// The known name that is most like an unknown one, of which only the first bytes count.
-std::string_view nearest_name(std::string_view name) {
+// "; did you mean 'num_beams'?", where a known name is like an unknown one, of which only the first
+// bytes count.
+std::string suggestion(std::string_view name) {
   constexpr std::size_t kLongest = 64;
   name = name.substr(0, kLongest);
   std::vector<std::string_view> names = GenerationConfig::names();
   for (const OtherFieldRule& rule : sampler::other_fields()) names.push_back(rule.name);
-  return *std::min_element(names.begin(), names.end(), [name](auto one, auto other) {
-    return edit_distance(name, one) < edit_distance(name, other);
-  });
+  const std::string_view nearest =
+      *std::min_element(names.begin(), names.end(), [name](auto one, auto other) {
+        return edit_distance(name, one) < edit_distance(name, other);
+      });
+  if (2 * edit_distance(name, nearest) > nearest.size()) return {};
+  return "; did you mean '" + std::string(nearest) + "'?";
 }
 
 // What is done with one field: an error (`refused` where a value has the wrong form), or whether
@@ -78,6 +82,10 @@ FieldResult apply_field(std::string_view name, const JsonValue& value, ErrorCode
   }
   const OtherFieldRule* const rule = find(sampler::other_fields(), name);
   if (rule == nullptr) return {.warning = "it is not a field that is known"};
+  if (rule->read != nullptr) {
+    if (const auto why = rule->read(value, config))
+      return {.error = field_error(refused, name, *why)};
+  }
   if (sampler::is_neutral(*rule, value)) return {};
   if (rule->kind == OtherField::kRefused) {
     return {.error = field_error(ErrorCode::kUnsupported, name,
@@ -144,8 +152,7 @@ Status GenerationConfig::set(std::string_view name, std::string_view json,
                              std::vector<std::string>* warnings) {
   if (find(sampler::config_fields(), name) == nullptr &&
       find(sampler::other_fields(), name) == nullptr) {
-    return contract_error(
-        name, "there is no such field; did you mean '" + std::string(nearest_name(name)) + "'?");
+    return contract_error(name, "there is no such field" + suggestion(name));
   }
   const Result<JsonValue> value = sampler::parse_json(json);
   if (!value) return contract_error(name, value.error().message);

@@ -1,16 +1,49 @@
 #include "sampler/other_fields.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <variant>
 
+#include "polystate/sampler/generation_config.h"
 #include "sampler/json.h"
 
 namespace polystate::sampler {
 namespace {
 
 using enum OtherField;
+
+// transformers' ALL_CACHE_IMPLEMENTATIONS, and "paged", which it takes too.
+constexpr auto kCacheImplementations = std::to_array<std::string_view>(
+    {"static", "offloaded_static", "sliding_window", "hybrid", "hybrid_chunked", "offloaded_hybrid",
+     "offloaded_hybrid_chunked", "dynamic", "offloaded", "quantized", "paged"});
+
+std::optional<std::string> read_cache_implementation(const JsonValue& value,
+                                                     GenerationConfig& /*config*/) {
+  const auto* const name = std::get_if<std::string>(&value.content);
+  if (value.is_null()) return std::nullopt;
+  if (name != nullptr &&
+      std::ranges::find(kCacheImplementations, *name) != kCacheImplementations.end())
+    return std::nullopt;
+  std::string why = "it must be one of ";
+  for (const std::string_view known : kCacheImplementations)
+    why += std::string(known == kCacheImplementations.front() ? "" : ", ") + std::string(known);
+  return why + ", and is " + described(value);
+}
+
+std::optional<std::string> read_max_cache_len(const JsonValue& value, GenerationConfig& config) {
+  config.max_cache_len.reset();
+  if (value.is_null()) return std::nullopt;
+  const auto* const length = std::get_if<std::int64_t>(&value.content);
+  if (length == nullptr || *length < 1)
+    return "it must be a whole number from 1, and is " + described(value);
+  config.max_cache_len = *length;
+  return std::nullopt;
+}
 
 constexpr auto kRules = std::to_array<OtherFieldRule>({
     // About the file.
@@ -21,9 +54,9 @@ constexpr auto kRules = std::to_array<OtherFieldRule>({
     // How transformers computes: caches, compilation, speculation with a second model that loses
     // nothing.
     {"use_cache", kIgnored, true},
-    {"cache_implementation", kIgnored},
+    {"cache_implementation", kIgnored, {}, false, read_cache_implementation},
     {"cache_config", kIgnored},
-    {"max_cache_len", kIgnored},
+    {"max_cache_len", kIgnored, {}, false, read_max_cache_len},
     {"prefill_chunk_size", kIgnored},
     {"compile_config", kIgnored},
     {"disable_compile", kIgnored, {}, true},

@@ -1,17 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
+#include "polystate/sampler/generation_config.h"
 #include "sampler/json.h"
 
 namespace polystate::sampler {
 
 // What becomes of a field that is not honoured.
 enum class OtherField : std::uint8_t {
-  kIgnored,  // it has no meaning here, and changes no token: any value is accepted
+  kIgnored,  // it has no meaning here, and changes no token: what is possible is accepted
   kRefused,  // it would change the result: only null and what means the same are accepted
 };
 
@@ -22,6 +25,9 @@ struct OtherFieldRule {
   // The value that asks for nothing, besides null. An ignored field warns of every other one.
   std::variant<std::monostate, bool, double> neutral = std::monostate();
   bool any_is_neutral = false;  // it asks for nothing, whatever it is
+  // Of an ignored field whose values may ask for what is impossible: reads one, null among them;
+  // why it is impossible, or none.
+  std::optional<std::string> (*read)(const JsonValue& value, GenerationConfig& config) = nullptr;
 };
 
 std::span<const OtherFieldRule> other_fields();

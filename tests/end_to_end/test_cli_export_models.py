@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,23 +12,44 @@ from transformers import MarianConfig, MarianMTModel
 
 import polystate as ps
 from command_line import polystate, polystate_export
+from exported_models import MODEL
 
 FORMS = ("path/to/file.py:function", "package.module:function", "config.json", "hub")
 
 
-@pytest.fixture(scope="module")
-def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A random model without a tokenizer."""
+def save_tiny_model(folder: Path, vocabulary: int, **settings: Any) -> Path:
+    """Save a random model without a tokenizer; its last token is the padding."""
     torch.manual_seed(0)
+    last = vocabulary - 1
     config = MarianConfig(
-        vocab_size=50, decoder_vocab_size=50, d_model=16, max_position_embeddings=32,
+        vocab_size=vocabulary, decoder_vocab_size=vocabulary,
+        d_model=16, max_position_embeddings=32,
         encoder_layers=1, encoder_attention_heads=2, encoder_ffn_dim=16,
         decoder_layers=1, decoder_attention_heads=2, decoder_ffn_dim=16,
-        pad_token_id=49, eos_token_id=0, decoder_start_token_id=49, forced_eos_token_id=0,
+        pad_token_id=last, eos_token_id=0, decoder_start_token_id=last, forced_eos_token_id=0,
+        **settings,
     )  # fmt: skip
-    folder = tmp_path_factory.mktemp("tiny-marian")
     MarianMTModel(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("tiny-marian"), 50)
+
+
+def put_on_the_hub(cache: Path, name: str, *, tokenizer: bool = True) -> Path:
+    """Make what is left of a download: a tiny model, with the tokenizer of the shipped one."""
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    folder = cache / f"models--{name.replace('/', '--')}"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs/main").write_text(commit)
+    # Larger weights than usual, so that it generates different tokens.
+    snapshot = save_tiny_model(folder / "snapshots" / commit, 6002, init_std=0.6)
+    if tokenizer:
+        for file in ("source.spm", "target.spm", "vocab.json", "tokenizer_config.json"):
+            (snapshot / file).symlink_to(MODEL / file)
+    return snapshot
 
 
 def test_a_directory_with_a_model_is_exported_and_says_nothing(
@@ -94,6 +116,45 @@ def test_an_option_that_the_source_does_not_take_is_a_usage_error(
     done = polystate_export(source, tmp_path / "out", *options)
     assert done.returncode == 2
     assert named in done.stderr.splitlines()[-1]
+
+
+def test_a_name_on_the_hub_is_exported_with_its_tokenizer(tmp_path: Path) -> None:
+    model = MarianMTModel.from_pretrained(put_on_the_hub(tmp_path / "hub", "org/name")).eval()
+    offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path / "hub")}
+    out = tmp_path / "out"
+    done = polystate_export(
+        "org/name", out,
+        "--backend", "portable", "--max-length", "16", "--max-batch", "4", env=offline,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    ids = list(ps.Tokenizer.open(out).encode("Where is the station?"))
+    expected = model.generate(torch.tensor([ids]), max_length=12, num_beams=1).tolist()
+    assert ps.load(out).generate(ids, max_length=12, num_beams=1).sequences == expected
+    assert len(set(expected[0])) > 4
+    assert ps.load(out).constants["task"] == "translation"
+
+
+def test_a_name_on_the_hub_without_a_tokenizer_takes_ids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_on_the_hub(tmp_path / "hub", "org/name", tokenizer=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr("transformers.utils.hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    out = tmp_path / "out"
+    ps.export_pretrained("org/name", out, backend="portable", max_length=4, max_batch=1)
+    assert ps.load(out).generate([5, 17, 3, 0], num_beams=1).sequences
+    with pytest.raises(ps.IoError, match="has no tokenizer"):
+        ps.pipeline(out)
+
+
+def test_a_name_that_the_hub_does_not_give_is_an_export_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    with pytest.raises(ps.ExportError, match=r"cannot load org/name, .* from the hub"):
+        ps.export_pretrained("org/name", tmp_path / "out")
 
 
 def test_a_name_that_the_hub_does_not_give_is_one_sentence(tmp_path: Path) -> None:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import random
+import re
 import signal
 import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -48,6 +55,13 @@ def test_fewer_instructions_give_the_same_text(
     assert done.stdout == lines_of([greedy[text] for text in TEXTS])
 
 
+def test_instructions_that_have_no_name_are_refused(artifact: Path) -> None:
+    unknown = {**os.environ, "POLYSTATE_INSTRUCTION_SET": "avx3"}
+    done = polystate("translate", artifact, *TEXTS, env=unknown)
+    assert done.stdout == ""
+    assert "POLYSTATE_INSTRUCTION_SET is 'avx3'; it may be scalar, neon, avx2" in done.stderr
+
+
 def test_lines_of_a_pipe_and_of_a_file_keep_their_order(
     artifact: Path, greedy: dict[str, str], tmp_path: Path
 ) -> None:
@@ -72,6 +86,92 @@ def test_a_slow_writer_is_answered_before_it_goes_on(artifact: Path) -> None:
             assert process.stdout.readline() == b"\n"
         process.stdin.close()
         assert process.wait(timeout=60) == 0
+
+
+def messages_of_a_slow_translation(artifact: Path, pair: Callable[[], tuple[int, int]]) -> bytes:
+    """What comes out of the first of a pair of descriptors; the second is the standard error."""
+    reader, errors = pair()
+    command = [str(POLYSTATE), "translate", str(artifact), "--beam", "1"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+    ) as process:
+        os.close(errors)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for _ in range(2):
+            process.stdin.write(b"Hello.\n")
+            process.stdin.flush()
+            assert process.stdout.readline().strip()
+            time.sleep(0.3)  # progress is shown five times a second at most
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+    messages = b""
+    with contextlib.suppress(OSError):  # a terminal whose other end was closed
+        while piece := os.read(reader, 4096):
+            messages += piece
+    os.close(reader)
+    return messages
+
+
+def test_a_terminal_shows_progress_which_is_wiped_at_the_end(artifact: Path) -> None:
+    messages = messages_of_a_slow_translation(artifact, pty.openpty)
+    assert re.search(rb"\r\x1b\[Ktranslated 2 lines \(\d+/s\)\r\x1b\[K$", messages)
+
+
+def test_answers_on_the_terminal_that_shows_progress_have_lines_of_their_own(
+    artifact: Path,
+) -> None:
+    reader, terminal = pty.openpty()
+    command = [str(POLYSTATE), "translate", str(artifact), "--beam", "1"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=terminal, stderr=terminal
+    ) as process:
+        os.close(terminal)
+        assert process.stdin is not None
+        shown = b""
+        for answers in (1, 2):
+            process.stdin.write(b"Hello.\n")
+            process.stdin.flush()
+            while shown.count(b"\r\n") < answers:
+                shown += os.read(reader, 4096)
+            time.sleep(0.3)
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+    os.close(reader)
+    first, second, _ = (re.sub(rb".*\x1b\[K", b"", line) for line in shown.split(b"\r\n"))
+    assert b"translated" in shown
+    assert first == second != b""
+
+
+def test_what_is_no_terminal_shows_no_progress(artifact: Path) -> None:
+    assert messages_of_a_slow_translation(artifact, os.pipe) == b""
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_there_are_as_many_threads_as_asked_for_and_the_text_stays(
+    artifact: Path, greedy: dict[str, str], threads: int
+) -> None:
+    command = [str(POLYSTATE), "translate", str(artifact), "--beam", "1", "--threads", str(threads)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(lines_of(TEXTS).encode())
+        process.stdin.flush()
+        for text in TEXTS:
+            assert process.stdout.readline().decode() == f"{greedy[text]}\n"
+        assert len(list(Path(f"/proc/{process.pid}/task").iterdir())) == threads
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+
+
+def test_a_maximum_length_is_that_of_generate(artifact: Path, greedy: dict[str, str]) -> None:
+    tokenizer = ps.Tokenizer.open(artifact)
+    ids = [tokenizer.encode(text) for text in TEXTS]
+    sequences = ps.load(artifact).generate(ids, num_beams=1, max_length=4).sequences
+    assert max(map(len, sequences)) == 4
+    done = polystate("translate", artifact, "--beam", 1, "--max-length", 4, *TEXTS)
+    assert done.stdout == lines_of([tokenizer.decode(sequence) for sequence in sequences])
+    assert done.stdout != lines_of([greedy[text] for text in TEXTS])
 
 
 @pytest.mark.parametrize("text", ["", "\n", "\n\n \n"])
@@ -121,6 +221,14 @@ def test_n_best_are_lines_or_one_object(artifact: Path) -> None:
     translations = json.loads(json_line)["translations"]
     assert [each["text"] for each in translations] == [text for _, text in lines]
     assert [each["score"] for each in translations] == pytest.approx(scores)
+
+
+def test_a_blank_line_among_n_best_gives_one_blank_line(artifact: Path) -> None:
+    arguments = ["translate", artifact, "--beam", 2, "--n-best", 2]
+    best = polystate(*arguments, TEXTS[0], TEXTS[1]).stdout.splitlines()
+    assert len(best) == 4
+    done = polystate(*arguments, input=f"{TEXTS[0]}\n\n{TEXTS[1]}\n")
+    assert done.stdout.splitlines() == [*best[:2], "", *best[2:]]
 
 
 def test_a_stream_is_the_greedy_text(artifact: Path, greedy: dict[str, str]) -> None:
@@ -228,22 +336,52 @@ def test_an_interrupt_keeps_what_was_answered(artifact: Path) -> None:
         assert process.wait(timeout=60) == -signal.SIGINT
 
 
-def test_memory_does_not_grow_with_the_lines(artifact: Path) -> None:
-    def resident(process: subprocess.Popen[bytes]) -> int:
-        status = Path(f"/proc/{process.pid}/statm").read_text().split()
-        return int(status[1]) * 4096
+SHORT_TEXTS = ["Hello.", "I know.", "Run!", "Thanks.", "Why?", "Yes.", ""]
 
-    command = [POLYSTATE, "translate", artifact, "--beam", "1", "--max-length", "3"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        sizes = []
-        for _ in range(12):
-            process.stdin.write(b"Hello.\n" * 64)
-            process.stdin.flush()
-            for _ in range(64):
-                assert process.stdout.readline().strip()
-            sizes.append(resident(process))
-        process.stdin.close()
+
+def short_lines(count: int) -> Iterator[str]:
+    chance = random.Random(0)
+    return (chance.choice(SHORT_TEXTS) for _ in range(count))
+
+
+def peak_bytes(process: subprocess.Popen[bytes]) -> int:
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    (kilobytes,) = re.findall(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    return int(kilobytes) << 10
+
+
+@pytest.mark.parametrize("count", [20_000, pytest.param(1_000_000, marks=pytest.mark.exhaustive)])
+def test_a_long_pipe_is_answered_in_order_with_the_memory_of_a_short_one(
+    artifact: Path, count: int
+) -> None:
+    arguments = ["translate", str(artifact), "--beam", "1", "--max-length", "3", "--threads", "1"]
+    answers = polystate(*arguments, *SHORT_TEXTS).stdout.splitlines()
+    assert len(set(answers)) == len(SHORT_TEXTS)
+    answer_of = {
+        text: f"{answer}\n".encode() for text, answer in zip(SHORT_TEXTS, answers, strict=True)
+    }
+    with subprocess.Popen(
+        [POLYSTATE, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        assert stdout is not None
+
+        def write(lines: Iterator[str]) -> None:
+            stdin.writelines(f"{line}\n".encode() for line in lines)
+            stdin.flush()
+
+        def read(lines: Iterator[str]) -> None:
+            for number, line in enumerate(lines, start=1):
+                assert stdout.readline() == answer_of[line], f"line {number}"
+
+        write(short_lines(1_000))
+        read(short_lines(1_000))
+        peak = peak_bytes(process)
+        writer = threading.Thread(target=write, args=(short_lines(count),))
+        writer.start()
+        read(short_lines(count))
+        assert peak_bytes(process) - peak < 2 << 20
+        writer.join()
+        stdin.close()
         assert process.wait(timeout=60) == 0
-    assert sizes[-1] - sizes[3] < 8 << 20

@@ -28,6 +28,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   files.decoder = take_part(rest);
   files.vocabulary = take_part(rest);
   files.config = take_part(rest);
-  if (!polystate::keeps_its_promises(polystate::open_marian(files))) std::abort();
+  if (!polystate::keeps_its_promises(polystate::open_files(files))) std::abort();
   return 0;
 }

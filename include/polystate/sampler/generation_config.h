@@ -30,6 +30,9 @@ struct GenerationConfig {
   std::optional<std::int64_t> max_new_tokens;
   std::int64_t min_length = 0;
   std::optional<std::int64_t> min_new_tokens;
+  // Positions that the caller wants in the caches. The artifact says how many there are: a runner
+  // refuses to generate where these are more, and does nothing where they are fewer.
+  std::optional<std::int64_t> max_cache_len;
 
   // Search.
   bool do_sample = false;

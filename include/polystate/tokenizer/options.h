@@ -29,7 +29,7 @@ struct TokenizerOptions {
   // For TikToken files. Not given: by the file's name (r50k_base, p50k_base, cl100k_base,
   // o200k_base, with any ending), else kContract.
   std::optional<TikTokenOptions> tik_token;
-  // For Marian's pair of models: encode with the target language's model.
+  // For Marian's and M2M100's tokenizers: encode texts in the target language.
   bool target_language = false;
 };
 

@@ -28,9 +28,10 @@ namespace polystate {
 class Tokenizer {
  public:
   // `path` is a file (tokenizer.json, a SentencePiece model, a TikToken file), or a folder that has
-  // tokenizer.json, or Marian's source.spm, target.spm and vocab.json, or one of the other files
-  // under a usual name. kArtifact: the file is damaged. kUnsupported: it asks for something that is
-  // not implemented, which the message names. kIo: it cannot be read.
+  // tokenizer.json, or Marian's source.spm, target.spm and vocab.json, or M2M100's
+  // sentencepiece.bpe.model and vocab.json, or one of the other files under a usual name.
+  // kArtifact: the file is damaged. kUnsupported: it asks for something that is not implemented,
+  // which the message names. kIo: it cannot be read.
   static Result<std::shared_ptr<const Tokenizer>> open(const std::filesystem::path& path,
                                                        const TokenizerOptions& options = {});
   // The same for a file's content, which is not referred to later.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from torch.export import Dim
 from polystate.artifact import check_destination
 from polystate.errors import ContractError, ExportError, UnsupportedError
 from polystate.export import Method, Program, export
+from polystate.export.quantize import quantized
 from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder
 from polystate.recipes.paged_attention import own_attention
-from polystate.recipes.parity import check_parity, examples
+from polystate.recipes.parity import Example, check_parity, check_quantized_parity, examples
 from polystate.recipes.settings import DEFAULT_MAX_BATCH, DEFAULT_MAX_LENGTH, RECIPES, TASKS
 from polystate.recipes.text_files import generation_files, has_tokenizer, tokenizer_files
 
@@ -72,7 +74,8 @@ def export_pretrained(
     tokenizer
         For a model in memory. Without one the artifact takes and gives ids.
     source_language, target_language
-        For models of many languages, by the tokenizer's names (``"eng_Latn"``, ``"en_XX"``).
+        For models of many languages, by the tokenizer's names (``"eng_Latn"``, ``"en_XX"``,
+        ``"en"``).
 
     Returns
     -------
@@ -97,7 +100,7 @@ def export_pretrained(
     files = generation_files(_generation_config(model, tokenizer, languages))
     if tokenizer is not None:
         files |= tokenizer_files(tokenizer)
-    methods = _methods(model, capacity)
+    methods = _methods(model, capacity, quantization)
     with own_attention(model):
         program = export(
             methods,
@@ -152,7 +155,7 @@ def _loaded(
     else:
         try:
             model = _loaded_model(source)
-            if tokenizer is None and (not Path(source).is_dir() or has_tokenizer(Path(source))):
+            if tokenizer is None:
                 tokenizer = _loaded_tokenizer(source, languages)
         except UnsupportedError:
             raise
@@ -185,14 +188,32 @@ def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
 
 def _loaded_tokenizer(
     source: str | os.PathLike[str], languages: Languages
-) -> PreTrainedTokenizerBase:
+) -> PreTrainedTokenizerBase | None:
+    """None where the model has no files of one."""
     from transformers import AutoTokenizer
 
     given = {"src_lang": languages.source, "tgt_lang": languages.target}
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-        source, **{name: value for name, value in given.items() if value is not None}
-    )
-    return tokenizer
+    if Path(source).is_dir() and not has_tokenizer(Path(source)):
+        return None
+    tokenizer: PreTrainedTokenizerBase | None = None
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            source, **{name: value for name, value in given.items() if value is not None}
+        )
+    except Exception:  # it may be that there is none
+        if has_tokenizer(_directory(source)):
+            raise
+    # What is made of no files may be an empty one.
+    return tokenizer if has_tokenizer(_directory(source)) else None
+
+
+def _directory(source: str | os.PathLike[str]) -> Path:
+    """Where a model's files are; of one from the hub, those that were fetched."""
+    from transformers.utils.hub import cached_file
+
+    config = cached_file(os.fspath(source), "config.json")
+    assert config is not None
+    return Path(config).parent
 
 
 def _capacity(model: PreTrainedModel, max_length: int | None, max_batch: int) -> Capacity:
@@ -209,7 +230,9 @@ def _capacity(model: PreTrainedModel, max_length: int | None, max_batch: int) ->
     return Capacity(max_batch, wanted, wanted)
 
 
-def _methods(model: PreTrainedModel, capacity: Capacity) -> EncoderDecoder:
+def _methods(
+    model: PreTrainedModel, capacity: Capacity, quantization: str | None
+) -> EncoderDecoder:
     """The model's methods, in the first form that computes what the model does."""
     texts = examples(model, capacity)
     failures = []
@@ -225,11 +248,28 @@ def _methods(model: PreTrainedModel, capacity: Capacity) -> EncoderDecoder:
             rows = "a batch" if rows_as_batch else "one sequence"
             failures.append(f"rows as {rows}: {error}")
         else:
+            _check_quantized(methods, capacity, texts, quantization)
             return methods
     raise ExportError(
         f"{type(model).__name__} does not compute over paged caches what it computes without: "
         + "; ".join(failures)
     )
+
+
+def _check_quantized(
+    methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Example], quantization: str | None
+) -> None:
+    """Refuses a model of which 8 bits leave something else."""
+    if quantization is None:
+        return
+    try:
+        with own_attention(methods.model), quantized(methods, quantization):
+            check_quantized_parity(methods, capacity, texts)
+    except ExportError as error:
+        raise ExportError(
+            f"quantization {quantization!r} does not suit {type(methods.model).__name__}: {error}"
+        ) from error
+    methods.clear()
 
 
 def _entry_points(capacity: Capacity) -> dict[str, Method]:
@@ -280,12 +320,24 @@ def _generation_config(
         return config
     if tokenizer is None:
         raise ContractError("target_language needs a tokenizer")
-    token = tokenizer.convert_tokens_to_ids(languages.target)
+    token = _language_token(tokenizer, languages.target)
     if token is None or token == tokenizer.unk_token_id:
         raise ContractError(f"target_language is {languages.target!r}, which is no token")
     chosen = type(config).from_dict(config.to_dict())
     chosen.forced_bos_token_id = token
     return chosen
+
+
+def _language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int | None:
+    """The id of a language's token, which some tokenizers write in another way than its name."""
+    if hasattr(tokenizer, "get_lang_id"):
+        try:
+            found: int = tokenizer.get_lang_id(language)
+        except KeyError:
+            return None
+        return found
+    token = tokenizer.convert_tokens_to_ids(language)
+    return token if isinstance(token, int) else None
 
 
 def _task(task: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> str:

@@ -21,6 +21,7 @@ GENERATION_CONFIG = "generation_config.json"
 _TOKENIZER_FILES = (
     ("tokenizer.json",),
     ("source.spm", "target.spm", "vocab.json"),
+    ("sentencepiece.bpe.model", "vocab.json"),
     ("spiece.model",),
     ("tokenizer.model",),
     ("sentencepiece.bpe.model",),
@@ -29,6 +30,9 @@ _TOKENIZER_CONFIG = "tokenizer_config.json"
 
 # Files that a tokenizer of transformers saves, one at least, and a model does not.
 _SIGNS = (_TOKENIZER_CONFIG, "tokenizer.json", "vocab.*", "*.model", "*.spm")
+
+# How a pipeline decodes what was generated.
+_AS_GENERATED = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
 
 # Texts by which a tokenizer of the runtime is compared with its original.
 _SAMPLES = (
@@ -87,11 +91,16 @@ def _compare(folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
     try:
         own = Tokenizer.open(folder)
         for text in _SAMPLES:
-            expected, found = tokenizer(text).input_ids, own.encode(text)
-            if list(found) != expected:
+            ids, own_ids = tokenizer(text).input_ids, list(own.encode(text))
+            if own_ids != ids:
                 raise UnsupportedError(
-                    f"{json.dumps(text)} becomes {list(found)} in the runtime, and {expected} in "
-                    f"{kind}"
+                    f"{json.dumps(text)} becomes {own_ids} in the runtime, and {ids} in {kind}"
+                )
+            back, own_back = tokenizer.decode(ids, **_AS_GENERATED), own.decode(ids)
+            if own_back != back:
+                raise UnsupportedError(
+                    f"{ids} becomes {json.dumps(own_back)} in the runtime, and "
+                    f"{json.dumps(back)} in {kind}"
                 )
     except Error as error:
         raise UnsupportedError(f"the runtime has no tokenizer equal to {kind}: {error}") from error

@@ -40,10 +40,10 @@ class Tokenizer:
         path
             ``tokenizer.json`` of Hugging Face, a SentencePiece model or a TikToken file; or a
             directory with ``tokenizer.json``, with Marian's ``source.spm``, ``target.spm`` and
-            ``vocab.json``, or with another of them under its usual name: a model's directory, or
-            an artifact.
+            ``vocab.json``, with M2M100's ``sentencepiece.bpe.model`` and ``vocab.json``, or with
+            another of them under its usual name: a model's directory, or an artifact.
         target_language
-            Of Marian's pair: encode the language that is translated into.
+            Of Marian's and M2M100's: encode the language that is translated into.
         pattern
             How a TikToken file splits text, in the syntax that ``tiktoken`` takes. None: that of
             the known encoding that the file is named for, such as ``cl100k_base.tiktoken``.

@@ -19,6 +19,7 @@
 #include "engine/executorch/program_tables.h"
 #include "engine/executorch/state_layout.h"
 #include "engine/executorch/thread_pool.h"
+#include "kernels/instruction_set.h"
 #include "kernels/register.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
@@ -101,6 +102,9 @@ void prepare_runtime() {
 
 Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
                                                        const EngineOptions& options) {
+  if (const Status known = check_instruction_set(); !known) {
+    return known.error();
+  }
   prepare_runtime();
   const LogCapture log;
   if (options.threads) {

@@ -42,7 +42,6 @@ class SentencePieceStage : public TokenStage {
         break;
       case SentencePieceKind::kSpecial:
         give(text);
-        give(" ");
         restart();
         break;
       default:
@@ -110,9 +109,10 @@ bool is_python_space(char32_t code_point) {
   return is_white_space(code_point) || (code_point >= 0x1C && code_point <= 0x1F);
 }
 
-class MarianStage : public TokenStage {
+class StrippingStage : public TokenStage {
  public:
-  using TokenStage::TokenStage;
+  StrippingStage(DecodeStage& next, bool replaces_markers)
+      : TokenStage(&next), replaces_markers_(replaces_markers) {}
 
  protected:
   void token(std::string& text) override {
@@ -121,8 +121,9 @@ class MarianStage : public TokenStage {
       const std::size_t size = character_size(text[i]);
       const std::string_view character = std::string_view(text).substr(i, size);
       i += size;
-      held += character == kSpaceMarker ? " " : character;
-      if (character == kSpaceMarker || is_python_space(character_at(character, 0).code_point)) {
+      const bool is_marker = replaces_markers_ && character == kSpaceMarker;
+      held += is_marker ? " " : character;
+      if (is_marker || is_python_space(character_at(character, 0).code_point)) {
         if (!started_) held.clear();
         continue;
       }
@@ -137,6 +138,7 @@ class MarianStage : public TokenStage {
   }
 
  private:
+  bool replaces_markers_;
   std::string held_;  // white space, which may be at the end
   bool started_ = false;
 };
@@ -151,8 +153,8 @@ std::unique_ptr<DecodeStage> SentencePieceDecoder::stage(DecodeStage& next, Stat
   return std::make_unique<SentencePieceStage>(next, options_);
 }
 
-std::unique_ptr<DecodeStage> MarianDecoder::stage(DecodeStage& next, Status&) const {
-  return std::make_unique<MarianStage>(&next);
+std::unique_ptr<DecodeStage> StrippingDecoder::stage(DecodeStage& next, Status&) const {
+  return std::make_unique<StrippingStage>(next, replaces_markers_);
 }
 
 }  // namespace polystate::tokenizer

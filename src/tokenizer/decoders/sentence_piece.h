@@ -17,7 +17,7 @@ enum class SentencePieceKind : char {
   kLiteral = 'l',  // its text is kept as it is
   kSilent = 's',   // nothing
   kByte = 'b',     // one byte of a text
-  kSpecial = 'x',  // its text and a space; what follows is decoded anew (Marian)
+  kSpecial = 'x',  // its text is kept; what follows is decoded anew
 };
 std::string tagged(SentencePieceKind kind, std::string_view text);
 
@@ -36,11 +36,15 @@ class SentencePieceDecoder : public Decoder {
   Options options_;
 };
 
-// Removes white space, as Python's str.strip takes it, from the ends of all text, and turns space
-// markers that are left into spaces.
-class MarianDecoder : public Decoder {
+// Removes white space, as Python's str.strip takes it, from the ends of all text; if
+// `replaces_markers`, space markers that are left become spaces before.
+class StrippingDecoder : public Decoder {
  public:
+  explicit StrippingDecoder(bool replaces_markers) : replaces_markers_(replaces_markers) {}
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+
+ private:
+  bool replaces_markers_;
 };
 
 }  // namespace polystate::tokenizer

@@ -27,5 +27,15 @@ struct MarianFiles {
   std::string config;
 };
 Result<Stages> parse_marian(const MarianFiles& files);
+// M2M100's: the SentencePiece model, vocab.json, tokenizer_config.json and special_tokens_map.json
+// (the last two empty where there are none); `target`: texts to encode are in the target language.
+struct M2M100Files {
+  std::string model;
+  std::string vocabulary;
+  std::string config;
+  std::string special_tokens;
+  bool target = false;
+};
+Result<Stages> parse_m2m100(const M2M100Files& files);
 
 }  // namespace polystate::tokenizer

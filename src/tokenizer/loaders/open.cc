@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The SentencePiece model of M2M100, where vocab.json is beside it.
+constexpr std::string_view kNumberedModel = "sentencepiece.bpe.model";
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{512} << 20U;
 
 Result<std::vector<std::byte>> read_bytes(const fs::path& path) {
@@ -42,6 +44,11 @@ Result<std::string> read_text(const fs::path& path) {
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
+}
+
+// Empty where there is no such file.
+Result<std::string> read_text_if_there(const fs::path& path) {
+  return is_there(path) ? read_text(path) : Result<std::string>(std::string());
 }
 
 template <typename T>
@@ -124,7 +131,7 @@ Result<Stages> open_file(const fs::path& path, const TokenizerOptions& options) 
   if (!bytes) return bytes.error();
   const std::string_view content = text_of(*bytes);
   const TokenizerFormat format = format_of(content);
-  if (options.target_language) return misplaced(path, "target_language", "Marian's pair of models");
+  if (options.target_language) return misplaced(path, "target_language", "Marian's and M2M100's");
   if (format != TokenizerFormat::kTikToken) {
     if (options.tik_token) return misplaced(path, "tik_token", "a TikToken file");
     return naming(path, parse_tokenizer(format, content, options));
@@ -150,18 +157,32 @@ Result<Stages> open_marian(const fs::path& folder, const TokenizerOptions& optio
   Result<std::string> vocabulary = read_text(folder / "vocab.json");
   if (!vocabulary) return vocabulary.error();
   files.vocabulary = std::move(*vocabulary);
-  if (is_there(folder / "tokenizer_config.json")) {
-    Result<std::string> config = read_text(folder / "tokenizer_config.json");
-    if (!config) return config.error();
-    files.config = std::move(*config);
-  }
+  Result<std::string> config = read_text_if_there(folder / "tokenizer_config.json");
+  if (!config) return config.error();
+  files.config = std::move(*config);
   return naming(folder, parse_marian(files));
+}
+
+Result<Stages> open_m2m100(const fs::path& folder, const TokenizerOptions& options) {
+  if (options.tik_token) return misplaced(folder, "tik_token", "a TikToken file");
+  Result<std::string> model = read_text(folder / kNumberedModel);
+  if (!model) return model.error();
+  Result<std::string> vocabulary = read_text(folder / "vocab.json");
+  if (!vocabulary) return vocabulary.error();
+  Result<std::string> config = read_text_if_there(folder / "tokenizer_config.json");
+  if (!config) return config.error();
+  Result<std::string> special_tokens = read_text_if_there(folder / "special_tokens_map.json");
+  if (!special_tokens) return special_tokens.error();
+  return naming(folder, parse_m2m100({std::move(*model), std::move(*vocabulary), std::move(*config),
+                                      std::move(*special_tokens), options.target_language}));
 }
 
 Result<Stages> open_folder(const fs::path& folder, const TokenizerOptions& options) {
   if (is_there(folder / "tokenizer.json")) return open_file(folder / "tokenizer.json", options);
   if (is_there(folder / "source.spm") && is_there(folder / "target.spm"))
     return open_marian(folder, options);
+  if (is_there(folder / kNumberedModel) && is_there(folder / "vocab.json"))
+    return open_m2m100(folder, options);
   for (const std::string_view name :
        {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model"}) {
     if (is_there(folder / name)) return open_file(folder / name, options);

@@ -77,6 +77,8 @@ TEST(Refusals, OfLengthsGiveBothNumbers) {
         options.config.max_new_tokens = std::numeric_limits<std::int32_t>::max();
       },
       "the model has room for sequences of 50 tokens");
+  expect_refused([](auto& options, auto&) { options.config.max_cache_len = 51; },
+                 "max_cache_len is 51; the caches of the artifact have 50 positions");
   expect_refused([](auto& options, auto&) { options.config.max_length = 1; },
                  "max_length is 1; the prompt of 1 leaves no token to generate");
 }
@@ -219,7 +221,8 @@ TEST(DefaultConfig, IsOfTheArtifactAndFitsItsRoom) {
 
 TEST(DefaultConfig, GivesUpMaxNewTokensThatThereIsNoRoomFor) {
   const auto fake = std::make_shared<FakeEncoderDecoder>();
-  fake->generation_config = R"({"max_new_tokens": 50, "decoder_start_token_id": 0})";
+  fake->generation_config =
+      R"({"max_new_tokens": 50, "max_cache_len": 51, "decoder_start_token_id": 0})";
   const auto runner = open_fake(fake);
   EXPECT_THAT(runner->warnings(), ElementsAre(HasSubstr("max_new_tokens is 50 and becomes")));
   GenerationOptions options;

@@ -18,6 +18,7 @@ namespace {
 
 using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
@@ -179,7 +180,8 @@ TEST(GenerationConfig, AnUnknownNameIsRefusedWithTheNearestAndInAFileWarnedOf) {
   EXPECT_EQ(status.error().code, ErrorCode::kContract);
   EXPECT_THAT(status.error().message, AllOf(HasSubstr("'num_beam'"), HasSubstr("'num_beams'")));
   EXPECT_THAT(config.set("temperature_", "1").error().message, HasSubstr("'temperature'"));
-  EXPECT_FALSE(config.set(std::string(1000000, 'x'), "1"));
+  EXPECT_THAT(config.set(std::string(1000000, 'x'), "1").error().message,
+              EndsWith("there is no such field"));
   EXPECT_FALSE(config.set("", "1"));
 
   std::vector<std::string> warnings;
@@ -209,6 +211,24 @@ TEST(GenerationConfig, WhatHasNoMeaningHereIsAcceptedAndWarnedOfUnlessItAsksForN
       "output_scores": false, "return_dict_in_generate": true, "_commit_hash": "ab"})",
                                       &warnings));
   EXPECT_THAT(warnings, IsEmpty());
+}
+
+TEST(GenerationConfig, CacheSettingsThatNoCacheHasAreRefused) {
+  GenerationConfig config;
+  for (const FieldValue& field : std::vector<FieldValue>{{"cache_implementation", "\"statik\""},
+                                                         {"cache_implementation", "4"},
+                                                         {"max_cache_len", "0"},
+                                                         {"max_cache_len", "\"64\""}}) {
+    const Status status = config.set(field.name, field.json);
+    ASSERT_FALSE(status) << field.name << " " << field.json;
+    EXPECT_EQ(status.error().code, ErrorCode::kContract);
+    EXPECT_THAT(status.error().message, HasSubstr("'" + field.name + "': it must be"));
+    EXPECT_EQ(GenerationConfig::parse(file_with(field)).error().code, ErrorCode::kArtifact);
+  }
+  ASSERT_TRUE(config.set("max_cache_len", "64"));
+  EXPECT_EQ(config.max_cache_len, 64);
+  ASSERT_TRUE(config.set("max_cache_len", "null"));
+  EXPECT_EQ(config.max_cache_len, std::nullopt);
 }
 
 TEST(GenerationConfig, WhatWouldChangeTheResultIsNotSupported) {

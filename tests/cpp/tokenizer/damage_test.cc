@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <functional>
+#include <memory>
+#include <ostream>
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -49,38 +53,62 @@ TEST_P(Damage, EveryChangedByteIsAnErrorOrATokenizer) {
   }
 }
 
-// The file of a set of four.
-using MarianFile = std::string tokenizer::MarianFiles::*;
+// One file of a tokenizer that is made of several.
+struct Part {
+  std::string name;
+  std::string content;
+  // The tokenizer with other content in its place.
+  std::function<Result<std::shared_ptr<const Tokenizer>>(const std::string&)> open;
+};
 
-class MarianDamage : public testing::TestWithParam<MarianFile> {};
+void PrintTo(const Part& part, std::ostream* out) { *out << part.name; }
 
-TEST_P(MarianDamage, EveryTruncationIsAnErrorOrATokenizer) {
-  const tokenizer::MarianFiles whole = sample_marian_files("SentencePieceUnigram");
-  ASSERT_TRUE(open_marian(whole));
-  for (std::size_t size = 0; size < (whole.*GetParam()).size(); ++size) {
-    tokenizer::MarianFiles files = whole;
-    (files.*GetParam()).resize(size);
-    ASSERT_TRUE(keeps_its_promises(open_marian(files))) << size << " bytes";
-  }
+template <typename Files>
+Part part(std::string name, const Files& whole, std::string Files::* file) {
+  return {std::move(name), whole.*file, [whole, file](const std::string& content) {
+            Files files = whole;
+            files.*file = content;
+            return open_files(files);
+          }};
 }
 
-TEST_P(MarianDamage, EveryChangedByteIsAnErrorOrATokenizer) {
-  const tokenizer::MarianFiles whole = sample_marian_files("SentencePieceBpe");
+std::vector<Part> parts() {
+  using tokenizer::M2M100Files;
+  using tokenizer::MarianFiles;
+  const MarianFiles marian = sample_marian_files("SentencePieceUnigram");
+  const M2M100Files m2m100 = sample_m2m100_files();
+  return {part("MarianEncoder", marian, &MarianFiles::encoder),
+          part("MarianDecoder", sample_marian_files("SentencePieceBpe"), &MarianFiles::decoder),
+          part("MarianVocabulary", marian, &MarianFiles::vocabulary),
+          part("MarianConfig", marian, &MarianFiles::config),
+          part("M2M100Model", m2m100, &M2M100Files::model),
+          part("M2M100Vocabulary", m2m100, &M2M100Files::vocabulary),
+          part("M2M100Config", m2m100, &M2M100Files::config),
+          part("M2M100SpecialTokens", m2m100, &M2M100Files::special_tokens)};
+}
+
+class PartDamage : public testing::TestWithParam<Part> {};
+
+TEST_P(PartDamage, EveryTruncationIsAnErrorOrATokenizer) {
+  const Part& whole = GetParam();
+  ASSERT_TRUE(whole.open(whole.content));
+  for (std::size_t size = 0; size < whole.content.size(); ++size)
+    ASSERT_TRUE(keeps_its_promises(whole.open(whole.content.substr(0, size)))) << size << " bytes";
+}
+
+TEST_P(PartDamage, EveryChangedByteIsAnErrorOrATokenizer) {
+  const Part& whole = GetParam();
   std::mt19937 draw(1);  // NOLINT(bugprone-random-generator-seed): the same bytes in every run
   for (int i = 0; i < 2000; ++i) {
-    tokenizer::MarianFiles files = whole;
-    std::string& content = files.*GetParam();
+    std::string content = whole.content;
     const std::size_t position = draw() % content.size();
     content[position] = static_cast<char>(content[position] + 1 + draw() % 255);
-    ASSERT_TRUE(keeps_its_promises(open_marian(files))) << "byte " << position;
+    ASSERT_TRUE(keeps_its_promises(whole.open(content))) << "byte " << position;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, MarianDamage,
-                         testing::Values(&tokenizer::MarianFiles::encoder,
-                                         &tokenizer::MarianFiles::decoder,
-                                         &tokenizer::MarianFiles::vocabulary,
-                                         &tokenizer::MarianFiles::config));
+INSTANTIATE_TEST_SUITE_P(Files, PartDamage, testing::ValuesIn(parts()),
+                         [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Formats, Damage, testing::ValuesIn(sample_files()),
                          [](const auto& info) { return info.param.name; });

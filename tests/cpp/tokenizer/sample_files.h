@@ -28,6 +28,7 @@ std::vector<SampleFile> sample_files();
 
 // Marian's files, with the SentencePiece model of that name for both languages.
 tokenizer::MarianFiles sample_marian_files(std::string_view model);
+tokenizer::M2M100Files sample_m2m100_files();
 
 // A tokenizer of the file of that name, which must be there and open.
 std::shared_ptr<const Tokenizer> open_sample(std::string_view name);

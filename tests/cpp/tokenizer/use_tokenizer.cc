@@ -61,10 +61,21 @@ bool keeps_its_promises(const Result<std::shared_ptr<const Tokenizer>>& tokenize
   return parts && *parts == *text;
 }
 
-Result<std::shared_ptr<const Tokenizer>> open_marian(const tokenizer::MarianFiles& files) {
-  Result<tokenizer::Stages> stages = tokenizer::parse_marian(files);
+namespace {
+
+Result<std::shared_ptr<const Tokenizer>> made_of(Result<tokenizer::Stages> stages) {
   if (!stages) return stages.error();
   return tokenizer::StagedTokenizer::create(std::move(*stages));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Tokenizer>> open_files(const tokenizer::MarianFiles& files) {
+  return made_of(tokenizer::parse_marian(files));
+}
+
+Result<std::shared_ptr<const Tokenizer>> open_files(const tokenizer::M2M100Files& files) {
+  return made_of(tokenizer::parse_m2m100(files));
 }
 
 }  // namespace polystate

@@ -15,7 +15,8 @@ bool is_typed(const Error& error);
 // promised: errors are typed, offsets lie in the text, and streamed text is the decoded text.
 bool keeps_its_promises(const Result<std::shared_ptr<const Tokenizer>>& tokenizer);
 
-// A tokenizer of Marian's files, or why they make none.
-Result<std::shared_ptr<const Tokenizer>> open_marian(const tokenizer::MarianFiles& files);
+// A tokenizer of several files, or why they make none.
+Result<std::shared_ptr<const Tokenizer>> open_files(const tokenizer::MarianFiles& files);
+Result<std::shared_ptr<const Tokenizer>> open_files(const tokenizer::M2M100Files& files);
 
 }  // namespace polystate

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from tiny_models import tiny_model
 from transformers import LEDConfig, LEDForConditionalGeneration, MarianMTModel
 
@@ -28,6 +29,18 @@ def test_attention_of_a_models_own(tmp_path: Path) -> None:
     with pytest.raises(ps.UnsupportedError, match=message):
         ps.export_pretrained(LEDForConditionalGeneration(config).eval(), tmp_path / "led")
     assert not (tmp_path / "led").exists()
+
+
+def test_a_model_of_which_8_bits_leave_another(tmp_path: Path) -> None:
+    model = tiny_model("marian")
+    with torch.no_grad():  # a large value that no logit reads, beside which others round to zero
+        model.model.decoder.layers[-1].final_layer_norm.bias[0] = 1e5
+        model.lm_head.weight[:, 0] = 0
+    out = tmp_path / "marian"
+    with pytest.raises(ps.ExportError, match="quantization 'q8' does not suit MarianMTModel"):
+        ps.export_pretrained(model, out, quantization="q8", max_length=8, max_batch=2)
+    assert not out.exists()
+    ps.export_pretrained(model, out, max_length=8, max_batch=2)
 
 
 def test_steps_that_are_not_the_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

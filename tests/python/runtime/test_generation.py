@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import torch
 
 import polystate as ps
+from command_line import change_manifest
 from exported_models import demo_model
 
 TEXT = "I like it very much."
@@ -47,6 +50,18 @@ def test_answers_have_the_form_of_transformers_pipelines(translate: ps.Pipeline)
     assert [len(answers) for answers in both] == [2, 2]
     assert translate.task == "translation"
     assert "translation" in repr(translate)
+
+
+@pytest.mark.parametrize(
+    ("task", "key"),
+    [("summarization", "summary_text"), ("text2text-generation", "generated_text")],
+)
+def test_answers_are_named_by_the_task(tmp_path: Path, task: str, key: str) -> None:
+    artifact = shutil.copytree(demo_model(), tmp_path / "artifact")
+    change_manifest(artifact, lambda manifest: manifest["constants"].update(task=task))
+    pipeline = ps.pipeline(artifact)
+    assert pipeline.task == task
+    assert list(pipeline("Hello.", num_beams=1)[0]) == [key]
 
 
 def test_a_setting_without_effect_is_accepted_with_a_warning(translate: ps.Pipeline) -> None:

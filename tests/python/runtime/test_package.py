@@ -9,6 +9,7 @@ import pytest
 from runtime_support import RunPython
 
 import polystate as ps
+from exported_models import demo_model
 
 
 def test_every_public_name_is_there() -> None:
@@ -27,6 +28,19 @@ def test_export_is_the_function_also_after_its_package_was_imported() -> None:
 def test_importing_the_package_imports_nothing_heavy(run_python: RunPython) -> None:
     program = "import polystate, sys; print(sorted({'torch', 'numpy'} & set(sys.modules)))"
     assert run_python(program) == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "generate",
+    ["ps.pipeline(artifact)('Hello.')", "ps.load(artifact).generate([5, 0])"],
+    ids=["pipeline", "generate"],
+)
+def test_generating_imports_neither_torch_nor_transformers(
+    run_python: RunPython, generate: str
+) -> None:
+    program = f"import sys, polystate as ps; artifact = sys.argv[1]; assert {generate}; "
+    program += "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
+    assert run_python(program, demo_model()) == "[]\n"
 
 
 @pytest.mark.parametrize("name", ["ContractError", "BusyError", "IoError", "ExportError"])

@@ -11,6 +11,7 @@ import torch
 from runtime_support import RunPython
 
 import polystate as ps
+from exported_models import demo_model
 
 FORKED = """
 import os, sys
@@ -168,6 +169,33 @@ def test_memory_and_descriptors_are_flat_over_many_loads(toy: Path) -> None:
     gc.collect()
     assert descriptors() == open_before
     assert resident_bytes() - before < 8 << 20
+
+
+OPENED = """
+import os, sys
+from pathlib import Path
+import polystate as ps
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+ps.load  # imports the library
+before = resident()
+model = ps.load(sys.argv[1])
+sessions = [model.session()]
+first = resident()
+sessions.append(model.session())
+print(model.state_bytes, first - before, resident() - first)
+"""
+
+
+def test_opening_a_model_takes_no_memory_for_its_caches(run_python: RunPython) -> None:
+    model = demo_model()
+    state, opened, second = map(int, run_python(OPENED, model).split())
+    weights = (model / "model.pte").stat().st_size
+    assert state > 4 * weights
+    assert opened < 2 * weights + state // 8  # the weights as they are stored and as they are used
+    assert second < state // 16
 
 
 RUNNING_AT_EXIT = """

@@ -1,0 +1,156 @@
+"""Tokenizers that go into artifacts: the ids and the texts are those of transformers."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+import sentencepiece
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from transformers import (
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    M2M100Tokenizer,
+    MBart50Tokenizer,
+    MBartTokenizer,
+    NllbTokenizer,
+    PegasusTokenizer,
+    PreTrainedTokenizerBase,
+    T5Tokenizer,
+)
+
+import polystate as ps
+from polystate.recipes.text_files import tokenizer_files
+
+ROOT = Path(__file__).parents[3]
+BEGINNING = ["<s>", "<pad>", "</s>", "<unk>"]
+
+
+@cache
+def sentences() -> list[str]:
+    """English sentences, and French ones."""
+    lines = (ROOT / "tests/data/tatoeba-en-fr/valid.tsv").read_text(encoding="utf-8").splitlines()
+    return [sentence for line in lines[:300] for sentence in line.split("\t")]
+
+
+def scored_pieces(*beginning: str) -> list[tuple[str, float]]:
+    """A vocabulary of the unigram model, with these tokens before it."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.train_from_iterator(sentences(), trainers.UnigramTrainer(vocab_size=400))
+    pieces = json.loads(tokenizer.to_str())["model"]["vocab"]
+    return [*((token, 0.0) for token in beginning), *((piece, score) for piece, score in pieces)]
+
+
+def nllb(folder: Path) -> PreTrainedTokenizerBase:
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=BEGINNING)
+    tokenizer.train_from_iterator(sentences(), trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    merges = [tuple(merge) for merge in model["merges"]]
+    return NllbTokenizer(
+        vocab=model["vocab"], merges=merges, src_lang="eng_Latn", tgt_lang="fra_Latn"
+    )
+
+
+def m2m100(folder: Path) -> PreTrainedTokenizerBase:
+    content = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences()),
+        model_writer=content,
+        model_type="bpe",
+        vocab_size=400,
+        minloglevel=2,
+    )
+    (folder / "sentencepiece.bpe.model").write_bytes(content.getvalue())
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=content.getvalue())
+    tokens = [*BEGINNING, *(pieces.id_to_piece(i) for i in reversed(range(3, 400)))]
+    vocabulary = {token: id for id, token in enumerate(tokens)}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary))
+    return M2M100Tokenizer.from_pretrained(folder, src_lang="en", tgt_lang="fr")
+
+
+def vocabulary_size(tokenizer: PreTrainedTokenizerBase) -> int:
+    """One more than the largest id, which may be a language's."""
+    languages = getattr(tokenizer, "lang_code_to_id", {})
+    return 1 + max(len(tokenizer) - 1, *languages.values()) if languages else len(tokenizer)
+
+
+KINDS: dict[str, Callable[[Path], PreTrainedTokenizerBase]] = {
+    "nllb": nllb,
+    "m2m100": m2m100,
+    "mbart": lambda _: MBartTokenizer(
+        vocab=scored_pieces(*BEGINNING), src_lang="en_XX", tgt_lang="fr_XX"
+    ),
+    "mbart50": lambda _: MBart50Tokenizer(
+        vocab=scored_pieces("<unk>", "<s>", "</s>"), src_lang="en_XX", tgt_lang="fr_XX"
+    ),
+    "t5": lambda _: T5Tokenizer(vocab=scored_pieces("<pad>", "</s>", "<unk>")),
+    "pegasus": lambda _: PegasusTokenizer(
+        vocab=scored_pieces("<pad>", "</s>", "<mask_1>", "<mask_2>", "<unk>")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_give_an_equal_tokenizer(kind: str, tmp_path: Path) -> None:
+    theirs = KINDS[kind](tmp_path)
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    for name, content in tokenizer_files(theirs).items():
+        (saved / name).write_bytes(content)
+    own = ps.Tokenizer.open(saved)
+    for text in [*sentences(), "", " a  b ", "\u65e5\u672c </s> x"]:
+        ids = theirs(text).input_ids
+        assert list(own.encode(text)) == ids
+        assert own.decode(ids) == theirs.decode(
+            ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "target"), [("nllb", "eng_Latn", "fra_Latn"), ("m2m100", "en", "fr")]
+)
+def test_an_artifact_has_one_direction(kind: str, source: str, target: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    tokenizer = KINDS[kind](tmp_path)
+    config = M2M100Config(
+        vocab_size=vocabulary_size(tokenizer),
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=64,
+        init_std=0.6,
+        decoder_start_token_id=2,
+    )
+    model = M2M100ForConditionalGeneration(config).eval()
+    folder = tmp_path / "model"
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    out = tmp_path / "artifact"
+    with pytest.raises(ps.ContractError, match="target_language is 'xx', which is no token"):
+        ps.export_pretrained(folder, out, source_language=source, target_language="xx")
+    ps.export_pretrained(
+        folder, out, source_language=source, target_language=target, max_length=32, max_batch=4
+    )
+    first = tokenizer.convert_tokens_to_ids(target if kind == "nllb" else f"__{target}__")
+    translate = ps.pipeline(out)
+    assert translate.task == "translation"
+    for text in sentences()[:4]:
+        batch = tokenizer(text, return_tensors="pt")
+        wanted = model.generate(
+            **batch, forced_bos_token_id=first, max_length=32, num_beams=2, do_sample=False
+        )[0]
+        assert translate(text, num_beams=2)[0]["translation_text"] == tokenizer.decode(
+            wanted, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
