@@ -1,6 +1,7 @@
 #include "kernels/attention/page_pools.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 #include "kernels/attention/attend.h"
@@ -34,6 +35,7 @@ HeadPages PagePools::head(std::int64_t kv_head, const std::int64_t* pages) const
 void write_positions(const PagePools& pools, std::int64_t kv_head, const std::int64_t* pages,
                      const NewPositions& positions) {
   const std::int64_t page = pools.page();
+  assert(page > 0);  // or the pools were refused
   const std::int64_t heads = pools.kv_heads();
   const std::int64_t head_dim = pools.head_dim();
   const std::int64_t value_dim = pools.value_dim();

@@ -126,11 +126,13 @@ Result<Stages> parse_m2m100(const M2M100Files& files) {
   if (const Status added = add_languages(config->languages, *vocabulary); !added)
     return added.error();
   const auto language = vocabulary->find(language_token(config->language));
-  const auto end = vocabulary->find(config->pieces.end());
-  Result<Stages> stages = encoding_stages(*model, config->pieces, std::move(*vocabulary));
+  if (!language) return Error{ErrorCode::kArtifact, "there is no token of the language"};
+  const Result<SpecialIds> special = find_special_ids(config->pieces, *vocabulary);
+  if (!special) return special.error();
+  Result<Stages> stages = encoding_stages(*model, *special, config->pieces, std::move(*vocabulary));
   if (!stages) return stages;
-  const Template::Item first = {std::nullopt, {language.value()}, 0};
-  const Template::Item last = {std::nullopt, {end.value()}, 0};
+  const Template::Item first = {std::nullopt, {*language}, 0};
+  const Template::Item last = {std::nullopt, {special->end}, 0};
   std::vector<Template::Item> single = {first, {0, {}, 0}, last};
   std::vector<Template::Item> pair = {first, {0, {}, 0}, {1, {}, 0}, last};
   stages->post_processor = std::make_unique<Template>(std::move(single), std::move(pair));

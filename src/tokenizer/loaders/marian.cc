@@ -55,17 +55,19 @@ Result<Stages> parse_marian(const MarianFiles& files) {
   Result<Vocabulary> vocabulary = read_vocabulary(files.vocabulary);
   if (!vocabulary) return vocabulary.error();
   const auto ids = std::make_shared<const Vocabulary>(*vocabulary);
-  Result<Stages> stages = encoding_stages(*encoder, *config, std::move(*vocabulary));
+  const Result<SpecialIds> special = find_special_ids(*config, *ids);
+  if (!special) return special.error();
+  Result<Stages> stages = encoding_stages(*encoder, *special, *config, std::move(*vocabulary));
   if (!stages) return stages;
-  const TokenId unknown = ids->find(config->unknown()).value();
-  const TokenId end = ids->find(config->end()).value();
-  stages->leading_token = [ids, unknown](std::string_view text) -> std::optional<LeadingToken> {
+  stages->leading_token =
+      [ids, unknown = special->unknown](std::string_view text) -> std::optional<LeadingToken> {
     const std::size_t size = language_code_size(text);
     if (size == 0) return std::nullopt;
     return LeadingToken{size, ids->find(text.substr(0, size)).value_or(unknown)};
   };
-  std::vector<Template::Item> single = {{0, {}, 0}, {std::nullopt, {end}, 0}};
-  std::vector<Template::Item> pair = {{0, {}, 0}, {1, {}, 0}, {std::nullopt, {end}, 0}};
+  const Template::Item last = {std::nullopt, {special->end}, 0};
+  std::vector<Template::Item> single = {{0, {}, 0}, last};
+  std::vector<Template::Item> pair = {{0, {}, 0}, {1, {}, 0}, last};
   stages->post_processor = std::make_unique<Template>(std::move(single), std::move(pair));
   add_decoding(*decoder, *config, kDecoding, *stages);
   return stages;

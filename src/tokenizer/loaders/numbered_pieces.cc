@@ -1,10 +1,8 @@
 #include "tokenizer/loaders/numbered_pieces.h"
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,13 +66,19 @@ Result<Vocabulary> read_vocabulary(std::string_view content) {
   return vocabulary;
 }
 
-Result<Stages> encoding_stages(const SentencePieceModel& model, const NumberedPiecesConfig& config,
-                               Vocabulary vocabulary) {
+Result<SpecialIds> find_special_ids(const NumberedPiecesConfig& config,
+                                    const Vocabulary& vocabulary) {
   const auto unknown = vocabulary.find(config.unknown());
-  if (!unknown || !vocabulary.find(config.end())) {
+  const auto end = vocabulary.find(config.end());
+  if (!unknown || !end) {
     return Error{ErrorCode::kArtifact,
                  "vocab.json lacks '" + config.unknown() + "' or '" + config.end() + "'"};
   }
+  return SpecialIds{*unknown, *end};
+}
+
+Result<Stages> encoding_stages(const SentencePieceModel& model, const SpecialIds& special,
+                               const NumberedPiecesConfig& config, Vocabulary vocabulary) {
   Stages stages;
   Result<std::unique_ptr<const Normalizer>> normalizer = make_normalizer(model);
   if (!normalizer) return normalizer.error();
@@ -83,7 +87,7 @@ Result<Stages> encoding_stages(const SentencePieceModel& model, const NumberedPi
   Result<std::unique_ptr<const Model>> pieces = make_model(model);
   if (!pieces) return pieces.error();
   stages.model = std::make_unique<Renumbered>(std::move(*pieces), std::move(vocabulary),
-                                              static_cast<TokenId>(model.unknown), *unknown);
+                                              static_cast<TokenId>(model.unknown), special.unknown);
   for (const std::string& token : config.special) {
     AddedToken added;
     added.content = token;

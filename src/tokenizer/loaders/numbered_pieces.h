@@ -35,10 +35,17 @@ NumberedPiecesConfig read_config(const JsonCursor& root,
 // vocab.json. kArtifact when it is none.
 Result<Vocabulary> read_vocabulary(std::string_view content);
 
-// The stages by which texts become ids, but for the post-processor. kArtifact when the vocabulary
-// lacks the unknown token or the end.
-Result<Stages> encoding_stages(const SentencePieceModel& model, const NumberedPiecesConfig& config,
-                               Vocabulary vocabulary);
+struct SpecialIds {
+  TokenId unknown;
+  TokenId end;
+};
+// kArtifact when the vocabulary lacks one.
+Result<SpecialIds> find_special_ids(const NumberedPiecesConfig& config,
+                                    const Vocabulary& vocabulary);
+
+// The stages by which texts become ids, but for the post-processor.
+Result<Stages> encoding_stages(const SentencePieceModel& model, const SpecialIds& special,
+                               const NumberedPiecesConfig& config, Vocabulary vocabulary);
 
 // Adds those by which ids become text: pieces are decoded by runs between special tokens, and what
 // comes of them is stripped of white space.

@@ -231,6 +231,7 @@ TEST(QuantizedLinear, ARowOfTheSmallestNumbersGivesTheBias) {
   LinearCase arguments = LinearCase::random(2, 40, 20);
   for (float& value : elements<float>(arguments.x)) value = 1e-38F;
   arguments.addend.reset();
+  if (!arguments.bias) FAIL() << "nothing to compare with";
   const auto bias = arguments.bias->values<float>();
   for (const InstructionSet set : kSets) {
     if (!is_available(set)) continue;

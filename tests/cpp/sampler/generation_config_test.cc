@@ -228,7 +228,7 @@ TEST(GenerationConfig, CacheSettingsThatNoCacheHasAreRefused) {
   ASSERT_TRUE(config.set("max_cache_len", "64"));
   EXPECT_EQ(config.max_cache_len, 64);
   ASSERT_TRUE(config.set("max_cache_len", "null"));
-  EXPECT_EQ(config.max_cache_len, std::nullopt);
+  EXPECT_FALSE(config.max_cache_len);
 }
 
 TEST(GenerationConfig, WhatWouldChangeTheResultIsNotSupported) {

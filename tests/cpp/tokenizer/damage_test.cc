@@ -61,7 +61,7 @@ struct Part {
   std::function<Result<std::shared_ptr<const Tokenizer>>(const std::string&)> open;
 };
 
-void PrintTo(const Part& part, std::ostream* out) { *out << part.name; }
+std::ostream& operator<<(std::ostream& out, const Part& part) { return out << part.name; }
 
 template <typename Files>
 Part part(std::string name, const Files& whole, std::string Files::* file) {
