@@ -141,7 +141,7 @@ Result<ExitStatus> tokenize(const TokenizeArguments& arguments, Output& output) 
 
 constexpr const char* kExamples =
     R"(PATH is tokenizer.json, a SentencePiece model or a TikToken file, or a directory that has one:
-a model of Hugging Face, Marian's pair of models, an artifact. Without TEXT, each line of standard
+a model of Hugging Face, Marian's or M2M100's files, an artifact. Without TEXT, each line of standard
 input is a text, and is answered at once: by a line of ids or of JSON, or, with --decode, by text
 that may have several lines.
 
@@ -193,7 +193,7 @@ void declare_options(CLI::App& command, TokenizeArguments& arguments) {
       ->type_name("POLICY")
       ->check(policy_fault);
   command.add_flag("--target-language", arguments.open.target_language,
-                   "Of Marian's, M2M100's: encode the language that is translated into");
+                   "Of Marian's and M2M100's: encode texts in the target language");
   command
       .add_option_function<std::string>(
           "--pattern",

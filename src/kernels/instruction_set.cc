@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,20 +27,23 @@ constexpr std::array<std::pair<std::string_view, InstructionSet>, 4> kNames = {{
     {"avx512", InstructionSet::kAvx512},
 }};
 
-constexpr const char* kVariable = "POLYSTATE_INSTRUCTION_SET";
-
-// The most that the environment allows; none when it asks for what has no name.
-std::optional<InstructionSet> allowed() {
-  const char* const wanted = std::getenv(kVariable);
-  if (wanted == nullptr || *wanted == '\0') {
-    return InstructionSet::kAvx512Vnni;
-  }
-  for (const auto& [name, set] : kNames) {
-    if (wanted == name) {
-      return set;
+// The most that the environment allowed when it was first asked; kContract for no known name.
+const Result<InstructionSet>& allowed() {
+  static const Result<InstructionSet> most = []() -> Result<InstructionSet> {
+    const char* const found = std::getenv("POLYSTATE_INSTRUCTION_SET");
+    const std::string wanted = found == nullptr ? "" : found;
+    if (wanted.empty()) {
+      return InstructionSet::kAvx512Vnni;
     }
-  }
-  return std::nullopt;
+    for (const auto& [name, set] : kNames) {
+      if (wanted == name) {
+        return set;
+      }
+    }
+    return Error{ErrorCode::kContract, "POLYSTATE_INSTRUCTION_SET is '" + wanted +
+                                           "'; it may be scalar, neon, avx2 or avx512"};
+  }();
+  return most;
 }
 
 }  // namespace
@@ -74,7 +76,7 @@ bool is_available(InstructionSet set) {
 
 InstructionSet best_instruction_set() {
   static const InstructionSet best = [] {
-    const InstructionSet most = allowed().value_or(InstructionSet::kAvx512Vnni);
+    const InstructionSet most = allowed() ? *allowed() : InstructionSet::kAvx512Vnni;
     for (const InstructionSet set : kBestFirst) {
       if (set <= most && is_available(set)) {
         return set;
@@ -85,12 +87,6 @@ InstructionSet best_instruction_set() {
   return best;
 }
 
-Status check_instruction_set() {
-  if (allowed()) {
-    return {};
-  }
-  return Error{ErrorCode::kContract, std::string(kVariable) + " is '" + std::getenv(kVariable) +
-                                         "'; it may be scalar, neon, avx2 or avx512"};
-}
+Status check_instruction_set() { return allowed() ? Status() : Status(allowed().error()); }
 
 }  // namespace polystate

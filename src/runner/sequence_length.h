@@ -17,7 +17,7 @@ namespace polystate {
 Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t prompt_length,
                                      std::int64_t capacity);
 
-// Takes back lengths, max_cache_len among them, of an artifact's own configuration that are past
+// Forgets max_cache_len, and takes back lengths of an artifact's own configuration that are past
 // `capacity`, with a sentence on each to `warnings`.
 void fit_lengths(GenerationConfig& config, std::int64_t capacity,
                  std::vector<std::string>& warnings);

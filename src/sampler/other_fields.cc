@@ -36,8 +36,10 @@ std::optional<std::string> read_cache_implementation(const JsonValue& value,
 }
 
 std::optional<std::string> read_max_cache_len(const JsonValue& value, GenerationConfig& config) {
-  config.max_cache_len.reset();
-  if (value.is_null()) return std::nullopt;
+  if (value.is_null()) {
+    config.max_cache_len.reset();
+    return std::nullopt;
+  }
   const auto* const length = std::get_if<std::int64_t>(&value.content);
   if (length == nullptr || *length < 1)
     return "it must be a whole number from 1, and is " + described(value);

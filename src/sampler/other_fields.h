@@ -14,7 +14,7 @@ namespace polystate::sampler {
 
 // What becomes of a field that is not honoured.
 enum class OtherField : std::uint8_t {
-  kIgnored,  // it has no meaning here, and changes no token: what is possible is accepted
+  kIgnored,  // it has no meaning here, and changes no token: accepted, but for impossible values
   kRefused,  // it would change the result: only null and what means the same are accepted
 };
 
@@ -25,8 +25,8 @@ struct OtherFieldRule {
   // The value that asks for nothing, besides null. An ignored field warns of every other one.
   std::variant<std::monostate, bool, double> neutral = std::monostate();
   bool any_is_neutral = false;  // it asks for nothing, whatever it is
-  // Of an ignored field whose values may ask for what is impossible: reads one, null among them;
-  // why it is impossible, or none.
+  // For an ignored field some values of which are impossible: keeps what a runner must check, and
+  // says why a value is impossible, or nothing. Null is a value, too.
   std::optional<std::string> (*read)(const JsonValue& value, GenerationConfig& config) = nullptr;
 };
 

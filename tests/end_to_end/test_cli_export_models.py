@@ -140,8 +140,11 @@ def test_a_name_on_the_hub_without_a_tokenizer_takes_ids(
     put_on_the_hub(tmp_path / "hub", "org/name", tokenizer=False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr("transformers.utils.hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
     out = tmp_path / "out"
+    with pytest.raises(ps.ExportError, match="cannot load org/name"):  # as long as it is not known
+        ps.export_pretrained("org/name", out)
+    files = ["config.json", "model.safetensors"]
+    monkeypatch.setattr("huggingface_hub.list_repo_files", lambda name: files)
     ps.export_pretrained("org/name", out, backend="portable", max_length=4, max_batch=1)
     assert ps.load(out).generate([5, 17, 3, 0], num_beams=1).sequences
     with pytest.raises(ps.IoError, match="has no tokenizer"):

@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 
 #include "polystate/tokenizer/options.h"
+#include "take_part.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/sample_files.h"
 
@@ -31,11 +33,19 @@ std::string input_of(const SampleFile& file) {
   return file.options.tik_token->pattern + "\n" + file.content;
 }
 
-// fuzz_marian takes its four files with dividers between them.
-std::string marian_input(const polystate::tokenizer::MarianFiles& files) {
-  const std::string divider = "\n----\n";
-  return files.encoder + divider + files.decoder + divider + files.vocabulary + divider +
-         files.config;
+// fuzz_marian and fuzz_m2m100 take four files with dividers between them.
+std::string joined(std::initializer_list<std::string> files) {
+  std::string input;
+  for (const std::string& file : files) input.append(file).append(polystate::kDivider);
+  return input;
+}
+
+std::string input_of(const polystate::tokenizer::MarianFiles& files) {
+  return joined({files.encoder, files.decoder, files.vocabulary, files.config});
+}
+
+std::string input_of(const polystate::tokenizer::M2M100Files& files) {
+  return joined({files.model, files.vocabulary, files.config, files.special_tokens});
 }
 
 void write(const std::filesystem::path& path, const std::string& content) {
@@ -51,7 +61,8 @@ int main(int argc, char** argv) {
   for (const SampleFile& file : polystate::sample_files()) {
     write(corpus / fuzzer_of(file.format) / file.name, input_of(file));
     if (file.format == TokenizerFormat::kSentencePiece)
-      write(corpus / "marian" / file.name, marian_input(polystate::sample_marian_files(file.name)));
+      write(corpus / "marian" / file.name, input_of(polystate::sample_marian_files(file.name)));
   }
+  write(corpus / "m2m100" / "M2M100", input_of(polystate::sample_m2m100_files()));
   return 0;
 }

@@ -19,7 +19,12 @@ from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder
 from polystate.recipes.paged_attention import own_attention
 from polystate.recipes.parity import Example, check_parity, check_quantized_parity, examples
 from polystate.recipes.settings import DEFAULT_MAX_BATCH, DEFAULT_MAX_LENGTH, RECIPES, TASKS
-from polystate.recipes.text_files import generation_files, has_tokenizer, tokenizer_files
+from polystate.recipes.text_files import (
+    are_of_tokenizer,
+    generation_files,
+    has_tokenizer,
+    tokenizer_files,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -55,8 +60,8 @@ def export_pretrained(
     Parameters
     ----------
     source
-        A model of transformers, a directory with one, or its name on the hub. A directory without
-        the files of a tokenizer gives an artifact that takes and gives ids.
+        A model of transformers, a directory with one, or its name on the hub. Without the files of
+        a tokenizer it gives an artifact that takes and gives ids.
     out
         The artifact's directory; an older artifact is replaced.
     task
@@ -157,7 +162,7 @@ def _loaded(
             model = _loaded_model(source)
             if tokenizer is None:
                 tokenizer = _loaded_tokenizer(source, languages)
-        except UnsupportedError:
+        except (UnsupportedError, ContractError):
             raise
         except Exception as error:  # a damaged file may raise anything
             where = "" if Path(source).is_dir() else ", which is no directory here, from the hub"
@@ -192,28 +197,32 @@ def _loaded_tokenizer(
     """None where the model has no files of one."""
     from transformers import AutoTokenizer
 
-    given = {"src_lang": languages.source, "tgt_lang": languages.target}
-    if Path(source).is_dir() and not has_tokenizer(Path(source)):
+    if _lacks_tokenizer(source):
         return None
-    tokenizer: PreTrainedTokenizerBase | None = None
+    given = {"src_lang": languages.source, "tgt_lang": languages.target}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
             source, **{name: value for name, value in given.items() if value is not None}
         )
-    except Exception:  # it may be that there is none
-        if has_tokenizer(_directory(source)):
+    except KeyError as error:
+        if languages.source is None or error.args != (languages.source,):
             raise
-    # What is made of no files may be an empty one.
-    return tokenizer if has_tokenizer(_directory(source)) else None
+        raise ContractError(
+            f"source_language is {languages.source!r}, which the tokenizer does not know"
+        ) from error
+    return tokenizer
 
 
-def _directory(source: str | os.PathLike[str]) -> Path:
-    """Where a model's files are; of one from the hub, those that were fetched."""
-    from transformers.utils.hub import cached_file
+def _lacks_tokenizer(source: str | os.PathLike[str]) -> bool:
+    """Whether a directory, or a name on the hub as far as it answers, has no files of one."""
+    from huggingface_hub import list_repo_files
 
-    config = cached_file(os.fspath(source), "config.json")
-    assert config is not None
-    return Path(config).parent
+    if Path(source).is_dir():
+        return not has_tokenizer(Path(source))
+    try:
+        return not are_of_tokenizer(list_repo_files(os.fspath(source)))
+    except Exception:  # offline, or not allowed; what was fetched before may do
+        return False
 
 
 def _capacity(model: PreTrainedModel, max_length: int | None, max_batch: int) -> Capacity:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,12 @@ def generation_files(config: GenerationConfig) -> dict[str, bytes]:
 
 def has_tokenizer(directory: Path) -> bool:
     """Whether a model's directory has the files of a tokenizer, too."""
-    return any(next(directory.glob(sign), None) is not None for sign in _SIGNS)
+    return are_of_tokenizer(path.name for path in directory.iterdir())
+
+
+def are_of_tokenizer(names: Iterable[str]) -> bool:
+    """Whether files of these names are a tokenizer's, some of them."""
+    return any(fnmatch(name, sign) for name in names for sign in _SIGNS)
 
 
 def tokenizer_files(tokenizer: PreTrainedTokenizerBase) -> dict[str, bytes]:
@@ -63,7 +69,7 @@ def tokenizer_files(tokenizer: PreTrainedTokenizerBase) -> dict[str, bytes]:
     Raises
     ------
     UnsupportedError
-        When the runtime cannot read them, or encodes a sample text in another way.
+        When the runtime cannot read them, or encodes or decodes a sample text in another way.
     """
     with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
         folder = Path(directory)
@@ -99,7 +105,7 @@ def _compare(folder: Path, tokenizer: PreTrainedTokenizerBase) -> None:
             back, own_back = tokenizer.decode(ids, **_AS_GENERATED), own.decode(ids)
             if own_back != back:
                 raise UnsupportedError(
-                    f"{ids} becomes {json.dumps(own_back)} in the runtime, and "
+                    f"{ids} become {json.dumps(own_back)} in the runtime, and "
                     f"{json.dumps(back)} in {kind}"
                 )
     except Error as error:

@@ -43,7 +43,7 @@ class Tokenizer:
             ``vocab.json``, with M2M100's ``sentencepiece.bpe.model`` and ``vocab.json``, or with
             another of them under its usual name: a model's directory, or an artifact.
         target_language
-            Of Marian's and M2M100's: encode the language that is translated into.
+            Of Marian's and M2M100's: encode texts in the target language.
         pattern
             How a TikToken file splits text, in the syntax that ``tiktoken`` takes. None: that of
             the known encoding that the file is named for, such as ``cl100k_base.tiktoken``.

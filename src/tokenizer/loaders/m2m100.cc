@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +42,15 @@ constexpr auto kM2M100Languages = std::to_array<std::string_view>(
 constexpr auto kWmt21Languages =
     std::to_array<std::string_view>({"en", "ha", "is", "ja", "cs", "ru", "zh", "de"});
 
+constexpr std::string_view kClass = "M2M100Tokenizer";
+
+// No piece has white space.
+constexpr std::string_view kUnusedToken = "unused token ";
+
+std::string unused_token(std::size_t number) {
+  return std::string(kUnusedToken) + std::to_string(number);
+}
+
 std::string language_token(std::string_view language) {
   return "__" + std::string(language) + "__";
 }
@@ -47,16 +58,34 @@ std::string language_token(std::string_view language) {
 struct M2M100Config {
   NumberedPiecesConfig pieces;
   std::span<const std::string_view> languages;
-  std::string language;  // of the texts to encode
+  std::string language;          // of the texts to encode
+  std::uint64_t unused_ids = 0;  // after those of the languages, which models have room for
+  bool lists_added_tokens = false;
 };
+
+constexpr std::uint64_t kMostUnusedIds = 1 << 16;
 
 M2M100Config read_m2m100_config(const JsonCursor& root, bool target) {
   M2M100Config config;
+  // Others have files of the same names, and other ids.
+  const auto of = root.optional("tokenizer_class");
+  const std::string class_name = of ? of->string() : std::string(kClass);
+  if (class_name != kClass) {
+    root.fail(ErrorCode::kUnsupported,
+              "'tokenizer_class' is '" + class_name + "', not " + std::string(kClass));
+  }
   config.pieces = read_config(root, {{"bos_token", "<s>"},
                                      {"eos_token", "</s>"},
                                      {"sep_token", "</s>"},
                                      {"pad_token", "<pad>"},
                                      {"unk_token", "<unk>"}});
+  config.lists_added_tokens = root.optional("added_tokens_decoder").has_value();
+  config.unused_ids = root.size("num_madeup_words", 8);
+  if (config.unused_ids > kMostUnusedIds) {
+    root.fail(ErrorCode::kUnsupported, "'num_madeup_words' is " +
+                                           std::to_string(config.unused_ids) + "; the most is " +
+                                           std::to_string(kMostUnusedIds));
+  }
   const auto codes = root.optional("language_codes");
   const std::string name = codes ? codes->string() : "m2m100";
   config.languages = kM2M100Languages;
@@ -78,17 +107,15 @@ M2M100Config read_m2m100_config(const JsonCursor& root, bool target) {
   return config;
 }
 
-// The special tokens that the model's first configurations name in a file of their own.
-Status add_special_tokens(std::string_view map, NumberedPiecesConfig& config) {
-  if (map.empty()) return {};
+// The special tokens that older configurations have in a file of their own, which goes before.
+Status read_special_tokens(std::string_view map, NumberedPiecesConfig& config) {
   const Result<JsonValue> json = parse_json(map, {});
   if (!json) return json.error();
   Status status;
   const JsonCursor root(*json, "special_tokens_map.json", status);
-  for (std::string& token : read_config(root, {}).special) {
-    if (std::ranges::find(config.special, token) == config.special.end())
-      config.special.push_back(std::move(token));
-  }
+  NumberedPiecesConfig read = read_config(root, config.roles);
+  config.roles = std::move(read.roles);
+  if (!read.additional.empty()) config.additional = std::move(read.additional);
   return status;
 }
 
@@ -99,17 +126,42 @@ Result<M2M100Config> read_configs(const M2M100Files& files) {
   M2M100Config config =
       read_m2m100_config(JsonCursor(*json, "tokenizer_config.json", status), files.target);
   if (!status) return status.error();
-  if (const Status added = add_special_tokens(files.special_tokens, config.pieces); !added)
-    return added.error();
+  if (!files.special_tokens.empty() && !config.lists_added_tokens) {
+    if (const Status read = read_special_tokens(files.special_tokens, config.pieces); !read)
+      return read.error();
+  }
   return config;
 }
 
-// Gives every language's token the next id after those of the pieces.
-Status add_languages(std::span<const std::string_view> languages, Vocabulary& vocabulary) {
+// Gives every language's token the next id after those of the pieces, and then the unused ones.
+Status add_after_pieces(const M2M100Config& config, Vocabulary& vocabulary) {
   const std::size_t first = vocabulary.size();
-  for (std::size_t i = 0; i < languages.size(); ++i) {
+  for (std::size_t i = 0; i < config.languages.size() + config.unused_ids; ++i) {
     const auto id = static_cast<TokenId>(first + i);
-    if (const Status added = vocabulary.add(language_token(languages[i]), id); !added) return added;
+    const std::string token = i < config.languages.size()
+                                  ? language_token(config.languages[i])
+                                  : unused_token(i - config.languages.size());
+    if (const Status added = vocabulary.add(token, id); !added) return added;
+  }
+  return {};
+}
+
+// transformers numbers special tokens that vocab.json lacks in the order in which they are given.
+// Refuses those that get other ids so than their language has.
+Status check_special_ids(const NumberedPiecesConfig& config, std::size_t pieces,
+                         const Vocabulary& vocabulary) {
+  auto next = static_cast<TokenId>(pieces);
+  std::set<std::string_view> seen;
+  const std::vector<std::string> special = config.special();
+  for (const std::string& token : special) {
+    const auto id = vocabulary.find(token);
+    if ((id && *id < pieces) || !seen.insert(token).second) continue;
+    if (id != next) {
+      return Error{ErrorCode::kUnsupported,
+                   "the special token '" + token + "' would get the id " + std::to_string(next) +
+                       " in transformers, which is not that of a language of its name"};
+    }
+    ++next;
   }
   return {};
 }
@@ -123,12 +175,14 @@ Result<Stages> parse_m2m100(const M2M100Files& files) {
   if (!config) return config.error();
   Result<Vocabulary> vocabulary = read_vocabulary(files.vocabulary);
   if (!vocabulary) return vocabulary.error();
-  if (const Status added = add_languages(config->languages, *vocabulary); !added)
-    return added.error();
+  const std::size_t pieces = vocabulary->size();
+  if (const Status added = add_after_pieces(*config, *vocabulary); !added) return added.error();
   const auto language = vocabulary->find(language_token(config->language));
   if (!language) return Error{ErrorCode::kArtifact, "there is no token of the language"};
   const Result<SpecialIds> special = find_special_ids(config->pieces, *vocabulary);
   if (!special) return special.error();
+  if (const Status checked = check_special_ids(config->pieces, pieces, *vocabulary); !checked)
+    return checked.error();
   Result<Stages> stages = encoding_stages(*model, *special, config->pieces, std::move(*vocabulary));
   if (!stages) return stages;
   const Template::Item first = {std::nullopt, {*language}, 0};
@@ -137,6 +191,11 @@ Result<Stages> parse_m2m100(const M2M100Files& files) {
   std::vector<Template::Item> pair = {first, {0, {}, 0}, {1, {}, 0}, last};
   stages->post_processor = std::make_unique<Template>(std::move(single), std::move(pair));
   add_decoding(*model, config->pieces, kDecoding, *stages);
+  // As in transformers, an unused id is the unknown token, but none that decoding leaves out.
+  stages->decoded_token = [decoded = std::move(stages->decoded_token),
+                           unknown = config->pieces.unknown()](TokenId id, std::string_view token) {
+    return decoded(id, token.starts_with(kUnusedToken) ? unknown : token);
+  };
   return stages;
 }
 

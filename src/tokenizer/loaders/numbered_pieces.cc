@@ -1,5 +1,7 @@
 #include "tokenizer/loaders/numbered_pieces.h"
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,26 +26,74 @@
 namespace polystate::tokenizer {
 namespace {
 
+// transformers' SPECIAL_TOKENS_ATTRIBUTES.
+constexpr auto kRoles = std::to_array<std::string_view>(
+    {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"});
+
 // A token of the configuration: a string, or an object with its "content".
 std::string read_token(const JsonCursor& json) {
-  return json.is_string() ? json.string() : json.string("content");
+  if (json.is_string()) return json.string();
+  for (const std::string_view flag : {"lstrip", "rstrip", "single_word", "normalized"}) {
+    if (json.boolean(flag, false))
+      json.fail(ErrorCode::kUnsupported, "'" + std::string(flag) + "' is not supported here");
+  }
+  return json.string("content");
+}
+
+// An array of tokens, or an object of them by name.
+std::vector<std::string> read_tokens(const JsonCursor& json) {
+  std::vector<std::string> tokens;
+  if (json.is_object()) {
+    for (const auto& [name, token] : json.fields()) tokens.push_back(read_token(token));
+  } else {
+    for (const JsonCursor& token : json.elements()) tokens.push_back(read_token(token));
+  }
+  return tokens;
+}
+
+// Refuses what would change ids.
+void check_settings(const JsonCursor& root, const NumberedPiecesConfig& config) {
+  if (root.boolean("split_special_tokens", false))
+    root.fail(ErrorCode::kUnsupported, "'split_special_tokens' is not supported");
+  const auto sampling = root.optional("sp_model_kwargs");
+  if (sampling && !sampling->fields().empty())
+    root.fail(ErrorCode::kUnsupported, "'sp_model_kwargs' is not supported");
+  const auto added = root.optional("added_tokens_decoder");
+  if (!added) return;
+  const std::vector<std::string> special = config.special();
+  for (const auto& [id, token] : added->fields()) {
+    const std::string content = read_token(token);
+    if (!root.ok()) return;
+    if (std::ranges::find(special, content) == special.end()) {
+      token.fail(ErrorCode::kUnsupported,
+                 "the added token '" + content + "' is no special one, which is not supported");
+    }
+  }
 }
 
 }  // namespace
 
-NumberedPiecesConfig read_config(const JsonCursor& root,
-                                 std::map<std::string, std::string, std::less<>> defaults) {
+std::vector<std::string> NumberedPiecesConfig::special() const {
+  std::vector<std::string> tokens;
+  for (const auto& [role, token] : roles) tokens.push_back(token);
+  tokens.insert(tokens.end(), additional.begin(), additional.end());
+  return tokens;
+}
+
+NumberedPiecesConfig read_config(const JsonCursor& root, TokenRoles defaults) {
   NumberedPiecesConfig config;
   config.roles = std::move(defaults);
-  for (auto& [role, token] : config.roles) {
-    if (const auto given = root.optional(role)) token = read_token(*given);
-    config.special.push_back(token);
+  for (const std::string_view role : kRoles) {
+    if (const auto token = root.optional(role))
+      config.roles.insert_or_assign(std::string(role), read_token(*token));
   }
   for (const std::string_view key : {"additional_special_tokens", "extra_special_tokens"}) {
     const auto tokens = root.optional(key);
-    if (!tokens || tokens->is_object()) continue;
-    for (const JsonCursor& token : tokens->elements()) config.special.push_back(read_token(token));
+    if (!tokens) continue;
+    std::vector<std::string> given = read_tokens(*tokens);
+    if (!given.empty()) config.additional = std::move(given);
   }
+  check_settings(root, config);
   if (root.boolean("clean_up_tokenization_spaces", false)) {
     config.warnings.emplace_back(
         "'clean_up_tokenization_spaces' is ignored: decoded text keeps its spaces");
@@ -88,7 +138,7 @@ Result<Stages> encoding_stages(const SentencePieceModel& model, const SpecialIds
   if (!pieces) return pieces.error();
   stages.model = std::make_unique<Renumbered>(std::move(*pieces), std::move(vocabulary),
                                               static_cast<TokenId>(model.unknown), special.unknown);
-  for (const std::string& token : config.special) {
+  for (const std::string& token : config.special()) {
     AddedToken added;
     added.content = token;
     added.special = true;
@@ -103,7 +153,7 @@ void add_decoding(const SentencePieceModel& model, const NumberedPiecesConfig& c
   std::map<std::string, std::string, std::less<>> decoded;
   for (const SentencePieceModel::Piece& piece : model.pieces)
     decoded.emplace(piece.text, decoded_piece(model, piece));
-  for (const std::string& token : config.special) {
+  for (const std::string& token : config.special()) {
     decoded.insert_or_assign(
         token, tagged(SentencePieceKind::kSpecial, token + std::string(decoding.after_special)));
   }

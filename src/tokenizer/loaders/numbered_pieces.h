@@ -18,19 +18,23 @@
 // it.
 namespace polystate::tokenizer {
 
+// By what they are for: "unk_token": "<unk>".
+using TokenRoles = std::map<std::string, std::string, std::less<>>;
+
 // What tokenizer_config.json says to all of them.
 struct NumberedPiecesConfig {
-  std::map<std::string, std::string, std::less<>> roles;  // "unk_token": "<unk>"
-  std::vector<std::string> special;                       // those, and the additional ones
+  TokenRoles roles;  // "unk_token" and "eos_token" among them
+  std::vector<std::string> additional;
   std::vector<std::string> warnings;
 
   [[nodiscard]] const std::string& unknown() const { return roles.at("unk_token"); }
   [[nodiscard]] const std::string& end() const { return roles.at("eos_token"); }
+  // Every special token; some may come more than once.
+  [[nodiscard]] std::vector<std::string> special() const;
 };
-// `defaults`: the roles of the class, "unk_token" and "eos_token" among them. Errors go to the
-// cursor's status.
-NumberedPiecesConfig read_config(const JsonCursor& root,
-                                 std::map<std::string, std::string, std::less<>> defaults);
+// `defaults`: the roles that the class has where nothing is said. Errors go to the cursor's status;
+// kUnsupported for what would change ids and is not done.
+NumberedPiecesConfig read_config(const JsonCursor& root, TokenRoles defaults);
 
 // vocab.json. kArtifact when it is none.
 Result<Vocabulary> read_vocabulary(std::string_view content);
@@ -47,12 +51,13 @@ Result<SpecialIds> find_special_ids(const NumberedPiecesConfig& config,
 Result<Stages> encoding_stages(const SentencePieceModel& model, const SpecialIds& special,
                                const NumberedPiecesConfig& config, Vocabulary vocabulary);
 
-// Adds those by which ids become text: pieces are decoded by runs between special tokens, and what
-// comes of them is stripped of white space.
+// How the tokenizers differ when ids become text.
 struct NumberedPiecesDecoding {
   std::string_view after_special;  // what follows the text of a special token
-  bool replaces_markers;           // in text that is no piece of the model, too
+  bool replaces_markers;           // whether a literal space marker becomes a space
 };
+// Adds the stages by which ids become text: pieces are decoded by runs between special tokens, and
+// what comes of them is stripped of white space.
 void add_decoding(const SentencePieceModel& model, const NumberedPiecesConfig& config,
                   const NumberedPiecesDecoding& decoding, Stages& stages);
 

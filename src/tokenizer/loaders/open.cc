@@ -131,7 +131,8 @@ Result<Stages> open_file(const fs::path& path, const TokenizerOptions& options) 
   if (!bytes) return bytes.error();
   const std::string_view content = text_of(*bytes);
   const TokenizerFormat format = format_of(content);
-  if (options.target_language) return misplaced(path, "target_language", "Marian's and M2M100's");
+  if (options.target_language)
+    return misplaced(path, "target_language", "Marian's and M2M100's tokenizers");
   if (format != TokenizerFormat::kTikToken) {
     if (options.tik_token) return misplaced(path, "tik_token", "a TikToken file");
     return naming(path, parse_tokenizer(format, content, options));
@@ -184,7 +185,8 @@ Result<Stages> open_folder(const fs::path& folder, const TokenizerOptions& optio
   if (is_there(folder / kNumberedModel) && is_there(folder / "vocab.json"))
     return open_m2m100(folder, options);
   for (const std::string_view name :
-       {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model"}) {
+       {std::string_view("tokenizer.model"), std::string_view("spiece.model"), kNumberedModel,
+        std::string_view("spm.model")}) {
     if (is_there(folder / name)) return open_file(folder / name, options);
   }
   for (const KnownEncoding& encoding : known_encodings()) {

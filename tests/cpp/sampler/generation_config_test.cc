@@ -227,6 +227,8 @@ TEST(GenerationConfig, CacheSettingsThatNoCacheHasAreRefused) {
   }
   ASSERT_TRUE(config.set("max_cache_len", "64"));
   EXPECT_EQ(config.max_cache_len, 64);
+  EXPECT_FALSE(config.set("max_cache_len", "0"));
+  EXPECT_EQ(config.max_cache_len, 64);
   ASSERT_TRUE(config.set("max_cache_len", "null"));
   EXPECT_FALSE(config.max_cache_len);
 }

@@ -184,7 +184,7 @@ tokenizer::M2M100Files sample_m2m100_files() {
   return {sample_file("SentencePieceBpe").content,
           R"({"<s>":0,"<pad>":1,"</s>":2,"<unk>":3,"\u2581":4,"He":5,"llo":6,"\u2581w":7})",
           R"({"language_codes":"wmt21","src_lang":"de","tgt_lang":"en"})",
-          R"({"additional_special_tokens":["__de__"],"pad_token":{"content":"<pad>"}})"};
+          R"({"additional_special_tokens":["__en__","__ha__"],"pad_token":{"content":"<pad>"}})"};
 }
 
 std::shared_ptr<const Tokenizer> open_sample(std::string_view name) {

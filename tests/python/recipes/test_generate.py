@@ -50,8 +50,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def cases() -> Iterator[Any]:
     """Each model with each of the options and each number of beams.
 
-    Every run has two of the numbers, others for the next model and the next options; the rest is
-    exhaustive.
+    Every run has at most two of the numbers, others for the next model and the next options; the
+    rest is exhaustive.
     """
     for i, model in enumerate(NAMES):
         for j, (name, options) in enumerate(OPTIONS.items()):

@@ -182,7 +182,7 @@ def test_files_that_are_missing_damaged_or_unknown_are_typed_errors(
         ps.Tokenizer.open(tmp_path, pattern=".", special_tokens={"a": -1})
     with pytest.raises(ps.ContractError, match="for a TikToken file"):
         ps.Tokenizer.open(path, pattern=".")
-    with pytest.raises(ps.ContractError, match="for Marian's pair"):
+    with pytest.raises(ps.ContractError, match="for Marian's and M2M100's tokenizers"):
         ps.Tokenizer.open(path, target_language=True)
 
 

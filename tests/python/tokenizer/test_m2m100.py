@@ -80,6 +80,21 @@ def test_languages_that_are_special_tokens(folder: Path, texts: list[str]) -> No
     assert_is_the_library_s(folder, texts, src_lang="en", tgt_lang="fr")
 
 
+def test_special_tokens_of_a_file_of_their_own_go_before(folder: Path, texts: list[str]) -> None:
+    write_json(folder / "tokenizer_config.json", pad_token="<s>", sep_token="<pad>")
+    write_json(folder / "special_tokens_map.json", sep_token="</s>", unk_token="<unk>")
+    assert_is_the_library_s(folder, texts, src_lang="en", tgt_lang="fr")
+
+
+def test_ids_that_no_token_has_are_unknown(folder: Path) -> None:
+    theirs = M2M100Tokenizer.from_pretrained(str(folder))
+    last = max(theirs.lang_code_to_id.values())
+    ids = [[5, last + 1, 6, 7], [last + 8, 9]]
+    wanted = {skip: theirs.batch_decode(ids, skip_special_tokens=skip) for skip in (True, False)}
+    assert_gives_texts(folder, ids, wanted)
+    assert "<unk>" in wanted[True][0]
+
+
 def test_pairs(folder: Path, texts: list[str]) -> None:
     theirs = M2M100Tokenizer.from_pretrained(str(folder))
     pairs = list(zip(texts[:50], texts[50:100], strict=True))
@@ -95,6 +110,20 @@ def test_pairs(folder: Path, texts: list[str]) -> None:
         ({"language_codes": "m2m101"}, "'language_codes' is 'm2m101', not m2m100 or wmt21"),
         ({"eos_token": "</end>"}, "vocab.json lacks '<unk>' or '</end>'"),
         ({"src_lang": 4}, "src_lang"),
+        (
+            {"tokenizer_class": "Speech2TextTokenizer"},
+            "'tokenizer_class' is 'Speech2TextTokenizer'",
+        ),
+        ({"additional_special_tokens": ["__en__", "__af__"]}, "'__en__' would get the id"),
+        ({"mask_token": "<mask>", "additional_special_tokens": ["__af__"]}, "'<mask>' would get"),
+        ({"pad_token": {"content": "<pad>", "lstrip": True}}, "'lstrip' is not supported"),
+        ({"sp_model_kwargs": {"enable_sampling": True}}, "'sp_model_kwargs' is not supported"),
+        ({"split_special_tokens": True}, "'split_special_tokens' is not supported"),
+        ({"num_madeup_words": 1e9}, "num_madeup_words"),
+        (
+            {"added_tokens_decoder": {"9": {"content": "hello", "special": False}}},
+            "the added token 'hello' is no special one",
+        ),
     ],
 )
 def test_settings_that_are_not_there_are_refused(
