@@ -47,11 +47,11 @@ test: setup build  ## Build everything and run the tests
 	ctest --preset fuzz --parallel $(JOBS)
 	ctest --preset asan --parallel $(JOBS)
 	ctest --preset dev --parallel $(JOBS)
-	pytest --numprocesses $(JOBS) --dist loadfile
+	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: test-all
 test-all: test test-neon  ## Run every test, those that take long too
-	pytest --numprocesses $(JOBS) --dist loadfile -m exhaustive
+	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m exhaustive
 
 .PHONY: test-neon
 test-neon:  ## Test the loops for 64-bit ARM, in an emulator

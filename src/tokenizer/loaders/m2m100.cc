@@ -63,7 +63,7 @@ struct M2M100Config {
   bool lists_added_tokens = false;
 };
 
-constexpr std::uint64_t kMostUnusedIds = 1 << 16;
+constexpr std::uint64_t kMostUnusedIds = 65536;
 
 M2M100Config read_m2m100_config(const JsonCursor& root, bool target) {
   M2M100Config config;

@@ -116,6 +116,15 @@ def expected(
     return sequences, None if scores is None else scores.tolist()
 
 
+def tolerance(options: dict[str, Any]) -> float:
+    """What a score may be off: the log-probability of its sequence is off by 1e-4 at the most.
+
+    A score is the log-probability by a power of the length, which may be one to multiply with.
+    """
+    penalty: float = options.get("length_penalty", 1.0)
+    return 1e-4 * LONGEST ** max(0.0, -penalty)
+
+
 def up_to_the_end(ids: list[int], ends: list[int]) -> list[int]:
     for place, token in enumerate(ids[1:], start=1):
         if token in ends:
@@ -137,7 +146,7 @@ def test_sequences_and_scores_are_those_of_transformers(
         assert wanted[0][1] is None
     else:
         scores = [score for _, scores in wanted for score in scores or []]
-        assert found.sequences_scores == pytest.approx(scores, abs=1e-4, rel=1e-5)
+        assert found.sequences_scores == pytest.approx(scores, abs=tolerance(options), rel=1e-5)
 
 
 def test_a_result_does_not_depend_on_what_runs_beside_it(
