@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,37 @@ def greedy(artifact: Path) -> dict[str, str]:
     """What the Python pipeline answers, by text."""
     answers = ps.pipeline(artifact)(TEXTS, num_beams=1)
     return {text: answer["translation_text"] for text, answer in zip(TEXTS, answers, strict=True)}
+
+
+class Conversation:
+    """With a process that answers a line once it was sent."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+
+    def send(self, text: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(text.encode())
+        self.process.stdin.flush()
+
+    def read_line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().decode()
+
+    def end(self) -> int:
+        """Its exit status, after the last line."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(timeout=60)
+
+
+@contextlib.contextmanager
+def translating(artifact: Path, *arguments: str, **options: Any) -> Iterator[Conversation]:
+    """A greedy ``polystate translate`` on pipes, unless Popen's options say otherwise."""
+    command = [POLYSTATE, "translate", artifact, "--beam", "1", *arguments]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes | options) as process:
+        yield Conversation(process)
 
 
 def lines_of(texts: list[str]) -> str:
@@ -75,36 +107,24 @@ def test_lines_of_a_pipe_and_of_a_file_keep_their_order(
 
 
 def test_a_slow_writer_is_answered_before_it_goes_on(artifact: Path) -> None:
-    command = [POLYSTATE, "translate", artifact, "--beam", "1"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with translating(artifact) as conversation:
         for _ in range(2):
-            process.stdin.write(b"Hello.\n\n")
-            process.stdin.flush()
-            assert process.stdout.readline().strip()
-            assert process.stdout.readline() == b"\n"
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
+            conversation.send("Hello.\n\n")
+            assert conversation.read_line().strip()
+            assert conversation.read_line() == "\n"
+        assert conversation.end() == 0
 
 
 def messages_of_a_slow_translation(artifact: Path, pair: Callable[[], tuple[int, int]]) -> bytes:
     """What comes out of the first of a pair of descriptors; the second is the standard error."""
     reader, errors = pair()
-    command = [str(POLYSTATE), "translate", str(artifact), "--beam", "1"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
-    ) as process:
+    with translating(artifact, stderr=errors) as conversation:
         os.close(errors)
-        assert process.stdin is not None
-        assert process.stdout is not None
         for _ in range(2):
-            process.stdin.write(b"Hello.\n")
-            process.stdin.flush()
-            assert process.stdout.readline().strip()
+            conversation.send("Hello.\n")
+            assert conversation.read_line().strip()
             time.sleep(0.3)  # progress is shown five times a second at most
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
+        assert conversation.end() == 0
     messages = b""
     with contextlib.suppress(OSError):  # a terminal whose other end was closed
         while piece := os.read(reader, 4096):
@@ -122,21 +142,15 @@ def test_answers_on_the_terminal_that_shows_progress_have_lines_of_their_own(
     artifact: Path,
 ) -> None:
     reader, terminal = pty.openpty()
-    command = [str(POLYSTATE), "translate", str(artifact), "--beam", "1"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=terminal, stderr=terminal
-    ) as process:
+    with translating(artifact, stdout=terminal, stderr=terminal) as conversation:
         os.close(terminal)
-        assert process.stdin is not None
         shown = b""
         for answers in (1, 2):
-            process.stdin.write(b"Hello.\n")
-            process.stdin.flush()
+            conversation.send("Hello.\n")
             while shown.count(b"\r\n") < answers:
                 shown += os.read(reader, 4096)
             time.sleep(0.3)
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
+        assert conversation.end() == 0
     os.close(reader)
     first, second, _ = (re.sub(rb".*\x1b\[K", b"", line) for line in shown.split(b"\r\n"))
     assert b"translated" in shown
@@ -151,17 +165,12 @@ def test_what_is_no_terminal_shows_no_progress(artifact: Path) -> None:
 def test_there_are_as_many_threads_as_asked_for_and_the_text_stays(
     artifact: Path, greedy: dict[str, str], threads: int
 ) -> None:
-    command = [str(POLYSTATE), "translate", str(artifact), "--beam", "1", "--threads", str(threads)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(lines_of(TEXTS).encode())
-        process.stdin.flush()
+    with translating(artifact, "--threads", str(threads)) as conversation:
+        conversation.send(lines_of(TEXTS))
         for text in TEXTS:
-            assert process.stdout.readline().decode() == f"{greedy[text]}\n"
-        assert len(list(Path(f"/proc/{process.pid}/task").iterdir())) == threads
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
+            assert conversation.read_line() == f"{greedy[text]}\n"
+        assert len(list(Path(f"/proc/{conversation.process.pid}/task").iterdir())) == threads
+        assert conversation.end() == 0
 
 
 def test_a_maximum_length_is_that_of_generate(artifact: Path, greedy: dict[str, str]) -> None:
@@ -323,17 +332,11 @@ def test_an_interrupt_keeps_what_was_answered(artifact: Path) -> None:
     def take_interrupts() -> None:  # what runs in the background may have been told to ignore them
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    command = [POLYSTATE, "translate", artifact, "--beam", "1"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=take_interrupts
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b"Hello.\n")
-        process.stdin.flush()
-        assert process.stdout.readline().strip()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == -signal.SIGINT
+    with translating(artifact, preexec_fn=take_interrupts) as conversation:
+        conversation.send("Hello.\n")
+        assert conversation.read_line().strip()
+        conversation.process.send_signal(signal.SIGINT)
+        assert conversation.process.wait(timeout=60) == -signal.SIGINT
 
 
 SHORT_TEXTS = ["Hello.", "I know.", "Run!", "Thanks.", "Why?", "Yes.", ""]
@@ -354,26 +357,19 @@ def peak_bytes(process: subprocess.Popen[bytes]) -> int:
 def test_a_long_pipe_is_answered_in_order_with_the_memory_of_a_short_one(
     artifact: Path, count: int
 ) -> None:
-    arguments = ["translate", str(artifact), "--beam", "1", "--max-length", "3", "--threads", "1"]
-    answers = polystate(*arguments, *SHORT_TEXTS).stdout.splitlines()
+    options = ["--max-length", "3", "--threads", "1"]
+    done = polystate("translate", artifact, "--beam", 1, *options, *SHORT_TEXTS)
+    answers = done.stdout.splitlines()
     assert len(set(answers)) == len(SHORT_TEXTS)
-    answer_of = {
-        text: f"{answer}\n".encode() for text, answer in zip(SHORT_TEXTS, answers, strict=True)
-    }
-    with subprocess.Popen(
-        [POLYSTATE, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        stdin, stdout = process.stdin, process.stdout
-        assert stdin is not None
-        assert stdout is not None
+    answer_of = dict(zip(SHORT_TEXTS, answers, strict=True))
+    with translating(artifact, *options) as conversation:
 
         def write(lines: Iterator[str]) -> None:
-            stdin.writelines(f"{line}\n".encode() for line in lines)
-            stdin.flush()
+            conversation.send("".join(f"{line}\n" for line in lines))
 
         def read(lines: Iterator[str]) -> None:
             for number, line in enumerate(lines, start=1):
-                assert stdout.readline() == answer_of[line], f"line {number}"
+                assert conversation.read_line() == f"{answer_of[line]}\n", f"line {number}"
 
         def answer(lines: int) -> int:
             """The peak once these lines are answered."""
@@ -381,9 +377,8 @@ def test_a_long_pipe_is_answered_in_order_with_the_memory_of_a_short_one(
             writer.start()
             read(short_lines(lines))
             writer.join()
-            return peak_bytes(process)
+            return peak_bytes(conversation.process)
 
         peak = answer(8_000)  # groups of lines have grown to their largest
         assert answer(count) - peak < 2 << 20
-        stdin.close()
-        assert process.wait(timeout=60) == 0
+        assert conversation.end() == 0

@@ -7,24 +7,14 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import tiny_model
+from tiny_models import BART, tiny_model
 from transformers import LEDConfig, LEDForConditionalGeneration, MarianMTModel
 
 import polystate as ps
 
 
 def test_attention_of_a_models_own(tmp_path: Path) -> None:
-    config = LEDConfig(
-        d_model=16,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
-        attention_window=4,
-        vocab_size=40,
-    )
+    config = LEDConfig(**BART, attention_window=4)
     message = "LEDForConditionalGeneration does not compute attention through transformers'"
     with pytest.raises(ps.UnsupportedError, match=message):
         ps.export_pretrained(LEDForConditionalGeneration(config).eval(), tmp_path / "led")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import sentencepiece
 import torch
+from tiny_models import BART
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import (
     M2M100Config,
@@ -121,19 +122,7 @@ def test_files_give_an_equal_tokenizer(kind: str, tmp_path: Path) -> None:
 def test_an_artifact_has_one_direction(kind: str, source: str, target: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
     tokenizer = KINDS[kind](tmp_path)
-    config = M2M100Config(
-        vocab_size=vocabulary_size(tokenizer),
-        d_model=16,
-        encoder_layers=1,
-        decoder_layers=1,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-        encoder_ffn_dim=16,
-        decoder_ffn_dim=16,
-        max_position_embeddings=64,
-        init_std=0.6,
-        decoder_start_token_id=2,
-    )
+    config = M2M100Config(**BART | {"vocab_size": vocabulary_size(tokenizer)})
     model = M2M100ForConditionalGeneration(config).eval()
     folder = tmp_path / "model"
     model.save_pretrained(folder)

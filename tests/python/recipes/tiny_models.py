@@ -27,7 +27,8 @@ from transformers import (
 VOCABULARY = 40
 LONGEST = 24
 
-_BART: dict[str, Any] = {
+# The fields of a small configuration of BART, and of its kin.
+BART: dict[str, Any] = {
     "d_model": 16,
     "encoder_layers": 1,
     "decoder_layers": 2,
@@ -44,7 +45,7 @@ _BART: dict[str, Any] = {
     "forced_eos_token_id": None,
     "init_std": 0.6,
 }
-_MARIAN = _BART | {
+_MARIAN = BART | {
     "decoder_vocab_size": VOCABULARY,
     "bos_token_id": None,
     "eos_token_id": 0,
@@ -66,10 +67,10 @@ _T5: dict[str, Any] = {
 
 _MODELS: dict[str, Callable[[], PreTrainedModel]] = {
     "marian": lambda: MarianMTModel(MarianConfig(**_MARIAN)),
-    "bart": lambda: BartForConditionalGeneration(BartConfig(**_BART)),
-    "mbart": lambda: MBartForConditionalGeneration(MBartConfig(**_BART)),
-    "m2m100": lambda: M2M100ForConditionalGeneration(M2M100Config(**_BART, forced_bos_token_id=7)),
-    "pegasus": lambda: PegasusForConditionalGeneration(PegasusConfig(**_BART)),
+    "bart": lambda: BartForConditionalGeneration(BartConfig(**BART)),
+    "mbart": lambda: MBartForConditionalGeneration(MBartConfig(**BART)),
+    "m2m100": lambda: M2M100ForConditionalGeneration(M2M100Config(**BART, forced_bos_token_id=7)),
+    "pegasus": lambda: PegasusForConditionalGeneration(PegasusConfig(**BART)),
     "t5": lambda: T5ForConditionalGeneration(T5Config(**_T5)),
     "mt5": lambda: MT5ForConditionalGeneration(MT5Config(**_T5 | {"initializer_factor": 1.5})),
 }
