@@ -84,13 +84,14 @@ def export_for_executorch(source: Path, out: Path) -> None:
     from torchao.quantization.granularity import PerAxis
     from transformers.integrations.executorch import Seq2SeqLMExportableModule
 
-    model = AutoModelForSeq2SeqLM.from_pretrained(source).eval().requires_grad_(False)
     config = Int8DynamicActivationIntxWeightConfig(
         weight_dtype=torch.int8, weight_granularity=PerAxis(0)
     )
-    quantize_(model, config)
     out.mkdir(exist_ok=True)
     for batch in (1, 32):
+        # Another one each time: a quantized model that was exported cannot be again.
+        model = AutoModelForSeq2SeqLM.from_pretrained(source).eval().requires_grad_(False)
+        quantize_(model, config)
         module = Seq2SeqLMExportableModule(
             model, batch_size=batch, max_hidden_seq_length=LONGEST, max_cache_length=LONGEST
         )
