@@ -85,6 +85,11 @@ struct QuantizedLinear {
   static Status run(KernelStack stack);  // x, tiles, scales, sums, bias, out
 };
 
+struct LayerNorm {
+  static constexpr const char* kName = "polystate::layer_norm.out";
+  static Status run(KernelStack stack);  // x, weight, bias, eps, out
+};
+
 struct QuantizedEmbedding {
   static constexpr const char* kName = "polystate::quantized_embedding.out";
   static Status run(KernelStack stack);  // ids, tiles, scales, depth, out

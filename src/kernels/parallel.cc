@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <vector>
+
+#include "kernels/thread_team.h"
 
 namespace polystate {
 namespace {
@@ -15,25 +20,77 @@ constexpr std::int64_t kRanges = 8;
 
 std::int64_t divided(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
 
+// The ranges of one thread.
+struct alignas(64) Share {
+  std::atomic<std::int64_t> next;
+  std::int64_t last;
+};
+
+std::int64_t share_start(std::size_t number, std::size_t shares, std::int64_t ranges) {
+  return static_cast<std::int64_t>(number) * ranges / static_cast<std::int64_t>(shares);
+}
+
+// The team of the process, while this thread has it to itself. Only one thread can.
+class Team {
+ public:
+  Team() : is_mine_(!is_taken_.exchange(true, std::memory_order_acquire)) {}
+  ~Team() {
+    if (is_mine_) is_taken_.store(false, std::memory_order_release);
+  }
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  [[nodiscard]] bool is_mine() const { return is_mine_; }
+
+  // As many threads as the engine's pool has.
+  [[nodiscard]] ThreadTeam& of(std::int64_t threads) const {
+    // Not destroyed at the process's end, where its threads may be gone already.
+    static auto& team = *new std::unique_ptr<ThreadTeam>;
+    const auto size = static_cast<std::size_t>(threads);
+    if (team == nullptr || team->size() != size) {
+      team.reset();
+      team = std::make_unique<ThreadTeam>(size);
+    }
+    return *team;
+  }
+
+ private:
+  static inline std::atomic<bool> is_taken_ = false;
+  bool is_mine_;
+};
+
 }  // namespace
+
+std::int64_t thread_count() { return executorch::extension::get_thread_count(); }
 
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t first, std::int64_t last)>& work) {
-  const std::int64_t threads = count <= grain ? 1 : executorch::extension::get_thread_count();
-  if (threads == 1) {
-    if (count > 0) work(0, count);
+  if (count <= 0) return;
+  const std::int64_t threads = count <= grain ? 1 : thread_count();
+  const Team team;
+  if (threads == 1 || !team.is_mine()) {
+    work(0, count);
     return;
   }
   // A multiple of the grain: what belongs together stays together.
   const std::int64_t size = divided(count, threads * kRanges * grain) * grain;
   const std::int64_t ranges = divided(count, size);
-  std::atomic<std::int64_t> next = 0;
-  const auto take_ranges = [&](std::int64_t /*first*/, std::int64_t /*last*/) {
-    for (std::int64_t range = next++; range < ranges; range = next++) {
-      work(range * size, std::min(count, (range + 1) * size));
+  const auto workers = static_cast<std::size_t>(std::min(threads, ranges));
+  std::vector<Share> shares(workers);
+  for (std::size_t i = 0; i < workers; ++i) {
+    shares[i].next = share_start(i, workers, ranges);
+    shares[i].last = share_start(i + 1, workers, ranges);
+  }
+  // Its own share first, then what others have left.
+  const auto take_ranges = [&](std::size_t number) {
+    for (std::size_t i = 0; i < workers; ++i) {
+      Share& share = shares[(number + i) % workers];
+      for (std::int64_t range = share.next++; range < share.last; range = share.next++) {
+        work(range * size, std::min(count, (range + 1) * size));
+      }
     }
   };
-  executorch::extension::parallel_for(0, std::min(threads, ranges), 1, take_ranges);
+  team.of(threads).run(workers - 1, take_ranges);
 }
 
 }  // namespace polystate

@@ -47,7 +47,7 @@ constexpr std::array kKernels = {
     kernel<SliceScatter>(),    kernel<SelectScatter>(),      kernel<IndexCopy>(),
     kernel<IndexPut>(),        kernel<PagedAttention>(),     kernel<CrossAttention>(),
     kernel<DenseAttention>(),  kernel<WritePages>(),         kernel<CopyPages>(),
-    kernel<QuantizedLinear>(), kernel<QuantizedEmbedding>(),
+    kernel<QuantizedLinear>(), kernel<QuantizedEmbedding>(), kernel<LayerNorm>(),
 };
 
 }  // namespace

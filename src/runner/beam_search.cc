@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/vectorised.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
@@ -15,7 +16,6 @@
 #include "runner/finished_beams.h"
 #include "runner/search.h"
 #include "sampler/log_softmax.h"
-#include "sampler/vectorised.h"
 
 namespace polystate {
 namespace {

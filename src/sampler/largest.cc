@@ -6,9 +6,9 @@
 #include <limits>
 #include <span>
 
+#include "core/vectorised.h"
 #include "polystate/core/result.h"
 #include "sampler/score_block.h"
-#include "sampler/vectorised.h"
 
 namespace polystate::sampler {
 namespace {

@@ -7,11 +7,11 @@
 #include <numeric>
 #include <span>
 
+#include "core/vectorised.h"
 #include "polystate/core/result.h"
 #include "sampler/exponential.h"
 #include "sampler/largest.h"
 #include "sampler/score_block.h"
-#include "sampler/vectorised.h"
 
 namespace polystate::sampler {
 namespace {

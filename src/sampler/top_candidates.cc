@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/vectorised.h"
 #include "polystate/core/token.h"
-#include "sampler/vectorised.h"
 
 namespace polystate::sampler {
 namespace {

@@ -1,7 +1,5 @@
 #include "engine/executorch/thread_pool.h"
 
-#include <executorch/runtime/kernel/thread_parallel_interface.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -9,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "kernels/parallel.h"
 #include "polystate/core/result.h"
 
 // The library exports this class, but the package ships no header of it.
@@ -75,7 +74,7 @@ void run_on_thread_pool(std::size_t count, const std::function<void(std::size_t 
       if (failure == nullptr) failure = std::current_exception();
     }
   };
-  executorch::extension::parallel_for(0, static_cast<std::int64_t>(count), 1, run);
+  parallel_for(static_cast<std::int64_t>(count), 1, run);
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 

@@ -16,7 +16,7 @@ namespace polystate {
 namespace {
 
 // Multiplications that are worth a thread of their own: some ten microseconds.
-constexpr std::int64_t kGrain = 262'144;
+constexpr std::int64_t kGrain = 65'536;
 
 // The queries of one kv head: every token's, for each query head that it serves.
 class HeadQueries {

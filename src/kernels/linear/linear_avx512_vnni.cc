@@ -32,7 +32,8 @@ struct Avx512VnniVectors : vectors::Avx512Floats<Avx512VnniVectors> {
     __builtin_memcpy(&four, from, sizeof(four));
     return _mm512_set1_epi32(four);
   }
-  static __m512i load_weights(const std::int8_t* from) { return _mm512_loadu_si512(from); }
+  using Weights = __m512i;
+  static Weights load_weights(const std::int8_t* from) { return _mm512_loadu_si512(from); }
   static Sums add_products(Sums sums, Values x, __m512i w) {
     return reinterpret_cast<Sums>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sums), x, w));
   }

@@ -132,15 +132,15 @@ void multiply_block(const Product& product, std::int64_t row, std::int64_t tile)
   const std::int8_t* const tiles = weights.tiles + tile * tile_bytes;
   const std::uint8_t* const values = rows.values + row * rows.stride;
   for (std::int64_t group = 0; group < depth_groups(weights.depth); ++group) {
-    typename S::Values x[M];
-    for (int m = 0; m < M; ++m) {
-      x[m] = S::broadcast(values + m * rows.stride + group * kTileDepth);
-    }
+    typename S::Weights w[T];
     for (int t = 0; t < T; ++t) {
       const std::int8_t* const place = tiles + t * tile_bytes + group * kTileColumns * kTileDepth;
       if constexpr (kFetch) __builtin_prefetch(place + T * tile_bytes, 0, 2);
-      const auto w = S::load_weights(place);
-      for (int m = 0; m < M; ++m) sums[m][t] = S::add_products(sums[m][t], x[m], w);
+      w[t] = S::load_weights(place);
+    }
+    for (int m = 0; m < M; ++m) {
+      const auto x = S::broadcast(values + m * rows.stride + group * kTileDepth);
+      for (int t = 0; t < T; ++t) sums[m][t] = S::add_products(sums[m][t], x, w[t]);
     }
   }
   finish_block<S, M, T>(product, row, tile, sums);
@@ -160,27 +160,31 @@ void multiply_rows(const Product& product, std::int64_t row, TileRange tiles) {
   }
 }
 
-// The last `count` rows, M at the most.
+// `count` rows, M at the most.
 template <typename S, int M, int T>
-void multiply_last_rows(const Product& product, std::int64_t row, std::int64_t count,
+void multiply_some_rows(const Product& product, std::int64_t row, std::int64_t count,
                         TileRange tiles) {
   if constexpr (M > 0) {
     if (count == M) {
       multiply_rows<S, M, T>(product, row, tiles);
     } else {
-      multiply_last_rows<S, M - 1, T>(product, row, count, tiles);
+      multiply_some_rows<S, M - 1, T>(product, row, count, tiles);
     }
   }
 }
 
-// T tiles for all rows, M at a time, then the next ones: their weights stay in the cache.
+// T tiles for all rows, M at a time or, so that none is left with few, less; then the next tiles:
+// their weights stay in the cache.
 template <typename S, int M, int T>
 void multiply_tiles(const Product& product, std::int64_t count, TileRange tiles) {
+  const std::int64_t blocks = (count + M - 1) / M;
   for (std::int64_t first = tiles.first; first < tiles.last; first += T) {
     const TileRange some{first, first + T < tiles.last ? first + T : tiles.last};
-    std::int64_t row = 0;
-    for (; row + M <= count; row += M) multiply_rows<S, M, T>(product, row, some);
-    multiply_last_rows<S, M - 1, T>(product, row, count - row, some);
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const std::int64_t row = block * count / blocks;
+      const std::int64_t next = (block + 1) * count / blocks;
+      multiply_some_rows<S, M, T>(product, row, next - row, some);
+    }
   }
 }
 

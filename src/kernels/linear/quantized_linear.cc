@@ -19,12 +19,18 @@
 namespace polystate {
 namespace {
 
-// Rows that are multiplied together, so that they stay in the cache beside the weights; tiles.
+// Rows that are multiplied together at the most, so that they stay in the cache beside the weights;
+// tiles.
 constexpr std::int64_t kBlockRows = 96;
 constexpr std::int64_t kBlockTiles = 4;
 
+// Rows of a thread that make it worth to divide a product by rows: what is computed of a row then
+// stays in the cache of one processor. Fewer are divided by columns, for every weight to be read
+// once.
+constexpr std::int64_t kRowsOfAThread = 32;
+
 // Work of a thread that is worth waking it, in nanoseconds, and what takes one.
-constexpr std::int64_t kWorthAThread = 8'000;
+constexpr std::int64_t kWorthAThread = 2'000;
 constexpr std::int64_t kMultiplications = 250;
 constexpr std::int64_t kBytesRead = 25;
 constexpr std::int64_t kValuesQuantized = 8;
@@ -140,31 +146,40 @@ PackedWeights weights_of(const Call& call) {
   };
 }
 
+// Into how many blocks rows are divided: as many for each thread.
+std::int64_t block_count(std::int64_t rows) {
+  const std::int64_t threads = thread_count();
+  if (rows < threads * kRowsOfAThread) return blocks(rows, kBlockRows);
+  return threads * blocks(rows, threads * kBlockRows);
+}
+
 void multiply_all(const Call& call, const LinearFunctions& functions) {
   const Activations activations(call, functions);
   const PackedWeights weights = weights_of(call);
   const Activation activation = call.activation.value_or(Activation::kNone);
   const float* const addend = call.addend ? call.addend->const_data_ptr<float>() : nullptr;
   float* const out = call.out.mutable_data_ptr<float>();
-  const std::int64_t row_blocks = blocks(call.rows(), kBlockRows);
-  // A task is a block of rows in a block of tiles, whose weights stay in the cache for the next.
+  const std::int64_t row_blocks = block_count(call.rows());
+  const std::int64_t tile_blocks = blocks(tile_count(weights.columns), kBlockTiles);
+  // A task is a block of rows in a block of tiles.
   const auto multiply = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t task = first; task < last; ++task) {
-      const std::int64_t row = task % row_blocks * kBlockRows;
-      const std::int64_t tile = task / row_blocks * kBlockTiles;
+      const std::int64_t block = task / tile_blocks;
+      const std::int64_t row = block * call.rows() / row_blocks;
+      const std::int64_t next = (block + 1) * call.rows() / row_blocks;
+      const std::int64_t tile = task % tile_blocks * kBlockTiles;
       const std::int64_t place = row * weights.columns;
       functions.multiply({activations.from(row), weights, activation,
                           addend == nullptr ? nullptr : addend + place, out + place},
-                         std::min(kBlockRows, call.rows() - row),
+                         next - row,
                          {tile, std::min(tile + kBlockTiles, tile_count(weights.columns))});
     }
   };
-  const std::int64_t rows = std::min(kBlockRows, call.rows());
   const std::int64_t block_bytes = kBlockTiles * weights.tile_bytes();
-  const std::int64_t cost = rows * block_bytes / kMultiplications + block_bytes / kBytesRead;
-  const std::int64_t worth = 1 + kWorthAThread / std::max<std::int64_t>(cost, 1);
-  const std::int64_t tasks = row_blocks * blocks(tile_count(weights.columns), kBlockTiles);
-  parallel_for(tasks, blocks(worth, row_blocks) * row_blocks, multiply);
+  const std::int64_t cost =
+      blocks(call.rows(), row_blocks) * block_bytes / kMultiplications + block_bytes / kBytesRead;
+  parallel_for(row_blocks * tile_blocks, 1 + kWorthAThread / std::max<std::int64_t>(cost, 1),
+               multiply);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ from polystate.export.lowering.edge_cleanup import (
 )
 from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.in_place import Updates, update_in_place
+from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.memory_order import store_row_major
 from polystate.export.lowering.old_values import copy_old_values
@@ -200,6 +201,7 @@ def _to_edge(
         vectors_to_rows(program)
         drop_undone_transposes(program)
         fuse_into_quantized_linears(program)
+        spread_layer_norms(program)
         if backend == "xnnpack":
             write_out_tanh_gelus(program)
     return to_edge_transform_and_lower(

@@ -1,0 +1,110 @@
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "core/vectorised.h"
+#include "kernels/arguments.h"
+#include "kernels/operators.h"
+#include "kernels/parallel.h"
+#include "kernels/requirements.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+// Elements that make it worth to wake a thread.
+constexpr std::int64_t kWorthAThread = 8'192;
+// Sums that are computed side by side.
+constexpr std::size_t kLanes = 32;
+
+struct Call {
+  NamedTensor x;
+  NamedTensor weight;
+  NamedTensor bias;
+  float eps;
+  EtTensor out;
+
+  [[nodiscard]] int rank() const { return static_cast<int>(x.tensor.dim()); }
+  [[nodiscard]] std::int64_t columns() const { return size_of(x.tensor, rank() - 1); }
+};
+
+struct Moments {
+  float mean;
+  float variance;
+};
+
+Status check(const Call& call) {
+  Requirements require;
+  require.holds(call.rank() > 0, "x is a number; it must have a dimension");
+  require.floats(call.x, call.rank());
+  for (const NamedTensor& each : {call.weight, call.bias}) {
+    require.floats(each, 1);
+    require.shape(each, {call.columns()});
+  }
+  require.floats({"out", call.out}, call.rank());
+  require.resize(call.out, {call.x.tensor.sizes().begin(), call.x.tensor.sizes().end()});
+  return require.status();
+}
+
+POLYSTATE_VECTORISED Moments moments(std::span<const float> row) {
+  const auto size = static_cast<float>(row.size());
+  const std::size_t whole = row.size() / kLanes * kLanes;
+  std::array<float, kLanes> sums{};
+  for (std::size_t start = 0; start < whole; start += kLanes) {
+    for (std::size_t i = 0; i < kLanes; ++i) sums[i] += row[start + i];
+  }
+  for (std::size_t i = whole; i < row.size(); ++i) sums[i - whole] += row[i];
+  const float mean = std::accumulate(sums.begin(), sums.end(), 0.0F) / size;
+
+  sums = {};
+  for (std::size_t start = 0; start < whole; start += kLanes) {
+    for (std::size_t i = 0; i < kLanes; ++i) {
+      const float distance = row[start + i] - mean;
+      sums[i] += distance * distance;
+    }
+  }
+  for (std::size_t i = whole; i < row.size(); ++i) {
+    sums[i - whole] += (row[i] - mean) * (row[i] - mean);
+  }
+  return {mean, std::accumulate(sums.begin(), sums.end(), 0.0F) / size};
+}
+
+POLYSTATE_VECTORISED void normalise(std::span<const float> row, const Call& call, float* out) {
+  const auto [mean, variance] = moments(row);
+  const float scale = 1 / std::sqrt(variance + call.eps);
+  const float* const weight = call.weight.tensor.const_data_ptr<float>();
+  const float* const bias = call.bias.tensor.const_data_ptr<float>();
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    out[i] = (row[i] - mean) * scale * weight[i] + bias[i];
+  }
+}
+
+}  // namespace
+
+Status LayerNorm::run(KernelStack stack) {
+  Arguments arguments(stack, 5);
+  const Call call{.x = {"x", arguments.tensor(0)},
+                  .weight = {"weight", arguments.tensor(1)},
+                  .bias = {"bias", arguments.tensor(2)},
+                  .eps = arguments.number(3),
+                  .out = arguments.tensor(4)};
+  if (!arguments.status()) return arguments.status();
+  if (Status checked = check(call); !checked) return checked;
+  const std::int64_t columns = call.columns();
+  if (columns == 0) return {};
+  const float* const x = call.x.tensor.const_data_ptr<float>();
+  float* const out = call.out.mutable_data_ptr<float>();
+  const auto normalise_rows = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) {
+      normalise({x + row * columns, static_cast<std::size_t>(columns)}, call, out + row * columns);
+    }
+  };
+  parallel_for(call.out.numel() / columns, 1 + kWorthAThread / columns, normalise_rows);
+  return {};
+}
+
+}  // namespace polystate
