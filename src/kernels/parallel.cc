@@ -46,10 +46,11 @@ class Team {
   [[nodiscard]] ThreadTeam& of(std::int64_t threads) const {
     // Not destroyed at the process's end, where its threads may be gone already.
     static auto& team = *new std::unique_ptr<ThreadTeam>;
-    const auto size = static_cast<std::size_t>(threads);
-    if (team == nullptr || team->size() != size) {
+    static std::int64_t asked_for = 0;
+    if (asked_for != threads) {
       team.reset();
-      team = std::make_unique<ThreadTeam>(size);
+      team = std::make_unique<ThreadTeam>(static_cast<std::size_t>(threads));
+      asked_for = threads;
     }
     return *team;
   }
@@ -59,19 +60,11 @@ class Team {
   bool is_mine_;
 };
 
-}  // namespace
-
-std::int64_t thread_count() { return executorch::extension::get_thread_count(); }
-
-void parallel_for(std::int64_t count, std::int64_t grain,
-                  const std::function<void(std::int64_t first, std::int64_t last)>& work) {
-  if (count <= 0) return;
-  const std::int64_t threads = count <= grain ? 1 : thread_count();
+// Has the team do the work, unless another caller has it.
+bool spread(std::int64_t count, std::int64_t grain, std::int64_t threads,
+            const std::function<void(std::int64_t first, std::int64_t last)>& work) {
   const Team team;
-  if (threads == 1 || !team.is_mine()) {
-    work(0, count);
-    return;
-  }
+  if (!team.is_mine()) return false;
   // A multiple of the grain: what belongs together stays together.
   const std::int64_t size = divided(count, threads * kRanges * grain) * grain;
   const std::int64_t ranges = divided(count, size);
@@ -91,6 +84,18 @@ void parallel_for(std::int64_t count, std::int64_t grain,
     }
   };
   team.of(threads).run(workers - 1, take_ranges);
+  return true;
+}
+
+}  // namespace
+
+std::int64_t thread_count() { return executorch::extension::get_thread_count(); }
+
+void parallel_for(std::int64_t count, std::int64_t grain,
+                  const std::function<void(std::int64_t first, std::int64_t last)>& work) {
+  if (count <= 0) return;
+  const std::int64_t threads = count <= grain ? 1 : thread_count();
+  if (threads == 1 || !spread(count, grain, threads, work)) work(0, count);
 }
 
 }  // namespace polystate

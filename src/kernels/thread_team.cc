@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 namespace polystate {
@@ -43,7 +44,12 @@ void wait_until(const IsSo& is_so) {
 ThreadTeam::ThreadTeam(std::size_t size) {
   for (std::size_t i = 1; i < size; ++i) {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
-    worker.thread = std::thread([this, i, &worker] { work(i, worker.called_for); });
+    try {
+      worker.thread = std::thread([this, i, &worker] { work(i, worker.called_for); });
+    } catch (const std::system_error&) {
+      workers_.pop_back();
+      return;
+    }
   }
 }
 

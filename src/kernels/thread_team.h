@@ -15,7 +15,8 @@ namespace polystate {
 // watches for the next one for a while before it sleeps.
 class ThreadTeam {
  public:
-  // A team of `size` threads, of which the caller of `run` is one.
+  // A team of `size` threads, of which the caller of `run` is one; of fewer where the system gives
+  // no more.
   explicit ThreadTeam(std::size_t size);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
