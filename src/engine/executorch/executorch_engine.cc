@@ -59,7 +59,7 @@ class ExecutorchEngine final : public Engine {
 
   void parallel_for(std::size_t count,
                     const std::function<void(std::size_t index)>& task) const override {
-    run_on_thread_pool(count, task);
+    run_tasks(count, task);
   }
 
  private:

@@ -63,7 +63,7 @@ Status set_thread_count(std::uint32_t threads) {
   return Error{ErrorCode::kEngine, "the engine's pool cannot have " + wanted + " threads"};
 }
 
-void run_on_thread_pool(std::size_t count, const std::function<void(std::size_t index)>& task) {
+void run_tasks(std::size_t count, const std::function<void(std::size_t index)>& task) {
   std::mutex mutex;
   std::exception_ptr failure;  // of the first task that throws
   const auto run = [&](std::int64_t first, std::int64_t last) {

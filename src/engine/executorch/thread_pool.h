@@ -22,7 +22,7 @@ class ThreadPoolUse {
 // it cannot have so many.
 Status set_thread_count(std::uint32_t threads);
 
-// Calls `task` with 0 to count - 1 on the pool's threads; see Engine::parallel_for.
-void run_on_thread_pool(std::size_t count, const std::function<void(std::size_t index)>& task);
+// Calls `task` with 0 to count - 1 on as many threads as the pool has; see Engine::parallel_for.
+void run_tasks(std::size_t count, const std::function<void(std::size_t index)>& task);
 
 }  // namespace polystate

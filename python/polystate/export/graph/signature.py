@@ -16,6 +16,7 @@ from torch.export.graph_signature import (
     SymIntArgument,
     TensorArgument,
 )
+from torch.fx import Graph, GraphModule
 from torch.utils import _pytree as pytree
 
 from polystate.artifact.names import is_dotted_name
@@ -146,6 +147,14 @@ def mutated_arguments(exported: ExportedProgram) -> dict[str, int]:
         for index, (spec, _) in enumerate(_program_outputs(exported, _output_nodes(exported)))
         if spec.kind == OutputKind.USER_INPUT_MUTATION
     }
+
+
+def changed_graphs(program: ExportedProgram) -> Iterator[Graph]:
+    """The graph of a program, then those of its branches, for each to be changed in its turn."""
+    for module in program.graph_module.modules():
+        if isinstance(module, GraphModule):
+            yield module.graph
+            module.recompile()
 
 
 def rename_outputs(exported: ExportedProgram) -> None:

@@ -9,23 +9,21 @@ import math
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import Graph, Node
 
 from polystate.export.graph.scalar_tensors import call
-from polystate.export.graph.signature import rename_outputs
+from polystate.export.graph.signature import changed_graphs, rename_outputs
 
 aten = torch.ops.aten
 
 
 def write_out_tanh_gelus(program: ExportedProgram) -> None:
     """Replaces them in a functional program, those in branches included."""
-    for module in program.graph_module.modules():
-        if isinstance(module, GraphModule):
-            for node in module.graph.find_nodes(op="call_function", target=aten.gelu.default):
-                is_single = node.meta["val"].dtype == torch.float32  # others are not delegated
-                if is_single and node.kwargs.get("approximate") == "tanh":
-                    _rewrite(module.graph, node)
-            module.recompile()
+    for graph in changed_graphs(program):
+        for node in graph.find_nodes(op="call_function", target=aten.gelu.default):
+            is_single = node.meta["val"].dtype == torch.float32  # others are not delegated
+            if is_single and node.kwargs.get("approximate") == "tanh":
+                _rewrite(graph, node)
     rename_outputs(program)
 
 

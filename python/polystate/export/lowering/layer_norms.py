@@ -9,27 +9,24 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import GraphModule, Node
+from torch.fx import Node
 
 from polystate import ops  # noqa: F401  (defines the operator)
 from polystate.export.graph.scalar_tensors import call
-from polystate.export.graph.signature import rename_outputs
+from polystate.export.graph.signature import changed_graphs, rename_outputs
 
 
 def spread_layer_norms(program: ExportedProgram) -> None:
     """Replaces those over one dimension in a functional program, branches included."""
     target = torch.ops.aten.layer_norm.default
-    for module in program.graph_module.modules():
-        if isinstance(module, GraphModule):
-            for node in module.graph.find_nodes(op="call_function", target=target):
-                arguments = _arguments(node)
-                if arguments is not None:
-                    with module.graph.inserting_before(node):
-                        norm = torch.ops.polystate.layer_norm.default
-                        result = call(module.graph, norm, *arguments)
-                    node.replace_all_uses_with(result)
-                    module.graph.erase_node(node)
-            module.recompile()
+    for graph in changed_graphs(program):
+        for node in graph.find_nodes(op="call_function", target=target):
+            arguments = _arguments(node)
+            if arguments is not None:
+                with graph.inserting_before(node):
+                    result = call(graph, torch.ops.polystate.layer_norm.default, *arguments)
+                node.replace_all_uses_with(result)
+                graph.erase_node(node)
     rename_outputs(program)
 
 

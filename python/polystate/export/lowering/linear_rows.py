@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import GraphModule
+
+from polystate.export.graph.signature import changed_graphs
 
 aten = torch.ops.aten
 
 
 def vectors_to_rows(program: ExportedProgram) -> None:
     """Makes ``linear(vector)`` the first row of ``linear(vector[None])``, in place."""
-    for module in program.graph_module.modules():
-        if isinstance(module, GraphModule):
-            for node in module.graph.find_nodes(op="call_function", target=aten.linear.default):
-                if node.args[0].meta["val"].dim() == 1:
-                    _widen(program, module.graph, node)
-            module.recompile()
+    for graph in changed_graphs(program):
+        for node in graph.find_nodes(op="call_function", target=aten.linear.default):
+            if node.args[0].meta["val"].dim() == 1:
+                _widen(program, graph, node)
 
 
 def _widen(program: ExportedProgram, graph: torch.fx.Graph, linear: torch.fx.Node) -> None:

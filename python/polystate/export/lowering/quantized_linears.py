@@ -12,12 +12,12 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import Graph, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from polystate import ops  # noqa: F401  (defines the operator)
 from polystate.export.graph.scalar_tensors import call
-from polystate.export.graph.signature import rename_outputs
+from polystate.export.graph.signature import changed_graphs, rename_outputs
 
 aten = torch.ops.aten
 
@@ -27,13 +27,11 @@ _ACTIVATIONS: dict[Any, str] = {aten.relu.default: "relu", aten.silu.default: "s
 def fuse_into_quantized_linears(program: ExportedProgram) -> None:
     """Fuses products with what follows them in a functional program, branches included."""
     target = torch.ops.polystate.quantized_linear.default
-    for module in program.graph_module.modules():
-        if isinstance(module, GraphModule):
-            for node in module.graph.find_nodes(op="call_function", target=target):
-                linear: Node | None = node
-                while linear is not None and not _changes_state(program, linear):
-                    linear = _fused_with_its_user(module.graph, linear)
-            module.recompile()
+    for graph in changed_graphs(program):
+        for node in graph.find_nodes(op="call_function", target=target):
+            linear: Node | None = node
+            while linear is not None and not _changes_state(program, linear):
+                linear = _fused_with_its_user(graph, linear)
     rename_outputs(program)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Graph, GraphModule, Node
+from torch.fx import Graph, Node
 
 from polystate.export.graph.scalar_tensors import call
-from polystate.export.graph.signature import rename_outputs
+from polystate.export.graph.signature import changed_graphs, rename_outputs
 
 aten = torch.ops.aten
 
@@ -24,12 +24,10 @@ _SIGNED = {torch.int8, torch.int16, torch.int32, torch.int64}
 
 def rewrite_remainders(program: ExportedProgram) -> None:
     """Replace the remainders of integers in a functional program, those in branches included."""
-    for module in program.graph_module.modules():
-        if isinstance(module, GraphModule):
-            for node in list(module.graph.nodes):
-                if _is_remainder(node):
-                    _rewrite(module.graph, node)
-            module.recompile()
+    for graph in changed_graphs(program):
+        for node in list(graph.nodes):
+            if _is_remainder(node):
+                _rewrite(graph, node)
     rename_outputs(program)
 
 

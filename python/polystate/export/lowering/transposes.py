@@ -9,21 +9,19 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import GraphModule, Node
+from torch.fx import Node
 
-from polystate.export.graph.signature import rename_outputs
+from polystate.export.graph.signature import changed_graphs, rename_outputs
 
 aten = torch.ops.aten
 
 
 def drop_undone_transposes(program: ExportedProgram) -> None:
     """Drops them from a functional program, those in branches included."""
-    for module in program.graph_module.modules():
-        if isinstance(module, GraphModule):
-            for node in module.graph.nodes:
-                _drop_with_the_one_before(node)
-            module.graph.eliminate_dead_code()
-            module.recompile()
+    for graph in changed_graphs(program):
+        for node in graph.nodes:
+            _drop_with_the_one_before(node)
+        graph.eliminate_dead_code()
     rename_outputs(program)
 
 
