@@ -34,10 +34,12 @@ Model load(const std::filesystem::path& path, std::optional<std::int64_t> thread
   return unwrap(without_gil([&] { return Model::open(path, options); }));
 }
 
-std::unique_ptr<SessionBinding> new_session(const Model& model, bool profile) {
+std::unique_ptr<SessionBinding> new_session(const Model& model, bool profile,
+                                            bool single_threaded) {
   check_process();
+  const SessionOptions options{.profile = profile, .single_threaded = single_threaded};
   return std::make_unique<SessionBinding>(
-      model, unwrap(without_gil([&] { return model.new_session({.profile = profile}); })));
+      model, unwrap(without_gil([&] { return model.new_session(options); })));
 }
 
 std::string sha256(const Model& model) { return to_hex(model.artifact().digest()); }

@@ -1,5 +1,6 @@
 #include "kernels/parallel.h"
 
+#include <executorch/extension/threadpool/threadpool_guard.h>
 #include <executorch/runtime/kernel/thread_parallel_interface.h>
 
 #include <algorithm>
@@ -89,7 +90,10 @@ bool spread(std::int64_t count, std::int64_t grain, std::int64_t threads,
 
 }  // namespace
 
-std::int64_t thread_count() { return executorch::extension::get_thread_count(); }
+std::int64_t thread_count() {
+  if (executorch::extension::threadpool::NoThreadPoolGuard::is_enabled()) return 1;
+  return executorch::extension::get_thread_count();
+}
 
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t first, std::int64_t last)>& work) {

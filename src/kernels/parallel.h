@@ -5,7 +5,7 @@
 
 namespace polystate {
 
-// How many threads the engine has.
+// How many threads the engine has; 1 while this thread has a NoThreadPoolGuard of ExecuTorch's.
 std::int64_t thread_count();
 
 // Calls `work(first, last)`, which does not throw, for ranges that make up 0 to count - 1, on as

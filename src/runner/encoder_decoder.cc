@@ -63,10 +63,11 @@ EncoderDecoder::EncoderDecoder(const Model& model, Session session,
       pool_(limits.pages),
       cross_pool_(limits.cross_pages) {}
 
-Result<std::unique_ptr<EncoderDecoder>> EncoderDecoder::open(const Model& model) {
+Result<std::unique_ptr<EncoderDecoder>> EncoderDecoder::open(const Model& model,
+                                                             const SessionOptions& options) {
   const auto limits = EncoderDecoderLimits::read(model.manifest());
   if (!limits) return limits.error();
-  Result<Session> session = model.new_session();
+  Result<Session> session = model.new_session(options);
   if (!session) return session.error();
   return std::unique_ptr<EncoderDecoder>(
       new EncoderDecoder(model, std::move(session).value(), *limits));

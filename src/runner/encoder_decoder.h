@@ -43,7 +43,8 @@ struct DecoderRow {
 class EncoderDecoder {
  public:
   // kArtifact as EncoderDecoderLimits::read, and as Model::new_session.
-  static Result<std::unique_ptr<EncoderDecoder>> open(const Model& model);
+  static Result<std::unique_ptr<EncoderDecoder>> open(const Model& model,
+                                                      const SessionOptions& options = {});
 
   // Encodes sources together, padded to the longest with `pad`; at most max_sources, each of 1 to
   // max_source_length tokens. kEngine when the pool has too few pages.

@@ -1,5 +1,7 @@
 #include "runner/encoder_decoder_runner.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +17,7 @@
 #include "polystate/session/model.h"
 #include "runner/encoder_decoder.h"
 #include "runner/generation_plan.h"
+#include "runner/generation_queue.h"
 #include "runner/scheduler.h"
 #include "runner/sequence_length.h"
 #include "session/claim.h"
@@ -38,11 +41,16 @@ Result<GenerationConfig> read_config(const Artifact& artifact) {
   return Error{config.error().code, std::string(kConfigFile) + ": " + config.error().message};
 }
 
+// Fewer rows than this are bound by the memory that weights come from, where two threads that share
+// a batch read them once.
+constexpr std::size_t kRowsOfAThread = 16;
+
 }  // namespace
 
-EncoderDecoderRunner::EncoderDecoderRunner(std::unique_ptr<EncoderDecoder> model,
+EncoderDecoderRunner::EncoderDecoderRunner(const Model& model,
+                                           std::unique_ptr<EncoderDecoder> encoder_decoder,
                                            GenerationConfig config)
-    : model_(std::move(model)), config_(std::move(config)) {
+    : model_(model), encoder_decoder_(std::move(encoder_decoder)), config_(std::move(config)) {
   fit_lengths(config_, max_length(), warnings_);
 }
 
@@ -51,8 +59,8 @@ Result<std::unique_ptr<Runner>> EncoderDecoderRunner::open(const Model& model) {
   if (!config) return config.error();
   auto encoder_decoder = EncoderDecoder::open(model);
   if (!encoder_decoder) return encoder_decoder.error();
-  return std::unique_ptr<Runner>(
-      new EncoderDecoderRunner(std::move(encoder_decoder).value(), std::move(config).value()));
+  return std::unique_ptr<Runner>(new EncoderDecoderRunner(model, std::move(encoder_decoder).value(),
+                                                          std::move(config).value()));
 }
 
 Result<Generated> EncoderDecoderRunner::generate(std::span<const GenerationInput> inputs,
@@ -60,10 +68,42 @@ Result<Generated> EncoderDecoderRunner::generate(std::span<const GenerationInput
   const Result<Claim> claim = Claim::take(&busy_);
   if (!claim) return Error{ErrorCode::kBusy, "another thread is using this runner"};
   return or_out_of_memory("generate", "", [&]() -> Result<Generated> {
-    const Result<GenerationPlan> plan = GenerationPlan::create(inputs, options, model_->limits());
+    const Result<GenerationPlan> plan =
+        GenerationPlan::create(inputs, options, encoder_decoder_->limits());
     if (!plan) return plan.error();
-    return Scheduler(*model_, *plan).run();
+    return run(*plan, models_for(*plan));
   });
+}
+
+std::span<const std::unique_ptr<EncoderDecoder>> EncoderDecoderRunner::models_for(
+    const GenerationPlan& plan) {
+  const std::span<const std::unique_ptr<EncoderDecoder>> one(&encoder_decoder_, 1);
+  const std::size_t rows = std::min(plan.rows(), plan.inputs().size() * plan.rows_per_input());
+  const std::size_t count = std::min(model_.sessions_side_by_side(),
+                                     rows / std::max(kRowsOfAThread, plan.rows_per_input()));
+  if (count < 2 || plan.runs_callers_code()) return one;
+  while (single_threaded_.size() < count) {
+    auto opened = EncoderDecoder::open(model_, {.single_threaded = true});
+    if (!opened) return one;  // there is no memory for it
+    single_threaded_.push_back(std::move(opened).value());
+  }
+  return std::span(single_threaded_).first(count);
+}
+
+Result<Generated> EncoderDecoderRunner::run(
+    const GenerationPlan& plan, std::span<const std::unique_ptr<EncoderDecoder>> models) {
+  GenerationQueue queue(plan, encoder_decoder_->limits());
+  const std::size_t inputs = std::min(plan.rows() / plan.rows_per_input(), plan.inputs().size());
+  const std::size_t rows = (inputs + models.size() - 1) / models.size() * plan.rows_per_input();
+  std::vector<Status> statuses(models.size());
+  model_.parallel_for(models.size(), [&](std::size_t i) {
+    statuses[i] = Scheduler(*models[i], plan, queue, rows).run();
+    if (!statuses[i]) queue.clear();
+  });
+  for (const Status& status : statuses) {
+    if (!status) return status.error();
+  }
+  return queue.take_results();
 }
 
 }  // namespace polystate

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,9 +10,9 @@
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "polystate/core/token.h"
-#include "polystate/runner/runner.h"
 #include "runner/encoder_decoder.h"
 #include "runner/generation_plan.h"
+#include "runner/generation_queue.h"
 #include "runner/sentence.h"
 
 namespace polystate {
@@ -27,30 +25,25 @@ std::span<float> mutable_values(const Tensor& tensor) {
 
 }  // namespace
 
-Scheduler::Scheduler(EncoderDecoder& model, const GenerationPlan& plan)
-    : model_(model), plan_(plan), order_(plan.inputs().size()), results_(plan.inputs().size()) {
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::stable_sort(order_.begin(), order_.end(), [&plan](std::size_t left, std::size_t right) {
-    return plan.inputs()[left].source.size() > plan.inputs()[right].source.size();
-  });
-}
+Scheduler::Scheduler(EncoderDecoder& model, const GenerationPlan& plan, GenerationQueue& queue,
+                     std::size_t rows)
+    : model_(model), plan_(plan), queue_(queue), most_rows_(rows) {}
 
-Result<std::vector<std::vector<GeneratedSequence>>> Scheduler::run() {
-  while (started_ < order_.size() || !running_.empty()) {
-    if (const Status admitted = admit(); !admitted) return admitted.error();
-    if (const Status stepped = step(); !stepped) return stepped.error();
+Status Scheduler::run() {
+  while (true) {
+    if (Status admitted = admit(); !admitted) return admitted;
+    if (running_.empty()) return {};
+    if (Status stepped = step(); !stepped) return stepped;
     collect_finished();
   }
-  return std::move(results_);
 }
 
 Status Scheduler::admit() {
   while (true) {
-    const auto batch = next_batch();
     // A call of the encoder for one of many rows would cost more than the row is worth.
-    const bool worth = running_.empty() || free_rows() * 4 >= plan_.rows() ||
-                       started_ + batch.size() == order_.size();
-    if (batch.empty() || !worth) return {};
+    const bool worth = running_.empty() || free_rows() * 4 >= most_rows_;
+    const std::vector<std::size_t> batch = queue_.take(room(), !worth);
+    if (batch.empty()) return {};
     if (Status started = start(batch); !started) return started;
   }
 }
@@ -58,22 +51,13 @@ Status Scheduler::admit() {
 std::size_t Scheduler::free_rows() const {
   std::size_t used = 0;
   for (const auto& sentence : running_) used += sentence->most_rows();
-  return plan_.rows() - used;
+  return most_rows_ - used;
 }
 
-std::span<const std::size_t> Scheduler::next_batch() const {
-  const auto pending = std::span(order_).subspan(started_);
-  const std::size_t most = std::min({pending.size(), free_rows() / plan_.rows_per_input(),
-                                     static_cast<std::size_t>(model_.limits().max_sources)});
-  std::int64_t pages = model_.cross_pool().free_pages();
-  std::size_t count = 0;
-  while (count < most) {
-    const auto& source = plan_.inputs()[pending[count]].source;
-    pages -= model_.limits().pages_for(static_cast<std::int64_t>(source.size()));
-    if (pages < 0) break;
-    ++count;
-  }
-  return pending.first(count);
+Room Scheduler::room() const {
+  return {.inputs = std::min(free_rows() / plan_.rows_per_input(),
+                             static_cast<std::size_t>(model_.limits().max_sources)),
+          .cross_pages = model_.cross_pool().free_pages()};
 }
 
 Status Scheduler::start(std::span<const std::size_t> batch) {
@@ -86,7 +70,6 @@ Status Scheduler::start(std::span<const std::size_t> batch) {
     running_.push_back(std::make_unique<Sentence>(batch[i], std::move((*encoded)[i]),
                                                   model_.new_sequence(), plan_.setting(batch[i])));
   }
-  started_ += batch.size();
   return {};
 }
 
@@ -122,9 +105,7 @@ Status Scheduler::choose(std::span<float> logits) {
 void Scheduler::collect_finished() {
   const auto finished = [this](const std::unique_ptr<Sentence>& sentence) {
     if (sentence->most_rows() > 0) return false;
-    results_[sentence->input()] = sentence->take_results();
-    ++done_;
-    if (plan_.options().on_progress != nullptr) plan_.options().on_progress(done_);
+    queue_.finish(sentence->input(), sentence->take_results());
     return true;
   };
   running_.erase(std::remove_if(running_.begin(), running_.end(), finished), running_.end());

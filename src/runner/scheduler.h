@@ -6,32 +6,31 @@
 #include <vector>
 
 #include "polystate/core/result.h"
-#include "polystate/core/token.h"
-#include "polystate/runner/runner.h"
 #include "runner/encoder_decoder.h"
 #include "runner/generation_plan.h"
+#include "runner/generation_queue.h"
 #include "runner/sentence.h"
 
 namespace polystate {
 
-// Runs the sentences of a plan side by side, as far as rows and pages go (continuous batching):
+// Runs sentences side by side, as far as its rows and the model's pages go (continuous batching):
 // every step reads one token in each row of each sentence; what is finished leaves, and others
-// join. Sources are encoded together, those of like lengths, so that there is little padding; the
-// longest come first, so that the last rows are not one long sentence.
+// join from the queue. Sources are encoded together, those of like lengths, so that there is little
+// padding; the longest come first, so that the last rows are not one long sentence.
 class Scheduler {
  public:
-  Scheduler(EncoderDecoder& model, const GenerationPlan& plan);
+  Scheduler(EncoderDecoder& model, const GenerationPlan& plan, GenerationQueue& queue,
+            std::size_t rows);
 
-  // The sequences of each input, in their order. Errors as Runner::generate; the pages of what ran
-  // return with this object.
-  Result<std::vector<std::vector<GeneratedSequence>>> run();
+  // Runs what waits in the queue until none is left. Errors as Runner::generate; the pages of what
+  // ran return with this object.
+  Status run();
 
  private:
   // Starts sentences: a quarter of the rows at least, or all that are left.
   Status admit();
-  // The next inputs to encode together.
-  [[nodiscard]] std::span<const std::size_t> next_batch() const;
   [[nodiscard]] std::size_t free_rows() const;
+  [[nodiscard]] Room room() const;
   Status start(std::span<const std::size_t> batch);
   // One token in every row.
   Status step();
@@ -42,12 +41,10 @@ class Scheduler {
 
   EncoderDecoder& model_;
   const GenerationPlan& plan_;
-  std::vector<std::size_t> order_;  // of the inputs
-  std::size_t started_ = 0;         // of order_
+  GenerationQueue& queue_;
+  std::size_t most_rows_;
   std::vector<std::unique_ptr<Sentence>> running_;
   std::vector<DecoderRow> rows_;  // of the present step
-  std::vector<std::vector<GeneratedSequence>> results_;
-  std::size_t done_ = 0;
 };
 
 }  // namespace polystate

@@ -46,7 +46,8 @@ Result<Session> Model::new_session(const SessionOptions& options) const {
 }
 
 Result<Session> Model::make_session(const SessionOptions& options) const {
-  auto engine = loaded_->engine->new_session({.profile = options.profile});
+  auto engine = loaded_->engine->new_session(
+      {.profile = options.profile, .single_threaded = options.single_threaded});
   if (!engine) {
     return engine.error();
   }
@@ -60,6 +61,10 @@ const Artifact& Model::artifact() const { return loaded_->artifact; }
 std::uint64_t Model::state_bytes() const { return loaded_->engine->state_bytes(); }
 
 std::uint64_t Model::activation_bytes() const { return loaded_->engine->activation_bytes(); }
+
+std::size_t Model::sessions_side_by_side() const {
+  return loaded_->engine->sessions_side_by_side();
+}
 
 void Model::parallel_for(std::size_t count,
                          const std::function<void(std::size_t index)>& task) const {

@@ -20,6 +20,8 @@ inline constexpr std::int64_t kMaxThreads = 1024;
 struct EngineSessionOptions {
   // Records an ETDump of every call; take_profile returns it.
   bool profile = false;
+  // Its calls stay on the thread that makes them.
+  bool single_threaded = false;
 };
 
 // One caller's copy of a program's state and working memory. Not for two threads at once: Session
@@ -66,6 +68,10 @@ class Engine {
   // Bytes that one more session will need at most: state, and working memory.
   [[nodiscard]] virtual std::uint64_t state_bytes() const = 0;
   [[nodiscard]] virtual std::uint64_t activation_bytes() const = 0;
+
+  // How many single-threaded sessions are worth running at the same time, within parallel_for: as
+  // many as it has threads, or 1 where sessions would wait for one another.
+  [[nodiscard]] virtual std::size_t sessions_side_by_side() const { return 1; }
 
   // Calls `task` with 0 to count - 1, on the threads that methods run on where the engine has some,
   // and returns when all are done. An exception of a task is thrown again here.

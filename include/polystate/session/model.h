@@ -24,6 +24,9 @@ struct ModelOptions {
 
 struct SessionOptions {
   bool profile = false;  // record an ETDump of every call
+  // Its calls stay on the thread that makes them, whatever the engine has: for several sessions
+  // that run side by side, each on a thread of its own.
+  bool single_threaded = false;
 };
 
 // A program with its weights: immutable, cheap to copy, shared by threads. Sessions keep it alive.
@@ -44,6 +47,8 @@ class Model {
   // Bytes that one more session will need: its state, and working memory at most.
   [[nodiscard]] std::uint64_t state_bytes() const;
   [[nodiscard]] std::uint64_t activation_bytes() const;
+  // Engine::sessions_side_by_side.
+  [[nodiscard]] std::size_t sessions_side_by_side() const;
   // Engine::parallel_for, for what a caller computes between two runs.
   void parallel_for(std::size_t count, const std::function<void(std::size_t index)>& task) const;
 

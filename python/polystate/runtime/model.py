@@ -93,15 +93,18 @@ class Model:
         self._core = core
         self._path = path
 
-    def session(self, *, profile: bool = False) -> Session:
+    def session(self, *, profile: bool = False, single_threaded: bool = False) -> Session:
         """Make a session with a state of its own, which starts at the initial values.
 
         Parameters
         ----------
         profile
             Whether to record an ETDump of every call, for ``Session.take_profile``.
+        single_threaded
+            Whether its calls stay on the thread that makes them, whatever the engine has: for
+            several sessions that run side by side, each on a thread of its own.
         """
-        return Session(self._core.new_session(profile), tuple(self.state))
+        return Session(self._core.new_session(profile, single_threaded), tuple(self.state))
 
     def generate(
         self,

@@ -38,7 +38,8 @@ class ExecutorchEngine final : public Engine {
       : artifact_(std::move(artifact)),
         loader_(std::move(loader)),
         program_(std::move(program)),
-        arenas_(arenas) {}
+        arenas_(arenas),
+        delegates_compute_(relies_on_delegates(artifact_.program()->bytes())) {}
 
   Result<std::unique_ptr<EngineSession>> new_session(
       const EngineSessionOptions& options) const override {
@@ -56,6 +57,10 @@ class ExecutorchEngine final : public Engine {
 
   [[nodiscard]] std::uint64_t state_bytes() const override { return arenas_.state; }
   [[nodiscard]] std::uint64_t activation_bytes() const override { return arenas_.activations; }
+
+  [[nodiscard]] std::size_t sessions_side_by_side() const override {
+    return delegates_compute_ ? 1 : pool_thread_count();
+  }
 
   void parallel_for(std::size_t count,
                     const std::function<void(std::size_t index)>& task) const override {
@@ -80,6 +85,7 @@ class ExecutorchEngine final : public Engine {
   std::unique_ptr<FileBytesLoader> loader_;  // the program keeps a pointer to it
   Program program_;
   ArenaSizes arenas_;
+  bool delegates_compute_;  // under one lock of the process: XNNPACK's weights are kept once
   mutable std::mutex layout_mutex_;
   mutable std::shared_ptr<const StateLayout> layout_;
 };

@@ -42,8 +42,11 @@ Error failed_check(const MethodSpec& method, const CheckFailure& failure) {
 
 }  // namespace
 
-ExecutorchSession::ExecutorchSession(const Manifest& manifest, Arena activations, Arena state)
-    : manifest_(manifest), memory_{std::move(activations), std::move(state), {}} {}
+ExecutorchSession::ExecutorchSession(const Manifest& manifest, Arena activations, Arena state,
+                                     bool single_threaded)
+    : manifest_(manifest),
+      single_threaded_(single_threaded),
+      memory_{std::move(activations), std::move(state), {}} {}
 
 Result<std::unique_ptr<ExecutorchSession>> ExecutorchSession::load(
     const executorch::runtime::Program& program, const Manifest& manifest, ArenaSizes arenas,
@@ -56,12 +59,13 @@ Result<std::unique_ptr<ExecutorchSession>> ExecutorchSession::load(
   if (!state) {
     return state.error();
   }
-  std::unique_ptr<ExecutorchSession> session(
-      new ExecutorchSession(manifest, std::move(*activations), std::move(*state)));
+  std::unique_ptr<ExecutorchSession> session(new ExecutorchSession(
+      manifest, std::move(*activations), std::move(*state), options.single_threaded));
   if (options.profile) {
     session->profiler_ = std::make_unique<Profiler>();
   }
   auto* const tracer = options.profile ? session->profiler_->tracer() : nullptr;
+  const SingleThread single_thread(options.single_threaded);
   session->methods_.reserve(manifest.methods.size());
   // Loading a method writes initial values into the state: all are loaded now, and none later.
   for (const MethodSpec& spec : manifest.methods) {
@@ -96,6 +100,7 @@ Result<std::vector<Tensor>> ExecutorchSession::run_borrowing(std::size_t method,
 Result<std::vector<Tensor>> ExecutorchSession::run(std::size_t method,
                                                    std::span<const Tensor> inputs,
                                                    OutputsOf outputs_of) {
+  const SingleThread single_thread(single_threaded_);
   const MethodSpec& spec = manifest_.methods[method];
   LoadedMethod& loaded = methods_[method];
   state_intact_ = true;

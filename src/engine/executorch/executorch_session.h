@@ -42,12 +42,13 @@ class ExecutorchSession final : public EngineSession {
  private:
   using OutputsOf = Result<std::vector<Tensor>> (LoadedMethod::*)();
 
-  ExecutorchSession(const Manifest& manifest, Arena activations, Arena state);
+  ExecutorchSession(const Manifest& manifest, Arena activations, Arena state, bool single_threaded);
 
   Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs,
                                   OutputsOf outputs_of);
 
   const Manifest& manifest_;
+  bool single_threaded_;
   ThreadPoolUse pool_;  // outlives the methods
   SessionMemory memory_;
   std::unique_ptr<Profiler> profiler_;  // null without profile; the methods keep a pointer to it

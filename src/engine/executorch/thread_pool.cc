@@ -63,6 +63,12 @@ Status set_thread_count(std::uint32_t threads) {
   return Error{ErrorCode::kEngine, "the engine's pool cannot have " + wanted + " threads"};
 }
 
+SingleThread::SingleThread(bool wanted) {
+  if (wanted) guard_.emplace();
+}
+
+std::size_t pool_thread_count() { return static_cast<std::size_t>(thread_count()); }
+
 void run_tasks(std::size_t count, const std::function<void(std::size_t index)>& task) {
   std::mutex mutex;
   std::exception_ptr failure;  // of the first task that throws

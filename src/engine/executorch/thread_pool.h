@@ -1,8 +1,11 @@
 #pragma once
 
+#include <executorch/extension/threadpool/threadpool_guard.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "polystate/core/result.h"
 
@@ -21,6 +24,20 @@ class ThreadPoolUse {
 // Gives the pool `threads` threads. kEngine when it has another number and sessions use it, or when
 // it cannot have so many.
 Status set_thread_count(std::uint32_t threads);
+
+// Keeps to this thread, while it exists, what would use the pool or the kernels' own team: runtimes
+// of XNNPACK that are made meanwhile, too.
+class SingleThread {
+ public:
+  // Does nothing when not `wanted`.
+  explicit SingleThread(bool wanted);
+
+ private:
+  std::optional<executorch::extension::threadpool::NoThreadPoolGuard> guard_;
+};
+
+// How many threads the pool has.
+std::size_t pool_thread_count();
 
 // Calls `task` with 0 to count - 1 on as many threads as the pool has; see Engine::parallel_for.
 void run_tasks(std::size_t count, const std::function<void(std::size_t index)>& task);

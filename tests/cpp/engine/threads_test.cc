@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/engine_factory.h"
+#include "engine/executorch/thread_pool.h"
 #include "engine/opened.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
@@ -63,6 +64,19 @@ TEST(Threads, OfThePoolHandAnExceptionOfATaskToTheCaller) {
   };
   EXPECT_THROW(opened.engine().parallel_for(20, fail), std::bad_alloc);
   EXPECT_NO_THROW(opened.engine().parallel_for(5, fail));
+}
+
+TEST(Threads, RunSessionsSideBySideWhereNoDelegateComputes) {
+  const std::size_t threads = pool_thread_count();
+  EXPECT_EQ(Opened("counter").engine().sessions_side_by_side(), threads);
+  EXPECT_EQ(Opened("layered").engine().sessions_side_by_side(), 1U);
+}
+
+TEST(Threads, AreNotNeededForWhatASessionComputes) {
+  const Opened opened("layered");
+  auto single = opened.engine().new_session({.single_threaded = true}).value();
+  EXPECT_EQ(last_step(opened, *single, 50),
+            last_step(opened, *opened.engine().new_session({}).value(), 50));
 }
 
 TEST(Threads, OpenAndCloseSessionsAtTheSameTime) {

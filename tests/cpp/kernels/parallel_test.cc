@@ -1,5 +1,6 @@
 #include "kernels/parallel.h"
 
+#include <executorch/extension/threadpool/threadpool_guard.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -80,6 +81,19 @@ TEST(ParallelFor, WorksOnEachNumberOnce) {
            {0, 1}, {1, 1}, {7, 1}, {7, 3}, {100, 7}, {1000, 1}, {1000, 999}, {1000, 1000}}) {
     for (const auto& each : visits(count, grain)) EXPECT_EQ(each, 1);
   }
+}
+
+TEST(ParallelFor, StaysOnAThreadThatIsToBeTheOnlyOne) {
+  const executorch::extension::threadpool::NoThreadPoolGuard guard;
+  EXPECT_EQ(thread_count(), 1);
+  const auto caller = std::this_thread::get_id();
+  int calls = 0;
+  parallel_for(1000, 1, [&](std::int64_t first, std::int64_t last) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    EXPECT_EQ(last - first, 1000);
+    ++calls;
+  });
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(ParallelFor, MayBeCalledByItsWorkAndByManyThreadsAtOnce) {

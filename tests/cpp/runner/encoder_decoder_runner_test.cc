@@ -6,7 +6,9 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -81,6 +83,74 @@ TEST(EncoderDecoderRunner, GivesTheSameSequencesHoweverManyRowsThereAre) {
     }
     for (const Sequences& each : all) EXPECT_TRUE(each == all.front());
   }
+}
+
+// A model whose sessions may run on three threads.
+std::shared_ptr<FakeEncoderDecoder> three_threads(std::int64_t rows) {
+  auto fake = std::make_shared<FakeEncoderDecoder>();
+  fake->threads = 3;
+  fake->max_batch = rows;
+  return fake;
+}
+
+TEST(EncoderDecoderRunner, GivesTheSameSequencesFromSessionsSideBySide) {
+  const auto inputs = random_inputs(200, 9);
+  for (const GenerationOptions& options : kinds_of_options()) {
+    const Sequences expected =
+        generate(*open_fake(std::make_shared<FakeEncoderDecoder>()), inputs, options);
+    const auto fake = three_threads(48);
+    const auto runner = open_fake(fake);
+    for (int times = 0; times < 2; ++times)
+      EXPECT_TRUE(generate(*runner, inputs, options) == expected);
+    EXPECT_EQ(fake->single_threaded_sessions, 3);
+    EXPECT_LE(fake->most_rows, 18U);  // of 3 sessions; inputs have 1, 3 or 4
+  }
+}
+
+TEST(EncoderDecoderRunner, SharesOutAsManyRowsAsAreWorthAThread) {
+  const auto fake = three_threads(256);
+  const auto runner = open_fake(fake);
+  EXPECT_EQ(generate(*runner, random_inputs(31, 9), options_with_beams(1)).size(), 31U);
+  EXPECT_EQ(fake->single_threaded_sessions, 0);
+  EXPECT_EQ(generate(*runner, random_inputs(32, 9), options_with_beams(1)).size(), 32U);
+  EXPECT_EQ(fake->single_threaded_sessions, 2);
+  EXPECT_EQ(generate(*runner, random_inputs(9, 9), options_with_beams(6)).size(), 9U);
+  EXPECT_EQ(fake->single_threaded_sessions, 3);
+}
+
+TEST(EncoderDecoderRunner, TellsOfProgressFromOneThreadAtATime) {
+  const auto runner = open_fake(three_threads(96));
+  GenerationOptions options = options_with_beams(1);
+  std::vector<std::size_t> told;
+  options.on_progress = [&told](std::size_t done) { told.push_back(done); };
+  EXPECT_EQ(generate(*runner, random_inputs(300, 9), options).size(), 300U);
+  std::vector<std::size_t> expected(300);
+  std::iota(expected.begin(), expected.end(), std::size_t{1});
+  EXPECT_EQ(told, expected);
+}
+
+TEST(EncoderDecoderRunner, CallsTheCallersCodeFromOneThread) {
+  const auto fake = three_threads(96);
+  GenerationOptions options = options_with_beams(1);
+  const auto caller = std::this_thread::get_id();
+  options.on_token = [caller](std::size_t, TokenId) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    return true;
+  };
+  EXPECT_EQ(generate(*open_fake(fake), random_inputs(100, 9), options).size(), 100U);
+  EXPECT_EQ(fake->single_threaded_sessions, 0);
+}
+
+TEST(EncoderDecoderRunner, IsWholeAgainAfterOneOfItsSessionsFailed) {
+  const auto inputs = random_inputs(200, 9);
+  const auto fake = three_threads(96);
+  const auto runner = open_fake(fake);
+  const Sequences expected = generate(*runner, inputs, options_with_beams(2));
+  fake->fails_at = fake->calls + 20;
+  const auto failed = runner->generate(inputs, options_with_beams(2));
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kEngine);
+  EXPECT_TRUE(generate(*runner, inputs, options_with_beams(2)) == expected);
 }
 
 TEST(EncoderDecoderRunner, GivesASentenceTheSequencesThatItHasAlone) {

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -168,6 +171,7 @@ class FakeSession final : public EngineSession {
         cross_(cross_pages(*fake_), fake_->page_size) {}
 
   Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs) override {
+    const std::lock_guard lock(fake_->mutex);
     if (fake_->calls++ == fake_->fails_at) {
       return Error{ErrorCode::kEngine, "the fake engine fails"};
     }
@@ -177,6 +181,7 @@ class FakeSession final : public EngineSession {
   [[nodiscard]] bool state_intact() const override { return false; }
   [[nodiscard]] std::span<std::byte> state(std::size_t) override { return {}; }
   void reset() override {
+    const std::lock_guard lock(fake_->mutex);
     ++fake_->resets;
     self_ = TokenPages(pages(*fake_), fake_->page_size);
     cross_ = TokenPages(cross_pages(*fake_), fake_->page_size);
@@ -245,11 +250,21 @@ class FakeEngine final : public Engine {
   FakeEngine(std::shared_ptr<FakeEncoderDecoder> fake, std::unique_ptr<TemporaryFolder> folder)
       : fake_(std::move(fake)), folder_(std::move(folder)) {}
 
-  Result<std::unique_ptr<EngineSession>> new_session(const EngineSessionOptions&) const override {
+  Result<std::unique_ptr<EngineSession>> new_session(
+      const EngineSessionOptions& options) const override {
+    ++(options.single_threaded ? fake_->single_threaded_sessions : fake_->sessions);
     return std::unique_ptr<EngineSession>(std::make_unique<FakeSession>(fake_));
   }
   [[nodiscard]] std::uint64_t state_bytes() const override { return 0; }
   [[nodiscard]] std::uint64_t activation_bytes() const override { return 0; }
+  [[nodiscard]] std::size_t sessions_side_by_side() const override { return fake_->threads; }
+  void parallel_for(std::size_t count,
+                    const std::function<void(std::size_t index)>& task) const override {
+    if (fake_->threads == 1) return Engine::parallel_for(count, task);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < count; ++i) threads.emplace_back(task, i);
+    for (std::thread& thread : threads) thread.join();
+  }
 
  private:
   std::shared_ptr<FakeEncoderDecoder> fake_;

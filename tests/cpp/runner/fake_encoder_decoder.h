@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,11 @@ struct FakeEncoderDecoder {
   float scale = 8.0F;             // of the logits, which are 0 to scale
   std::string generation_config;  // the file's text; empty: there is none
   int fails_at = -1;              // the call (of all methods, from 0) that fails, half-way
+  std::size_t threads = 1;        // Engine::sessions_side_by_side
 
+  std::mutex mutex;  // of a call, which changes what follows
+  int sessions = 0;
+  int single_threaded_sessions = 0;
   int calls = 0;
   int encodes = 0;
   int decodes = 0;

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import torch
 
 import polystate as ps
@@ -40,12 +41,16 @@ def results_of(session: ps.Session, seed: int, calls: int) -> list[torch.Tensor]
     return results
 
 
-def test_threads_with_a_session_each_compute_what_one_thread_does(model: ps.Model) -> None:
+@pytest.mark.parametrize("single_threaded", [False, True])
+def test_threads_with_a_session_each_compute_what_one_thread_does(
+    model: ps.Model, single_threaded: bool
+) -> None:
     expected = [results_of(model.session(), seed, 30) for seed in range(8)]
     found: dict[int, list[torch.Tensor]] = {}
 
     def work(seed: int) -> None:
-        found[seed] = results_of(model.session(), seed, 30)
+        session = model.session(single_threaded=single_threaded)
+        found[seed] = results_of(session, seed, 30)
 
     in_threads(8, work)
     for seed in range(8):

@@ -1,0 +1,55 @@
+#include "runner/generation_queue.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "polystate/runner/runner.h"
+#include "runner/encoder_decoder_limits.h"
+#include "runner/generation_plan.h"
+
+namespace polystate {
+
+GenerationQueue::GenerationQueue(const GenerationPlan& plan, const EncoderDecoderLimits& limits)
+    : plan_(plan), limits_(limits), order_(plan.inputs().size()), results_(plan.inputs().size()) {
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::stable_sort(order_.begin(), order_.end(), [&plan](std::size_t left, std::size_t right) {
+    return plan.inputs()[left].source.size() > plan.inputs()[right].source.size();
+  });
+}
+
+std::vector<std::size_t> GenerationQueue::take(const Room& room, bool only_the_rest) {
+  const std::lock_guard lock(mutex_);
+  const auto waiting = std::span(order_).subspan(taken_);
+  const std::size_t most = std::min(waiting.size(), room.inputs);
+  std::int64_t pages = room.cross_pages;
+  std::size_t count = 0;
+  while (count < most) {
+    const auto& source = plan_.inputs()[waiting[count]].source;
+    pages -= limits_.pages_for(static_cast<std::int64_t>(source.size()));
+    if (pages < 0) break;
+    ++count;
+  }
+  if (only_the_rest && count < waiting.size()) return {};
+  taken_ += count;
+  return {waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+void GenerationQueue::clear() {
+  const std::lock_guard lock(mutex_);
+  taken_ = order_.size();
+}
+
+void GenerationQueue::finish(std::size_t input, std::vector<GeneratedSequence> sequences) {
+  const std::lock_guard lock(mutex_);
+  results_[input] = std::move(sequences);
+  ++done_;
+  if (plan_.options().on_progress != nullptr) plan_.options().on_progress(done_);
+}
+
+}  // namespace polystate
