@@ -36,6 +36,28 @@ inline float exponential(float x) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) & in_range);
 }
 
+// e^x for x <= 0 as a term of a sum whose largest one is 1: in half the time, as exact as a sum in
+// float32 needs it, and never quite 0. e^x = 2^n 2^r with |r| <= 1/2; the polynomial is Cephes'
+// exp2f. NaN gives some number.
+inline float exponential_term(float x) {
+  constexpr float kLowest = -87.0F;
+  constexpr float kLog2E = 1.44269504F;
+  constexpr float kShift = 12582912.0F;
+  const float power_of_two = (x > kLowest ? x : kLowest) * kLog2E;
+  const float shifted = power_of_two + kShift;
+  const float r = power_of_two - (shifted - kShift);
+  float power = 1.535336188e-4F;
+  power = power * r + 1.339887440e-3F;
+  power = power * r + 9.618437357e-3F;
+  power = power * r + 5.550332471e-2F;
+  power = power * r + 2.402264791e-1F;
+  power = power * r + 6.931472028e-1F;
+  power = power * r + 1.0F;
+  // The lowest bits of `shifted` are n, which is added to the exponent.
+  const std::uint32_t exponent = std::bit_cast<std::uint32_t>(shifted) << 23U;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(power) + exponent);
+}
+
 // e^(score - largest) of a block of scores, none of which is above `largest`.
 inline ScoreBlock exponentials(const ScoreBlock& scores, float largest) {
   ScoreBlock powers{};

@@ -15,7 +15,21 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// The largest score; NaN where one is.
+// The start of the first whole block that has `score`; of the rest where none has.
+POLYSTATE_VECTORISED std::size_t find_block(std::span<const float> scores, float score) {
+  std::size_t start = 0;
+  for (; start + kBlock <= scores.size(); start += kBlock) {
+    unsigned found = 0;
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      found |= static_cast<unsigned>(scores[start + i] == score);
+    }
+    if (found != 0) break;
+  }
+  return start;
+}
+
+}  // namespace
+
 POLYSTATE_VECTORISED float largest_score(std::span<const float> scores) {
   ScoreBlock largest{};  // of each block's first, second, ... score
   largest.fill(-kInfinity);
@@ -32,21 +46,6 @@ POLYSTATE_VECTORISED float largest_score(std::span<const float> scores) {
   if (unordered != 0) return std::numeric_limits<float>::quiet_NaN();
   return *std::max_element(largest.begin(), largest.end());
 }
-
-// The start of the first whole block that has `score`; of the rest where none has.
-POLYSTATE_VECTORISED std::size_t find_block(std::span<const float> scores, float score) {
-  std::size_t start = 0;
-  for (; start + kBlock <= scores.size(); start += kBlock) {
-    unsigned found = 0;
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      found |= static_cast<unsigned>(scores[start + i] == score);
-    }
-    if (found != 0) break;
-  }
-  return start;
-}
-
-}  // namespace
 
 Result<Largest> find_largest(std::span<const float> scores) {
   const float score = largest_score(scores);

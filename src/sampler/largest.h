@@ -13,6 +13,9 @@ struct Largest {
   std::size_t token;
 };
 
+// The largest score; NaN where one is, -inf of none.
+float largest_score(std::span<const float> scores);
+
 // kContract when a score is NaN, or all are -inf.
 Result<Largest> find_largest(std::span<const float> scores);
 

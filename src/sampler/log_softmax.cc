@@ -1,6 +1,6 @@
 #include "sampler/log_softmax.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -16,15 +16,23 @@
 namespace polystate::sampler {
 namespace {
 
-// The sum of e^(score - largest): as many sums side by side as a block has scores.
-POLYSTATE_VECTORISED double exponential_sum(std::span<const float> scores, float largest) {
-  std::array<double, kBlock> sums{};
-  for (std::size_t start = 0; start < scores.size(); start += kBlock) {
-    const ScoreBlock powers = exponentials(score_block(scores, start), largest);
-    for (std::size_t i = 0; i < kBlock; ++i) sums[i] += static_cast<double>(powers[i]);
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Scores that are looked at twice while they lie in the nearest cache, and whose powers are added
+// in float32.
+constexpr std::size_t kChunk = 16 * kBlock;
+
+// The sum of e^(score - largest) of a chunk: as many sums side by side as a block has scores.
+POLYSTATE_VECTORISED double exponential_sum(std::span<const float> chunk, float largest) {
+  ScoreBlock sums{};
+  for (std::size_t start = 0; start < chunk.size(); start += kBlock) {
+    const ScoreBlock block = score_block(chunk, start);
+    for (std::size_t i = 0; i < kBlock; ++i) sums[i] += exponential_term(block[i] - largest);
   }
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
+
+Error no_probability(const char* message) { return {ErrorCode::kContract, message}; }
 
 POLYSTATE_VECTORISED void subtract(std::span<float> scores, const LogSum& sum) {
   for (float& score : scores) score = (score - sum.largest) - sum.rest;
@@ -33,12 +41,22 @@ POLYSTATE_VECTORISED void subtract(std::span<float> scores, const LogSum& sum) {
 }  // namespace
 
 Result<LogSum> log_sum(std::span<const float> scores) {
-  const Result<Largest> largest = find_largest(scores);
-  if (!largest) return largest.error();
-  if (largest->score == std::numeric_limits<float>::infinity())
-    return Error{ErrorCode::kContract, "a token's score is infinite"};
-  const double sum = exponential_sum(scores, largest->score);
-  return LogSum{largest->score, static_cast<float>(std::log(sum))};
+  float largest = -kInfinity;  // so far
+  double sum = 0.0;            // of e^(score - largest)
+  for (std::size_t start = 0; start < scores.size(); start += kChunk) {
+    const auto chunk = scores.subspan(start, std::min(kChunk, scores.size() - start));
+    const float highest = largest_score(chunk);
+    if (std::isnan(highest)) return no_probability("a token's score is NaN");
+    if (highest == kInfinity) return no_probability("a token's score is infinite");
+    if (highest > largest) {
+      sum *= std::exp(static_cast<double>(largest) - static_cast<double>(highest));
+      largest = highest;
+    }
+    if (largest > -kInfinity) sum += exponential_sum(chunk, largest);
+  }
+  if (largest == -kInfinity)
+    return no_probability("no token is left to choose: every score is -inf");
+  return LogSum{largest, static_cast<float>(std::log(sum))};
 }
 
 double entropy(std::span<const float> scores, const LogSum& sum) {

@@ -59,21 +59,18 @@ struct Avx2Vectors : vectors::Avx2Floats<Avx2Vectors> {
     const __m256i pairs = _mm256_maddubs_epi16(x, w);
     return sums + reinterpret_cast<Half>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   }
-  static void finish(const Sums& sums, RowScale scale, const TileColumns& columns, float* out) {
-    const auto& [weights, column, count] = columns;
-    finish_half(sums.low, scale, columns, out);
-    finish_half(sums.high, scale, {weights, column + kWidth, count - kWidth}, out + kWidth);
+
+  using Integers = __m256i;
+  static Integers load_sums(const std::int32_t* from, std::int64_t count) {
+    return _mm256_maskload_epi32(from, first_lanes(count));
   }
-  static void finish_half(Half sums, RowScale scale, const TileColumns& columns, float* out) {
-    const auto& [weights, column, count] = columns;
-    if (count <= 0) return;
-    const __m256i of_columns = _mm256_maskload_epi32(weights.sums + column, first_lanes(count));
-    const __m256i product =
-        _mm256_sub_epi32(reinterpret_cast<__m256i>(sums),
-                         _mm256_mullo_epi32(of_columns, _mm256_set1_epi32(scale.zero - 128)));
-    const __m256 scales = multiply(load_some(weights.scales + column, count), set(scale.scale));
-    const __m256 bias = weights.bias == nullptr ? set(0) : load_some(weights.bias + column, count);
-    store_some(out, multiply_add(_mm256_cvtepi32_ps(product), scales, bias), count);
+  static __m256 result(const Sums& sums, int part, RowScale scale,
+                       const linear::Columns<Avx2Vectors>& columns) {
+    const Half half = part == 0 ? sums.low : sums.high;
+    const __m256i zeros = _mm256_mullo_epi32(columns.sums, _mm256_set1_epi32(scale.zero - 128));
+    const __m256i product = _mm256_sub_epi32(reinterpret_cast<__m256i>(half), zeros);
+    return multiply_add(_mm256_cvtepi32_ps(product), multiply(columns.scales, set(scale.scale)),
+                        columns.bias);
   }
 };
 

@@ -37,14 +37,17 @@ struct Avx512VnniVectors : vectors::Avx512Floats<Avx512VnniVectors> {
   static Sums add_products(Sums sums, Values x, __m512i w) {
     return reinterpret_cast<Sums>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sums), x, w));
   }
-  static void finish(Sums sums, RowScale scale, const TileColumns& columns, float* out) {
-    const auto& [weights, column, count] = columns;
-    const __m512i of_columns = _mm512_maskz_loadu_epi32(first_lanes(count), weights.sums + column);
-    const __m512i zeros = _mm512_mullo_epi32(of_columns, _mm512_set1_epi32(scale.zero));
+
+  using Integers = __m512i;
+  static Integers load_sums(const std::int32_t* from, std::int64_t count) {
+    return _mm512_maskz_loadu_epi32(first_lanes(count), from);
+  }
+  static __m512 result(Sums sums, int /*part*/, RowScale scale,
+                       const linear::Columns<Avx512VnniVectors>& columns) {
+    const __m512i zeros = _mm512_mullo_epi32(columns.sums, _mm512_set1_epi32(scale.zero));
     const __m512i product = _mm512_sub_epi32(reinterpret_cast<__m512i>(sums), zeros);
-    const __m512 scales = multiply(load_some(weights.scales + column, count), set(scale.scale));
-    const __m512 bias = weights.bias == nullptr ? set(0) : load_some(weights.bias + column, count);
-    store_some(out, multiply_add(_mm512_cvtepi32_ps(product), scales, bias), count);
+    return multiply_add(_mm512_cvtepi32_ps(product), multiply(columns.scales, set(scale.scale)),
+                        columns.bias);
   }
 };
 

@@ -75,21 +75,31 @@ typename S::Vector activated(typename S::Vector x, Activation activation) {
   __builtin_unreachable();
 }
 
-// Activates results of one row, and adds the addend to them.
+// What turns the sums of S::kWidth columns into results; of the first `count` of them.
 template <typename S>
-void finish_row(const Product& product, std::int64_t place, std::int64_t count) {
-  float* const out = product.out + place;
-  const float* const addend = product.addend == nullptr ? nullptr : product.addend + place;
-  std::int64_t i = 0;
-  for (; i + S::kWidth <= count; i += S::kWidth) {
-    auto x = activated<S>(S::load(out + i), product.activation);
-    if (addend != nullptr) x = S::add(x, S::load(addend + i));
-    S::store(out + i, x);
+struct Columns {
+  Columns(const PackedWeights& weights, std::int64_t first, std::int64_t count)
+      : sums(S::load_sums(weights.sums + first, count)),
+        scales(S::load_some(weights.scales + first, count)),
+        bias(weights.bias == nullptr ? S::set(0) : S::load_some(weights.bias + first, count)) {}
+
+  typename S::Integers sums;
+  typename S::Vector scales;
+  typename S::Vector bias;
+};
+
+// Activates results, adds their addends and stores them. `count` is S::kWidth for most.
+template <typename S>
+void store_results(const Product& product, std::int64_t place, typename S::Vector x,
+                   std::int64_t count) {
+  x = activated<S>(x, product.activation);
+  if (count == S::kWidth) {
+    if (product.addend != nullptr) x = S::add(x, S::load(product.addend + place));
+    S::store(product.out + place, x);
+  } else {
+    if (product.addend != nullptr) x = S::add(x, S::load_some(product.addend + place, count));
+    S::store_some(product.out + place, x, count);
   }
-  if (i == count) return;
-  auto x = activated<S>(S::load_some(out + i, count - i), product.activation);
-  if (addend != nullptr) x = S::add(x, S::load_some(addend + i, count - i));
-  S::store_some(out + i, x, count - i);
 }
 
 // Turns the sums of M rows and T tiles into results.
@@ -97,21 +107,19 @@ template <typename S, int M, int T>
 void finish_block(const Product& product, std::int64_t row, std::int64_t tile,
                   const typename S::Sums (&sums)[M][T]) {
   const PackedWeights& weights = product.weights;
-  const std::int64_t first = tile * kTileColumns;
-  const std::int64_t place = row * weights.columns + first;
   for (int t = 0; t < T; ++t) {
-    const std::int64_t column = first + t * kTileColumns;
-    const std::int64_t left = weights.columns - column;
-    const TileColumns columns{weights, column, left < kTileColumns ? left : kTileColumns};
-    for (int m = 0; m < M; ++m) {
-      float* const to = product.out + place + m * weights.columns + t * kTileColumns;
-      S::finish(sums[m][t], product.rows.scales[row + m], columns, to);
+    for (int part = 0; part < kTileColumns / S::kWidth; ++part) {
+      const std::int64_t column = (tile + t) * kTileColumns + part * S::kWidth;
+      if (column >= weights.columns) return;
+      const std::int64_t left = weights.columns - column;
+      const std::int64_t count = left < S::kWidth ? left : S::kWidth;
+      const Columns<S> columns(weights, column, count);
+      for (int m = 0; m < M; ++m) {
+        const auto x = S::result(sums[m][t], part, product.rows.scales[row + m], columns);
+        store_results<S>(product, (row + m) * weights.columns + column, x, count);
+      }
     }
   }
-  if (product.activation == Activation::kNone && product.addend == nullptr) return;
-  const std::int64_t left = weights.columns - first;
-  const std::int64_t count = left < T * kTileColumns ? left : T * kTileColumns;
-  for (int m = 0; m < M; ++m) finish_row<S>(product, place + m * weights.columns, count);
 }
 
 // M rows and T tiles. With kFetch the next T tiles come to the cache meanwhile: memory is slow to

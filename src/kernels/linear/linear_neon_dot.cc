@@ -50,16 +50,18 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
     }
     return sums;
   }
-  static void finish(const Sums& sums, RowScale scale, const TileColumns& columns, float* out) {
-    std::int32_t lanes[kTileColumns];
-    for (int i = 0; i < kVectors; ++i) vst1q_s32(lanes + i * kWidth, sums.columns[i]);
-    const PackedWeights& weights = columns.weights;
-    for (std::int64_t i = 0; i < columns.count; ++i) {
-      const std::int64_t c = columns.first + i;
-      const std::int32_t product = lanes[i] - (scale.zero - 128) * weights.sums[c];
-      out[i] = __builtin_fmaf(static_cast<float>(product), scale.scale * weights.scales[c],
-                              weights.bias == nullptr ? 0.0F : weights.bias[c]);
-    }
+
+  using Integers = int32x4_t;
+  static Integers load_sums(const std::int32_t* from, std::int64_t count) {
+    std::int32_t lanes[kWidth] = {};
+    for (std::int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+    return vld1q_s32(lanes);
+  }
+  static float32x4_t result(const Sums& sums, int part, RowScale scale,
+                            const linear::Columns<NeonDotVectors>& columns) {
+    const int32x4_t product = vmlsq_n_s32(sums.columns[part], columns.sums, scale.zero - 128);
+    return multiply_add(vcvtq_f32_s32(product), multiply(columns.scales, set(scale.scale)),
+                        columns.bias);
   }
 };
 

@@ -38,14 +38,13 @@ struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {
     }
     return sums;
   }
-  static void finish(const Sums& sums, RowScale scale, const TileColumns& columns, float* out) {
-    const PackedWeights& weights = columns.weights;
-    for (std::int64_t i = 0; i < columns.count; ++i) {
-      const std::int64_t c = columns.first + i;
-      const std::int32_t product = sums.columns[i] - scale.zero * weights.sums[c];
-      out[i] = std::fma(static_cast<float>(product), scale.scale * weights.scales[c],
-                        weights.bias == nullptr ? 0.0F : weights.bias[c]);
-    }
+
+  using Integers = std::int32_t;
+  static Integers load_sums(const std::int32_t* from, std::int64_t /*count*/) { return *from; }
+  static float result(const Sums& sums, int part, RowScale scale,
+                      const linear::Columns<ScalarVectors>& columns) {
+    const std::int32_t product = sums.columns[part] - scale.zero * columns.sums;
+    return std::fma(static_cast<float>(product), columns.scales * scale.scale, columns.bias);
   }
 };
 

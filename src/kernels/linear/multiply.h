@@ -24,8 +24,7 @@ struct QuantizedRows {
 
 enum class Activation : std::uint8_t { kNone, kRelu, kSilu };
 
-// out[r, c] = activation(dot(row r, column c) * scales + bias[c]) + addend[r, c]. `out` is written
-// before `addend` is read: they do not overlap.
+// out[r, c] = activation(dot(row r, column c) * scales + bias[c]) + addend[r, c].
 struct Product {
   QuantizedRows rows;
   PackedWeights weights;
@@ -38,13 +37,6 @@ struct Product {
 struct TileRange {
   std::int64_t first;
   std::int64_t last;
-};
-
-// The columns of one tile.
-struct TileColumns {
-  const PackedWeights& weights;
-  std::int64_t first;
-  std::int64_t count;  // 1 to kTileColumns
 };
 
 struct LinearFunctions {

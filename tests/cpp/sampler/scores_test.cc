@@ -46,6 +46,17 @@ TEST(Exponential, ItIsWithinTwoUnitsInTheLastPlace) {
   EXPECT_TRUE(std::isnan(exponential(kNaN)));
 }
 
+TEST(Exponential, OfATermIsAsExactAsItsPartOfASum) {
+  for (int i = 0; i < 65536; ++i) {
+    const float x = static_cast<float>(i) * (-87.0F / 65536.0F);
+    const double exact = std::exp(static_cast<double>(x));
+    EXPECT_NEAR(static_cast<double>(exponential_term(x)), exact, 1.2e-7) << x;
+    EXPECT_NEAR(static_cast<double>(exponential_term(x)) / exact, 1, 1e-5) << x;
+  }
+  EXPECT_EQ(exponential_term(0.0F), 1.0F);
+  for (const float x : {-88.0F, -3e38F, -kInfinity}) EXPECT_LT(exponential_term(x), 1e-37F);
+}
+
 TEST(FindLargest, OfEqualScoresTheFirstCounts) {
   for (const std::size_t size : {1U, 63U, 64U, 65U, 200U}) {
     std::vector<float> scores(size, -1.0F);
@@ -78,6 +89,20 @@ TEST(LogSoftmax, ItEqualsTheSumInDouble) {
     ASSERT_TRUE(log_softmax(scores));
     for (std::size_t i = 0; i < size; ++i)
       EXPECT_NEAR(scores[i], static_cast<double>(logits[i]) - std::log(sum), 3e-6);
+  }
+}
+
+TEST(LogSoftmax, ItsLargestScoreMayBeAnywhere) {
+  for (const std::size_t place : {0U, 1023U, 1024U, 5000U, 9999U}) {
+    std::vector<float> scores(10'000, -kInfinity);
+    for (std::size_t i = 0; i < scores.size(); i += 7)
+      scores[i] = -20.0F + static_cast<float>(i) / 500;
+    scores[place] = 30.0F;
+    double sum = 0.0;
+    for (const float score : scores) sum += std::exp(static_cast<double>(score) - 30.0);
+    const LogSum found = log_sum(scores).value();
+    EXPECT_EQ(found.largest, 30.0F);
+    EXPECT_NEAR(found.rest, std::log(sum), 1e-6);
   }
 }
 
