@@ -61,7 +61,7 @@ Status BeamSearch::process_rows(std::span<float> logits) {
     const std::span<float> scores = row_of(logits, next_.size(), row);
     if (Status normalised = sampler::log_softmax(scores); !normalised) return normalised;
     if (Status processed = process(setting_, beams_[row], scores); !processed) return processed;
-    if (!setting_.processors.empty() && has_nan(scores)) {
+    if (setting_.has_callers_processors && has_nan(scores)) {
       return Error{ErrorCode::kContract, "a logits processor made a token's score NaN"};
     }
   }

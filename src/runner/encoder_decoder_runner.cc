@@ -96,10 +96,15 @@ Result<Generated> EncoderDecoderRunner::run(
   const std::size_t inputs = std::min(plan.rows() / plan.rows_per_input(), plan.inputs().size());
   const std::size_t rows = (inputs + models.size() - 1) / models.size() * plan.rows_per_input();
   std::vector<Status> statuses(models.size());
-  model_.parallel_for(models.size(), [&](std::size_t i) {
+  const auto generate_with = [&](std::size_t i) {
     statuses[i] = Scheduler(*models[i], plan, queue, rows).run();
     if (!statuses[i]) queue.clear();
-  });
+  };
+  if (models.size() == 1) {
+    generate_with(0);  // on the caller's thread, as its code may expect
+  } else {
+    model_.parallel_for(models.size(), generate_with);
+  }
   for (const Status& status : statuses) {
     if (!status) return status.error();
   }

@@ -180,6 +180,7 @@ SearchSetting GenerationPlan::setting(std::size_t input) const {
   return {
       .config = options_->config,
       .processors = processors_.at(planned.prompt.size()),
+      .has_callers_processors = !options_->processors.empty(),
       .sampler = *sampler_,
       .prompt = planned.prompt,
       .source = planned.source,

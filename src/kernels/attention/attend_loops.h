@@ -29,6 +29,12 @@ std::int64_t page_at(const HeadPages& head, std::int64_t i) {
   return head.pages == nullptr ? i : head.pages[i];
 }
 
+// How far behind what is read of a page the same of the next head lies, which is fetched meanwhile:
+// memory would notice a stream in each page anew. `size` floats are a head's part of a page.
+inline std::int64_t next_head(const HeadPages& head, std::int64_t size) {
+  return head.pages == nullptr ? 0 : size;
+}
+
 // The products of Q queries with `count` <= S::kWidth positions of a page.
 template <typename S, int Q, bool kWhole>
 void score_vector(const float* keys, const HeadPages& head, const HeadQuery* queries,
@@ -39,9 +45,11 @@ void score_vector(const float* keys, const HeadPages& head, const HeadQuery* que
       sums[q][k] = S::set(0);
     }
   }
+  const std::int64_t keys_ahead = next_head(head, head.head_dim * head.page);
   std::int64_t d = 0;
   for (; d + kPartialSums <= head.head_dim; d += kPartialSums) {
     for (int k = 0; k < kPartialSums; ++k) {
+      __builtin_prefetch(keys + (d + k) * head.page + keys_ahead);
       const auto key = kWhole ? S::load(keys + (d + k) * head.page)
                               : S::load_some(keys + (d + k) * head.page, count);
       for (int q = 0; q < Q; ++q) {
@@ -142,13 +150,21 @@ struct WeightedRange {
   const float* factors;  // [Q]
 };
 
-// Adds part of one position's value to the sums; `weights` are at that position.
+// Part of one position's value.
+struct Value {
+  const float* data;
+  std::int64_t count;
+  std::int64_t ahead;  // see next_head
+};
+
+// Adds part of a value to the sums; `weights` are at its position.
 template <typename S, int Q, int N, bool kWhole>
-void add_value(const float* value, std::int64_t count, Scores weights,
-               typename S::Vector (&sums)[Q][N]) {
+void add_value(const Value& value, Scores weights, typename S::Vector (&sums)[Q][N]) {
   typename S::Vector vectors[N];
   for (int k = 0; k < N; ++k) {
-    vectors[k] = kWhole ? S::load(value + k * S::kWidth) : S::load_some(value, count);
+    __builtin_prefetch(value.data + k * S::kWidth + value.ahead);
+    vectors[k] =
+        kWhole ? S::load(value.data + k * S::kWidth) : S::load_some(value.data, value.count);
   }
   for (int q = 0; q < Q; ++q) {
     const auto weight = S::set(weights.data[q * weights.stride]);
@@ -168,6 +184,7 @@ void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
       sums[q][k] = S::set(0);
     }
   }
+  const std::int64_t ahead = next_head(head, head.page * head.value_stride);
   const PositionRange all = range.positions;
   for (std::int64_t i = all.first / head.page; i * head.page < all.last; ++i) {
     const std::int64_t start = i * head.page;
@@ -176,8 +193,8 @@ void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
     const float* value = head.values + page_at<S>(head, i) * head.value_page_stride +
                          (first - start) * head.value_stride + part.first;
     for (std::int64_t p = first; p < last; ++p, value += head.value_stride) {
-      add_value<S, Q, N, kWhole>(value, part.count, {range.weights.data + p, range.weights.stride},
-                                 sums);
+      add_value<S, Q, N, kWhole>({value, part.count, ahead},
+                                 {range.weights.data + p, range.weights.stride}, sums);
     }
   }
   for (int q = 0; q < Q; ++q) {

@@ -3,7 +3,6 @@
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/linear_loops.h"
 #include "kernels/linear/multiply.h"
-#include "kernels/linear/packed_weights.h"
 #include "kernels/vectors/neon_floats.h"
 
 namespace polystate {

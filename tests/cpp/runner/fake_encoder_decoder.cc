@@ -262,6 +262,7 @@ class FakeEngine final : public Engine {
                     const std::function<void(std::size_t index)>& task) const override {
     if (fake_->threads == 1) return Engine::parallel_for(count, task);
     std::vector<std::thread> threads;
+    threads.reserve(count);
     for (std::size_t i = 0; i < count; ++i) threads.emplace_back(task, i);
     for (std::thread& thread : threads) thread.join();
   }
