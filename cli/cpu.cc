@@ -20,6 +20,7 @@ std::vector<CpuFeature> features() {
   __builtin_cpu_init();
   return {{"AVX2", __builtin_cpu_supports("avx2") != 0},
           {"FMA", __builtin_cpu_supports("fma") != 0},
+          {"AVX-VNNI", __builtin_cpu_supports("avxvnni") != 0},
           {"AVX-512", __builtin_cpu_supports("avx512f") != 0},
           {"AVX-512 VNNI", __builtin_cpu_supports("avx512vnni") != 0}};
 }

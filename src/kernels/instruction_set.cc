@@ -17,13 +17,14 @@ namespace polystate {
 namespace {
 
 constexpr std::array kBestFirst = {InstructionSet::kAvx512Vnni, InstructionSet::kAvx512,
-                                   InstructionSet::kAvx2, InstructionSet::kNeonDot,
-                                   InstructionSet::kNeon};
+                                   InstructionSet::kAvxVnni,    InstructionSet::kAvx2,
+                                   InstructionSet::kNeonDot,    InstructionSet::kNeon};
 
-constexpr std::array<std::pair<std::string_view, InstructionSet>, 4> kNames = {{
+constexpr std::array<std::pair<std::string_view, InstructionSet>, 5> kNames = {{
     {"scalar", InstructionSet::kScalar},
     {"neon", InstructionSet::kNeon},
     {"avx2", InstructionSet::kAvx2},
+    {"avx_vnni", InstructionSet::kAvxVnni},
     {"avx512", InstructionSet::kAvx512},
 }};
 
@@ -41,7 +42,7 @@ const Result<InstructionSet>& allowed() {
       }
     }
     return Error{ErrorCode::kContract, "POLYSTATE_INSTRUCTION_SET is '" + wanted +
-                                           "'; it may be scalar, neon, avx2 or avx512"};
+                                           "'; it may be scalar, neon, avx2, avx_vnni or avx512"};
   }();
   return most;
 }
@@ -55,6 +56,8 @@ bool is_available(InstructionSet set) {
 #if defined(__x86_64__)
     case InstructionSet::kAvx2:
       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case InstructionSet::kAvxVnni:
+      return is_available(InstructionSet::kAvx2) && __builtin_cpu_supports("avxvnni");
     case InstructionSet::kAvx512:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
     case InstructionSet::kAvx512Vnni:

@@ -12,6 +12,7 @@ enum class InstructionSet : std::uint8_t {
   kNeon,
   kNeonDot,  // with dot products of bytes
   kAvx2,
+  kAvxVnni,  // with dot products of bytes; a machine with AVX-512 may lack it
   kAvx512,
   kAvx512Vnni,  // with dot products of bytes
 };
@@ -20,7 +21,7 @@ enum class InstructionSet : std::uint8_t {
 bool is_available(InstructionSet set);
 
 // The best one that this machine can run. POLYSTATE_INSTRUCTION_SET in the environment ("scalar",
-// "neon", "avx2", "avx512") is the most that is taken.
+// "neon", "avx2", "avx_vnni", "avx512") is the most that is taken.
 InstructionSet best_instruction_set();
 
 // kContract when the environment asks for something else.

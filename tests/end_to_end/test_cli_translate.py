@@ -78,7 +78,7 @@ def test_each_text_gives_a_line_as_in_python(artifact: Path, greedy: dict[str, s
     assert done.stdout == lines_of([greedy[text] for text in TEXTS])
 
 
-@pytest.mark.parametrize("most", ["scalar", "avx2"])
+@pytest.mark.parametrize("most", ["scalar", "avx2", "avx_vnni"])
 def test_fewer_instructions_give_the_same_text(
     artifact: Path, greedy: dict[str, str], most: str
 ) -> None:

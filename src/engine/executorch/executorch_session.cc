@@ -17,6 +17,7 @@
 #include "engine/executorch/profiler.h"
 #include "engine/executorch/program_check.h"
 #include "engine/executorch/state_layout.h"
+#include "engine/executorch/thread_pool.h"
 #include "kernels/check_failure.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"

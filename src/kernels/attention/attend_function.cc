@@ -9,6 +9,7 @@ AttendFunction attend_function(InstructionSet set) {
   switch (set) {
 #if defined(__x86_64__)
     case InstructionSet::kAvx2:
+    case InstructionSet::kAvxVnni:
       return attend_avx2();
     case InstructionSet::kAvx512:
     case InstructionSet::kAvx512Vnni:

@@ -1,9 +1,6 @@
-#include <cstdint>
-
+#include "kernels/linear/avx2_tiles.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/linear_loops.h"
-#include "kernels/linear/multiply.h"
-#include "kernels/vectors/avx2_floats.h"
 
 namespace polystate {
 namespace {
@@ -11,65 +8,13 @@ namespace {
 // The machine multiplies unsigned by signed bytes and adds pairs of products in 16 bits, where 255
 // x 127 twice does not fit. So values are less by 128, and their sign moves to the weights: 128 x
 // 127 twice fits.
-struct Avx2Vectors : vectors::Avx2Floats<Avx2Vectors> {
+struct Avx2Vectors : linear::Avx2Tiles<Avx2Vectors, 128> {
   static constexpr linear::BlockSize kFewRows = {.rows = 4, .tiles = 1};
   static constexpr linear::BlockSize kManyRows = kFewRows;
 
-  static constexpr std::uint8_t kFlipped = 0x80;
-
-  static float nearest(float x) { return __builtin_nearbyintf(x); }
-  static void store_bytes(std::uint8_t* to, __m256 x, std::int32_t zero) {
-    const __m256i value = _mm256_add_epi32(_mm256_cvtps_epi32(x), _mm256_set1_epi32(zero));
-    const __m128i words =
-        _mm_packs_epi32(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
-    const __m128i bytes =
-        _mm_xor_si128(_mm_packus_epi16(words, words), _mm_set1_epi8(static_cast<char>(kFlipped)));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), bytes);
-  }
-
-  // Not __m256i, whose elements are of 64 bits: around each conversion GCC 12 copies the sums.
-  using Half = std::int32_t __attribute__((vector_size(32)));
-  struct Sums {
-    Half low;  // of columns 0 to 7
-    Half high;
-  };
-  using Values = __m256i;  // signed
-  struct Weights {
-    __m256i low;
-    __m256i high;
-  };
-
-  static Sums no_sums() { return {Half{}, Half{}}; }
-  static Values broadcast(const std::uint8_t* from) {
-    std::int32_t four = 0;
-    __builtin_memcpy(&four, from, sizeof(four));
-    return _mm256_set1_epi32(four);
-  }
-  static Weights load_weights(const std::int8_t* from) {
-    const auto* const vectors = reinterpret_cast<const __m256i*>(from);
-    return {_mm256_loadu_si256(vectors), _mm256_loadu_si256(vectors + 1)};
-  }
-  static Sums add_products(Sums sums, Values x, Weights w) {
-    const __m256i size = _mm256_abs_epi8(x);
-    return {add_pairs(sums.low, size, _mm256_sign_epi8(w.low, x)),
-            add_pairs(sums.high, size, _mm256_sign_epi8(w.high, x))};
-  }
-  static Half add_pairs(Half sums, __m256i x, __m256i w) {
-    const __m256i pairs = _mm256_maddubs_epi16(x, w);
+  static Half add_half(Half sums, __m256i x, __m256i w) {
+    const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(x), _mm256_sign_epi8(w, x));
     return sums + reinterpret_cast<Half>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-  }
-
-  using Integers = __m256i;
-  static Integers load_sums(const std::int32_t* from, std::int64_t count) {
-    return _mm256_maskload_epi32(from, first_lanes(count));
-  }
-  static __m256 result(const Sums& sums, int part, RowScale scale,
-                       const linear::Columns<Avx2Vectors>& columns) {
-    const Half half = part == 0 ? sums.low : sums.high;
-    const __m256i zeros = _mm256_mullo_epi32(columns.sums, _mm256_set1_epi32(scale.zero - 128));
-    const __m256i product = _mm256_sub_epi32(reinterpret_cast<__m256i>(half), zeros);
-    return multiply_add(_mm256_cvtepi32_ps(product), multiply(columns.scales, set(scale.scale)),
-                        columns.bias);
   }
 };
 

@@ -11,6 +11,8 @@ LinearFunctions linear_functions(InstructionSet set) {
     case InstructionSet::kAvx2:
     case InstructionSet::kAvx512:
       return linear_avx2();
+    case InstructionSet::kAvxVnni:
+      return linear_avx_vnni();
     case InstructionSet::kAvx512Vnni:
       return linear_avx512_vnni();
 #elif defined(__aarch64__)

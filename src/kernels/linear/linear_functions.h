@@ -15,6 +15,7 @@ const LinearFunctions& fastest_linear_functions();
 LinearFunctions linear_scalar();
 LinearFunctions linear_neon_dot();
 LinearFunctions linear_avx2();
+LinearFunctions linear_avx_vnni();
 LinearFunctions linear_avx512_vnni();
 
 }  // namespace polystate

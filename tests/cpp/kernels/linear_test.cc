@@ -33,7 +33,8 @@ namespace polystate {
 namespace {
 
 constexpr std::array kSets = {InstructionSet::kScalar, InstructionSet::kNeonDot,
-                              InstructionSet::kAvx2, InstructionSet::kAvx512Vnni};
+                              InstructionSet::kAvx2, InstructionSet::kAvxVnni,
+                              InstructionSet::kAvx512Vnni};
 
 // Arguments of the operators, and the weights as a plain matrix [columns, depth].
 struct LinearCase {

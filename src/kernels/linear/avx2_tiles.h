@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/linear/linear_loops.h"
+#include "kernels/linear/multiply.h"
+#include "kernels/vectors/avx2_floats.h"
+
+namespace polystate::linear {
+
+// What the loops over vectors of 256 bits share: a tile's columns are two vectors. Values are
+// unsigned, or less by kOffset, 128, and signed. `Local` has `add_half`, the products of one
+// vector.
+template <typename Local, std::int32_t kOffset>
+struct Avx2Tiles : vectors::Avx2Floats<Local> {
+  using Floats = vectors::Avx2Floats<Local>;
+
+  static constexpr std::uint8_t kFlipped = kOffset;
+
+  static float nearest(float x) { return __builtin_nearbyintf(x); }
+  static void store_bytes(std::uint8_t* to, __m256 x, std::int32_t zero) {
+    const __m256i value = _mm256_add_epi32(_mm256_cvtps_epi32(x), _mm256_set1_epi32(zero));
+    const __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
+    const __m128i bytes =
+        _mm_xor_si128(_mm_packus_epi16(words, words), _mm_set1_epi8(static_cast<char>(kFlipped)));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), bytes);
+  }
+
+  // Not __m256i, whose elements are of 64 bits: around each conversion GCC 12 copies the sums.
+  using Half = std::int32_t __attribute__((vector_size(32)));
+  struct Sums {
+    Half low;  // of columns 0 to 7
+    Half high;
+  };
+  using Values = __m256i;
+  struct Weights {
+    __m256i low;
+    __m256i high;
+  };
+
+  static Sums no_sums() { return {Half{}, Half{}}; }
+  static Values broadcast(const std::uint8_t* from) {
+    std::int32_t four = 0;
+    __builtin_memcpy(&four, from, sizeof(four));
+    return _mm256_set1_epi32(four);
+  }
+  static Weights load_weights(const std::int8_t* from) {
+    const auto* const vectors = reinterpret_cast<const __m256i*>(from);
+    return {_mm256_loadu_si256(vectors), _mm256_loadu_si256(vectors + 1)};
+  }
+  static Sums add_products(Sums sums, Values x, Weights w) {
+    return {Local::add_half(sums.low, x, w.low), Local::add_half(sums.high, x, w.high)};
+  }
+
+  using Integers = __m256i;
+  static Integers load_sums(const std::int32_t* from, std::int64_t count) {
+    return _mm256_maskload_epi32(from, Floats::first_lanes(count));
+  }
+  static __m256 result(const Sums& sums, int part, RowScale scale, const Columns<Local>& columns) {
+    const Half half = part == 0 ? sums.low : sums.high;
+    const __m256i zeros = _mm256_mullo_epi32(columns.sums, _mm256_set1_epi32(scale.zero - kOffset));
+    const __m256i product = _mm256_sub_epi32(reinterpret_cast<__m256i>(half), zeros);
+    return Floats::multiply_add(_mm256_cvtepi32_ps(product),
+                                Floats::multiply(columns.scales, Floats::set(scale.scale)),
+                                columns.bias);
+  }
+};
+
+}  // namespace polystate::linear

@@ -1,0 +1,21 @@
+#include "kernels/linear/avx2_tiles.h"
+#include "kernels/linear/linear_functions.h"
+#include "kernels/linear/linear_loops.h"
+
+namespace polystate {
+namespace {
+
+struct AvxVnniVectors : linear::Avx2Tiles<AvxVnniVectors, 0> {
+  static constexpr linear::BlockSize kFewRows = {.rows = 4, .tiles = 1};
+  static constexpr linear::BlockSize kManyRows = {.rows = 6, .tiles = 1};
+
+  static Half add_half(Half sums, __m256i x, __m256i w) {
+    return reinterpret_cast<Half>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums), x, w));
+  }
+};
+
+}  // namespace
+
+LinearFunctions linear_avx_vnni() { return linear::functions<AvxVnniVectors>(); }
+
+}  // namespace polystate
