@@ -65,22 +65,24 @@ class Limits {
 
 }  // namespace
 
-std::optional<Difference> first_difference(const Tensor& expected, const Tensor& found,
+std::optional<Difference> first_difference(const Recorded& expected, const Tensor& found,
                                            const Tolerance& tolerance) {
-  if (expected.dtype() != found.dtype()) {
-    return Difference{"dtype", std::string(name_of(expected.dtype())),
+  const Tensor& values = expected.values;
+  if (values.dtype() != found.dtype()) {
+    return Difference{"dtype", std::string(name_of(values.dtype())),
                       std::string(name_of(found.dtype())), ""};
   }
-  if (expected.shape() != found.shape()) {
-    return Difference{"shape", to_string(expected.shape()), to_string(found.shape()), ""};
+  if (expected.shape != found.shape()) {
+    return Difference{"shape", to_string(expected.shape), to_string(found.shape()), ""};
   }
-  const Limits limits(expected, tolerance);
-  for (std::size_t i = 0; i < expected.element_count(); ++i) {
-    const Element wanted = element_at(expected, i);
-    if (limits.agree(wanted, element_at(found, i))) continue;
+  const Limits limits(values, tolerance);
+  for (std::size_t i = 0; i < values.element_count(); ++i) {
+    const std::size_t place = expected.places ? expected.places->at(i) : i;
+    const Element wanted = element_at(values, i);
+    if (limits.agree(wanted, element_at(found, place))) continue;
     const double* const number = std::get_if<double>(&wanted);
-    return Difference{place_text(expected.shape(), i), element_text(expected, i),
-                      element_text(found, i),
+    return Difference{place_text(expected.shape, place), element_text(values, i),
+                      element_text(found, place),
                       number == nullptr ? "" : number_text(limits.at(*number))};
   }
   return std::nullopt;

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
 
 namespace polystate::cli {
@@ -16,6 +19,16 @@ struct Tolerance {
   double absolute = 0;
 };
 
+// What is known of a tensor: its shape, and all of its elements or, for each of `places`, row-major
+// indices within the shape, one.
+struct Recorded {
+  Tensor values;
+  Shape shape;
+  std::optional<std::vector<std::size_t>> places;  // none: all
+
+  static Recorded whole(const Tensor& tensor) { return {tensor, tensor.shape(), std::nullopt}; }
+};
+
 // Where two tensors differ first, in words.
 struct Difference {
   std::string place;  // "dtype", "shape", or the element: "[2, 0]"
@@ -24,9 +37,9 @@ struct Difference {
   std::string limit;  // the largest difference that was allowed; empty where they had to be equal
 };
 
-// The first difference in row-major order, if any. NaN equals NaN, and an infinity the same
-// infinity.
-std::optional<Difference> first_difference(const Tensor& expected, const Tensor& found,
+// The first difference in the order of the recorded values, if any. NaN equals NaN, and an infinity
+// the same infinity.
+std::optional<Difference> first_difference(const Recorded& expected, const Tensor& found,
                                            const Tolerance& tolerance);
 
 }  // namespace polystate::cli

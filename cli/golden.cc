@@ -1,6 +1,8 @@
 #include "cli/golden.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,7 +15,9 @@
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/artifact/npz.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
+#include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
 #include "polystate/session/session.h"
 
@@ -55,7 +59,7 @@ class Replayer {
   Status replay_call(const GoldenCall& call) {
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < call.method.inputs.size(); ++i) {
-      Result<Tensor> input = recorded(call, "input", i);
+      Result<Tensor> input = entry(entry_name(call.index, "input", i));
       if (!input) return input.error();
       inputs.push_back(*std::move(input));
     }
@@ -63,21 +67,21 @@ class Replayer {
     if (!outputs) return outputs.error();
     for (std::size_t i = 0; i < outputs->size(); ++i) {
       const OutputSpec& output = call.method.outputs[i];
-      const Result<Tensor> expected = recorded(call, "output", i);
+      const Result<Recorded> expected = recorded(call, "output", i);
       if (!expected) return expected.error();
       compare(call, "output '" + output.name + "'", *expected, (*outputs)[i]);
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const InputSpec& input = call.method.inputs[i];
       if (!input.written_from.has_value()) continue;
-      const Result<Tensor> expected = recorded(call, "written", i);
+      const Result<Recorded> expected = recorded(call, "written", i);
       if (!expected) return expected.error();
       compare(call, "input '" + input.name + "' after the call", *expected, inputs[i]);
     }
     return {};
   }
 
-  void compare(const GoldenCall& call, std::string tensor, const Tensor& expected,
+  void compare(const GoldenCall& call, std::string tensor, const Recorded& expected,
                const Tensor& found) {
     if (replay_.deviation.has_value()) return;
     std::optional<Difference> difference =
@@ -86,18 +90,51 @@ class Replayer {
       replay_.deviation =
           Deviation{call.index, call.method.name, std::move(tensor), *std::move(difference)};
     } else {
-      replay_.elements += expected.element_count();
+      replay_.elements += expected.values.element_count();
     }
   }
 
-  [[nodiscard]] Result<Tensor> recorded(const GoldenCall& call, const std::string& kind,
-                                        std::size_t index) const {
+  // Of a large tensor some values are recorded, and their places.
+  [[nodiscard]] Result<Recorded> recorded(const GoldenCall& call, const std::string& kind,
+                                          std::size_t index) const {
     const std::string name = entry_name(call.index, kind, index);
-    const auto entry = record_.find(name);
-    if (entry == record_.end()) {
+    const Result<Tensor> values = entry(name);
+    if (!values) return values.error();
+    if (!record_.contains(name + "_places")) return Recorded::whole(*values);
+    const auto shape = integers(name + "_shape");
+    if (!shape) return shape.error();
+    const auto places = integers(name + "_places");
+    if (!places) return places.error();
+    const auto elements = element_count(values->dtype(), *shape);
+    const auto is_element = [&](std::int64_t place) {
+      return place >= 0 && static_cast<std::size_t>(place) < *elements;
+    };
+    if (!elements || places->size() != values->element_count() ||
+        !std::ranges::all_of(*places, is_element)) {
+      return Error{ErrorCode::kArtifact,
+                   golden_.file + ": the entries of '" + name + "' do not fit one another"};
+    }
+    return Recorded{*values, *shape, std::vector<std::size_t>(places->begin(), places->end())};
+  }
+
+  [[nodiscard]] Result<Tensor> entry(const std::string& name) const {
+    const auto found = record_.find(name);
+    if (found == record_.end()) {
       return Error{ErrorCode::kArtifact, golden_.file + " has no entry '" + name + "'"};
     }
-    return entry->second;
+    return found->second;
+  }
+
+  [[nodiscard]] Result<std::vector<std::int64_t>> integers(const std::string& name) const {
+    const Result<Tensor> found = entry(name);
+    if (!found) return found.error();
+    if (found->dtype() != DType::kInt64) {
+      return Error{ErrorCode::kArtifact, golden_.file + ": '" + name + "' is " +
+                                             std::string(name_of(found->dtype())) +
+                                             "; it must be int64"};
+    }
+    const auto values = found->values<std::int64_t>();
+    return std::vector<std::int64_t>(values.begin(), values.end());
   }
 
   // A recorded input that its own contract refuses is a fault of the record.

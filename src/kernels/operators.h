@@ -80,19 +80,30 @@ struct CopyPages {
   static Status run(KernelStack stack);  // key_pool, value_pool, source, target, out
 };
 
-struct QuantizedLinear {
-  static constexpr const char* kName = "polystate::quantized_linear.out";
-  static Status run(KernelStack stack);  // x, tiles, scales, sums, bias, out
+struct PackedLinear {
+  static constexpr const char* kName = "polystate::packed_linear.out";
+  static Status run(KernelStack stack);  // x, tiles, columns, bias, addend, activation, out
 };
 
-struct LayerNorm {
-  static constexpr const char* kName = "polystate::layer_norm.out";
-  static Status run(KernelStack stack);  // x, weight, bias, eps, out
+struct PackedEmbedding {
+  static constexpr const char* kName = "polystate::packed_embedding.out";
+  static Status run(KernelStack stack);  // ids, tiles, columns, out
+};
+
+struct QuantizedLinear {
+  static constexpr const char* kName = "polystate::quantized_linear.out";
+  // x, tiles, scales, sums, bias, addend, activation, out
+  static Status run(KernelStack stack);
 };
 
 struct QuantizedEmbedding {
   static constexpr const char* kName = "polystate::quantized_embedding.out";
   static Status run(KernelStack stack);  // ids, tiles, scales, depth, out
+};
+
+struct LayerNorm {
+  static constexpr const char* kName = "polystate::layer_norm.out";
+  static Status run(KernelStack stack);  // x, weight, bias, eps, out
 };
 
 }  // namespace polystate

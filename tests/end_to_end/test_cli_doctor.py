@@ -121,6 +121,50 @@ def test_a_record_that_lacks_a_tensor_is_a_bad_artifact(toy: Path) -> None:
     )
 
 
+def thin(arrays: dict[str, Any], name: str, **others: Any) -> None:
+    """Leaves the first value of a recorded tensor and, of the last, what is 1 more."""
+    value = arrays[name]
+    places = np.array([0, value.size - 1])
+    arrays[f"{name}_places"], arrays[f"{name}_shape"] = places, np.array(value.shape)
+    arrays[name] = value.reshape(-1)[places] + np.array([0, 1], value.dtype)
+    arrays.update({f"{name}_{key}": array for key, array in others.items()})
+
+
+def test_of_a_thinned_record_the_place_in_the_tensor_is_named(toy: Path) -> None:
+    with np.load(toy / "golden.npz") as file:
+        shape = file["call_000/output_0"].shape
+    change_golden(toy, lambda arrays: thin(arrays, "call_000/output_0"))
+    deviation = diagnosis(toy, 5)["deviation"]
+    assert deviation["place"] == str([size - 1 for size in shape])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"places": np.array([0])},
+        {"places": np.array([0, 10**9])},
+        {"places": np.array([-1, 0])},
+        {"places": np.array([0.0, 1.0])},
+        {"shape": np.array([-1, 3])},
+        {"shape": np.array([2**62, 2**62])},
+    ],
+)
+def test_a_thinned_record_that_does_not_fit_is_a_bad_artifact(
+    toy: Path, wrong: dict[str, Any]
+) -> None:
+    change_golden(toy, lambda arrays: thin(arrays, "call_000/output_0", **wrong))
+    assert "golden.npz: " in diagnosis(toy, 3)["steps"][-1]["detail"]
+
+
+def test_a_thinned_record_without_its_shape_is_a_bad_artifact(toy: Path) -> None:
+    def change(arrays: dict[str, Any]) -> None:
+        thin(arrays, "call_000/output_0")
+        del arrays["call_000/output_0_shape"]
+
+    change_golden(toy, change)
+    assert "no entry 'call_000/output_0_shape'" in diagnosis(toy, 3)["steps"][-1]["detail"]
+
+
 def test_a_record_against_the_contract_is_a_bad_artifact(toy: Path) -> None:
     change_golden(
         toy, lambda arrays: arrays.update({"call_000/input_0": np.ones((9, 3), np.float32)})

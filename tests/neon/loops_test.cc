@@ -34,8 +34,8 @@ struct LinearCase {
       : rows(rows),
         depth(depth),
         columns(columns),
-        tiles(static_cast<std::size_t>(tile_count(columns) * depth_groups(depth) * kTileColumns *
-                                       kTileDepth)),
+        tiles(static_cast<std::size_t>(tile_count(columns) * QuantizedWeights::groups(depth) *
+                                       kTileColumns * QuantizedWeights::kTileDepth)),
         scales(random_floats(columns, 1)),
         sums(static_cast<std::size_t>(columns)),
         bias(random_floats(columns, 2)),
@@ -45,9 +45,11 @@ struct LinearCase {
     std::uniform_int_distribution<int> byte(-127, 127);
     for (std::int64_t c = 0; c < columns; ++c) {
       for (std::int64_t k = 0; k < depth; ++k) {
-        const std::int64_t group = c / kTileColumns * depth_groups(depth) + k / kTileDepth;
+        const std::int64_t group =
+            c / kTileColumns * QuantizedWeights::groups(depth) + k / QuantizedWeights::kTileDepth;
         const std::int64_t place =
-            (group * kTileColumns + c % kTileColumns) * kTileDepth + k % kTileDepth;
+            (group * kTileColumns + c % kTileColumns) * QuantizedWeights::kTileDepth +
+            k % QuantizedWeights::kTileDepth;
         const int value = byte(generator);
         tiles[static_cast<std::size_t>(place)] = static_cast<std::int8_t>(value);
         sums[static_cast<std::size_t>(c)] += value;
@@ -55,23 +57,23 @@ struct LinearCase {
     }
   }
 
-  [[nodiscard]] std::vector<float> run(const LinearFunctions& functions, Activation activation,
-                                       bool adds) const {
-    const std::int64_t stride = depth_groups(depth) * kTileDepth;
+  [[nodiscard]] std::vector<float> run(const QuantizedLinearFunctions& functions,
+                                       Activation activation, bool adds) const {
+    const std::int64_t stride = QuantizedWeights::groups(depth) * QuantizedWeights::kTileDepth;
     std::vector<std::uint8_t> values(static_cast<std::size_t>(rows * stride));
     std::vector<RowScale> row_scales;
     for (std::int64_t row = 0; row < rows; ++row) {
       row_scales.push_back(
           functions.quantize(x.data() + row * depth, depth, values.data() + row * stride));
     }
-    const PackedWeights weights{.tiles = tiles.data(),
-                                .scales = scales.data(),
-                                .sums = sums.data(),
-                                .bias = bias.data(),
-                                .columns = columns,
-                                .depth = depth};
+    const QuantizedWeights weights{.tiles = tiles.data(),
+                                   .scales = scales.data(),
+                                   .sums = sums.data(),
+                                   .bias = bias.data(),
+                                   .columns = columns,
+                                   .depth = depth};
     std::vector<float> out(addend.size());
-    functions.multiply({.rows = {values.data(), row_scales.data(), stride},
+    functions.multiply({.rows = {values.data(), stride, row_scales.data()},
                         .weights = weights,
                         .activation = activation,
                         .addend = adds ? addend.data() : nullptr,
@@ -91,7 +93,7 @@ struct LinearCase {
   std::vector<float> x;
 };
 
-TEST(Linear, IsThatOfTheScalarLoops) {
+TEST(QuantizedLinear, IsThatOfTheScalarLoops) {
   for (const std::int64_t rows : {1, 2, 3, 4, 5, 9, 33}) {
     for (const std::int64_t depth : {1, 3, 4, 31, 64, 130}) {
       for (const std::int64_t columns : {1, 15, 16, 17, 83}) {
@@ -99,25 +101,52 @@ TEST(Linear, IsThatOfTheScalarLoops) {
         const LinearCase some(rows, depth, columns);
         for (const bool adds : {false, true}) {
           for (const Activation exact : {Activation::kNone, Activation::kRelu}) {
-            ASSERT_EQ(some.run(linear_neon_dot(), exact, adds),
-                      some.run(linear_scalar(), exact, adds));
+            ASSERT_EQ(some.run(quantized_linear_neon_dot(), exact, adds),
+                      some.run(quantized_linear_scalar(), exact, adds));
           }
-          ASSERT_THAT(some.run(linear_neon_dot(), Activation::kSilu, adds),
-                      testing::Pointwise(testing::FloatNear(1e-4F),
-                                         some.run(linear_scalar(), Activation::kSilu, adds)));
+          ASSERT_THAT(
+              some.run(quantized_linear_neon_dot(), Activation::kSilu, adds),
+              testing::Pointwise(testing::FloatNear(1e-4F),
+                                 some.run(quantized_linear_scalar(), Activation::kSilu, adds)));
         }
       }
     }
   }
 }
 
-TEST(Linear, WhatIsNotFiniteStaysInItsRow) {
+TEST(QuantizedLinear, WhatIsNotFiniteStaysInItsRow) {
   for (const float value : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
     for (const Activation activation : {Activation::kNone, Activation::kRelu, Activation::kSilu}) {
       LinearCase some(3, 40, 20);
       some.x[40 + 39] = value;
-      const std::vector<float> found = some.run(linear_neon_dot(), activation, true);
+      const std::vector<float> found = some.run(quantized_linear_neon_dot(), activation, true);
       for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(std::isnan(found[i]), i / 20 == 1);
+    }
+  }
+}
+
+TEST(Linear, IsThatOfTheScalarLoops) {
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 9, 33}) {
+    for (const std::int64_t depth : {1, 3, 64, 130}) {
+      for (const std::int64_t columns : {1, 15, 16, 17, 83}) {
+        SCOPED_TRACE(testing::Message() << rows << " rows, " << depth << " x " << columns);
+        const auto tiles = random_floats(tile_count(columns) * depth * kTileColumns, 1);
+        const auto bias = random_floats(columns, 2);
+        const auto addend = random_floats(rows * columns, 3);
+        const auto x = random_floats(rows * depth, 4);
+        const auto run = [&](MultiplyFloats multiply) {
+          std::vector<float> out(addend.size());
+          multiply({.rows = {x.data(), depth},
+                    .weights = {tiles.data(), bias.data(), columns, depth},
+                    .activation = Activation::kRelu,
+                    .addend = addend.data(),
+                    .out = out.data()},
+                   rows, {0, tile_count(columns)});
+          return out;
+        };
+        ASSERT_THAT(run(multiply_floats_neon()),
+                    testing::Pointwise(testing::FloatNear(1e-4F), run(multiply_floats_scalar())));
+      }
     }
   }
 }

@@ -18,6 +18,11 @@ _DTYPES = frozenset(
 )
 _PLAIN_FILE = 0o100644 << 16
 
+# Of results with more elements some are recorded, so that a vocabulary of logits does not make an
+# artifact larger than its weights do.
+_WHOLE = 8192
+_SAMPLE = 2048
+
 
 @dataclass(frozen=True)
 class GoldenCall:
@@ -38,13 +43,22 @@ class GoldenCall:
     written: Mapping[int, Array] = field(default_factory=dict)
 
     def arrays(self) -> Iterator[tuple[str, Array]]:
-        """Every array with its name inside the call."""
+        """What is recorded, with its name inside the call.
+
+        Of a large result: the values at some places of it, the places and its shape.
+        """
         for index, array in enumerate(self.inputs):
             yield f"input_{index}", array
-        for index, array in enumerate(self.outputs):
-            yield f"output_{index}", array
-        for index, array in sorted(self.written.items()):
-            yield f"written_{index}", array
+        results = [(f"output_{index}", array) for index, array in enumerate(self.outputs)]
+        results += [(f"written_{index}", array) for index, array in sorted(self.written.items())]
+        for name, array in results:
+            if array.size <= _WHOLE:
+                yield name, array
+            else:
+                places = _places(array)
+                yield name, array.reshape(-1)[places]
+                yield f"{name}_places", places
+                yield f"{name}_shape", np.array(array.shape)
 
 
 def golden_npz(calls: Sequence[GoldenCall]) -> bytes:
@@ -74,6 +88,20 @@ def golden_npz(calls: Sequence[GoldenCall]) -> bytes:
                 entry.external_attr = _PLAIN_FILE
                 archive.writestr(entry, _npy(array, entry.filename))
     return file.getvalue()
+
+
+def _places(array: Array) -> NDArray[np.int64]:
+    """Where to look at an array: all over it, and at its largest number.
+
+    Tolerances are relative to that one, which is no stand-in for infinity.
+    """
+    step = array.size // _SAMPLE | 1  # odd, so that it meets every lane of a vector
+    places = np.arange(0, array.size, step)
+    if array.dtype.kind != "f":
+        return places
+    sizes = np.abs(array.reshape(-1).astype(np.float64))
+    finite = sizes <= float(np.finfo(array.dtype.str).max) / 2
+    return np.union1d(places, np.argmax(np.where(finite, sizes, 0)))
 
 
 def _npy(array: Array, name: str) -> bytes:

@@ -24,7 +24,7 @@ from polystate.export.describe import GOLDEN_FILE, PROGRAM_FILE, Findings, descr
 from polystate.export.golden import record
 from polystate.export.lowering.lower import Pass, Passes, lower
 from polystate.export.method import Method
-from polystate.export.quantize import quantized
+from polystate.export.packing import quantized
 from polystate.export.report import contract_lines, report
 from polystate.export.state import find_state
 from polystate.export.tracing.eager import EagerModule

@@ -9,27 +9,20 @@ Weights ``[columns, depth]`` are stored as the kernels read them::
 A tile has, for every 4 steps of depth, the 4 values of its 16 columns one after another; missing
 columns and steps are 0. No value is -128.
 
-A product is ``activation(x @ weights + bias) + addend``: activations are ``"none"``, ``"relu"`` and
-``"silu"``, the bias float32 [columns], the addend float32 of the result's shape.
+A product is ``activation(x @ weights + bias) + addend`` as those of :mod:`polystate.ops.packed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from polystate.ops.library import define_with_out
+from polystate.ops.packed import COLUMNS_OF_A_TILE, check_what_follows, finished
 
-_COLUMNS = 16
 _DEPTH = 4
-_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "none": lambda x: x,
-    "relu": torch.relu,
-    "silu": torch.nn.functional.silu,
-}
 _SMALLEST_SPAN = 1e-36  # of a row, below which 255 / span has no float32
 _EXACT = 512  # so many products of 8 bits have a sum that float32 holds exactly
 
@@ -51,15 +44,14 @@ def pack(weight: Tensor) -> PackedWeights:
     scales = torch.where(largest > 0, largest / 127, 1.0)
     values = torch.round(weight / scales[:, None]).clamp(-127, 127).to(torch.int8)
     columns, depth = weight.shape
-    padded = torch.nn.functional.pad(values, (0, -depth % _DEPTH, 0, -columns % _COLUMNS))
-    tiles = padded.reshape(-1, _COLUMNS, padded.shape[1] // _DEPTH, _DEPTH).transpose(1, 2)
+    padded = torch.nn.functional.pad(values, (0, -depth % _DEPTH, 0, -columns % COLUMNS_OF_A_TILE))
+    tiles = padded.reshape(-1, COLUMNS_OF_A_TILE, padded.shape[1] // _DEPTH, _DEPTH).transpose(1, 2)
     return PackedWeights(tiles.contiguous(), scales, values.sum(1, dtype=torch.int32))
 
 
 def unpack(tiles: Tensor, columns: int, depth: int) -> Tensor:
     """The values [columns, depth] of tiles."""
-    count, groups, _, _ = tiles.shape
-    return tiles.transpose(1, 2).reshape(count * _COLUMNS, groups * _DEPTH)[:columns, :depth]
+    return tiles.transpose(1, 2).flatten(2).flatten(0, 1)[:columns, :depth]
 
 
 def _quantize_rows(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -81,7 +73,7 @@ def _linear(
     addend: Tensor | None = None,
     activation: str = "none",
 ) -> Tensor:
-    _check_what_follows(x, scales, addend, activation)
+    check_what_follows(x, scales.shape[0], addend, activation)
     columns, depth = scales.shape[0], x.shape[-1]
     values, scale, zero = _quantize_rows(x)
     values = values - zero
@@ -94,19 +86,7 @@ def _linear(
     if bias is not None:
         result = result + bias.double()
     result = torch.where(torch.isfinite(scale), result.float(), torch.nan)
-    result = _ACTIVATIONS[activation](result)
-    return result if addend is None else result + addend
-
-
-def _check_what_follows(x: Tensor, scales: Tensor, addend: Tensor | None, activation: str) -> None:
-    """Refuses what the kernel does: it broadcasts no addend."""
-    if activation not in _ACTIVATIONS:
-        raise ValueError(f"the activation is {activation!r}; it may be {', '.join(_ACTIVATIONS)}")
-    shape = (*x.shape[:-1], scales.shape[0])
-    if addend is not None and (addend.shape != shape or addend.dtype != torch.float32):
-        raise ValueError(
-            f"addend is {addend.dtype} {list(addend.shape)}; it must be float32 {list(shape)}"
-        )
+    return finished(result, addend, activation)
 
 
 def _fake_linear(
@@ -118,12 +98,12 @@ def _fake_linear(
     addend: Tensor | None = None,
     activation: str = "none",
 ) -> Tensor:
-    _check_what_follows(x, scales, addend, activation)
+    check_what_follows(x, scales.shape[0], addend, activation)
     return x.new_empty((*x.shape[:-1], scales.shape[0]))
 
 
 def _embedding(ids: Tensor, tiles: Tensor, scales: Tensor, depth: int) -> Tensor:
-    chosen = tiles[ids // _COLUMNS, :, ids % _COLUMNS].flatten(-2)[..., :depth]
+    chosen = tiles[ids // COLUMNS_OF_A_TILE, :, ids % COLUMNS_OF_A_TILE].flatten(-2)[..., :depth]
     return chosen.float() * scales[ids][..., None]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from torch.export import Dim
 from polystate.artifact import check_destination
 from polystate.errors import ContractError, ExportError, UnsupportedError
 from polystate.export import Method, Program, export
-from polystate.export.quantize import quantized
+from polystate.export.packing import packed, quantized
 from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder
 from polystate.recipes.paged_attention import own_attention
 from polystate.recipes.parity import Example, check_parity, check_quantized_parity, examples
@@ -106,7 +107,9 @@ def export_pretrained(
     if tokenizer is not None:
         files |= tokenizer_files(tokenizer)
     methods = _methods(model, capacity, quantization)
-    with own_attention(model):
+    # What computes in 8 bits is packed by the export itself.
+    packing = packed(methods) if quantization is None else contextlib.nullcontext()
+    with own_attention(model), packing:
         program = export(
             methods,
             _entry_points(capacity),
@@ -249,7 +252,8 @@ def _methods(
         try:
             with own_attention(model):
                 methods = EncoderDecoder(model, capacity, rows_as_batch=rows_as_batch).eval()
-                check_parity(methods, capacity, texts)
+                with packed(methods):
+                    check_parity(methods, capacity, texts)
                 methods.clear()
         except UnsupportedError:
             raise

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "kernels/linear/linear_loops.h"
 #include "kernels/linear/multiply.h"
+#include "kernels/linear/quantized_loops.h"
 #include "kernels/vectors/avx2_floats.h"
 
 namespace polystate::linear {
@@ -13,7 +13,12 @@ namespace polystate::linear {
 // vector.
 template <typename Local, std::int32_t kOffset>
 struct Avx2Tiles : vectors::Avx2Floats<Local> {
+  Avx2Tiles() = delete;
+
   using Floats = vectors::Avx2Floats<Local>;
+
+  using Product = QuantizedProduct;
+  using Columns = QuantizedColumns<Local>;
 
   static constexpr std::uint8_t kFlipped = kOffset;
 
@@ -57,7 +62,9 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
   static Integers load_sums(const std::int32_t* from, std::int64_t count) {
     return _mm256_maskload_epi32(from, Floats::first_lanes(count));
   }
-  static __m256 result(const Sums& sums, int part, RowScale scale, const Columns<Local>& columns) {
+  static __m256 result(const Sums& sums, int part, const QuantizedRows& rows, std::int64_t row,
+                       const Columns& columns) {
+    const RowScale scale = rows.scales[row];
     const Half half = part == 0 ? sums.low : sums.high;
     const __m256i zeros = _mm256_mullo_epi32(columns.sums, _mm256_set1_epi32(scale.zero - kOffset));
     const __m256i product = _mm256_sub_epi32(reinterpret_cast<__m256i>(half), zeros);

@@ -5,27 +5,52 @@
 
 namespace polystate {
 
-LinearFunctions linear_functions(InstructionSet set) {
+MultiplyFloats multiply_floats(InstructionSet set) {
+  switch (set) {
+#if defined(__x86_64__)
+    case InstructionSet::kAvx2:
+    case InstructionSet::kAvxVnni:
+      return multiply_floats_avx2();
+    case InstructionSet::kAvx512:
+    case InstructionSet::kAvx512Vnni:
+      return multiply_floats_avx512();
+#elif defined(__aarch64__)
+    case InstructionSet::kNeon:
+    case InstructionSet::kNeonDot:
+      return multiply_floats_neon();
+#endif
+    default:
+      return multiply_floats_scalar();
+  }
+}
+
+QuantizedLinearFunctions quantized_linear_functions(InstructionSet set) {
   switch (set) {
 #if defined(__x86_64__)
     case InstructionSet::kAvx2:
     case InstructionSet::kAvx512:
-      return linear_avx2();
+      return quantized_linear_avx2();
     case InstructionSet::kAvxVnni:
-      return linear_avx_vnni();
+      return quantized_linear_avx_vnni();
     case InstructionSet::kAvx512Vnni:
-      return linear_avx512_vnni();
+      return quantized_linear_avx512_vnni();
 #elif defined(__aarch64__)
     case InstructionSet::kNeonDot:
-      return linear_neon_dot();
+      return quantized_linear_neon_dot();
 #endif
     default:
-      return linear_scalar();
+      return quantized_linear_scalar();
   }
 }
 
-const LinearFunctions& fastest_linear_functions() {
-  static const LinearFunctions fastest = linear_functions(best_instruction_set());
+MultiplyFloats fastest_multiply_floats() {
+  static const MultiplyFloats fastest = multiply_floats(best_instruction_set());
+  return fastest;
+}
+
+const QuantizedLinearFunctions& fastest_quantized_linear_functions() {
+  static const QuantizedLinearFunctions fastest =
+      quantized_linear_functions(best_instruction_set());
   return fastest;
 }
 

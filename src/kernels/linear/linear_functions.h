@@ -6,16 +6,22 @@
 namespace polystate {
 
 // The loops for an instruction set that is available.
-LinearFunctions linear_functions(InstructionSet set);
+MultiplyFloats multiply_floats(InstructionSet set);
+QuantizedLinearFunctions quantized_linear_functions(InstructionSet set);
 
 // The fastest loops that this machine can run.
-const LinearFunctions& fastest_linear_functions();
+MultiplyFloats fastest_multiply_floats();
+const QuantizedLinearFunctions& fastest_quantized_linear_functions();
 
 // What the files that are compiled for one instruction set provide.
-LinearFunctions linear_scalar();
-LinearFunctions linear_neon_dot();
-LinearFunctions linear_avx2();
-LinearFunctions linear_avx_vnni();
-LinearFunctions linear_avx512_vnni();
+MultiplyFloats multiply_floats_scalar();
+MultiplyFloats multiply_floats_neon();
+MultiplyFloats multiply_floats_avx2();
+MultiplyFloats multiply_floats_avx512();
+QuantizedLinearFunctions quantized_linear_scalar();
+QuantizedLinearFunctions quantized_linear_neon_dot();
+QuantizedLinearFunctions quantized_linear_avx2();
+QuantizedLinearFunctions quantized_linear_avx_vnni();
+QuantizedLinearFunctions quantized_linear_avx512_vnni();
 
 }  // namespace polystate

@@ -6,7 +6,13 @@
 
 namespace polystate {
 
-// The inner loops of products with int8 weights, which exist once for every instruction set.
+// The inner loops of products with packed weights, which exist once for every instruction set.
+
+// Rows of activations.
+struct FloatRows {
+  const float* values;  // [rows, stride]
+  std::int64_t stride;
+};
 
 // A row of activations in 8 bits: element i is `scale * (values[i] - zero)`. An instruction set may
 // flip the highest bit of each value, which makes them signed bytes that are less by 128.
@@ -18,20 +24,24 @@ struct RowScale {
 // Rows of activations in 8 bits.
 struct QuantizedRows {
   const std::uint8_t* values;  // [rows, stride]; beyond the depth, anything
+  std::int64_t stride;         // a multiple of QuantizedWeights::kTileDepth
   const RowScale* scales;      // [rows]
-  std::int64_t stride;         // a multiple of kTileDepth
 };
 
 enum class Activation : std::uint8_t { kNone, kRelu, kSilu };
 
-// out[r, c] = activation(dot(row r, column c) * scales + bias[c]) + addend[r, c].
+// out[r, c] = activation(dot(row r, column c) + bias[c]) + addend[r, c].
+template <typename Rows, typename Weights>
 struct Product {
-  QuantizedRows rows;
-  PackedWeights weights;
+  Rows rows;
+  Weights weights;
   Activation activation;
   const float* addend;  // [rows, columns] or null
   float* out;           // [rows, columns]
 };
+
+using FloatProduct = Product<FloatRows, FloatWeights>;
+using QuantizedProduct = Product<QuantizedRows, QuantizedWeights>;
 
 // Tiles `first` to `last - 1` of a product's weights.
 struct TileRange {
@@ -39,14 +49,17 @@ struct TileRange {
   std::int64_t last;
 };
 
-struct LinearFunctions {
+// Computes the first `count` rows of a product, in the columns of some tiles. Each result is, bit
+// for bit, what it is with any other rows.
+using MultiplyFloats = void (*)(const FloatProduct& product, std::int64_t count, TileRange tiles);
+
+struct QuantizedLinearFunctions {
   // Gives a row in 8 bits, from its smallest to its largest value and 0. A row with a NaN or an
   // infinity gets a scale of NaN.
   RowScale (*quantize)(const float* row, std::int64_t depth, std::uint8_t* values);
 
-  // Computes the first `count` rows, in the columns of some tiles. Each result is, bit for bit,
-  // what it is with any other rows and, but for SiLU, by any instruction set.
-  void (*multiply)(const Product& product, std::int64_t count, TileRange tiles);
+  // As MultiplyFloats. Each result is also, but for SiLU, what any other instruction set gives.
+  void (*multiply)(const QuantizedProduct& product, std::int64_t count, TileRange tiles);
 };
 
 }  // namespace polystate

@@ -6,7 +6,8 @@
 
 namespace polystate {
 
-// The operator with chosen inner loops; the one of kernels/operators.h takes the fastest.
-Status quantized_linear(KernelStack stack, const LinearFunctions& functions);
+// The operators with chosen inner loops; those of kernels/operators.h take the fastest.
+Status packed_linear(KernelStack stack, MultiplyFloats multiply);
+Status quantized_linear(KernelStack stack, const QuantizedLinearFunctions& functions);
 
 }  // namespace polystate

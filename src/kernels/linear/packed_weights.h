@@ -4,30 +4,46 @@
 
 namespace polystate {
 
-// An int8 matrix [columns, depth] in the order in which products read it: tiles of 16 columns, of
-// which a tile has, for every 4 steps of depth, the 4 values of its columns one after another.
-// Missing columns and steps are 0; no value is -128.
+// A matrix [columns, depth] in the order in which products read it: tiles of 16 columns, of which a
+// tile has, for each group of steps of depth, the values of its columns one after another. Missing
+// columns and steps are 0.
 inline constexpr std::int64_t kTileColumns = 16;
-inline constexpr std::int64_t kTileDepth = 4;
 
 // Inline always, since files that are compiled for other instruction sets include them.
 [[gnu::always_inline]] constexpr std::int64_t tile_count(std::int64_t columns) {
-  return (columns + kTileColumns - 1) / kTileColumns;
-}
-[[gnu::always_inline]] constexpr std::int64_t depth_groups(std::int64_t depth) {
-  return (depth + kTileDepth - 1) / kTileDepth;
+  return columns / kTileColumns + (columns % kTileColumns != 0 ? 1 : 0);
 }
 
-struct PackedWeights {
-  const std::int8_t* tiles;  // [tiles, depth groups, kTileColumns, kTileDepth]
+// Weights in float32.
+struct FloatWeights {
+  static constexpr std::int64_t kTileDepth = 1;  // steps of a group
+
+  const float* tiles;  // [tiles, depth, kTileColumns]
+  const float* bias;   // [columns]; null: none
+  std::int64_t columns;
+  std::int64_t depth;
+
+  [[nodiscard, gnu::always_inline]] std::int64_t groups() const { return depth; }
+  [[nodiscard, gnu::always_inline]] std::int64_t tile_size() const { return depth * kTileColumns; }
+};
+
+// Weights in 8 bits; none is -128.
+struct QuantizedWeights {
+  static constexpr std::int64_t kTileDepth = 4;
+
+  const std::int8_t* tiles;  // [tiles, groups, kTileColumns, kTileDepth]
   const float* scales;       // [columns]: what a value of a column stands for
   const std::int32_t* sums;  // [columns]: of the column's values
   const float* bias;         // [columns]; null: none
   std::int64_t columns;
   std::int64_t depth;
 
-  [[nodiscard, gnu::always_inline]] std::int64_t tile_bytes() const {
-    return depth_groups(depth) * kTileColumns * kTileDepth;
+  [[gnu::always_inline]] static constexpr std::int64_t groups(std::int64_t depth) {
+    return (depth + kTileDepth - 1) / kTileDepth;
+  }
+  [[nodiscard, gnu::always_inline]] std::int64_t groups() const { return groups(depth); }
+  [[nodiscard, gnu::always_inline]] std::int64_t tile_size() const {
+    return groups() * kTileColumns * kTileDepth;
   }
 };
 

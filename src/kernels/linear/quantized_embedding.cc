@@ -29,8 +29,8 @@ Status check(const Call& call) {
   require.between(call.ids, 0, columns - 1);
   require.bytes(call.tiles, 4);
   require.holds(call.depth > 0, "a depth of " + std::to_string(call.depth));
-  require.shape(call.tiles,
-                {tile_count(columns), depth_groups(call.depth), kTileColumns, kTileDepth});
+  require.shape(call.tiles, {tile_count(columns), QuantizedWeights::groups(call.depth),
+                             kTileColumns, QuantizedWeights::kTileDepth});
   std::vector<std::int64_t> shape(call.ids.tensor.sizes().begin(), call.ids.tensor.sizes().end());
   shape.push_back(call.depth);
   require.floats({"out", call.out}, static_cast<int>(shape.size()));
@@ -57,8 +57,9 @@ Status QuantizedEmbedding::run(KernelStack stack) {
   for (const std::int64_t id : integers_of(call.ids.tensor)) {
     const std::int64_t first = (id / kTileColumns * groups) * kTileColumns + id % kTileColumns;
     for (std::int64_t i = 0; i < call.depth; ++i) {
-      const std::int64_t group = first + i / kTileDepth * kTileColumns;
-      const std::int8_t value = tiles[group * kTileDepth + i % kTileDepth];
+      const std::int64_t group = first + i / QuantizedWeights::kTileDepth * kTileColumns;
+      const std::int8_t value =
+          tiles[group * QuantizedWeights::kTileDepth + i % QuantizedWeights::kTileDepth];
       out[static_cast<std::size_t>(i)] = scales[id] * static_cast<float>(value);
     }
     out = out.subspan(static_cast<std::size_t>(call.depth));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -19,15 +20,34 @@ Tensor doubles(const std::vector<double>& values) {
   return Tensor::of<double>({static_cast<std::int64_t>(values.size())}, values).value();
 }
 
+std::optional<Difference> difference_between(const Tensor& expected, const Tensor& found,
+                                             const Tolerance& tolerance) {
+  return first_difference(Recorded::whole(expected), found, tolerance);
+}
+
 // The difference that there must be.
 Difference difference_of(const Tensor& expected, const Tensor& found, const Tolerance& tolerance) {
-  const std::optional<Difference> difference = first_difference(expected, found, tolerance);
+  const std::optional<Difference> difference = difference_between(expected, found, tolerance);
   EXPECT_TRUE(difference.has_value());
   return difference.value_or(Difference{});
 }
 
 TEST(Compare, EqualTensorsDoNotDiffer) {
-  EXPECT_FALSE(first_difference(doubles({1, 2}), doubles({1, 2}), {}).has_value());
+  EXPECT_FALSE(difference_between(doubles({1, 2}), doubles({1, 2}), {}).has_value());
+}
+
+TEST(Compare, OfSomePlacesTheOthersMayDiffer) {
+  const Tensor found = Tensor::of<float>({2, 3}, {9, 1, 9, 9, 2, 9}).value();
+  const auto recorded = [](float last) {
+    return Recorded{
+        Tensor::of<float>({2}, {1, last}).value(), {2, 3}, std::vector<std::size_t>{1, 4}};
+  };
+  EXPECT_FALSE(first_difference(recorded(2), found, {}).has_value());
+  const std::optional<Difference> difference = first_difference(recorded(3), found, {});
+  ASSERT_TRUE(difference.has_value());
+  EXPECT_EQ(difference->place, "[1, 1]");
+  EXPECT_EQ(difference->expected, "3");
+  EXPECT_EQ(difference->found, "2");
 }
 
 TEST(Compare, TheFirstElementOverTheLimitIsNamed) {
@@ -41,12 +61,12 @@ TEST(Compare, TheFirstElementOverTheLimitIsNamed) {
 }
 
 TEST(Compare, TheLimitItselfIsAllowed) {
-  EXPECT_FALSE(first_difference(doubles({4}), doubles({4.75}), {0.125, 0.0625}).has_value());
-  EXPECT_TRUE(first_difference(doubles({4}), doubles({4.7500001}), {0.125, 0.0625}).has_value());
+  EXPECT_FALSE(difference_between(doubles({4}), doubles({4.75}), {0.125, 0.0625}).has_value());
+  EXPECT_TRUE(difference_between(doubles({4}), doubles({4.7500001}), {0.125, 0.0625}).has_value());
 }
 
 TEST(Compare, TheAbsoluteLimitGrowsWithTheTensorsLargestElement) {
-  EXPECT_FALSE(first_difference(doubles({0, 100}), doubles({1, 100}), {0, 0.01}).has_value());
+  EXPECT_FALSE(difference_between(doubles({0, 100}), doubles({1, 100}), {0, 0.01}).has_value());
   EXPECT_EQ(difference_of(doubles({0, 0.5}), doubles({1, 0.5}), {0, 0.01}).limit, "0.01");
 }
 
@@ -58,15 +78,15 @@ TEST(Compare, AMaskDoesNotWidenTheLimit) {
 }
 
 TEST(Compare, NaNEqualsNaNOnly) {
-  EXPECT_FALSE(first_difference(doubles({kNaN}), doubles({kNaN}), {}).has_value());
-  EXPECT_TRUE(first_difference(doubles({kNaN}), doubles({1}), {1, kInfinity}).has_value());
-  EXPECT_TRUE(first_difference(doubles({1}), doubles({kNaN}), {1, kInfinity}).has_value());
+  EXPECT_FALSE(difference_between(doubles({kNaN}), doubles({kNaN}), {}).has_value());
+  EXPECT_TRUE(difference_between(doubles({kNaN}), doubles({1}), {1, kInfinity}).has_value());
+  EXPECT_TRUE(difference_between(doubles({1}), doubles({kNaN}), {1, kInfinity}).has_value());
 }
 
 TEST(Compare, AnInfinityEqualsItselfOnly) {
-  EXPECT_FALSE(first_difference(doubles({-kInfinity}), doubles({-kInfinity}), {}).has_value());
-  EXPECT_TRUE(first_difference(doubles({kInfinity}), doubles({-kInfinity}), {1, 1}).has_value());
-  EXPECT_TRUE(first_difference(doubles({kInfinity}), doubles({1e308}), {1, 1}).has_value());
+  EXPECT_FALSE(difference_between(doubles({-kInfinity}), doubles({-kInfinity}), {}).has_value());
+  EXPECT_TRUE(difference_between(doubles({kInfinity}), doubles({-kInfinity}), {1, 1}).has_value());
+  EXPECT_TRUE(difference_between(doubles({kInfinity}), doubles({1e308}), {1, 1}).has_value());
 }
 
 TEST(Compare, IntegersMustBeEqualWhateverTheTolerance) {

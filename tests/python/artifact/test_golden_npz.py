@@ -64,3 +64,27 @@ def test_nothing_of_the_time_or_the_machine_is_in_the_file() -> None:
 def test_an_array_that_is_not_of_numbers_is_refused(value: np.ndarray) -> None:
     with pytest.raises(TypeError, match=r"'call_000/output_0\.npy' cannot be recorded: its"):
         golden_npz([GoldenCall([], [value])])
+
+
+def test_of_large_results_some_values_are_recorded_the_largest_among_them() -> None:
+    value = np.random.default_rng(0).normal(size=(3, 50_000)).astype(np.float32)
+    value[1, 4321] = 99
+    value[2, 1] = np.finfo(np.float32).min  # masks nothing
+    with np.load(io.BytesIO(golden_npz([GoldenCall([value], [value], {0: value})]))) as file:
+        found = dict(file)
+    np.testing.assert_array_equal(found["call_000/input_0"], value)
+    for name in ("call_000/output_0", "call_000/written_0"):
+        places = found[f"{name}_places"]
+        assert places.dtype == np.int64
+        assert 2048 <= len(places) < 2200
+        assert (np.diff(places) > 0).all()
+        assert set(places % 16) == set(range(16))
+        assert 50_000 + 4321 in places
+        np.testing.assert_array_equal(found[name], value.reshape(-1)[places])
+        np.testing.assert_array_equal(found[f"{name}_shape"], value.shape)
+
+
+def test_large_whole_numbers_are_recorded_in_part_too() -> None:
+    value = np.arange(10_000)
+    with np.load(io.BytesIO(golden_npz([GoldenCall([], [value])]))) as file:
+        np.testing.assert_array_equal(file["call_000/output_0"], file["call_000/output_0_places"])

@@ -216,3 +216,42 @@ def test_views_at_the_border_of_a_delegate_stay_outside(tmp_path, name, delegate
     assert len(program.manifest.program.delegates) == delegates
     has_view = bool({o for o in program.manifest.program.operators if "view" in o})
     assert has_view == (name != "inside")
+
+
+class Attention(nn.Module):
+    """PyTorch's own attention, in its forms."""
+
+    def plain(self, x):
+        return nn.functional.scaled_dot_product_attention(x, x, x)
+
+    def causal(self, x):
+        return nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True)
+
+    def masked(self, x):
+        mask = x[:, :1, :, :1] * 4
+        return nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask, scale=0.3)
+
+    def grouped(self, x):
+        return nn.functional.scaled_dot_product_attention(x, x[:, :1], x[:, :1], enable_gqa=True)
+
+    def dropping(self, x):
+        return nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.1)
+
+
+@BACKENDS
+@pytest.mark.parametrize("name", ["plain", "causal", "masked", "grouped"])
+def test_attention_of_any_length(tmp_path, backend, name):
+    model = Attention()
+    batch, length = (torch.export.Dim(n, min=1, max=9) for n in ("batch", "length"))
+    method = ps.Method(name, (torch.zeros(2, 4, 5, 8),), dynamic_shapes=({0: batch, 2: length},))
+    program = ps.export(model, {name: method}, backend=backend)
+    session = ps.load(program.save(tmp_path / "artifact")).session()
+    for shape in ((1, 4, 1, 8), (2, 4, 5, 8), (9, 4, 9, 8)):
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+        torch.testing.assert_close(session.run(name, x)[0], getattr(model, name)(x))
+
+
+def test_attention_with_dropout_is_refused():
+    method = ps.Method("dropping", (torch.zeros(2, 4, 5, 8),))
+    with pytest.raises(ps.UnsupportedError, match="give attention dropout_p=0"):
+        ps.export(Attention(), {"dropping": method})

@@ -31,6 +31,7 @@ from polystate.export.lowering.edge_cleanup import (
     drop_full_copies,
     return_written_inputs,
 )
+from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.in_place import Updates, update_in_place
 from polystate.export.lowering.layer_norms import spread_layer_norms
@@ -38,7 +39,6 @@ from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.memory_order import store_row_major
 from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.partitioner import StateSafePartitioner
-from polystate.export.lowering.quantized_linears import fuse_into_quantized_linears
 from polystate.export.lowering.remainders import rewrite_remainders
 from polystate.export.lowering.transposes import drop_undone_transposes
 from polystate.export.state import StateBuffer
@@ -200,7 +200,7 @@ def _to_edge(
         rewrite_remainders(program)
         vectors_to_rows(program)
         drop_undone_transposes(program)
-        fuse_into_quantized_linears(program)
+        fuse_into_linears(program)
         spread_layer_norms(program)
         if backend == "xnnpack":
             write_out_tanh_gelus(program)

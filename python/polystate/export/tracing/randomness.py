@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
@@ -31,11 +33,24 @@ def refuse_randomness(program: ExportedProgram) -> None:
 
 
 def _is_random(node: Node) -> bool:
-    tags = node.target.tags if isinstance(node.target, torch._ops.OpOverload) else []
-    return torch.Tag.nondeterministic_seeded in tags
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    return torch.Tag.nondeterministic_seeded in node.target.tags and _dropout_of(node) != 0
+
+
+def _dropout_of(node: Node) -> Any:
+    """The part that an attention drops; None for operators of other kinds."""
+    module = node.graph.owning_module
+    assert module is not None
+    given = node.normalized_arguments(module, normalize_to_only_use_kwargs=True)
+    return None if given is None else given.kwargs.get("dropout_p")
 
 
 def _rewrite(node: Node) -> str:
-    if "dropout" in str(node.target) or "bernoulli" in str(node.target):
-        return "for dropout call model.eval() first; otherwise pass the numbers as an input"
+    names = ("dropout", "bernoulli", "attention")
+    if any(name in str(node.target) for name in names):
+        return (
+            "for dropout call model.eval() first, or give attention dropout_p=0; otherwise pass "
+            "the numbers as an input"
+        )
     return "pass the numbers as an input"

@@ -2,9 +2,10 @@
 #include <cstdint>
 
 #include "kernels/linear/linear_functions.h"
-#include "kernels/linear/linear_loops.h"
 #include "kernels/linear/multiply.h"
+#include "kernels/linear/multiply_loops.h"
 #include "kernels/linear/packed_weights.h"
+#include "kernels/linear/quantized_loops.h"
 #include "kernels/vectors/scalar_floats.h"
 
 namespace polystate {
@@ -14,6 +15,9 @@ namespace {
 struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {
   static constexpr linear::BlockSize kFewRows = {.rows = 1, .tiles = 1};
   static constexpr linear::BlockSize kManyRows = kFewRows;
+
+  using Product = QuantizedProduct;
+  using Columns = linear::QuantizedColumns<ScalarVectors>;
 
   static constexpr std::uint8_t kFlipped = 0;
 
@@ -33,16 +37,18 @@ struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {
   static Values broadcast(const std::uint8_t* from) { return from; }
   static Weights load_weights(const std::int8_t* from) { return from; }
   static Sums add_products(Sums sums, Values x, Weights w) {
-    for (std::int64_t i = 0; i < kTileColumns * kTileDepth; ++i) {
-      sums.columns[i / kTileDepth] += std::int32_t{x[i % kTileDepth]} * w[i];
+    for (std::int64_t i = 0; i < kTileColumns * QuantizedWeights::kTileDepth; ++i) {
+      sums.columns[i / QuantizedWeights::kTileDepth] +=
+          std::int32_t{x[i % QuantizedWeights::kTileDepth]} * w[i];
     }
     return sums;
   }
 
   using Integers = std::int32_t;
   static Integers load_sums(const std::int32_t* from, std::int64_t /*count*/) { return *from; }
-  static float result(const Sums& sums, int part, RowScale scale,
-                      const linear::Columns<ScalarVectors>& columns) {
+  static float result(const Sums& sums, int part, const QuantizedRows& rows, std::int64_t row,
+                      const Columns& columns) {
+    const RowScale scale = rows.scales[row];
     const std::int32_t product = sums.columns[part] - scale.zero * columns.sums;
     return std::fma(static_cast<float>(product), columns.scales * scale.scale, columns.bias);
   }
@@ -50,6 +56,8 @@ struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {
 
 }  // namespace
 
-LinearFunctions linear_scalar() { return linear::functions<ScalarVectors>(); }
+QuantizedLinearFunctions quantized_linear_scalar() {
+  return linear::quantized_functions<ScalarVectors>();
+}
 
 }  // namespace polystate

@@ -1,4 +1,4 @@
-"""Lets products of int8 weights do what follows them: add, activate, give their rows a shape.
+"""Lets products of packed weights do what follows them: add, activate, give rows a shape.
 
 What a product does itself needs no pass of its own over its results, which may be as large as the
 logits of all rows. Needs the functional program before it is lowered. Keeps what the method
@@ -15,7 +15,7 @@ from torch.export import ExportedProgram
 from torch.fx import Graph, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from polystate import ops  # noqa: F401  (defines the operator)
+from polystate import ops  # noqa: F401  (defines the operators)
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
 
@@ -24,14 +24,21 @@ aten = torch.ops.aten
 _ACTIVATIONS: dict[Any, str] = {aten.relu.default: "relu", aten.silu.default: "silu"}
 
 
-def fuse_into_quantized_linears(program: ExportedProgram) -> None:
+# Their first argument is x, and the last three are the bias, the addend and the activation.
+_LINEARS = (
+    torch.ops.polystate.packed_linear.default,
+    torch.ops.polystate.quantized_linear.default,
+)
+
+
+def fuse_into_linears(program: ExportedProgram) -> None:
     """Fuses products with what follows them in a functional program, branches included."""
-    target = torch.ops.polystate.quantized_linear.default
     for graph in changed_graphs(program):
-        for node in graph.find_nodes(op="call_function", target=target):
-            linear: Node | None = node
-            while linear is not None and not _changes_state(program, linear):
-                linear = _fused_with_its_user(graph, linear)
+        for target in _LINEARS:
+            for node in graph.find_nodes(op="call_function", target=target):
+                linear: Node | None = node
+                while linear is not None and not _changes_state(program, linear):
+                    linear = _fused_with_its_user(graph, linear)
     rename_outputs(program)
 
 
@@ -55,7 +62,7 @@ def _fused_with_its_user(graph: Graph, linear: Node) -> Node | None:
         arguments = fuse(graph, linear, user)
         if arguments is None:
             return None
-        fused = call(graph, torch.ops.polystate.quantized_linear.default, *arguments)
+        fused = call(graph, _operator(linear), *arguments)
     user.replace_all_uses_with(fused)
     graph.erase_node(user)
     graph.erase_node(linear)
@@ -65,10 +72,14 @@ def _fused_with_its_user(graph: Graph, linear: Node) -> Node | None:
 _Arguments = tuple[Any, ...]
 
 
+def _operator(linear: Node) -> Any:
+    return linear.target
+
+
 def _arguments(linear: Node) -> _Arguments:
-    """All seven: those that are not given have their defaults."""
-    defaults = (None, "none")
-    return (*linear.args, *defaults[len(linear.args) - 5 :])
+    """All of them: those that are not given have their defaults."""
+    parameters = _operator(linear)._schema.arguments[len(linear.args) :]
+    return (*linear.args, *(parameter.default_value for parameter in parameters))
 
 
 def _with_copy(graph: Graph, linear: Node, clone: Node) -> _Arguments | None:
@@ -77,7 +88,7 @@ def _with_copy(graph: Graph, linear: Node, clone: Node) -> _Arguments | None:
 
 
 def _with_sum(graph: Graph, linear: Node, add: Node) -> _Arguments | None:
-    x, tiles, scales, sums, bias, addend, activation = _arguments(linear)
+    *operands, bias, addend, activation = _arguments(linear)
     other = add.args[1] if add.args[0] is linear else add.args[0]
     if add.kwargs or addend is not None or not isinstance(other, Node) or other is linear:
         return None
@@ -86,9 +97,9 @@ def _with_sum(graph: Graph, linear: Node, add: Node) -> _Arguments | None:
         return None
     if bias is None and activation == "none" and _is_row_for(result, value):
         row = call(graph, aten.view.default, other, [result.shape[-1]])
-        return x, tiles, scales, sums, row, None, activation
+        return *operands, row, None, activation
     if _same_sizes(value.shape, result.shape):
-        return x, tiles, scales, sums, bias, other, activation
+        return *operands, bias, other, activation
     return None
 
 

@@ -1,6 +1,8 @@
 #include "kernels/linear/avx2_tiles.h"
 #include "kernels/linear/linear_functions.h"
-#include "kernels/linear/linear_loops.h"
+#include "kernels/linear/multiply.h"
+#include "kernels/linear/multiply_loops.h"
+#include "kernels/linear/quantized_loops.h"
 
 namespace polystate {
 namespace {
@@ -20,6 +22,8 @@ struct Avx2Vectors : linear::Avx2Tiles<Avx2Vectors, 128> {
 
 }  // namespace
 
-LinearFunctions linear_avx2() { return linear::functions<Avx2Vectors>(); }
+QuantizedLinearFunctions quantized_linear_avx2() {
+  return linear::quantized_functions<Avx2Vectors>();
+}
 
 }  // namespace polystate

@@ -50,7 +50,7 @@ struct LinearCase {
   std::vector<std::int32_t> weights;
 
   static LinearCase random(std::int64_t rows, std::int64_t depth, std::int64_t columns);
-  [[nodiscard]] Result<Tensor> linear(const LinearFunctions& functions) const;
+  [[nodiscard]] Result<Tensor> linear(const QuantizedLinearFunctions& functions) const;
   [[nodiscard]] Result<Tensor> embedding(const Tensor& ids, const Tensor& into) const;
 };
 
@@ -75,17 +75,18 @@ LinearCase LinearCase::random(std::int64_t rows, std::int64_t depth, std::int64_
     return values;
   };
   const std::int64_t tiles = tile_count(columns);
-  const std::int64_t groups = depth_groups(depth);
+  const std::int64_t groups = QuantizedWeights::groups(depth);
   std::vector<std::int8_t> packed(
-      static_cast<std::size_t>(tiles * groups * kTileColumns * kTileDepth));
+      static_cast<std::size_t>(tiles * groups * kTileColumns * QuantizedWeights::kTileDepth));
   std::vector<std::int32_t> weights;
   std::vector<std::int32_t> sums(static_cast<std::size_t>(columns));
   for (std::int64_t c = 0; c < columns; ++c) {
     for (std::int64_t k = 0; k < depth; ++k) {
       const int value = byte(generator);
-      const std::int64_t group = c / kTileColumns * groups + k / kTileDepth;
+      const std::int64_t group = c / kTileColumns * groups + k / QuantizedWeights::kTileDepth;
       const std::int64_t place =
-          (group * kTileColumns + c % kTileColumns) * kTileDepth + k % kTileDepth;
+          (group * kTileColumns + c % kTileColumns) * QuantizedWeights::kTileDepth +
+          k % QuantizedWeights::kTileDepth;
       packed[static_cast<std::size_t>(place)] = static_cast<std::int8_t>(value);
       sums[static_cast<std::size_t>(c)] += value;
       weights.push_back(value);
@@ -93,7 +94,7 @@ LinearCase LinearCase::random(std::int64_t rows, std::int64_t depth, std::int64_
   }
   return {.depth = depth,
           .x = tensor_of({rows, depth}, floats(rows * depth)),
-          .tiles = tensor_of({tiles, groups, kTileColumns, kTileDepth}, packed),
+          .tiles = tensor_of({tiles, groups, kTileColumns, QuantizedWeights::kTileDepth}, packed),
           .scales = tensor_of({columns}, floats(columns)),
           .sums = tensor_of({columns}, sums),
           .bias = tensor_of({columns}, floats(columns)),
@@ -102,7 +103,7 @@ LinearCase LinearCase::random(std::int64_t rows, std::int64_t depth, std::int64_
           .weights = weights};
 }
 
-Result<Tensor> LinearCase::linear(const LinearFunctions& functions) const {
+Result<Tensor> LinearCase::linear(const QuantizedLinearFunctions& functions) const {
   KernelCall call("quantized_linear");
   call.tensor(x).tensor(tiles).tensor(scales).tensor(sums).optional(bias);
   call.optional(addend).text(activation);
@@ -164,7 +165,7 @@ std::vector<double> expected_of(const LinearCase& arguments) {
 
 void compare(const LinearCase& arguments) {
   const std::vector<double> expected = expected_of(arguments);
-  const std::vector<float> scalar = floats_of(arguments.linear(linear_scalar()));
+  const std::vector<float> scalar = floats_of(arguments.linear(quantized_linear_scalar()));
   ASSERT_EQ(scalar.size(), expected.size());
   for (std::size_t i = 0; i < scalar.size(); ++i) {
     ASSERT_NEAR(scalar[i], expected[i], 1e-6 + 1e-6 * std::abs(expected[i])) << "element " << i;
@@ -172,7 +173,7 @@ void compare(const LinearCase& arguments) {
   for (const InstructionSet set : kSets) {
     if (!is_available(set)) continue;
     SCOPED_TRACE(testing::Message() << "instruction set " << static_cast<int>(set));
-    const std::vector<float> found = floats_of(arguments.linear(linear_functions(set)));
+    const std::vector<float> found = floats_of(arguments.linear(quantized_linear_functions(set)));
     if (arguments.activation == "silu") {
       ASSERT_THAT(found, testing::Pointwise(testing::FloatNear(1e-5F), scalar));
     } else {
@@ -236,7 +237,7 @@ TEST(QuantizedLinear, ARowOfTheSmallestNumbersGivesTheBias) {
   const auto bias = arguments.bias->values<float>();
   for (const InstructionSet set : kSets) {
     if (!is_available(set)) continue;
-    const std::vector<float> found = floats_of(arguments.linear(linear_functions(set)));
+    const std::vector<float> found = floats_of(arguments.linear(quantized_linear_functions(set)));
     for (std::size_t i = 0; i < found.size(); ++i) EXPECT_FLOAT_EQ(found[i], bias[i % 20]);
   }
 }
@@ -251,7 +252,8 @@ TEST(QuantizedLinear, WhatIsNotFiniteStaysInItsRow) {
         elements<float>(arguments.x)[40 + place] = value;
         for (const InstructionSet set : kSets) {
           if (!is_available(set)) continue;
-          const std::vector<float> found = floats_of(arguments.linear(linear_functions(set)));
+          const std::vector<float> found =
+              floats_of(arguments.linear(quantized_linear_functions(set)));
           for (std::size_t i = 0; i < found.size(); ++i) {
             EXPECT_EQ(std::isnan(found[i]), i / 20 == 1) << activation << ", element " << i;
           }
@@ -281,7 +283,7 @@ TEST(QuantizedLinear, RefusesWhatDoesNotFit) {
   for (const auto& [change, message] : changes) {
     LinearCase arguments = LinearCase::random(2, 40, 20);
     change(arguments);
-    const Result<Tensor> result = arguments.linear(linear_scalar());
+    const Result<Tensor> result = arguments.linear(quantized_linear_scalar());
     ASSERT_FALSE(result) << message;
     EXPECT_EQ(result.error().code, ErrorCode::kEngine);
     EXPECT_THAT(result.error().message, testing::HasSubstr(message));

@@ -6,10 +6,13 @@
 #include "kernels/linear/packed_weights.h"
 #include "kernels/vectors/vector_math.h"
 
-// The inner loops over the vectors `S` of an instruction set; each file that includes this is
-// compiled for one. Everything is a template over `S`, which is local to that file, and nothing of
-// the standard library is called: a function compiled for one instruction set must not stand in for
-// the same one elsewhere.
+// The inner loops of products over the vectors `S` of an instruction set; each file that includes
+// this is compiled for one. Everything is a template over `S`, which is local to that file, and
+// nothing of the standard library is called: a function compiled for one instruction set must not
+// stand in for the same one elsewhere. `S` says what rows and weights are made of:
+//   Product, Columns                the product; what turns the sums of S::kWidth columns into
+//   results broadcast, load_weights         of a row, kTileDepth values; of a tile, those of its
+//   columns no_sums, add_products, result   a row's sums for a tile
 namespace polystate::linear {
 
 // Rows and tiles whose sums are computed side by side, as many as there are registers for. Few rows
@@ -19,48 +22,6 @@ struct BlockSize {
   int rows;
   int tiles;
 };
-
-// Differences beyond it are no finite number, and 255 divided by smaller ones is none.
-inline constexpr float kLargestSpan = 3.4028234664e38F;
-inline constexpr float kSmallestSpan = 1e-36F;
-
-template <typename S>
-RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
-  auto lows = S::set(0);
-  auto highs = S::set(0);
-  auto nothing = S::set(0);  // stays 0, or becomes NaN
-  std::int64_t i = 0;
-  for (; i + S::kWidth <= depth; i += S::kWidth) {
-    const auto x = S::load(row + i);
-    lows = S::min(x, lows);
-    highs = S::max(x, highs);
-    nothing = S::multiply_add(x, S::set(0), nothing);
-  }
-  float low = S::smallest(lows);
-  float high = S::largest(highs);
-  float nan = S::sum(nothing);
-  for (; i < depth; ++i) {
-    low = row[i] < low ? row[i] : low;
-    high = row[i] > high ? row[i] : high;
-    nan += row[i] * 0;
-  }
-  const float span = high - low;
-  if (nan != 0 || !(span <= kLargestSpan)) {
-    for (i = 0; i < depth; ++i) values[i] = 0;
-    return {__builtin_nanf(""), 0};
-  }
-  const float inverse = span > kSmallestSpan ? 255 / span : 0;
-  const auto zero = static_cast<std::int32_t>(S::nearest(-low * inverse));
-  i = 0;
-  for (; i + S::kWidth <= depth; i += S::kWidth) {
-    S::store_bytes(values + i, S::multiply(S::load(row + i), S::set(inverse)), zero);
-  }
-  for (; i < depth; ++i) {
-    const std::int32_t value = static_cast<std::int32_t>(S::nearest(row[i] * inverse)) + zero;
-    values[i] = static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value) ^ S::kFlipped;
-  }
-  return {span / 255, zero};
-}
 
 template <typename S>
 typename S::Vector activated(typename S::Vector x, Activation activation) {
@@ -75,22 +36,9 @@ typename S::Vector activated(typename S::Vector x, Activation activation) {
   __builtin_unreachable();
 }
 
-// What turns the sums of S::kWidth columns into results; of the first `count` of them.
-template <typename S>
-struct Columns {
-  Columns(const PackedWeights& weights, std::int64_t first, std::int64_t count)
-      : sums(S::load_sums(weights.sums + first, count)),
-        scales(S::load_some(weights.scales + first, count)),
-        bias(weights.bias == nullptr ? S::set(0) : S::load_some(weights.bias + first, count)) {}
-
-  typename S::Integers sums;
-  typename S::Vector scales;
-  typename S::Vector bias;
-};
-
 // Activates results, adds their addends and stores them. `count` is S::kWidth for most.
 template <typename S>
-void store_results(const Product& product, std::int64_t place, typename S::Vector x,
+void store_results(const typename S::Product& product, std::int64_t place, typename S::Vector x,
                    std::int64_t count) {
   x = activated<S>(x, product.activation);
   if (count == S::kWidth) {
@@ -104,18 +52,18 @@ void store_results(const Product& product, std::int64_t place, typename S::Vecto
 
 // Turns the sums of M rows and T tiles into results.
 template <typename S, int M, int T>
-void finish_block(const Product& product, std::int64_t row, std::int64_t tile,
+void finish_block(const typename S::Product& product, std::int64_t row, std::int64_t tile,
                   const typename S::Sums (&sums)[M][T]) {
-  const PackedWeights& weights = product.weights;
+  const auto& weights = product.weights;
   for (int t = 0; t < T; ++t) {
     for (int part = 0; part < kTileColumns / S::kWidth; ++part) {
       const std::int64_t column = (tile + t) * kTileColumns + part * S::kWidth;
       if (column >= weights.columns) return;
       const std::int64_t left = weights.columns - column;
       const std::int64_t count = left < S::kWidth ? left : S::kWidth;
-      const Columns<S> columns(weights, column, count);
+      const typename S::Columns columns(weights, column, count);
       for (int m = 0; m < M; ++m) {
-        const auto x = S::result(sums[m][t], part, product.rows.scales[row + m], columns);
+        const auto x = S::result(sums[m][t], part, product.rows, row + m, columns);
         store_results<S>(product, (row + m) * weights.columns + column, x, count);
       }
     }
@@ -125,9 +73,9 @@ void finish_block(const Product& product, std::int64_t row, std::int64_t tile,
 // M rows and T tiles. With kFetch the next T tiles come to the cache meanwhile: memory is slow to
 // notice so many streams by itself.
 template <typename S, int M, int T, bool kFetch>
-void multiply_block(const Product& product, std::int64_t row, std::int64_t tile) {
-  const QuantizedRows& rows = product.rows;
-  const PackedWeights& weights = product.weights;
+void multiply_block(const typename S::Product& product, std::int64_t row, std::int64_t tile) {
+  const auto& rows = product.rows;
+  const auto& weights = product.weights;
   const float* const to = product.out + row * weights.columns + tile * kTileColumns;
   typename S::Sums sums[M][T];
   for (int m = 0; m < M; ++m) {
@@ -136,18 +84,18 @@ void multiply_block(const Product& product, std::int64_t row, std::int64_t tile)
       __builtin_prefetch(to + m * weights.columns + t * kTileColumns, 1);
     }
   }
-  const std::int64_t tile_bytes = weights.tile_bytes();
-  const std::int8_t* const tiles = weights.tiles + tile * tile_bytes;
-  const std::uint8_t* const values = rows.values + row * rows.stride;
-  for (std::int64_t group = 0; group < depth_groups(weights.depth); ++group) {
+  const std::int64_t tile_size = weights.tile_size();
+  const auto* const tiles = weights.tiles + tile * tile_size;
+  const auto* const values = rows.values + row * rows.stride;
+  for (std::int64_t group = 0; group < weights.groups(); ++group) {
     typename S::Weights w[T];
     for (int t = 0; t < T; ++t) {
-      const std::int8_t* const place = tiles + t * tile_bytes + group * kTileColumns * kTileDepth;
-      if constexpr (kFetch) __builtin_prefetch(place + T * tile_bytes, 0, 2);
+      const auto* const place = tiles + t * tile_size + group * kTileColumns * weights.kTileDepth;
+      if constexpr (kFetch) __builtin_prefetch(place + T * tile_size, 0, 2);
       w[t] = S::load_weights(place);
     }
     for (int m = 0; m < M; ++m) {
-      const auto x = S::broadcast(values + m * rows.stride + group * kTileDepth);
+      const auto x = S::broadcast(values + m * rows.stride + group * weights.kTileDepth);
       for (int t = 0; t < T; ++t) sums[m][t] = S::add_products(sums[m][t], x, w[t]);
     }
   }
@@ -156,7 +104,7 @@ void multiply_block(const Product& product, std::int64_t row, std::int64_t tile)
 
 // M rows, and T tiles or the last ones, which are fewer.
 template <typename S, int M, int T>
-void multiply_rows(const Product& product, std::int64_t row, TileRange tiles) {
+void multiply_rows(const typename S::Product& product, std::int64_t row, TileRange tiles) {
   if (tiles.last - tiles.first < T) {
     for (std::int64_t tile = tiles.first; tile < tiles.last; ++tile) {
       multiply_block<S, M, 1, false>(product, row, tile);
@@ -170,7 +118,7 @@ void multiply_rows(const Product& product, std::int64_t row, TileRange tiles) {
 
 // `count` rows, M at the most.
 template <typename S, int M, int T>
-void multiply_some_rows(const Product& product, std::int64_t row, std::int64_t count,
+void multiply_some_rows(const typename S::Product& product, std::int64_t row, std::int64_t count,
                         TileRange tiles) {
   if constexpr (M > 0) {
     if (count == M) {
@@ -184,7 +132,7 @@ void multiply_some_rows(const Product& product, std::int64_t row, std::int64_t c
 // T tiles for all rows, M at a time or, so that none is left with few, less; then the next tiles:
 // their weights stay in the cache.
 template <typename S, int M, int T>
-void multiply_tiles(const Product& product, std::int64_t count, TileRange tiles) {
+void multiply_tiles(const typename S::Product& product, std::int64_t count, TileRange tiles) {
   const std::int64_t blocks = (count + M - 1) / M;
   for (std::int64_t first = tiles.first; first < tiles.last; first += T) {
     const TileRange some{first, first + T < tiles.last ? first + T : tiles.last};
@@ -197,17 +145,12 @@ void multiply_tiles(const Product& product, std::int64_t count, TileRange tiles)
 }
 
 template <typename S>
-void multiply(const Product& product, std::int64_t count, TileRange tiles) {
+void multiply(const typename S::Product& product, std::int64_t count, TileRange tiles) {
   if (count <= S::kFewRows.rows) {
     multiply_tiles<S, S::kFewRows.rows, S::kFewRows.tiles>(product, count, tiles);
   } else {
     multiply_tiles<S, S::kManyRows.rows, S::kManyRows.tiles>(product, count, tiles);
   }
-}
-
-template <typename S>
-constexpr LinearFunctions functions() {
-  return {&quantize<S>, &multiply<S>};
 }
 
 }  // namespace polystate::linear

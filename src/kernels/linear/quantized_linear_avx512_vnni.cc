@@ -1,8 +1,9 @@
 #include <cstdint>
 
 #include "kernels/linear/linear_functions.h"
-#include "kernels/linear/linear_loops.h"
 #include "kernels/linear/multiply.h"
+#include "kernels/linear/multiply_loops.h"
+#include "kernels/linear/quantized_loops.h"
 #include "kernels/vectors/avx512_floats.h"
 
 namespace polystate {
@@ -11,6 +12,9 @@ namespace {
 struct Avx512VnniVectors : vectors::Avx512Floats<Avx512VnniVectors> {
   static constexpr linear::BlockSize kFewRows = {.rows = 6, .tiles = 4};
   static constexpr linear::BlockSize kManyRows = {.rows = 12, .tiles = 2};
+
+  using Product = QuantizedProduct;
+  using Columns = linear::QuantizedColumns<Avx512VnniVectors>;
 
   static constexpr std::uint8_t kFlipped = 0;
 
@@ -41,8 +45,9 @@ struct Avx512VnniVectors : vectors::Avx512Floats<Avx512VnniVectors> {
   static Integers load_sums(const std::int32_t* from, std::int64_t count) {
     return _mm512_maskz_loadu_epi32(first_lanes(count), from);
   }
-  static __m512 result(Sums sums, int /*part*/, RowScale scale,
-                       const linear::Columns<Avx512VnniVectors>& columns) {
+  static __m512 result(Sums sums, int /*part*/, const QuantizedRows& rows, std::int64_t row,
+                       const Columns& columns) {
+    const RowScale scale = rows.scales[row];
     const __m512i zeros = _mm512_mullo_epi32(columns.sums, _mm512_set1_epi32(scale.zero));
     const __m512i product = _mm512_sub_epi32(reinterpret_cast<__m512i>(sums), zeros);
     return multiply_add(_mm512_cvtepi32_ps(product), multiply(columns.scales, set(scale.scale)),
@@ -52,6 +57,8 @@ struct Avx512VnniVectors : vectors::Avx512Floats<Avx512VnniVectors> {
 
 }  // namespace
 
-LinearFunctions linear_avx512_vnni() { return linear::functions<Avx512VnniVectors>(); }
+QuantizedLinearFunctions quantized_linear_avx512_vnni() {
+  return linear::quantized_functions<Avx512VnniVectors>();
+}
 
 }  // namespace polystate

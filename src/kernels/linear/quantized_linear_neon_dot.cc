@@ -1,8 +1,9 @@
 #include <cstdint>
 
 #include "kernels/linear/linear_functions.h"
-#include "kernels/linear/linear_loops.h"
 #include "kernels/linear/multiply.h"
+#include "kernels/linear/multiply_loops.h"
+#include "kernels/linear/quantized_loops.h"
 #include "kernels/vectors/neon_floats.h"
 
 namespace polystate {
@@ -13,6 +14,9 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
   static constexpr linear::BlockSize kFewRows = {.rows = 4, .tiles = 1};
   static constexpr linear::BlockSize kManyRows = kFewRows;
   static constexpr int kVectors = 4;  // of a tile
+
+  using Product = QuantizedProduct;
+  using Columns = linear::QuantizedColumns<NeonDotVectors>;
 
   static constexpr std::uint8_t kFlipped = 0x80;
 
@@ -56,8 +60,9 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
     for (std::int64_t i = 0; i < count; ++i) lanes[i] = from[i];
     return vld1q_s32(lanes);
   }
-  static float32x4_t result(const Sums& sums, int part, RowScale scale,
-                            const linear::Columns<NeonDotVectors>& columns) {
+  static float32x4_t result(const Sums& sums, int part, const QuantizedRows& rows, std::int64_t row,
+                            const Columns& columns) {
+    const RowScale scale = rows.scales[row];
     const int32x4_t product = vmlsq_n_s32(sums.columns[part], columns.sums, scale.zero - 128);
     return multiply_add(vcvtq_f32_s32(product), multiply(columns.scales, set(scale.scale)),
                         columns.bias);
@@ -66,6 +71,8 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
 
 }  // namespace
 
-LinearFunctions linear_neon_dot() { return linear::functions<NeonDotVectors>(); }
+QuantizedLinearFunctions quantized_linear_neon_dot() {
+  return linear::quantized_functions<NeonDotVectors>();
+}
 
 }  // namespace polystate

@@ -1,6 +1,8 @@
 #include "kernels/linear/avx2_tiles.h"
 #include "kernels/linear/linear_functions.h"
-#include "kernels/linear/linear_loops.h"
+#include "kernels/linear/multiply.h"
+#include "kernels/linear/multiply_loops.h"
+#include "kernels/linear/quantized_loops.h"
 
 namespace polystate {
 namespace {
@@ -16,6 +18,8 @@ struct AvxVnniVectors : linear::Avx2Tiles<AvxVnniVectors, 0> {
 
 }  // namespace
 
-LinearFunctions linear_avx_vnni() { return linear::functions<AvxVnniVectors>(); }
+QuantizedLinearFunctions quantized_linear_avx_vnni() {
+  return linear::quantized_functions<AvxVnniVectors>();
+}
 
 }  // namespace polystate

@@ -1,0 +1,121 @@
+#include "kernels/linear/linear_call.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/linear/multiply.h"
+#include "kernels/linear/packed_weights.h"
+#include "kernels/parallel.h"
+#include "kernels/requirements.h"
+
+namespace polystate {
+namespace {
+
+// Rows that are multiplied together at the most, so that they stay in the cache beside the weights;
+// tiles.
+constexpr std::int64_t kBlockRows = 96;
+constexpr std::int64_t kBlockTiles = 4;
+
+// Rows of a thread that make it worth to divide a product by rows: what is computed of a row then
+// stays in the cache of one processor. Fewer are divided by columns, for every weight to be read
+// once.
+constexpr std::int64_t kRowsOfAThread = 32;
+
+// Work of a thread that is worth waking it, in nanoseconds; bytes that are read in one.
+constexpr std::int64_t kWorthAThread = 2'000;
+constexpr std::int64_t kBytesRead = 25;
+
+// More would not fit a sum of 8 bits times 8 bits in 32.
+constexpr std::int64_t kLargestDepth = 65'536;
+
+std::optional<Activation> activation_named(std::string_view name) {
+  if (name == "none") return Activation::kNone;
+  if (name == "relu") return Activation::kRelu;
+  if (name == "silu") return Activation::kSilu;
+  return std::nullopt;
+}
+
+std::int64_t blocks(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+// Into how many blocks rows are divided: as many for each thread.
+std::int64_t block_count(std::int64_t rows) {
+  const std::int64_t threads = thread_count();
+  if (rows < threads * kRowsOfAThread) return blocks(rows, kBlockRows);
+  return threads * blocks(rows, threads * kBlockRows);
+}
+
+}  // namespace
+
+void LinearCall::check_rows(Requirements& require) const {
+  require.holds(rank() > 0, "x is a number; it must have a dimension");
+  require.floats(x, std::max(rank(), 1));
+  require.holds(depth() > 0 && depth() <= kLargestDepth,
+                "rows of x have " + std::to_string(depth()) + " values; there may be 1 to " +
+                    std::to_string(kLargestDepth));
+}
+
+void LinearCall::check_others(Requirements& require) const {
+  if (bias) {
+    const NamedTensor given{"bias", *bias};
+    require.floats(given, 1);
+    require.shape(given, {columns});
+  }
+  require.holds(
+      activation_named(activation_name).has_value(),
+      "the activation is '" + std::string(activation_name) + "'; it may be none, relu or silu");
+  require.floats({"out", out}, rank());
+  std::vector<std::int64_t> shape(x.tensor.sizes().begin(), x.tensor.sizes().end());
+  if (!shape.empty()) shape.back() = columns;
+  if (addend) {
+    const NamedTensor given{"addend", *addend};
+    require.floats(given, rank());
+    require.shape(given, shape);
+  }
+  require.resize(out, shape);
+}
+
+const float* LinearCall::bias_data() const {
+  return bias ? bias->const_data_ptr<float>() : nullptr;
+}
+
+const float* LinearCall::addend_data() const {
+  return addend ? addend->const_data_ptr<float>() : nullptr;
+}
+
+Activation LinearCall::activation() const {
+  return activation_named(activation_name).value_or(Activation::kNone);
+}
+
+void require_columns(Requirements& require, std::int64_t columns, const NamedTensor& tiles) {
+  const std::int64_t most = size_of(tiles.tensor, 0) * kTileColumns;
+  require.holds(columns >= 0 && columns <= most, "columns is " + std::to_string(columns) +
+                                                     "; the tiles have " + std::to_string(most));
+}
+
+void multiply_in_blocks(
+    const ProductCost& cost,
+    const std::function<void(std::int64_t first, std::int64_t last, TileRange tiles)>& multiply) {
+  const std::int64_t tiles = tile_count(cost.columns);
+  const std::int64_t row_blocks = block_count(cost.rows);
+  const std::int64_t tile_blocks = blocks(tiles, kBlockTiles);
+  // A task is a block of rows in a block of tiles.
+  const auto run = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t task = first; task < last; ++task) {
+      const std::int64_t block = task / tile_blocks;
+      const std::int64_t tile = task % tile_blocks * kBlockTiles;
+      multiply(block * cost.rows / row_blocks, (block + 1) * cost.rows / row_blocks,
+               {tile, std::min(tile + kBlockTiles, tiles)});
+    }
+  };
+  const std::int64_t block_bytes = kBlockTiles * cost.tile_bytes;
+  const std::int64_t time = blocks(cost.rows, row_blocks) * block_bytes / cost.bytes_multiplied +
+                            block_bytes / kBytesRead;
+  parallel_for(row_blocks * tile_blocks, 1 + kWorthAThread / std::max<std::int64_t>(time, 1), run);
+}
+
+}  // namespace polystate

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "kernels/arguments.h"
+#include "kernels/linear/multiply.h"
+#include "kernels/requirements.h"
+
+namespace polystate {
+
+// The arguments that products have whatever their weights are made of.
+struct LinearCall {
+  NamedTensor x;
+  std::int64_t columns;
+  std::optional<EtTensor> bias;
+  std::optional<EtTensor> addend;
+  std::string_view activation_name;
+  EtTensor out;
+
+  [[nodiscard]] int rank() const { return static_cast<int>(x.tensor.dim()); }
+  [[nodiscard]] std::int64_t depth() const { return size_of(x.tensor, rank() - 1); }
+  [[nodiscard]] std::int64_t rows() const {
+    return depth() == 0 ? 0 : static_cast<std::int64_t>(x.tensor.numel()) / depth();
+  }
+
+  // What they require: of rows, and, where the weights suit these, of all others.
+  void check_rows(Requirements& require) const;
+  void check_others(Requirements& require) const;
+
+  // A product of rows from `row` on; after the checks.
+  template <typename Rows, typename Weights>
+  [[nodiscard]] Product<Rows, Weights> product(const Rows& rows, const Weights& weights,
+                                               std::int64_t row) const {
+    const std::int64_t place = row * columns;
+    return {rows, weights, activation(), addend_data() ? addend_data() + place : nullptr,
+            out.mutable_data_ptr<float>() + place};
+  }
+
+  [[nodiscard]] const float* bias_data() const;
+
+ private:
+  [[nodiscard]] Activation activation() const;
+  [[nodiscard]] const float* addend_data() const;
+};
+
+// Requires as many columns as float32 tiles may have.
+void require_columns(Requirements& require, std::int64_t columns, const NamedTensor& tiles);
+
+// How long a product takes.
+struct ProductCost {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t tile_bytes;
+  std::int64_t bytes_multiplied;  // of a row's weights, in a nanosecond
+};
+
+// Calls `multiply(first row, last row, tiles)` for blocks that make up a product, on as many
+// threads as are worth it.
+void multiply_in_blocks(
+    const ProductCost& cost,
+    const std::function<void(std::int64_t first, std::int64_t last, TileRange tiles)>& multiply);
+
+}  // namespace polystate

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/linear/multiply.h"
+#include "kernels/linear/multiply_loops.h"
+#include "kernels/linear/packed_weights.h"
+
+// What products with int8 weights need beside the loops of all products; as they are included.
+namespace polystate::linear {
+
+// Differences beyond it are no finite number, and 255 divided by smaller ones is none.
+inline constexpr float kLargestSpan = 3.4028234664e38F;
+inline constexpr float kSmallestSpan = 1e-36F;
+
+template <typename S>
+RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
+  auto lows = S::set(0);
+  auto highs = S::set(0);
+  auto nothing = S::set(0);  // stays 0, or becomes NaN
+  std::int64_t i = 0;
+  for (; i + S::kWidth <= depth; i += S::kWidth) {
+    const auto x = S::load(row + i);
+    lows = S::min(x, lows);
+    highs = S::max(x, highs);
+    nothing = S::multiply_add(x, S::set(0), nothing);
+  }
+  float low = S::smallest(lows);
+  float high = S::largest(highs);
+  float nan = S::sum(nothing);
+  for (; i < depth; ++i) {
+    low = row[i] < low ? row[i] : low;
+    high = row[i] > high ? row[i] : high;
+    nan += row[i] * 0;
+  }
+  const float span = high - low;
+  if (nan != 0 || !(span <= kLargestSpan)) {
+    for (i = 0; i < depth; ++i) values[i] = 0;
+    return {__builtin_nanf(""), 0};
+  }
+  const float inverse = span > kSmallestSpan ? 255 / span : 0;
+  const auto zero = static_cast<std::int32_t>(S::nearest(-low * inverse));
+  i = 0;
+  for (; i + S::kWidth <= depth; i += S::kWidth) {
+    S::store_bytes(values + i, S::multiply(S::load(row + i), S::set(inverse)), zero);
+  }
+  for (; i < depth; ++i) {
+    const std::int32_t value = static_cast<std::int32_t>(S::nearest(row[i] * inverse)) + zero;
+    values[i] = static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value) ^ S::kFlipped;
+  }
+  return {span / 255, zero};
+}
+
+// What turns the sums of S::kWidth columns into results; of the first `count` of them.
+template <typename S>
+struct QuantizedColumns {
+  QuantizedColumns(const QuantizedWeights& weights, std::int64_t first, std::int64_t count)
+      : sums(S::load_sums(weights.sums + first, count)),
+        scales(S::load_some(weights.scales + first, count)),
+        bias(weights.bias == nullptr ? S::set(0) : S::load_some(weights.bias + first, count)) {}
+
+  typename S::Integers sums;
+  typename S::Vector scales;
+  typename S::Vector bias;
+};
+
+template <typename S>
+constexpr QuantizedLinearFunctions quantized_functions() {
+  return {&quantize<S>, &multiply<S>};
+}
+
+}  // namespace polystate::linear
