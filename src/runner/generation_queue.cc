@@ -26,7 +26,11 @@ GenerationQueue::GenerationQueue(const GenerationPlan& plan, const EncoderDecode
 std::vector<std::size_t> GenerationQueue::take(const Room& room, bool only_the_rest) {
   const std::lock_guard lock(mutex_);
   const auto waiting = std::span(order_).subspan(taken_);
-  const std::size_t most = std::min(waiting.size(), room.inputs);
+  if (waiting.empty()) return {};
+  // All are padded to the first, which is the longest.
+  const std::size_t longest = plan_.inputs()[waiting.front()].source.size();
+  const std::size_t together = std::max(room.tokens / longest, std::size_t{1});
+  const std::size_t most = std::min({waiting.size(), room.inputs, together});
   std::int64_t pages = room.cross_pages;
   std::size_t count = 0;
   while (count < most) {

@@ -15,6 +15,7 @@ namespace polystate {
 // What a scheduler has free for inputs.
 struct Room {
   std::size_t inputs;
+  std::size_t tokens;  // of their sources, padded to the longest; one input may have more
   std::int64_t cross_pages;
 };
 

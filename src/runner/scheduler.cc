@@ -18,6 +18,10 @@
 namespace polystate {
 namespace {
 
+// Tokens that the encoder reads in one call: enough that its products are bound by arithmetic; more
+// would only take more memory for activations.
+constexpr std::size_t kEncodedTogether = 320;
+
 // The elements of a float32 tensor that is the caller's own.
 std::span<float> mutable_values(const Tensor& tensor) {
   return {reinterpret_cast<float*>(tensor.mutable_bytes().data()), tensor.element_count()};
@@ -39,9 +43,9 @@ Status Scheduler::run() {
 }
 
 Status Scheduler::admit() {
+  // A call of the encoder for one of many rows would cost more than the row is worth.
+  const bool worth = running_.empty() || free_rows() * 4 >= most_rows_;
   while (true) {
-    // A call of the encoder for one of many rows would cost more than the row is worth.
-    const bool worth = running_.empty() || free_rows() * 4 >= most_rows_;
     const std::vector<std::size_t> batch = queue_.take(room(), !worth);
     if (batch.empty()) return {};
     if (Status started = start(batch); !started) return started;
@@ -57,6 +61,7 @@ std::size_t Scheduler::free_rows() const {
 Room Scheduler::room() const {
   return {.inputs = std::min(free_rows() / plan_.rows_per_input(),
                              static_cast<std::size_t>(model_.limits().max_sources)),
+          .tokens = kEncodedTogether,
           .cross_pages = model_.cross_pool().free_pages()};
 }
 

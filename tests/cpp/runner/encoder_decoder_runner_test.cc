@@ -327,6 +327,24 @@ TEST(EncoderDecoderRunner, KeepsRowsBusyOverTenThousandInputsWithFewPages) {
   EXPECT_LT(fake->encoded_tokens, source_tokens * 101 / 100);  // hardly any padding
 }
 
+TEST(EncoderDecoderRunner, EncodesManySourcesInCallsOfBoundedMemory) {
+  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  fake->max_batch = 64;
+  fake->max_source_length = 400;
+  fake->max_length = 5;
+  const auto runner = open_fake(fake);
+  auto inputs = random_inputs(64, 13);
+  for (GenerationInput& input : inputs) input.source.resize(20, 3);
+  inputs[40].source.resize(400, 3);  // more than the bound, and so alone
+  const Sequences generated = generate(*runner, inputs, options_with_beams(1));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    EXPECT_EQ(generated[i][0].ids, greedy(*fake, inputs[i], fake->max_length));
+  EXPECT_EQ(fake->most_encoded, 400);
+  EXPECT_EQ(fake->encoded_tokens, 63 * 20 + 400);
+  EXPECT_LE(fake->encodes, 1 + 4);
+  EXPECT_EQ(fake->most_rows, 64U);  // all run together nevertheless
+}
+
 TEST(EncoderDecoderRunner, RunsFewerRowsWhereThereAreFewPages) {
   const auto inputs = random_inputs(30, 12);
   const auto plenty = std::make_shared<FakeEncoderDecoder>();

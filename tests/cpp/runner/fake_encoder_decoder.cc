@@ -191,7 +191,9 @@ class FakeSession final : public EngineSession {
  private:
   Result<std::vector<Tensor>> encode(std::span<const Tensor> inputs) {
     ++fake_->encodes;
-    fake_->encoded_tokens += static_cast<std::int64_t>(inputs[0].element_count());
+    const auto tokens = static_cast<std::int64_t>(inputs[0].element_count());
+    fake_->encoded_tokens += tokens;
+    fake_->most_encoded = std::max(fake_->most_encoded, tokens);
     const auto lengths = inputs[1].values<std::int64_t>();
     EXPECT_GE(inputs[2].shape()[1] * fake_->page_size, inputs[0].shape()[1]);
     for (std::size_t i = 0; i < lengths.size(); ++i) {

@@ -38,6 +38,7 @@ struct FakeEncoderDecoder {
   std::size_t most_rows = 0;        // of one call of decode
   std::int64_t decoded_rows = 0;    // of all
   std::int64_t encoded_tokens = 0;  // padding included
+  std::int64_t most_encoded = 0;    // of one call
 };
 
 // A model whose caches are pages of tokens, and whose logits depend on every token of the source
