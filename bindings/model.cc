@@ -24,13 +24,14 @@ namespace {
 
 namespace py = pybind11;
 
-Model load(const std::filesystem::path& path, std::optional<std::int64_t> threads, bool trusted,
-           std::optional<std::string> expect_sha256) {
+Model load(const std::filesystem::path& path, bool trust_code, std::optional<std::int64_t> threads,
+           bool trusted, std::optional<std::string> expect_sha256) {
   check_process();
   const ModelOptions options{
       .artifact = {.verification = trusted ? Verification::kTrusted : Verification::kFull,
                    .expect_sha256 = std::move(expect_sha256)},
-      .threads = threads};
+      .threads = threads,
+      .trust_code = trust_code};
   return unwrap(without_gil([&] { return Model::open(path, options); }));
 }
 

@@ -43,10 +43,12 @@ void declare_model_arguments(CLI::App& command, ModelArguments& arguments) {
                       " (one per core by default)")
       ->type_name("COUNT")
       ->check(CLI::Range(std::int64_t{1}, kMaxThreads).description(""));
+  command.add_flag("--trust-code", arguments.trust_code,
+                   "Run an artifact that is machine code (of AOTInductor)");
 }
 
 ModelOptions ModelArguments::model_options() const {
-  return {.artifact = artifact.options, .threads = threads};
+  return {.artifact = artifact.options, .threads = threads, .trust_code = trust_code};
 }
 
 }  // namespace polystate::cli

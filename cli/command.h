@@ -33,6 +33,7 @@ void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments)
 struct ModelArguments {
   ArtifactArguments artifact;
   std::optional<std::int64_t> threads;  // one per core without a value
+  bool trust_code = false;
 
   [[nodiscard]] ModelOptions model_options() const;
 };

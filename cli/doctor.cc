@@ -57,7 +57,8 @@ class Doctor {
   }
 
   void examine_engine(Artifact artifact) {
-    Result<std::unique_ptr<Engine>> engine = make_engine(artifact, {.threads = arguments_.threads});
+    Result<std::unique_ptr<Engine>> engine =
+        make_engine(artifact, {.threads = arguments_.threads, .trust_code = arguments_.trust_code});
     if (!engine) return fail("engine", engine.error());
     const Model model = Model::create(std::move(artifact), *std::move(engine));
     pass("engine", engine_text(model.manifest().program));

@@ -20,19 +20,42 @@ print(os.path.relpath(sysconfig.get_path("platlib"), sysconfig.get_path("scripts
     )
     set_target_properties(
       ${target}
-      PROPERTIES INSTALL_RPATH "$ORIGIN/${site_packages}/executorch/lib"
+      PROPERTIES
+        INSTALL_RPATH "$ORIGIN/${site_packages}/executorch/lib;$ORIGIN/${site_packages}/polystate"
     )
     install(TARGETS ${target} RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
   else()
-    set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH TRUE)
+    file(RELATIVE_PATH libraries /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(
+      ${target}
+      PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries};$<TARGET_FILE_DIR:executorch::runtime>"
+    )
     install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
 endfunction()
 
 function(polystate_install_extension target)
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../executorch/lib")
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../executorch/lib;$ORIGIN")
   if(SKBUILD)
     install(TARGETS ${target} LIBRARY DESTINATION polystate COMPONENT python)
+  endif()
+endfunction()
+
+# A library that programs load by its name.
+function(polystate_install_component target)
+  if(SKBUILD)
+    set_target_properties(
+      ${target}
+      PROPERTIES INSTALL_RPATH "$ORIGIN/../torch/lib;$ORIGIN/../executorch/lib"
+    )
+    install(TARGETS ${target} LIBRARY DESTINATION polystate COMPONENT python)
+  else()
+    cmake_path(GET POLYSTATE_TORCH_CPU PARENT_PATH torch_libraries)
+    set_target_properties(
+      ${target}
+      PROPERTIES INSTALL_RPATH "${torch_libraries};$<TARGET_FILE_DIR:executorch::runtime>"
+    )
+    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()
 endfunction()
 

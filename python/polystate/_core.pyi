@@ -4,7 +4,14 @@ from typing import Any
 
 __version__: str
 
-def load(path: str, threads: int | None, trusted: bool, expect_sha256: str | None, /) -> Model: ...
+def load(
+    path: str,
+    trust_code: bool,
+    threads: int | None,
+    trusted: bool,
+    expect_sha256: str | None,
+    /,
+) -> Model: ...
 
 class Model:
     @property

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/aoti_engine.h"
 #include "engine/executorch/executorch_engine.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
@@ -28,8 +29,13 @@ Result<std::unique_ptr<Engine>> make_engine(const Artifact& artifact,
   if (engine == "executorch") {
     return make_executorch_engine(artifact, options);
   }
-  return Error{ErrorCode::kUnsupported,
-               "manifest.json: program.engine is '" + engine + "'; this build has executorch"};
+  if (!options.trust_code) {
+    return Error{ErrorCode::kArtifact,
+                 artifact.manifest().program.file +
+                     " holds machine code, which can do whatever this process can: it is run only "
+                     "where it is trusted (trust_code, --trust-code)"};
+  }
+  return make_aoti_engine(artifact);
 }
 
 }  // namespace polystate

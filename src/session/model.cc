@@ -30,7 +30,8 @@ Result<Model> Model::open_at(const std::filesystem::path& directory, const Model
   if (!artifact) {
     return artifact.error();
   }
-  Result<std::unique_ptr<Engine>> engine = make_engine(*artifact, {.threads = options.threads});
+  Result<std::unique_ptr<Engine>> engine =
+      make_engine(*artifact, {.threads = options.threads, .trust_code = options.trust_code});
   if (!engine) {
     return engine.error();
   }

@@ -38,7 +38,7 @@ class Twins:
         self.methods = dict(methods)
         self.program = ps.export(model, methods, backend=backend, **options)
         self.path = self.program.save(directory / "artifact")
-        self.model = ps.load(self.path)
+        self.model = ps.load(self.path, trust_code=True)
         self.tolerance = {"rtol": 1e-4, "atol": 1e-5}
         self.start()
 
@@ -86,4 +86,7 @@ class Twins:
             )
 
 
-both_backends = pytest.mark.parametrize("backend", BACKENDS)
+# Compiling takes seconds a method: test_aoti.py samples what these do with every engine.
+both_backends = pytest.mark.parametrize(
+    "backend", [*BACKENDS, pytest.param("aoti", marks=pytest.mark.exhaustive)]
+)

@@ -20,6 +20,9 @@ struct ModelOptions {
   // it stays as it is (at first: one per core). Another number than it has is refused (kEngine)
   // while any session of the process exists.
   std::optional<std::int64_t> threads = std::nullopt;
+  // Whether a program that is machine code (of AOTInductor) is run: it can do whatever this process
+  // can, and no check of ours can tell what it does.
+  bool trust_code = false;
 };
 
 struct SessionOptions {
@@ -33,7 +36,7 @@ struct SessionOptions {
 class Model {
  public:
   // kContract for an option out of range; else as Artifact::open and, for what this build cannot
-  // run, kUnsupported.
+  // run, kUnsupported. kArtifact for machine code that is not trusted.
   static Result<Model> open(const std::filesystem::path& directory,
                             const ModelOptions& options = {});
   // Over an engine of the caller's.

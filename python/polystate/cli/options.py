@@ -59,7 +59,7 @@ _OF_EVERY_SOURCE = (
     Option(
         "--backend",
         "backend",
-        _choice(("portable", "xnnpack"), help="what computes (default: xnnpack)"),
+        _choice(("portable", "xnnpack", "aoti"), help="what computes (default: xnnpack)"),
     ),
     Option(
         "--quantization",

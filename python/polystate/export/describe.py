@@ -11,12 +11,12 @@ import torch
 import polystate
 from polystate.artifact import GoldenCall, manifest
 from polystate.export.contract.contract import MethodContract
-from polystate.export.lowering.lower import Lowered
+from polystate.export.graph.signature import read_buffers
+from polystate.export.lowering.lowered import Lowered
 from polystate.export.state import StateBuffer
 from polystate.export.tolerances import tolerances
 from polystate.export.tracing.trace import Traced
 
-PROGRAM_FILE = "model.pte"
 GOLDEN_FILE = "golden.npz"
 
 
@@ -44,8 +44,8 @@ def describe(found: Findings, backend: str, quantization: str | None) -> manifes
     return manifest.Manifest(
         versions=_versions(),
         program=manifest.Program(
-            engine="executorch",
-            file=PROGRAM_FILE,
+            engine=found.lowered.engine,
+            file=found.lowered.file,
             backend=backend,
             quantization=quantization,
             operators=found.lowered.operators,
@@ -105,19 +105,9 @@ def _method(contract: MethodContract, traced: Traced, found: Findings) -> manife
         outputs=contract.outputs,
         guards=contract.guards,
         checks=contract.checks,
-        reads=sorted(index[name] for name in _read_buffers(traced) if name in index),
+        reads=sorted(index[name] for name in read_buffers(traced.functional) if name in index),
         writes=sorted(writes, key=lambda write: write.state),
         atomic=updates.atomic,
         checks_first=updates.checks_first,
         activation_bytes=found.lowered.activation_bytes[traced.name],
     )
-
-
-def _read_buffers(traced: Traced) -> set[str]:
-    """The buffers whose old values the method uses."""
-    names = traced.functional.graph_signature.inputs_to_buffers
-    return {
-        names[node.name]
-        for node in traced.functional.graph.nodes
-        if node.op == "placeholder" and node.name in names and node.users
-    }

@@ -20,9 +20,11 @@ from polystate.errors import ContractError, ExportError
 from polystate.export.contract.contract import MethodContract, declared_sizes, method_contract
 from polystate.export.contract.trial import Trial
 from polystate.export.debug import DebugFolder
-from polystate.export.describe import GOLDEN_FILE, PROGRAM_FILE, Findings, describe
+from polystate.export.describe import GOLDEN_FILE, Findings, describe
 from polystate.export.golden import record
-from polystate.export.lowering.lower import Pass, Passes, lower
+from polystate.export.lowering.inductor import compile_methods
+from polystate.export.lowering.lower import lower
+from polystate.export.lowering.passes import Pass, Passes
 from polystate.export.method import Method
 from polystate.export.packing import quantized
 from polystate.export.report import contract_lines, report
@@ -31,7 +33,7 @@ from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced, is_right, quiet, trace
 from polystate.export.verify import verify
 
-_BACKENDS = ("portable", "xnnpack")
+_BACKENDS = ("portable", "xnnpack", "aoti")
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,8 @@ def export(
     methods
         The entry points, by the names that they get.
     backend
-        ``"xnnpack"`` (fast on CPUs) or ``"portable"`` (ExecuTorch's own kernels only).
+        ``"xnnpack"`` (fast on CPUs) or ``"portable"`` (ExecuTorch's own kernels only), for
+        ExecuTorch; ``"aoti"``, machine code for AOTInductor, which needs libtorch where it runs.
     quantization
         None, or ``"q8"``: linears with int8 weights per channel and int8 activations per row, by
         operators of our own; an embedding that shares its weight with one reads it there.
@@ -118,8 +121,8 @@ def export(
     passes_before_lowering, passes_after_lowering
         Graph passes of your own: callables that take a ``torch.fx.GraphModule`` and change it in
         place, or return it or a ``PassResult``; on the functional aten graph of each method, and on
-        its edge graph after delegation. The module is then no reference for the program: nothing is
-        compared with it, and no calls are recorded.
+        its edge graph after delegation, which ``"aoti"`` does not have. The module is then no
+        reference for the program: nothing is compared with it, and no calls are recorded.
     debug_dir
         Where the graphs between the stages, the memory plan and the ETRecord are kept.
 
@@ -143,14 +146,12 @@ def export(
         traced = [trace(eager, name, method) for name, method in methods.items()]
         state = find_state(eager, [(t.name, t.functional) for t in traced])
         contracts = [_contract(eager, t) for t in traced]
-        lowered = lower(
-            {t.name: t.functional for t in traced},
-            state,
-            backend,
-            passes,
-            keep_record=debug is not None,
-        )
-        files = {PROGRAM_FILE: lowered.program.buffer}
+        programs = {t.name: t.functional for t in traced}
+        if backend == "aoti":
+            lowered = compile_methods(programs, state, passes, keep_graphs=debug is not None)
+        else:
+            lowered = lower(programs, state, backend, passes, keep_record=debug is not None)
+        files = {lowered.file: lowered.content}
         calls = None
         if not passes.given:  # a pass may change what the program computes
             calls = record(eager, traced, [_written(contract) for contract in contracts])

@@ -43,8 +43,8 @@ def load(
     path
         The artifact's directory.
     trust_code
-        Whether an artifact may run machine code of its own, as AOTInductor's packages do.
-        ExecuTorch's programs have none, and no other engine is built in: nothing depends on it yet.
+        Whether an artifact may run machine code of its own, as programs for AOTInductor do, which
+        are refused otherwise: it can do whatever this process can.
     threads
         How many threads the engine may use, 1 to 1024. The whole process shares them, so that
         another number than they are is refused while any session exists. None leaves them as they
@@ -59,7 +59,8 @@ def load(
     Raises
     ------
     ArtifactError
-        The artifact is damaged, inconsistent or not the one expected.
+        The artifact is damaged, inconsistent or not the one expected, or has machine code that is
+        not trusted.
     ContractError
         An option is out of range.
     EngineError
@@ -79,7 +80,8 @@ def load(
     ):
         raise ContractError(f"expect_sha256 is {expect_sha256!r}: 64 hex digits are needed")
     name = checked_path(path)
-    return Model(_core.load(name, threads, verification == "trusted", expect_sha256), name)
+    trusted = verification == "trusted"
+    return Model(_core.load(name, bool(trust_code), threads, trusted, expect_sha256), name)
 
 
 def _is_int64(value: object) -> bool:

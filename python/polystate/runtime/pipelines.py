@@ -24,14 +24,16 @@ from polystate.runtime.model import Model, load
 _KEYS = {"translation": "translation_text", "summarization": "summary_text"}
 
 
-def pipeline(model: str | os.PathLike[str] | Model, *, threads: int | None = None) -> Pipeline:
+def pipeline(
+    model: str | os.PathLike[str] | Model, *, trust_code: bool = False, threads: int | None = None
+) -> Pipeline:
     """Make what turns text into text by an artifact.
 
     Parameters
     ----------
     model
         An artifact's directory, or an open model.
-    threads
+    trust_code, threads
         As for :func:`polystate.load`; an open model has them already.
 
     Raises
@@ -42,9 +44,11 @@ def pipeline(model: str | os.PathLike[str] | Model, *, threads: int | None = Non
         As :func:`polystate.load`.
     """
     if not isinstance(model, Model):
-        return Pipeline(load(model, threads=threads))
-    if threads is not None:
-        raise ContractError("threads are given to polystate.load, which opened the model")
+        return Pipeline(load(model, trust_code=trust_code, threads=threads))
+    if threads is not None or trust_code:
+        raise ContractError(
+            "threads and trust_code are given to polystate.load, which opened the model"
+        )
     return Pipeline(model)
 
 

@@ -2,17 +2,15 @@
 
 #include <executorch/runtime/executor/program.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "core/text.h"
-#include "engine/executorch/arena.h"
+#include "engine/arena.h"
+#include "engine/check_error.h"
 #include "engine/executorch/loaded_method.h"
 #include "engine/executorch/profiler.h"
 #include "engine/executorch/program_check.h"
@@ -25,24 +23,6 @@
 #include "polystate/engine/engine.h"
 
 namespace polystate {
-namespace {
-
-// The error of a run that stopped at a check of the program.
-Error failed_check(const MethodSpec& method, const CheckFailure& failure) {
-  const auto check = std::ranges::find(method.checks, failure.id, &Check::id);
-  if (check == method.checks.end()) {
-    return Error{ErrorCode::kEngine, "method '" + method.name + "': check " +
-                                         std::to_string(failure.id) +
-                                         ", which is not in manifest.json, found " + failure.found};
-  }
-  const std::string condition = "'" + check->text + "' does not hold";
-  return Error{ErrorCode::kContract, "method '" + method.name +
-                                         "': " + with_source(condition, check->source) +
-                                         ": found " + failure.found};
-}
-
-}  // namespace
-
 ExecutorchSession::ExecutorchSession(const Manifest& manifest, Arena activations, Arena state,
                                      bool single_threaded)
     : manifest_(manifest),
@@ -114,7 +94,7 @@ Result<std::vector<Tensor>> ExecutorchSession::run(std::size_t method,
   if (!executed) {
     const std::optional<CheckFailure> failure = take_check_failure();
     state_intact_ = spec.atomic || (failure.has_value() && spec.checks_first);
-    return failure.has_value() ? failed_check(spec, *failure) : executed.error();
+    return failure.has_value() ? check_error(spec, *failure) : executed.error();
   }
   Result<std::vector<Tensor>> outputs = (loaded.*outputs_of)();
   const Status written = outputs ? loaded.write_inputs(inputs) : Status(outputs.error());

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/executorch/arena.h"
+#include "engine/arena.h"
 #include "engine/executorch/log_capture.h"
 #include "engine/executorch/output_memory.h"
 #include "kernels/arguments.h"

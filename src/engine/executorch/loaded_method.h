@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/executorch/arena.h"
+#include "engine/arena.h"
 #include "engine/executorch/output_memory.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/executorch/arena.h"
+#include "engine/arena.h"
 #include "engine/executorch/loaded_method.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/executorch/arena.h"
+#include "engine/arena.h"
 #include "engine/executorch/loaded_method.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"

@@ -105,17 +105,14 @@ TEST(ProgramCheck, RefusesAnOperatorThatThisBuildLacks) {
       "lacks");
 }
 
-TEST(ProgramCheck, RefusesAnotherEngine) {
+TEST(ProgramCheck, RefusesAnEngineOfMachineCodeThatIsNotTrusted) {
   const Result<Artifact> artifact =
       AlteredArtifact("counter").replace("\"executorch\",", "\"aoti\",", "\"program\"").open();
-  if (artifact) {  // the manifest may refuse it already
-    const auto engine = make_engine(*artifact, {});
-    ASSERT_FALSE(engine);
-    EXPECT_EQ(engine.error().code, ErrorCode::kUnsupported);
-    EXPECT_THAT(engine.error().message, HasSubstr("'aoti'"));
-  } else {
-    EXPECT_EQ(artifact.error().code, ErrorCode::kUnsupported) << artifact.error().message;
-  }
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  const auto engine = make_engine(*artifact, {});
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().code, ErrorCode::kArtifact);
+  EXPECT_THAT(engine.error().message, HasSubstr("trust_code"));
 }
 
 TEST(ProgramCheck, RefusesAStateOfAnotherShape) {

@@ -409,10 +409,10 @@ def test_a_method_of_another_form_is_refused(arguments, told):
         ps.Method(*arguments)
 
 
-@pytest.mark.parametrize("backend", ["", "XNNPACK", "aoti", None])
+@pytest.mark.parametrize("backend", ["", "XNNPACK", "AOTI", None])
 def test_an_unknown_backend_is_refused(backend):
     message = refusal("double", error=ps.ContractError, backend=backend)
-    assert message == f"backend is {backend!r}; it may be 'portable' or 'xnnpack'"
+    assert message == f"backend is {backend!r}; it may be 'portable' or 'xnnpack' or 'aoti'"
 
 
 @pytest.mark.parametrize("quantization", ["q4", "", "int8", 8])

@@ -238,3 +238,13 @@ def _key_name(key: Any) -> str:
             f"digits, '_' and '-'"
         )
     return name
+
+
+def read_buffers(exported: ExportedProgram) -> set[str]:
+    """The buffers whose old values a functional program uses."""
+    names = exported.graph_signature.inputs_to_buffers
+    return {
+        names[node.name]
+        for node in exported.graph.find_nodes(op="placeholder")
+        if node.name in names and node.users
+    }

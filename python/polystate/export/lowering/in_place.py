@@ -39,7 +39,7 @@ _ELEMENTWISE_NAMES = """
     pow reciprocal relu remainder round rsqrt rsub sigmoid sign sin sinh sqrt sub tan tanh trunc
     where
 """
-_ELEMENTWISE = frozenset(f"aten::{name}" for name in _ELEMENTWISE_NAMES.split())
+ELEMENTWISE = frozenset(f"aten::{name}" for name in _ELEMENTWISE_NAMES.split())
 
 # Operators that change a part of their first operand; the form that does so in place, and the
 # defaults of its arguments (all of which a program must give).
@@ -102,7 +102,7 @@ def update_in_place(graph_module: torch.fx.GraphModule, signature: ExportGraphSi
     graph_module.recompile()
     later = _after_the_first_write(graph, states)
     return Updates(
-        updates, atomic=not any(map(_can_fail, later)), checks_first=not any(map(_is_check, later))
+        updates, atomic=not any(map(_can_fail, later)), checks_first=not any(map(is_check, later))
     )
 
 
@@ -131,7 +131,7 @@ def _obstacle(graph: torch.fx.Graph, write: torch.fx.Node) -> str | None:
             return f"'{_short(reader)}' reads the old value later"
     base = _schema(value).name
     if _reads(value, state) and not (
-        (base in _ELEMENTWISE and _reads_directly(value, state)) or base in _PARTIAL
+        (base in ELEMENTWISE and _reads_directly(value, state)) or base in _PARTIAL
     ):
         return f"'{_short(value)}' reads the old value while it writes the new one"
     if base in _PARTIAL and (
@@ -139,7 +139,7 @@ def _obstacle(graph: torch.fx.Graph, write: torch.fx.Node) -> str | None:
     ):
         return f"'{_short(value)}' changes a part of another value"
     later = [node for node in graph.nodes if position[node] > position[value] and _can_fail(node)]
-    if any(_is_check(node) for node in later):
+    if any(is_check(node) for node in later):
         return "a check comes later"
     if later and old.numel() * old.element_size() < SMALL:
         size = old.numel() * old.element_size()
@@ -222,7 +222,8 @@ def _touches(argument: Any, state: torch.fx.Node) -> bool:
     return any(node in aliases for node in found)
 
 
-def _is_check(node: torch.fx.Node) -> bool:
+def is_check(node: torch.fx.Node) -> bool:
+    """Whether a node fails the call when a condition on values does not hold."""
     return (
         node.op == "call_function"
         and isinstance(node.target, torch._ops.OpOverload)

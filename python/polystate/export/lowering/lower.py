@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -36,9 +35,17 @@ from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.in_place import Updates, update_in_place
 from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
+from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.memory_order import store_row_major
 from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.partitioner import StateSafePartitioner
+from polystate.export.lowering.passes import (
+    Pass,
+    Passes,
+    as_pass,
+    transformed,
+    valid_after_passes,
+)
 from polystate.export.lowering.remainders import rewrite_remainders
 from polystate.export.lowering.transposes import drop_undone_transposes
 from polystate.export.state import StateBuffer
@@ -53,39 +60,11 @@ _WITH_KERNELS: tuple[torch._ops.OpOverload, ...] = (
     torch.ops.aten.var_mean.correction,
 )
 
-Pass = Callable[[torch.fx.GraphModule], Any]
+PROGRAM_FILE = "model.pte"
 
 # Memory of a method, by ExecuTorch's index of planned buffers.
 _ACTIVATIONS = 1
-
-
-@dataclass(frozen=True)
-class Passes:
-    """The user's own graph passes.
-
-    They are callables that take a GraphModule, and change it in place and return None, or return a
-    GraphModule or a PassResult.
-    """
-
-    before_lowering: Sequence[Pass] = ()  # on the functional aten graph
-    after_lowering: Sequence[Pass] = ()  # on the edge graph, with its delegates
-
-    @property
-    def given(self) -> bool:
-        """Whether there is any."""
-        return bool(self.before_lowering or self.after_lowering)
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A program for ExecuTorch, and what became of each method."""
-
-    program: ExecutorchProgramManager
-    updates: dict[str, Updates]
-    activation_bytes: dict[str, int]
-    operators: list[str]
-    delegates: list[str]
-    graphs: dict[str, dict[str, str]] = field(default_factory=dict)  # method -> stage -> graph
+_ARENAS = {_ACTIVATIONS: "activations", 2: "state"}
 
 
 class _StatePlanning(MemoryPlanningPass):
@@ -149,7 +128,7 @@ def lower(
     record("1_functional", lambda name: programs[name])
     sizes = {name: _LargestSizes(program) for name, program in programs.items()}
     before = {
-        name: _transformed(name, program, passes.before_lowering)
+        name: transformed(name, program, passes.before_lowering)
         for name, program in programs.items()
     }
     with executorch_fixes.applied(), separated_changes():
@@ -173,7 +152,9 @@ def lower(
     record("3_planned", program.exported_program)
     plans = {plan.name: plan for plan in program.executorch_program.execution_plan}
     return Lowered(
-        program=program,
+        engine="executorch",
+        file=PROGRAM_FILE,
+        content=program.buffer,
         updates=dict(zip(programs, planning.updates, strict=True)),
         activation_bytes={
             name: int(plan.non_const_buffer_sizes[_ACTIVATIONS]) for name, plan in plans.items()
@@ -181,7 +162,33 @@ def lower(
         operators=sorted({_operator_name(op) for plan in plans.values() for op in plan.operators}),
         delegates=sorted({d.id for plan in plans.values() for d in plan.delegates}),
         graphs=graphs,
+        memory_plan=_memory_plan(program, list(programs)),
+        etrecord=program.get_etrecord().save if keep_record else None,
     )
+
+
+def _memory_plan(program: ExecutorchProgramManager, methods: Sequence[str]) -> dict[str, Any]:
+    """For each method, the bytes of its arenas and where each planned tensor lies."""
+    plans: dict[str, Any] = {}
+    for name in methods:
+        graph_module = program.exported_program(name).graph_module
+        sizes = graph_module.meta["non_const_buffer_sizes"]
+        tensors = []
+        for node in graph_module.graph.nodes:
+            spec = node.meta.get("spec")
+            if getattr(spec, "mem_offset", None) is not None:
+                tensors.append(
+                    {
+                        "node": node.name,
+                        "arena": _ARENAS.get(spec.mem_id, str(spec.mem_id)),
+                        "offset": spec.mem_offset,
+                        "bytes": spec.allocated_memory,
+                        "lifetime": list(spec.lifetime),
+                    }
+                )
+        arenas = {_ARENAS[i]: size for i, size in enumerate(sizes) if i in _ARENAS}
+        plans[name] = {"arenas": arenas, "tensors": tensors}
+    return plans
 
 
 def _to_edge(
@@ -236,54 +243,12 @@ def _culprit(programs: Mapping[str, ExportedProgram], state: frozenset[str], bac
     return f"the methods {', '.join(programs)}"
 
 
-def _transformed(name: str, program: ExportedProgram, passes: Sequence[Pass]) -> ExportedProgram:
-    for user_pass in passes:
-        with _valid_after_passes(f"method '{name}'"):
-            program = program._transform_do_not_use(_as_pass(name, user_pass))
-    return program
-
-
 def _transformed_edge(
     edge: EdgeProgramManager, methods: Sequence[str], passes: Sequence[Pass]
 ) -> EdgeProgramManager:
-    with _valid_after_passes("after lowering"):
-        return edge.transform({name: [_as_pass(name, p) for p in passes] for name in methods})
-
-
-@contextlib.contextmanager
-def _valid_after_passes(where: str) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, ExportError):
-            cause = cause.__cause__
-        if cause is not None:  # a pass failed, and says so itself
-            raise cause from cause.__cause__
-        raise ExportError(f"{where}: a pass left an invalid graph: {explain(error)}") from error
-
-
-def _as_pass(name: str, user_pass: Pass) -> Callable[[torch.fx.GraphModule], PassResult]:
-    def run(graph_module: torch.fx.GraphModule) -> PassResult:
-        try:
-            result = user_pass(graph_module)
-        except Exception as error:
-            label = getattr(user_pass, "__name__", type(user_pass).__name__)
-            raise ExportError(
-                f"method '{name}': the pass '{label}' failed: {explain(error)}"
-            ) from error
-        if result is None:
-            graph_module.recompile()
-            return PassResult(graph_module, True)
-        return PassResult(result, True) if isinstance(result, torch.fx.GraphModule) else result
-
-    return run
+    with valid_after_passes("after lowering"):
+        return edge.transform({name: [as_pass(name, p) for p in passes] for name in methods})
 
 
 def _operator_name(operator: Any) -> str:
     return f"{operator.name}.{operator.overload}" if operator.overload else str(operator.name)
-
-
-def readable(program: ExportedProgram) -> str:
-    """A graph and its signature as text."""
-    return f"{program.graph}\n\n{program.graph_signature}\n"

@@ -1,4 +1,4 @@
-#include "engine/executorch/arena.h"
+#include "engine/arena.h"
 
 #include <sys/mman.h>
 

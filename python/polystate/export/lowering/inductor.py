@@ -1,0 +1,306 @@
+"""From functional graphs to machine code for AOTInductor: a library a method, each weight once.
+
+State is an input of each method that touches it, which the method updates where it lies: what is no
+constant cannot be folded. A weight is a constant that the runtime gives each library, from one
+place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
+from torch.export.pt2_archive._package import PT2ArchiveWriter
+from torch.fx import Graph, GraphModule, Node
+
+import polystate.ops  # noqa: F401  (registers the checking operators)
+from polystate.errors import ExportError, UnsupportedError
+from polystate.export.explain import explain
+from polystate.export.graph.signature import read_buffers
+from polystate.export.lowering.in_place import ELEMENTWISE, Update, Updates, is_check
+from polystate.export.lowering.lowered import Lowered, readable
+from polystate.export.lowering.memory_order import store_row_major
+from polystate.export.lowering.passes import Passes, transformed
+from polystate.export.state import StateBuffer, dtype_name
+
+PROGRAM_FILE = "model.pt2"
+
+_LIBRARIES = "data/aotinductor"
+_WEIGHTS = "data/weights"
+_STATE = "data/state"
+
+operators = torch.ops.polystate
+
+
+def _shim(operator: str, arguments: str) -> str:
+    """How a library calls an operator of src/engine/aoti/check_shims.cc."""
+    name = f"aoti_torch_cpu_{operator}"
+    return f"AOTITorchError {name}(AtenTensorHandle, {arguments}, AtenTensorHandle*)"
+
+
+_OPTIONS: dict[str, Any] = {
+    "aot_inductor.package": True,
+    # Not in the libraries, which would each have their own.
+    "aot_inductor.package_constants_in_so": False,
+    "aot_inductor.package_constants_on_disk_format": "pickle_weights",
+    "aot_inductor.enable_line_tables": False,
+    "aot_inductor.custom_ops_to_c_shims": {
+        operators.check_range.default: [
+            _shim("check_range", "AtenTensorHandle, int64_t, int64_t, int64_t")
+        ],
+        operators.check.default: [_shim("check", "AtenTensorHandle, int64_t")],
+        operators.check_size.default: [_shim("check_size", "int64_t, int64_t, int64_t, int64_t")],
+    },
+    # The program has checks of its own, which say what they found.
+    "scalar_asserts": False,
+    # As many threads as the process has where it runs, not where it was compiled.
+    "cpp.dynamic_threads": True,
+}
+
+
+def compile_methods(
+    programs: Mapping[str, ExportedProgram],
+    state: Sequence[StateBuffer],
+    passes: Passes,
+    keep_graphs: bool = False,
+) -> Lowered:
+    """Compiles every method, and packs them into one PT2 archive.
+
+    Parameters
+    ----------
+    keep_graphs
+        Whether the graphs that are compiled are kept.
+
+    Raises
+    ------
+    ExportError
+        With the method that AOTInductor does not compile, and why.
+    UnsupportedError
+        For an operator that its engine does not have, and passes on graphs that there are none of.
+    """
+    if passes.after_lowering:
+        raise UnsupportedError("backend 'aoti' has no graphs after lowering: passes_after_lowering")
+    places = {buffer.name: i for i, buffer in enumerate(state)}
+    programs = {
+        name: transformed(name, program, passes.before_lowering)
+        for name, program in programs.items()
+    }
+    _refuse_unknown_operators(programs)
+    weights = _Weights()
+    archive = io.BytesIO()
+    with PT2ArchiveWriter(archive) as writer:
+        for name, program in programs.items():
+            store_row_major(program)
+            library, constants = _compiled(name, _flat(program, places))
+            writer.write_bytes(f"{_LIBRARIES}/{name}/method.so", library)
+            described = {constant: weights.add(value) for constant, value in constants.items()}
+            writer.write_string(f"{_LIBRARIES}/{name}/weights.json", json.dumps(described))
+        for number, weight in enumerate(weights.stored):
+            writer.write_bytes(f"{_WEIGHTS}/weight_{number}", _bytes_of(weight))
+        for number, buffer in enumerate(state):
+            if not buffer.zeros:
+                writer.write_bytes(f"{_STATE}/state_{number}", _bytes_of(buffer.initial))
+    return Lowered(
+        engine="aoti",
+        file=PROGRAM_FILE,
+        content=archive.getvalue(),
+        updates={name: _updates(program, places) for name, program in programs.items()},
+        activation_bytes=dict.fromkeys(programs, 0),  # allocated as it goes
+        operators=[],
+        delegates=[],
+        graphs={n: {"1_functional": readable(p)} for n, p in programs.items() if keep_graphs},
+    )
+
+
+def _refuse_unknown_operators(programs: Mapping[str, ExportedProgram]) -> None:
+    known = _OPTIONS["aot_inductor.custom_ops_to_c_shims"]
+    for name, program in programs.items():
+        for node in program.graph.nodes:
+            own = isinstance(node.target, torch._ops.OpOverload) and (
+                node.target.namespace not in ("aten", "prims", "higher_order")
+            )
+            if own and node.target not in known:
+                raise UnsupportedError(
+                    f"method '{name}' calls '{node.target}', which the AOTInductor engine does not "
+                    f"have: backends 'xnnpack' and 'portable' do"
+                )
+
+
+@dataclass
+class _Weights:
+    """Tensors of all methods; those of equal type, shape and bytes are stored once."""
+
+    stored: list[torch.Tensor] = field(default_factory=list)
+    _places: dict[tuple[object, ...], int] = field(default_factory=dict)
+
+    def add(self, weight: torch.Tensor) -> dict[str, object]:
+        """Where the weight lies, as the runtime reads it."""
+        weight = weight.detach().contiguous()
+        digest = hashlib.sha256(_bytes_of(weight)).digest()
+        key = (digest, weight.dtype, *weight.shape)
+        if key not in self._places:
+            self._places[key] = len(self.stored)
+            self.stored.append(weight)
+        return {
+            "file": f"weight_{self._places[key]}",
+            "dtype": dtype_name(weight.dtype),
+            "shape": list(weight.shape),
+        }
+
+
+def _bytes_of(tensor: torch.Tensor) -> bytes:
+    flat = tensor.detach().contiguous().reshape(-1)
+    return flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b""
+
+
+def _flat(program: ExportedProgram, places: Mapping[str, int]) -> GraphModule:
+    """A method as a function of its states, in the manifest's order, and its inputs.
+
+    It returns new values of inputs, then outputs, and copies new states into the old.
+    """
+    signature = program.graph_signature
+    old = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
+    graph, attributes = Graph(), _submodules(program.graph_module)
+    values: dict[Node, Any] = {}
+    states = sorted(_touched(program, places), key=lambda buffer: places[buffer])
+    buffers = {buffer: old[name] for name, buffer in signature.inputs_to_buffers.items()}
+    for buffer in states:
+        values[buffers[buffer]] = _placeholder(graph, buffers[buffer])
+    for spec in signature.input_specs:
+        node = old[spec.arg.name]
+        if spec.kind == InputKind.USER_INPUT:
+            is_tensor = isinstance(spec.arg, TensorArgument)
+            values[node] = _placeholder(graph, node) if is_tensor else node.meta["val"]
+        elif node not in values and node.users:
+            attributes[node.name] = _constant(program, str(spec.target))
+            values[node] = graph.get_attr(node.name)
+            values[node].meta = dict(node.meta)
+    _copy_body(program.graph, graph, values)
+    outputs = []
+    (results,) = (node.args[0] for node in program.graph.find_nodes(op="output"))
+    assert isinstance(results, tuple)
+    for output, result in zip(signature.output_specs, results, strict=True):
+        value = values.get(result, result) if isinstance(result, Node) else result
+        if output.kind == OutputKind.BUFFER_MUTATION:
+            into = values[buffers[str(output.target)]]
+            graph.call_function(torch.ops.aten.copy_.default, (into, value))
+        else:
+            outputs.append(value)
+    graph.output(tuple(outputs))
+    return GraphModule(attributes, graph)
+
+
+def _placeholder(graph: Graph, node: Node) -> Node:
+    made = graph.placeholder(node.name)
+    made.meta = dict(node.meta)
+    return made
+
+
+def _copy_body(source: Graph, graph: Graph, values: dict[Node, Any]) -> None:
+    for node in source.nodes:
+        if node.op not in ("placeholder", "output"):
+            values[node] = graph.node_copy(node, lambda argument: values[argument])
+
+
+def _submodules(module: GraphModule) -> dict[str, Any]:
+    """What the graph of a method calls by name: the branches of a ``cond``."""
+    return {
+        str(node.target): getattr(module, str(node.target))
+        for node in module.graph.find_nodes(op="get_attr")
+    }
+
+
+def _constant(program: ExportedProgram, name: str) -> torch.Tensor:
+    value = program.state_dict.get(name, program.constants.get(name))
+    assert isinstance(value, torch.Tensor)
+    return value.detach()
+
+
+def _touched(program: ExportedProgram, places: Mapping[str, int]) -> set[str]:
+    """The states that a method reads or writes."""
+    written = program.graph_signature.buffers_to_mutate.values()
+    return (read_buffers(program) | set(written)) & places.keys()
+
+
+def _compiled(name: str, method: GraphModule) -> tuple[bytes, Mapping[str, torch.Tensor]]:
+    """The library, and the constants that it wants, by name."""
+    examples = tuple(node.meta["val"] for node in method.graph.find_nodes(op="placeholder"))
+    with tempfile.TemporaryDirectory(prefix="polystate-") as folder:
+        options = {**_OPTIONS, "aot_inductor.output_path": folder}
+        try:
+            files = torch._inductor.aot_compile(method, examples, options=options)
+        except Exception as error:  # the compiler raises many kinds
+            raise ExportError(
+                f"method '{name}': AOTInductor does not compile it: {explain(error)}"
+            ) from error
+        assert isinstance(files, list)
+        _refuse_extern_nodes(name, [f for f in files if isinstance(f, str)])
+        (library,) = (f for f in files if isinstance(f, str) and f.endswith(".so"))
+        weights = [dict(f) for f in files if not isinstance(f, str)]
+        constants = {key: value[0] for found in weights for key, value in found.items()}
+        return Path(library).read_bytes(), constants
+
+
+def _refuse_extern_nodes(name: str, files: Sequence[str]) -> None:
+    """Refuses a library that calls operators by what AOTInductor calls a proxy: there is none."""
+    for file in files:
+        if file.endswith(".json") and not file.endswith("_metadata.json"):
+            nodes = json.loads(Path(file).read_text()).get("nodes", [])
+            called = sorted({str(node["node"]["target"]) for node in nodes})
+            if called:
+                raise UnsupportedError(
+                    f"method '{name}' calls {', '.join(called)}, which the AOTInductor engine does "
+                    f"not have: backends 'xnnpack' and 'portable' may"
+                )
+
+
+def _updates(program: ExportedProgram, places: Mapping[str, int]) -> Updates:
+    written = sorted(program.graph_signature.buffers_to_mutate.values(), key=lambda n: places[n])
+    reason = "AOTInductor computes it where it lies, if nothing reads the old value later"
+    return Updates(
+        [Update(name, "written_back", reason) for name in written],
+        atomic=not written,
+        checks_first=_checks_come_first(program),
+    )
+
+
+def _checks_come_first(program: ExportedProgram) -> bool:
+    """Whether no state is written before the last check, whatever AOTInductor computes in place.
+
+    A new value goes into the state's memory when it is known, and so after every check that it
+    depends on; but an operator that changes a part of the state may do so at once.
+    """
+    changed = program.graph_signature.buffers_to_mutate
+    buffers = program.graph_signature.inputs_to_buffers
+    known: dict[Node, set[Any]] = {}  # the conditions that were checked before a node
+    parts: dict[Node, set[Node]] = {}  # what it depends on that may change a state at once
+    of_state: set[Node] = set()
+    for node in program.graph.nodes:
+        known[node] = set().union(*(known[each] for each in node.all_input_nodes))
+        parts[node] = set().union(*(parts[each] for each in node.all_input_nodes))
+        if node.op == "placeholder" and buffers.get(node.name) in changed.values():
+            of_state.add(node)
+        elif not of_state.isdisjoint(node.all_input_nodes):
+            of_state.add(node)
+            if not is_check(node) and not _is_elementwise(node):
+                parts[node].add(node)
+        if is_check(node):
+            known[node].add(node.args[1:])
+    conditions = {node.args[1:] for node in known if is_check(node)}
+    values = [node for node in known if node.name in changed]
+    return all(known[each] == conditions for value in values for each in (value, *parts[value]))
+
+
+def _is_elementwise(node: Node) -> bool:
+    return isinstance(node.target, torch._ops.OpOverload) and (
+        node.target._schema.name in ELEMENTWISE
+    )

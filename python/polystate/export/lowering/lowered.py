@@ -1,0 +1,47 @@
+"""What a lowering leaves behind, whichever engine it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch.export import ExportedProgram
+
+from polystate.export.lowering.in_place import Updates
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program of all methods for one engine, and what became of each method.
+
+    Attributes
+    ----------
+    engine, file
+        Which engine runs it, and the name of its file, as the manifest says them.
+    content
+        The file's bytes.
+    operators, delegates
+        What the engine must have to run it.
+    graphs
+        By method and stage, as text; empty where they were not kept.
+    memory_plan, etrecord
+        Of ExecuTorch: for each method the bytes of its arenas and where each tensor lies; what
+        writes the record for its Inspector to a path.
+    """
+
+    engine: str
+    file: str
+    content: bytes
+    updates: Mapping[str, Updates]
+    activation_bytes: Mapping[str, int]
+    operators: list[str]
+    delegates: list[str]
+    graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    memory_plan: Mapping[str, Any] | None = None
+    etrecord: Callable[[str], None] | None = None
+
+
+def readable(program: ExportedProgram) -> str:
+    """A graph and its signature as text."""
+    return f"{program.graph}\n\n{program.graph_signature}\n"

@@ -1,0 +1,182 @@
+#include "engine/aoti/aoti_session.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/aoti/aoti_program.h"
+#include "engine/aoti/tensor_handle.h"
+#include "engine/arena.h"
+#include "engine/check_error.h"
+#include "kernels/check_failure.h"
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
+#include "polystate/core/tensor.h"
+
+namespace polystate {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+bool overlap(Bytes left, Bytes right) {
+  const std::less<const std::byte*> before;  // a total order, unlike that of pointers
+  return before(left.data(), right.data() + right.size()) &&
+         before(right.data(), left.data() + left.size());
+}
+
+// What a run returned, given to the caller.
+class Outputs {
+ public:
+  // `foreign` is memory that outputs may lie in and that is not the caller's.
+  Outputs(const MethodSpec& spec, std::vector<SharedTensor> values, std::vector<Bytes> foreign)
+      : spec_(spec), values_(std::move(values)), foreign_(std::move(foreign)) {}
+
+  // Output `index` of the library, as a copy.
+  Result<Tensor> copy(std::size_t index, DType dtype) {
+    const Result<TensorView> found = checked_view(index, dtype);
+    return found ? copy_of(*found) : Result<Tensor>(found.error());
+  }
+
+  // The same, in libtorch's own memory where that is the output's alone.
+  Result<Tensor> take(std::size_t index, DType dtype) {
+    const Result<TensorView> found = checked_view(index, dtype);
+    if (!found) return found.error();
+    const std::size_t count = element_count(dtype, found->shape).value_or(0);
+    const Bytes bytes(found->data, count * size_of(dtype));
+    const auto shared = [bytes](Bytes other) { return overlap(bytes, other); };
+    if (count == 0 || !is_row_major(*found) || std::ranges::any_of(foreign_, shared)) {
+      return copy_of(*found);
+    }
+    foreign_.push_back(bytes);
+    return Tensor::adopt(dtype, found->shape, found->data, values_[index]);
+  }
+
+ private:
+  [[nodiscard]] Result<TensorView> checked_view(std::size_t index, DType dtype) const {
+    if (values_[index] == nullptr) {
+      return Error{ErrorCode::kEngine,
+                   "method '" + spec_.name + "' gave no output " + std::to_string(index)};
+    }
+    Result<TensorView> found = view(values_[index].get());
+    if (found && found->dtype != dtype) {
+      return Error{ErrorCode::kArtifact, "method '" + spec_.name + "' gave elements of type " +
+                                             std::string(name_of(found->dtype)) + ", not " +
+                                             std::string(name_of(dtype))};
+    }
+    return found;
+  }
+
+  const MethodSpec& spec_;
+  std::vector<SharedTensor> values_;
+  std::vector<Bytes> foreign_;
+};
+
+// The new values of the inputs that the method mutates, by input.
+Result<std::vector<std::pair<std::size_t, Tensor>>> written_inputs(const MethodSpec& spec,
+                                                                   std::span<const Tensor> inputs,
+                                                                   Outputs& outputs) {
+  std::vector<std::pair<std::size_t, Tensor>> written;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::optional<std::size_t> source = spec.inputs[i].written_from;
+    if (!source) continue;
+    Result<Tensor> value = outputs.copy(*source, inputs[i].dtype());
+    if (!value) return value.error();
+    if (value->shape() != inputs[i].shape()) {
+      return Error{ErrorCode::kEngine, "method '" + spec.name + "' computed shape " +
+                                           to_string(value->shape()) + " for input " +
+                                           std::to_string(i) + " of shape " +
+                                           to_string(inputs[i].shape())};
+    }
+    written.emplace_back(i, *std::move(value));
+  }
+  return written;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AotiSession>> AotiSession::create(
+    std::shared_ptr<const AotiProgram> program) {
+  Result<Arena> state = Arena::create(program->state_bytes());
+  if (!state) return state.error();
+  std::unique_ptr<AotiSession> session(new AotiSession(std::move(program), *std::move(state)));
+  for (const AotiMethod& method : session->program_->methods()) {
+    Result<AotiMethod::Container> container = method.new_container();
+    if (!container) return container.error();
+    session->containers_.push_back(*std::move(container));
+  }
+  session->reset();
+  return session;
+}
+
+void AotiSession::reset() {
+  program_->initialise(state_);
+  state_intact_ = true;
+}
+
+Result<std::vector<TensorHandle>> AotiSession::arguments(const AotiMethod& method,
+                                                         std::span<const Tensor> inputs) {
+  std::vector<TensorHandle> handles;
+  const auto add = [&handles](Result<TensorHandle> handle) -> Status {
+    if (!handle) return handle.error();
+    handles.push_back(*std::move(handle));
+    return {};
+  };
+  for (const std::size_t index : method.states()) {
+    const StateSpec& spec = program_->manifest().state[index];
+    if (const Status added = add(view_of(spec.dtype, spec.shape, state(index).data())); !added) {
+      return added.error();
+    }
+  }
+  for (const Tensor& input : inputs) {
+    // A method only reads its inputs: what it makes of them are outputs.
+    auto* const data = const_cast<std::byte*>(input.bytes().data());
+    if (const Status added = add(view_of(input.dtype(), input.shape(), data)); !added) {
+      return added.error();
+    }
+  }
+  return handles;
+}
+
+Result<std::vector<Tensor>> AotiSession::run(std::size_t method, std::span<const Tensor> inputs) {
+  const AotiMethod& called = program_->methods()[method];
+  const MethodSpec& spec = called.spec();
+  state_intact_ = true;
+  Result<std::vector<TensorHandle>> handles = arguments(called, inputs);
+  if (!handles) return handles.error();
+  (void)take_check_failure();
+  state_intact_ = spec.writes.empty();
+  Result<std::vector<SharedTensor>> values =
+      called.run(containers_[method].get(), *std::move(handles));
+  if (!values) {
+    const std::optional<CheckFailure> failure = take_check_failure();
+    state_intact_ = spec.atomic || (failure.has_value() && spec.checks_first);
+    return failure.has_value() ? check_error(spec, *failure) : values.error();
+  }
+  std::vector<Bytes> foreign{state_.bytes(), program_->bytes()};
+  for (const Tensor& input : inputs) foreign.push_back(input.bytes());
+  Outputs outputs(spec, *std::move(values), std::move(foreign));
+  auto written = written_inputs(spec, inputs, outputs);
+  if (!written) return written.error();
+  std::vector<Tensor> results;
+  results.reserve(spec.outputs.size());
+  for (const OutputSpec& output : spec.outputs) {
+    Result<Tensor> result = outputs.take(output.program_output, output.dtype);
+    if (!result) return result.error();
+    results.push_back(*std::move(result));
+  }
+  for (const auto& [index, value] : *written) {
+    std::ranges::copy(value.bytes(), inputs[index].mutable_bytes().begin());
+  }
+  state_intact_ = true;
+  return results;
+}
+
+}  // namespace polystate

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/aoti/aoti_program.h"
+#include "engine/arena.h"
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "polystate/engine/engine.h"
+
+namespace polystate {
+
+// A session of a program for AOTInductor: its own state, and what runs each method over it.
+class AotiSession final : public EngineSession {
+ public:
+  static Result<std::unique_ptr<AotiSession>> create(std::shared_ptr<const AotiProgram> program);
+
+  Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs) override;
+  [[nodiscard]] bool state_intact() const override { return state_intact_; }
+  [[nodiscard]] std::span<std::byte> state(std::size_t index) override {
+    return program_->state(index, state_);
+  }
+  void reset() override;
+  Result<std::vector<std::byte>> take_profile() override { return std::vector<std::byte>(); }
+
+ private:
+  AotiSession(std::shared_ptr<const AotiProgram> program, Arena state)
+      : program_(std::move(program)), state_(std::move(state)) {}
+
+  // The method's states and inputs, as it takes them.
+  Result<std::vector<TensorHandle>> arguments(const AotiMethod& method,
+                                              std::span<const Tensor> inputs);
+
+  std::shared_ptr<const AotiProgram> program_;
+  Arena state_;
+  std::vector<AotiMethod::Container> containers_;  // by method
+  bool state_intact_ = true;
+};
+
+}  // namespace polystate

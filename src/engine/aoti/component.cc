@@ -1,0 +1,50 @@
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "engine/aoti/aoti_program.h"
+#include "engine/aoti/aoti_session.h"
+#include "engine/aoti_component.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/engine/engine.h"
+
+namespace polystate {
+namespace {
+
+class AotiEngine final : public Engine {
+ public:
+  explicit AotiEngine(std::shared_ptr<const AotiProgram> program) : program_(std::move(program)) {}
+
+  Result<std::unique_ptr<EngineSession>> new_session(
+      const EngineSessionOptions& options) const override {
+    if (options.profile) {
+      return Error{ErrorCode::kUnsupported, "AOTInductor records no profiles"};
+    }
+    auto session = AotiSession::create(program_);
+    if (!session) return session.error();
+    return std::unique_ptr<EngineSession>(*std::move(session));
+  }
+
+  [[nodiscard]] std::uint64_t state_bytes() const override { return program_->state_bytes(); }
+  // libtorch allocates as it goes.
+  [[nodiscard]] std::uint64_t activation_bytes() const override { return 0; }
+
+ private:
+  std::shared_ptr<const AotiProgram> program_;
+};
+
+Result<std::unique_ptr<Engine>> make_engine_here(const Artifact& artifact) {
+  auto program = AotiProgram::load(artifact);
+  if (!program) return program.error();
+  return std::unique_ptr<Engine>(std::make_unique<AotiEngine>(*std::move(program)));
+}
+
+}  // namespace
+
+// What the library polystate_aoti is loaded for.
+extern "C" __attribute__((visibility("default"))) const AotiComponent polystate_aoti_component;
+const AotiComponent polystate_aoti_component{.version = kAotiComponentVersion,
+                                             .make_engine = &make_engine_here};
+
+}  // namespace polystate

@@ -1,0 +1,270 @@
+"""Programs for AOTInductor: machine code, over state and weights that the methods share."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+
+import polystate as ps
+from command_line import polystate, seal
+from polystate.errors import ArtifactError, ContractError, EngineError, UnsupportedError
+from twins import Twins
+
+ROWS = Dim("rows", min=1, max=9)
+
+
+class Memory(nn.Module):
+    """A table that several methods share, and weights that two of them do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(8, 12)
+        self.register_buffer("table", torch.zeros(16, 12))
+        self.register_buffer("steps", torch.tensor([7, -3]))
+
+    def write(self, x, positions):
+        self.table[positions] = torch.relu(self.linear(x))
+        self.steps.add_(1)
+        return self.table.sum(), self.table.t()
+
+    def read(self, x):
+        scores = self.linear(x) @ self.table.t()
+        return scores.softmax(-1), self.steps
+
+    def take(self, positions):
+        index = positions.sum().item()
+        torch._check(index >= 0, lambda: "before the table")
+        torch._check(index < 16)
+        self.steps.mul_(2)
+        return self.table[index]
+
+    def halve(self, x):
+        x.div_(2)
+        return x
+
+
+METHODS = {
+    "write": ps.Method(
+        "write",
+        (torch.randn(3, 8), torch.tensor([1, 5, 2])),
+        dynamic_shapes={"x": {0: ROWS}, "positions": {0: ROWS}},
+    ),
+    "read": ps.Method("read", (torch.randn(2, 8),), dynamic_shapes={"x": {0: ROWS}}),
+    "take": ps.Method("take", (torch.tensor([2, 3]),)),
+    "halve": ps.Method("halve", (torch.ones(4),)),
+}
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory):
+    torch.manual_seed(0)
+    return Twins(Memory().eval(), METHODS, tmp_path_factory.mktemp("aoti"), "aoti")
+
+
+@pytest.fixture
+def started(twins):
+    twins.start()
+    return twins
+
+
+def some(rows, seed=0):
+    return torch.randn(rows, 8, generator=torch.Generator().manual_seed(seed))
+
+
+def test_methods_share_state_and_equal_the_module_at_all_sizes(started):
+    for rows in (3, 1, 9):
+        positions = torch.arange(rows) + 4
+        started.call("read", some(rows))
+        started.call("write", some(rows, seed=rows), positions)
+        started.call("take", torch.tensor([2, 3]))
+        started.call("halve", some(1)[0, :4])
+
+
+def test_each_session_has_its_own_state_which_can_be_reset_and_kept(started, tmp_path):
+    other = started.model.session()
+    started.call("write", some(2), torch.tensor([0, 1]))
+    assert other.state["table"].abs().sum() == 0
+    started.session.save(tmp_path / "state")
+    started.session.reset()
+    torch.testing.assert_close(started.session.state["steps"], torch.tensor([7, -3]))
+    other.load(tmp_path / "state")
+    torch.testing.assert_close(other.state["table"], started.eager.table)
+
+
+def test_outputs_are_the_callers_even_where_they_are_state(started):
+    _, steps = started.session.run("read", some(1))
+    steps.zero_()
+    torch.testing.assert_close(started.session.state["steps"], torch.tensor([7, -3]))
+    started.session.run("write", some(1), torch.tensor([3]))
+    torch.testing.assert_close(steps, torch.zeros_like(steps))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ((some(2).double(), torch.tensor([0, 1])), "float64"),
+        ((some(2), torch.tensor([0, 16])), "16"),
+        ((some(10), torch.arange(10)), "rows"),
+    ],
+)
+def test_what_the_contract_refuses_never_reaches_the_machine_code(started, inputs, message):
+    with pytest.raises(ContractError, match=message):
+        started.session.run("write", *inputs)
+    started.compare_state()
+
+
+def test_a_check_of_values_fails_with_what_was_found_and_leaves_the_state(started):
+    with pytest.raises(ContractError, match=r"found 24") as failure:
+        started.session.run("take", torch.tensor([12, 12]))
+    assert "test_aoti.py" in str(failure.value)
+    started.compare_state()
+    started.call("take", torch.tensor([12, 3]))
+
+
+def test_weights_are_stored_once_and_zeros_not_at_all(twins):
+    names = zipfile.ZipFile(twins.path / "model.pt2").namelist()
+    assert len([name for name in names if "/weights/" in name]) == 2  # weight and bias
+    assert [name for name in names if "/state/" in name] == ["archive/data/state/state_1"]
+
+
+def test_machine_code_is_refused_unless_it_is_trusted(twins):
+    with pytest.raises(ArtifactError, match="trust_code"):
+        ps.load(twins.path)
+    with pytest.raises(ArtifactError, match="trust_code"):
+        ps.pipeline(twins.path)
+    doctor = polystate("doctor", twins.path)
+    assert doctor.returncode != 0
+    assert "trust_code" in doctor.stdout
+
+
+def test_the_command_line_runs_what_it_trusts(twins):
+    doctor = polystate("doctor", twins.path, "--trust-code")
+    assert doctor.returncode == 0, doctor.stdout
+    assert "calls replayed" in doctor.stdout
+
+
+def test_nothing_stays_on_the_disk(twins, tmp_path):
+    program = f"import polystate as ps; ps.load({str(twins.path)!r}, trust_code=True).session()"
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_needs_another_engine_is_refused_with_a_reason(twins):
+    with pytest.raises(UnsupportedError, match="profile"):
+        twins.model.session(profile=True)
+    with pytest.raises(UnsupportedError, match="after lowering"):
+        ps.export(
+            Memory(),
+            {"halve": METHODS["halve"]},
+            backend="aoti",
+            passes_after_lowering=[lambda module: None],
+        )
+
+
+def test_operators_that_the_engine_lacks_are_refused_by_name():
+    class Quantized(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(32, 32)
+
+        def forward(self, x):
+            return self.linear(x)
+
+    with pytest.raises(UnsupportedError, match=r"'forward' calls 'polystate.quantized_linear"):
+        ps.export(
+            Quantized(),
+            {"forward": ps.Method("forward", (torch.randn(2, 32),))},
+            backend="aoti",
+            quantization="q8",
+        )
+
+
+def changed(path: Path, target: Path, change) -> Path:
+    """An artifact whose archive has other entries, as `change` makes them, with right digests."""
+    target.mkdir()
+    for file in path.iterdir():
+        (target / file.name).write_bytes(file.read_bytes())
+    with zipfile.ZipFile(path / "model.pt2") as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    change(entries)
+    with zipfile.ZipFile(target / "model.pt2", "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    seal(target)
+    return target
+
+
+DATA = "archive/data/"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda e: e.pop(DATA + "aotinductor/read/method.so"), "no entry"),
+        (lambda e: e.pop(DATA + "weights/weight_0"), "no entry"),
+        (lambda e: e.update({DATA + "weights/weight_0": b"short"}), "5 bytes"),
+        (lambda e: e.update({DATA + "state/state_1": b""}), "initial bytes"),
+        (lambda e: e.update({DATA + "aotinductor/read/method.so": b"\x7fELF"}), "does not load"),
+        (
+            lambda e: e.update(
+                {DATA + "aotinductor/read/method.so": e[DATA + "aotinductor/take/method.so"]}
+            ),
+            "wants|inputs",
+        ),
+        (lambda e: e.update({DATA + "aotinductor/read/weights.json": b"{}"}), "wants a weight"),
+        (lambda e: e.update({DATA + "aotinductor/read/weights.json": b"[1"}), "weights.json"),
+        (
+            lambda e: e.update(
+                {
+                    DATA + "aotinductor/read/weights.json": e[
+                        DATA + "aotinductor/read/weights.json"
+                    ].replace(b"weight_0", b"../state_1")
+                }
+            ),
+            "file",
+        ),
+    ],
+)
+def test_a_damaged_archive_is_an_artifact_error(twins, tmp_path, change, message):
+    with pytest.raises(ArtifactError, match=message):
+        ps.load(changed(twins.path, tmp_path / "changed", change), trust_code=True)
+
+
+def test_entries_with_other_paths_are_never_written(twins, tmp_path):
+    def add(entries):
+        entries["../outside"] = b"text"
+        entries[DATA + "aotinductor/read/../../../outside"] = b"text"
+
+    ps.load(changed(twins.path, tmp_path / "changed", add), trust_code=True).session()
+    assert not list(tmp_path.rglob("outside"))
+
+
+def test_a_session_says_how_to_go_on_after_a_failure_between_writes(tmp_path):
+    class Late(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("table", torch.zeros(4))
+
+        def put(self, x):
+            self.table[1:3] = x
+            total = self.table.sum().item()
+            torch._check(total < 10)
+            return self.table * total
+
+    program = ps.export(Late(), {"put": ps.Method("put", (torch.ones(2),))}, backend="aoti")
+    assert not program.methods["put"].checks_first  # the table may be written by then
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    with pytest.raises(ContractError, match="found false"):
+        session.run("put", torch.tensor([6.0, 6.0]))
+    with pytest.raises(EngineError, match="reset"):
+        session.run("put", torch.ones(2))
+    session.reset()
+    (table,) = session.run("put", torch.ones(2))
+    torch.testing.assert_close(table, torch.tensor([0.0, 2.0, 2.0, 0.0]))
