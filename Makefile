@@ -70,7 +70,7 @@ lint: setup  ## Check format, style, types and layers
 	PYTHONPATH=python lint-imports
 	gersemi --check $(CMAKE_SOURCES)
 	codespell
-	tools/tidy.py --build build/dev --jobs $(JOBS)
+	tools/tidy.py --build build/dev --jobs $(JOBS) $(if $(CI),--all)
 
 .PHONY: format
 format: | environment  ## Rewrite the sources in the project's format

@@ -25,6 +25,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, required=True, help="a configured build directory")
     parser.add_argument("--jobs", type=int, default=2, help="sources at a time (default: 2)")
+    parser.add_argument(
+        "--all", action="store_true", help="also those that were clean before; remembers nothing"
+    )
     parser.add_argument("sources", nargs="*", type=Path, help="only these (default: all)")
     options = parser.parse_args()
 
@@ -36,7 +39,12 @@ def main() -> int:
     clean.mkdir(exist_ok=True)
     version = run(["clang-tidy", "--version"]).stdout
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        reports = pool.map(lambda command: check(command, clean, version), commands)
+        reports = pool.map(
+            lambda command: (
+                tidy(command, options.build) if options.all else check(command, clean, version)
+            ),
+            commands,
+        )
         findings = 0
         for command, report in zip(commands, reports, strict=True):
             if report:
@@ -60,11 +68,16 @@ def check(command: dict[str, str], clean: Path, version: bytes) -> str:
     mark = clean / hashlib.sha256(command["file"].encode()).hexdigest()
     if mark.exists() and mark.read_text() == digest:
         return ""
-    result = run(["clang-tidy", "-p", str(clean.parent), "--quiet", command["file"]])
-    if result.returncode != 0:
-        return (result.stdout + result.stderr).decode()
-    mark.write_text(digest)
-    return ""
+    report = tidy(command, clean.parent)
+    if not report:
+        mark.write_text(digest)
+    return report
+
+
+def tidy(command: dict[str, str], build: Path) -> str:
+    """Return clang-tidy's report on one source, empty when it is clean."""
+    result = run(["clang-tidy", "-p", str(build), "--quiet", command["file"]])
+    return "" if result.returncode == 0 else (result.stdout + result.stderr).decode()
 
 
 def digest_of(command: dict[str, str], version: bytes) -> str:

@@ -6,9 +6,9 @@ from torch import nn
 from torch.export import Dim
 
 import polystate as ps
-from twins import both_backends
+from twins import every_backend
 
-pytestmark = both_backends
+pytestmark = every_backend
 
 batch = Dim("batch", min=2, max=4)
 length = Dim("length", min=1, max=8)

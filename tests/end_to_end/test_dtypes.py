@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 import polystate as ps
-from twins import Twins, both_backends
+from twins import Twins, every_backend
 
-pytestmark = both_backends
+pytestmark = every_backend
 
 METHODS = ["copy", "assign_all", "assign_part", "broadcast", "branch"]
 

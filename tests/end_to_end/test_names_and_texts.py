@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import polystate as ps
-from twins import both_backends
+from twins import every_backend
 
 
 class Talkative(nn.Module):
@@ -25,7 +25,7 @@ WRITE = {"write": ps.Method("write", (torch.ones(1, 128) / 2, torch.tensor([0]))
 CONSTANTS = {"chat.prompt": "Hello,\n\tworld\x1b[31m", "größe": 3}
 
 
-@both_backends
+@every_backend
 def test_texts_of_any_characters_are_kept_or_made_printable(tmp_path, backend):
     ps.export(Talkative(), WRITE, backend=backend, constants=CONSTANTS).save(tmp_path / "model")
     model = ps.load(tmp_path / "model")

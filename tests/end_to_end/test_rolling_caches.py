@@ -6,7 +6,7 @@ from torch import nn
 from torch.export import Dim
 
 import polystate as ps
-from twins import Twins, both_backends
+from twins import Twins, every_backend
 
 CAPACITY = 16
 
@@ -30,7 +30,7 @@ class RollingCache(nn.Module):
         return self.cache[:, x.shape[1] :].sum(1) + x.sum(1)
 
 
-@both_backends
+@every_backend
 @pytest.mark.parametrize("name", ["concatenate", "assign_slices", "read_rest"])
 def test_a_call_may_replace_one_entry_or_all(tmp_path, backend, name):
     generator = torch.Generator().manual_seed(0)

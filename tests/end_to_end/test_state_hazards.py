@@ -8,9 +8,9 @@ from torch import nn
 from torch.export import Dim
 
 import polystate as ps
-from twins import Twins, both_backends
+from twins import Twins, every_backend
 
-pytestmark = both_backends
+pytestmark = every_backend
 
 
 class Counter(nn.Module):

@@ -86,7 +86,13 @@ class Twins:
             )
 
 
-# Compiling takes seconds a method: test_aoti.py samples what these do with every engine.
-both_backends = pytest.mark.parametrize(
-    "backend", [*BACKENDS, pytest.param("aoti", marks=pytest.mark.exhaustive)]
+# Every case is exported anew, which takes seconds: on the default backend, and on all in
+# `make test-all`. test_differential.py samples "portable", test_aoti.py "aoti".
+every_backend = pytest.mark.parametrize(
+    "backend",
+    [
+        "xnnpack",
+        pytest.param("portable", marks=pytest.mark.exhaustive),
+        pytest.param("aoti", marks=pytest.mark.exhaustive),
+    ],
 )
