@@ -12,10 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/executorch/operators/program_arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/attend_function.h"
 #include "kernels/attention/operators.h"
 #include "kernels/instruction_set.h"
+#include "kernels/operators.h"
 #include "polystate/core/result.h"
 
 namespace polystate::bench {
@@ -56,7 +58,8 @@ void decode_step(benchmark::State& state, AttendFunction attend, int rows, int l
     stack.push_back(&value);
   }
   for ([[maybe_unused]] const auto _ : state) {
-    const Status status = paged_attention(stack, attend);
+    ProgramArguments arguments(stack, PagedAttention::kArguments);
+    const Status status = paged_attention(arguments, attend);
     if (!status) state.SkipWithError(status.error().message.c_str());
     benchmark::ClobberMemory();
   }

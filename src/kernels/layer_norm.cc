@@ -11,6 +11,8 @@
 #include "kernels/operators.h"
 #include "kernels/parallel.h"
 #include "kernels/requirements.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -26,10 +28,10 @@ struct Call {
   NamedTensor weight;
   NamedTensor bias;
   float eps;
-  EtTensor out;
+  TensorArgument out;
 
-  [[nodiscard]] int rank() const { return static_cast<int>(x.tensor.dim()); }
-  [[nodiscard]] std::int64_t columns() const { return size_of(x.tensor, rank() - 1); }
+  [[nodiscard]] int rank() const { return x.tensor.rank(); }
+  [[nodiscard]] std::int64_t columns() const { return x.tensor.size(rank() - 1); }
 };
 
 struct Moments {
@@ -37,16 +39,14 @@ struct Moments {
   float variance;
 };
 
-Status check(const Call& call) {
-  Requirements require;
+Status check(Requirements& require, Call& call) {
   require.holds(call.rank() > 0, "x is a number; it must have a dimension");
   require.floats(call.x, call.rank());
   for (const NamedTensor& each : {call.weight, call.bias}) {
     require.floats(each, 1);
     require.shape(each, {call.columns()});
   }
-  require.floats({"out", call.out}, call.rank());
-  require.resize(call.out, {call.x.tensor.sizes().begin(), call.x.tensor.sizes().end()});
+  call.out = require.result(DType::kFloat32, call.x.tensor.shape());
   return require.status();
 }
 
@@ -76,8 +76,8 @@ POLYSTATE_VECTORISED Moments moments(std::span<const float> row) {
 POLYSTATE_VECTORISED void normalise(std::span<const float> row, const Call& call, float* out) {
   const auto [mean, variance] = moments(row);
   const float scale = 1 / std::sqrt(variance + call.eps);
-  const float* const weight = call.weight.tensor.const_data_ptr<float>();
-  const float* const bias = call.bias.tensor.const_data_ptr<float>();
+  const float* const weight = call.weight.tensor.data<float>();
+  const float* const bias = call.bias.tensor.data<float>();
   for (std::size_t i = 0; i < row.size(); ++i) {
     out[i] = (row[i] - mean) * scale * weight[i] + bias[i];
   }
@@ -85,25 +85,24 @@ POLYSTATE_VECTORISED void normalise(std::span<const float> row, const Call& call
 
 }  // namespace
 
-Status LayerNorm::run(KernelStack stack) {
-  Arguments arguments(stack, 5);
-  const Call call{.x = {"x", arguments.tensor(0)},
-                  .weight = {"weight", arguments.tensor(1)},
-                  .bias = {"bias", arguments.tensor(2)},
-                  .eps = arguments.number(3),
-                  .out = arguments.tensor(4)};
-  if (!arguments.status()) return arguments.status();
-  if (Status checked = check(call); !checked) return checked;
+Status LayerNorm::run(Arguments& arguments) {
+  Call call{.x = {"x", arguments.tensor(0)},
+            .weight = {"weight", arguments.tensor(1)},
+            .bias = {"bias", arguments.tensor(2)},
+            .eps = arguments.number(3),
+            .out = {}};
+  Requirements require(arguments);
+  if (Status checked = check(require, call); !checked) return checked;
   const std::int64_t columns = call.columns();
   if (columns == 0) return {};
-  const float* const x = call.x.tensor.const_data_ptr<float>();
-  float* const out = call.out.mutable_data_ptr<float>();
+  const float* const x = call.x.tensor.data<float>();
+  float* const out = call.out.mutable_data<float>();
   const auto normalise_rows = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row) {
       normalise({x + row * columns, static_cast<std::size_t>(columns)}, call, out + row * columns);
     }
   };
-  parallel_for(call.out.numel() / columns, 1 + kWorthAThread / columns, normalise_rows);
+  parallel_for(call.out.element_count() / columns, 1 + kWorthAThread / columns, normalise_rows);
   return {};
 }
 

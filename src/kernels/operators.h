@@ -1,109 +1,79 @@
 #pragma once
 
-#include <executorch/runtime/core/evalue.h>
+#include <cstddef>
 
-#include <span>
-
+#include "kernels/arguments.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
 
-// The values of one call, as the program lists them: the arguments of the operator's schema (an
-// `out` among them), then the result, which is the same value as `out`, or as the first argument of
-// an operator that works in place.
-using KernelStack = std::span<executorch::runtime::EValue* const>;
-
-// Operators of this project's own. python/polystate/ops has the schema and the meaning of each. A
-// failing operator has written nothing; a check that does not hold leaves a CheckFailure too.
-struct CheckRange {
-  static constexpr const char* kName = "polystate::check_range.out";
-  static Status run(KernelStack stack);  // x, value, low, high, id, out
-};
-
-struct CheckTrue {
-  static constexpr const char* kName = "polystate::check.out";
-  static Status run(KernelStack stack);  // x, ok, id, out
-};
-
-struct CheckSize {
-  static constexpr const char* kName = "polystate::check_size.out";
-  static Status run(KernelStack stack);  // x, value, low, high, id, out
-};
-
-struct SliceScatter {
-  static constexpr const char* kName = "polystate::slice_scatter_";
-  static Status run(KernelStack stack);  // self, src, dim, start, end, step
-};
-
-struct SelectScatter {
-  static constexpr const char* kName = "polystate::select_scatter_";
-  static Status run(KernelStack stack);  // self, src, dim, index
-};
-
-struct IndexCopy {
-  static constexpr const char* kName = "polystate::index_copy_";
-  static Status run(KernelStack stack);  // self, dim, index, source
-};
-
-struct IndexPut {
-  static constexpr const char* kName = "polystate::index_put_";
-  static Status run(KernelStack stack);  // self, indices, values, accumulate
-};
-
+// Operators of this project's own that every engine has. python/polystate/ops has the schema and
+// the meaning of each; here stand the name of the form that fills a given result, the count of its
+// arguments, the result among them, and which they are but for that one. A failing operator has
+// written nothing.
 struct PagedAttention {
   static constexpr const char* kName = "polystate::paged_attention.out";
+  static constexpr std::size_t kArguments = 13;
   // query, key, value, key_pool, value_pool, page_table, positions, bias, sinks, scale, softcap,
-  // window, out
-  static Status run(KernelStack stack);
+  // window
+  static Status run(Arguments& arguments);
 };
 
 struct CrossAttention {
   static constexpr const char* kName = "polystate::cross_attention.out";
-  // query, key_pool, value_pool, page_table, lengths, bias, scale, softcap, out
-  static Status run(KernelStack stack);
+  static constexpr std::size_t kArguments = 9;
+  // query, key_pool, value_pool, page_table, lengths, bias, scale, softcap
+  static Status run(Arguments& arguments);
 };
 
 struct DenseAttention {
   static constexpr const char* kName = "polystate::attention.out";
-  // query, key, value, lengths, bias, sinks, scale, softcap, window, causal, out
-  static Status run(KernelStack stack);
+  static constexpr std::size_t kArguments = 11;
+  // query, key, value, lengths, bias, sinks, scale, softcap, window, causal
+  static Status run(Arguments& arguments);
 };
 
 struct WritePages {
   static constexpr const char* kName = "polystate::write_pages.out";
-  // key, value, key_pool, value_pool, page_table, lengths, out
-  static Status run(KernelStack stack);
+  static constexpr std::size_t kArguments = 7;
+  // key, value, key_pool, value_pool, page_table, lengths
+  static Status run(Arguments& arguments);
 };
 
 struct CopyPages {
   static constexpr const char* kName = "polystate::copy_pages.out";
-  static Status run(KernelStack stack);  // key_pool, value_pool, source, target, out
+  static constexpr std::size_t kArguments = 5;
+  static Status run(Arguments& arguments);  // key_pool, value_pool, source, target
 };
 
 struct PackedLinear {
   static constexpr const char* kName = "polystate::packed_linear.out";
-  static Status run(KernelStack stack);  // x, tiles, columns, bias, addend, activation, out
+  static constexpr std::size_t kArguments = 7;
+  static Status run(Arguments& arguments);  // x, tiles, columns, bias, addend, activation
 };
 
 struct PackedEmbedding {
   static constexpr const char* kName = "polystate::packed_embedding.out";
-  static Status run(KernelStack stack);  // ids, tiles, columns, out
+  static constexpr std::size_t kArguments = 4;
+  static Status run(Arguments& arguments);  // ids, tiles, columns
 };
 
 struct QuantizedLinear {
   static constexpr const char* kName = "polystate::quantized_linear.out";
-  // x, tiles, scales, sums, bias, addend, activation, out
-  static Status run(KernelStack stack);
+  static constexpr std::size_t kArguments = 8;
+  static Status run(Arguments& arguments);  // x, tiles, scales, sums, bias, addend, activation
 };
 
 struct QuantizedEmbedding {
   static constexpr const char* kName = "polystate::quantized_embedding.out";
-  static Status run(KernelStack stack);  // ids, tiles, scales, depth, out
+  static constexpr std::size_t kArguments = 5;
+  static Status run(Arguments& arguments);  // ids, tiles, scales, depth
 };
 
 struct LayerNorm {
   static constexpr const char* kName = "polystate::layer_norm.out";
-  static Status run(KernelStack stack);  // x, weight, bias, eps, out
+  static constexpr std::size_t kArguments = 5;
+  static Status run(Arguments& arguments);  // x, weight, bias, eps
 };
 
 }  // namespace polystate

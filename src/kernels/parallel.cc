@@ -1,20 +1,25 @@
 #include "kernels/parallel.h"
 
-#include <executorch/extension/threadpool/threadpool_guard.h>
-#include <executorch/runtime/kernel/thread_parallel_interface.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "kernels/thread_team.h"
 
 namespace polystate {
 namespace {
+
+std::atomic<std::int64_t>& thread_limit() {
+  static std::atomic<std::int64_t> limit = std::max(1U, std::thread::hardware_concurrency());
+  return limit;
+}
+
+thread_local std::int64_t serial_scopes = 0;
 
 // Ranges of a thread, where there is enough to do: what one thread reads should lie together.
 constexpr std::int64_t kRanges = 8;
@@ -43,7 +48,6 @@ class Team {
 
   [[nodiscard]] bool is_mine() const { return is_mine_; }
 
-  // As many threads as the engine's pool has.
   [[nodiscard]] ThreadTeam& of(std::int64_t threads) const {
     // Not destroyed at the process's end, where its threads may be gone already.
     static auto& team = *new std::unique_ptr<ThreadTeam>;
@@ -91,9 +95,15 @@ bool spread(std::int64_t count, std::int64_t grain, std::int64_t threads,
 }  // namespace
 
 std::int64_t thread_count() {
-  if (executorch::extension::threadpool::NoThreadPoolGuard::is_enabled()) return 1;
-  return executorch::extension::get_thread_count();
+  return serial_scopes > 0 ? 1 : thread_limit().load(std::memory_order_relaxed);
 }
+
+void use_threads(std::int64_t count) {
+  thread_limit().store(std::max<std::int64_t>(count, 1), std::memory_order_relaxed);
+}
+
+SerialKernels::SerialKernels() { ++serial_scopes; }
+SerialKernels::~SerialKernels() { --serial_scopes; }
 
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t first, std::int64_t last)>& work) {

@@ -5,11 +5,23 @@
 
 namespace polystate {
 
-// How many threads the engine has; 1 while this thread has a NoThreadPoolGuard of ExecuTorch's.
+// How many threads kernels have: what `use_threads` said last, or one for each processor; 1 while
+// this thread has a SerialKernels.
 std::int64_t thread_count();
 
+void use_threads(std::int64_t count);
+
+// Keeps the kernels that this thread calls to it, while it exists.
+class SerialKernels {
+ public:
+  SerialKernels();
+  ~SerialKernels();
+  SerialKernels(const SerialKernels&) = delete;
+  SerialKernels& operator=(const SerialKernels&) = delete;
+};
+
 // Calls `work(first, last)`, which does not throw, for ranges that make up 0 to count - 1, on as
-// many threads as the engine has. A range has at least `grain` numbers (but for the last one) and
+// many threads as there are. A range has at least `grain` numbers (but for the last one) and
 // is worth a thread. Each thread has a share of the ranges, the first one the first, so that what
 // was computed for a row is where the next piece of work on it is done; then it takes those that
 // others have left, so that a thread that is held up holds up no other. The process has one team of

@@ -169,21 +169,48 @@ def test_what_needs_another_engine_is_refused_with_a_reason(twins):
 
 
 def test_operators_that_the_engine_lacks_are_refused_by_name():
-    class Quantized(nn.Module):
+    @torch.library.custom_op("aoti_test::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @twice.register_fake
+    def _(x: torch.Tensor) -> torch.Tensor:
+        return torch.empty_like(x)
+
+    class Own(nn.Module):
+        def forward(self, x):
+            return twice(x)
+
+    with pytest.raises(UnsupportedError, match=r"'forward' calls 'aoti_test.twice"):
+        ps.export(Own(), {"forward": ps.Method("forward", (torch.ones(2),))}, backend="aoti")
+
+
+def test_linears_of_eight_bits_and_rows_of_their_table_are_those_of_the_other_engine(tmp_path):
+    class Tied(nn.Module):
         def __init__(self):
             super().__init__()
-            self.linear = nn.Linear(32, 32)
+            self.table = nn.Embedding(50, 32)
+            self.inner = nn.Linear(32, 32)
+            self.head = nn.Linear(32, 50, bias=False)
+            self.head.weight = self.table.weight
 
-        def forward(self, x):
-            return self.linear(x)
+        def forward(self, ids):
+            x = self.table(ids)
+            return self.head(torch.relu(self.inner(x.transpose(0, 1))) + x.transpose(0, 1))
 
-    with pytest.raises(UnsupportedError, match=r"'forward' calls 'polystate.quantized_linear"):
-        ps.export(
-            Quantized(),
-            {"forward": ps.Method("forward", (torch.randn(2, 32),))},
-            backend="aoti",
-            quantization="q8",
+    torch.manual_seed(0)
+    model = Tied().eval()
+    ids = torch.randint(0, 50, (3, 4))
+    found = {}
+    for backend in ("xnnpack", "aoti"):
+        program = ps.export(
+            model, {"forward": ps.Method("forward", (ids,))}, backend=backend, quantization="q8"
         )
+        session = ps.load(program.save(tmp_path / backend), trust_code=True).session()
+        (found[backend],) = session.run("forward", ids)
+        with pytest.raises(EngineError, match="50, which is not between 0 and 49"):
+            session.run("forward", torch.full((3, 4), 50))
+    torch.testing.assert_close(found["aoti"], found["xnnpack"], rtol=1e-5, atol=1e-5)
 
 
 def changed(path: Path, target: Path, change) -> Path:

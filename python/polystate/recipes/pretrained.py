@@ -71,7 +71,8 @@ def export_pretrained(
     backend, quantization
         As for :func:`polystate.export`.
     recipe
-        A name for both: ``"xnnpack"``, ``"xnnpack_q8"`` or ``"portable"``.
+        A name for both: ``"xnnpack"``, ``"xnnpack_q8"``, ``"portable"``, ``"aoti"`` or
+        ``"aoti_q8"``.
     max_length
         The most tokens of a source, and of a target with its start token. Default: the
         ``max_length`` that the model generates by, at least 256, as far as its positions go.

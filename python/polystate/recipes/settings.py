@@ -9,6 +9,8 @@ RECIPES: Mapping[str, tuple[str, str | None]] = {
     "xnnpack": ("xnnpack", None),
     "xnnpack_q8": ("xnnpack", "q8"),
     "portable": ("portable", None),
+    "aoti": ("aoti", None),
+    "aoti_q8": ("aoti", "q8"),
 }
 
 TASKS = ("auto", "translation", "summarization", "text2text-generation")

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/aoti/aoti_program.h"
+#include "engine/aoti/operator_failure.h"
 #include "engine/aoti/tensor_handle.h"
 #include "engine/arena.h"
 #include "engine/check_error.h"
@@ -152,13 +153,17 @@ Result<std::vector<Tensor>> AotiSession::run(std::size_t method, std::span<const
   Result<std::vector<TensorHandle>> handles = arguments(called, inputs);
   if (!handles) return handles.error();
   (void)take_check_failure();
+  (void)take_operator_failure();
   state_intact_ = spec.writes.empty();
   Result<std::vector<SharedTensor>> values =
       called.run(containers_[method].get(), *std::move(handles));
   if (!values) {
     const std::optional<CheckFailure> failure = take_check_failure();
     state_intact_ = spec.atomic || (failure.has_value() && spec.checks_first);
-    return failure.has_value() ? check_error(spec, *failure) : values.error();
+    if (failure) return check_error(spec, *failure);
+    const std::optional<Error> refusal = take_operator_failure();
+    if (!refusal) return values.error();
+    return Error{refusal->code, "method '" + spec.name + "' failed: " + refusal->message};
   }
   std::vector<Bytes> foreign{state_.bytes(), program_->bytes()};
   for (const Tensor& input : inputs) foreign.push_back(input.bytes());

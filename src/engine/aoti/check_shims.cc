@@ -1,5 +1,4 @@
-// polystate's checking operators as libraries of AOTInductor call them: the C form that the
-// exporter declares to it (python/polystate/export/lowering/inductor.py).
+// polystate's checking operators as libraries of AOTInductor call them: see operator_shims.cc.
 #include <torch/csrc/inductor/aoti_torch/c/macros.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 #include <torch/headeronly/util/BFloat16.h>

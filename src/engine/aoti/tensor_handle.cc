@@ -59,6 +59,17 @@ void copy_rows(const TensorView& tensor, std::size_t dimension, const std::byte*
   }
 }
 
+// In elements.
+Shape row_major_strides(std::span<const std::int64_t> shape) {
+  Shape strides(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= std::max<std::int64_t>(shape[i], 1);
+  }
+  return strides;
+}
+
 }  // namespace
 
 std::int32_t torch_dtype_of(DType dtype) {
@@ -66,17 +77,22 @@ std::int32_t torch_dtype_of(DType dtype) {
 }
 
 Result<TensorHandle> view_of(DType dtype, std::span<const std::int64_t> shape, void* data) {
-  Shape strides(shape.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<std::int64_t>(shape[i], 1);
-  }
+  const Shape strides = row_major_strides(shape);
   AtenTensorHandle handle = nullptr;
   const AOTITorchError error = aoti_torch_create_tensor_from_blob(
       data, static_cast<std::int64_t>(shape.size()), shape.data(), strides.data(), 0,
       torch_dtype_of(dtype), aoti_torch_device_type_cpu(), 0, &handle);
   if (error != AOTI_TORCH_SUCCESS) return refused("make a tensor");
+  return TensorHandle(handle);
+}
+
+Result<TensorHandle> new_tensor(DType dtype, std::span<const std::int64_t> shape) {
+  const Shape strides = row_major_strides(shape);
+  AtenTensorHandle handle = nullptr;
+  const AOTITorchError error = aoti_torch_empty_strided(
+      static_cast<std::int64_t>(shape.size()), shape.data(), strides.data(), torch_dtype_of(dtype),
+      aoti_torch_device_type_cpu(), 0, &handle);
+  if (error != AOTI_TORCH_SUCCESS) return refused("allocate a tensor");
   return TensorHandle(handle);
 }
 

@@ -15,12 +15,12 @@
 #include "engine/executorch/data_loader.h"
 #include "engine/executorch/executorch_session.h"
 #include "engine/executorch/log_capture.h"
+#include "engine/executorch/operators/register.h"
 #include "engine/executorch/program_check.h"
 #include "engine/executorch/program_tables.h"
 #include "engine/executorch/state_layout.h"
 #include "engine/executorch/thread_pool.h"
 #include "kernels/instruction_set.h"
-#include "kernels/register.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
@@ -119,6 +119,7 @@ Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
       return status.error();
     }
   }
+  share_thread_count();
   auto loader = std::make_unique<FileBytesLoader>(artifact.program());
   auto program = Program::load(loader.get(), Program::Verification::InternalConsistency);
   if (!program.ok()) {

@@ -25,10 +25,10 @@
 
 #include "engine/arena.h"
 #include "engine/executorch/log_capture.h"
+#include "engine/executorch/operators/element_type.h"
+#include "engine/executorch/operators/layout.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "engine/executorch/output_memory.h"
-#include "kernels/arguments.h"
-#include "kernels/element_type.h"
-#include "kernels/layout.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"

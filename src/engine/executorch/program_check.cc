@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/element_type.h"
-#include "kernels/register.h"
+#include "engine/executorch/operators/element_type.h"
+#include "engine/executorch/operators/register.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"

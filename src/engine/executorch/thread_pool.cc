@@ -63,8 +63,16 @@ Status set_thread_count(std::uint32_t threads) {
   return Error{ErrorCode::kEngine, "the engine's pool cannot have " + wanted + " threads"};
 }
 
+void share_thread_count() {
+  const std::lock_guard lock(pool_mutex());
+  const auto* const pool = executorch::extension::threadpool::get_threadpool();
+  if (pool != nullptr) use_threads(static_cast<std::int64_t>(pool->get_thread_count()));
+}
+
 SingleThread::SingleThread(bool wanted) {
-  if (wanted) guard_.emplace();
+  if (!wanted) return;
+  no_pool_.emplace();
+  no_team_.emplace();
 }
 
 std::size_t pool_thread_count() { return static_cast<std::size_t>(thread_count()); }

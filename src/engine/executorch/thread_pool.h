@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "kernels/parallel.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -25,7 +26,10 @@ class ThreadPoolUse {
 // it cannot have so many.
 Status set_thread_count(std::uint32_t threads);
 
-// Keeps to this thread, while it exists, what would use the pool or the kernels' own team: runtimes
+// Has kernels use as many threads as the pool has.
+void share_thread_count();
+
+// Keeps to this thread, while it exists, what would use the pool or the kernels' own team; runtimes
 // of XNNPACK that are made meanwhile, too.
 class SingleThread {
  public:
@@ -33,7 +37,8 @@ class SingleThread {
   explicit SingleThread(bool wanted);
 
  private:
-  std::optional<executorch::extension::threadpool::NoThreadPoolGuard> guard_;
+  std::optional<executorch::extension::threadpool::NoThreadPoolGuard> no_pool_;
+  std::optional<SerialKernels> no_team_;
 };
 
 // How many threads the pool has.

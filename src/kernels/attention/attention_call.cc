@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/parallel.h"
 #include "kernels/requirements.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
 
 namespace polystate {
 namespace {
@@ -30,12 +31,12 @@ class HeadQueries {
     const std::int64_t token = index / group_;
     const std::int64_t head = kv_head * group_ + index % group_;
     const std::int64_t place = (row * call_.tokens() + token) * call_.heads() + head;
-    const EtTensor& query = call_.query.tensor;
+    const TensorArgument& query = call_.query.tensor;
     return {
-        .query = query.const_data_ptr<float>() + place * query.size(3),
+        .query = query.data<float>() + place * query.size(3),
         .bias = bias(row, head, token),
-        .sink = call_.sinks ? call_.sinks->const_data_ptr<float>() + head : nullptr,
-        .out = call_.out.mutable_data_ptr<float>() + place * call_.out.size(3),
+        .sink = call_.sinks ? call_.sinks->data<float>() + head : nullptr,
+        .out = call_.out.mutable_data<float>() + place * call_.out.size(3),
         .seen = source_.seen[static_cast<std::size_t>(row * call_.tokens() + token)],
     };
   }
@@ -45,10 +46,10 @@ class HeadQueries {
     if (!call_.bias) {
       return nullptr;
     }
-    const EtTensor& bias = *call_.bias;
+    const TensorArgument& bias = *call_.bias;
     const std::int64_t outer = bias.size(0) == 1 ? 0 : row;
     const std::int64_t inner = bias.size(1) == 1 ? 0 : head;
-    return bias.const_data_ptr<float>() +
+    return bias.data<float>() +
            ((outer * bias.size(1) + inner) * bias.size(2) + token) * bias.size(3);
   }
 
@@ -86,12 +87,12 @@ std::int64_t work_of_a_head(const AttentionCall& call, const AttentionSource& so
     seen += range.last - range.first;
   }
   const std::int64_t dims = call.query.tensor.size(3) + call.out.size(3);
-  return 1 + seen * dims * call.heads() / (source.kv_heads * call.rows());
+  return 1 + seen * dims * call.heads() / std::max<std::int64_t>(source.kv_heads * call.rows(), 1);
 }
 
 }  // namespace
 
-void AttentionCall::require(Requirements& require, const Keys& keys) const {
+void AttentionCall::require(Requirements& require, const Keys& keys) {
   require.shape(query, {-1, -1, -1, keys.head_dim});
   require.holds(keys.kv_heads > 0 && heads() % std::max<std::int64_t>(keys.kv_heads, 1) == 0,
                 "query has " + std::to_string(heads()) + " heads, which is not a multiple of the " +
@@ -99,20 +100,19 @@ void AttentionCall::require(Requirements& require, const Keys& keys) const {
   if (bias) {
     const NamedTensor named{"bias", *bias};
     require.floats(named, 4);
-    require.shape(named, {size_of(*bias, 0) == 1 ? 1 : rows(), size_of(*bias, 1) == 1 ? 1 : heads(),
+    require.shape(named, {bias->size(0) == 1 ? 1 : rows(), bias->size(1) == 1 ? 1 : heads(),
                           tokens(), keys.columns});
   }
   if (sinks) {
     require.floats({"sinks", *sinks}, 1);
     require.shape({"sinks", *sinks}, {heads()});
   }
-  require.floats({"out", out}, 4);
-  require.resize(out, {rows(), tokens(), heads(), keys.value_dim});
+  out = require.result(DType::kFloat32, std::array{rows(), tokens(), heads(), keys.value_dim});
 }
 
 void attend_all(const AttentionCall& call, const AttentionSource& source, AttendFunction attend) {
   const std::int64_t tasks = call.rows() * source.kv_heads;
-  if (call.out.numel() == 0) {
+  if (call.out.element_count() == 0) {
     return;
   }
   const std::int64_t grain = 1 + kGrain / work_of_a_head(call, source);

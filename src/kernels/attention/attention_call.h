@@ -8,30 +8,32 @@
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/requirements.h"
+#include "kernels/tensor_argument.h"
 
 namespace polystate {
 
 // What all operators of attention have in common: queries, what is done to their scores, and where
 // the results go.
 struct AttentionCall {
-  NamedTensor query;              // [rows, tokens, heads, head_dim]
-  std::optional<EtTensor> bias;   // [1 or rows, 1 or heads, tokens, columns]
-  std::optional<EtTensor> sinks;  // [heads]
+  NamedTensor query;                    // [rows, tokens, heads, head_dim]
+  std::optional<TensorArgument> bias;   // [1 or rows, 1 or heads, tokens, columns]
+  std::optional<TensorArgument> sinks;  // [heads]
   ScoreOptions options;
-  EtTensor out;  // [rows, tokens, heads, value_dim]
+  TensorArgument out;  // [rows, tokens, heads, value_dim]; made by `require`
 
-  [[nodiscard]] std::int64_t rows() const { return size_of(query.tensor, 0); }
-  [[nodiscard]] std::int64_t tokens() const { return size_of(query.tensor, 1); }
-  [[nodiscard]] std::int64_t heads() const { return size_of(query.tensor, 2); }
+  [[nodiscard]] std::int64_t rows() const { return query.tensor.size(0); }
+  [[nodiscard]] std::int64_t tokens() const { return query.tensor.size(1); }
+  [[nodiscard]] std::int64_t heads() const { return query.tensor.size(2); }
 
-  // That everything fits keys and values of these sizes; `query` is of floats, of 4 dimensions.
+  // That everything fits keys and values of these sizes, the last requirement; `query` is of
+  // floats, of 4 dimensions.
   struct Keys {
     std::int64_t columns;
     std::int64_t kv_heads;
     std::int64_t head_dim;
     std::int64_t value_dim;
   };
-  void require(Requirements& require, const Keys& keys) const;
+  void require(Requirements& require, const Keys& keys);
 };
 
 // One kv head of one row. `packed` is scratch memory of `packed_floats`.

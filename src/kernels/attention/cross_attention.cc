@@ -21,14 +21,11 @@ struct Cross {
   NamedTensor page_table;
   NamedTensor lengths;
 
-  [[nodiscard]] std::int64_t capacity() const {
-    return size_of(page_table.tensor, 1) * pools.page();
-  }
+  [[nodiscard]] std::int64_t capacity() const { return page_table.tensor.size(1) * pools.page(); }
 };
 
-Status check(const AttentionCall& call, const Cross& cross) {
+Status check(Requirements& require, AttentionCall& call, const Cross& cross) {
   const PagePools& pools = cross.pools;
-  Requirements require;
   require.floats(call.query, 4);
   pools.require(require);
   require.integers(cross.page_table, 2);
@@ -51,25 +48,22 @@ std::vector<PositionRange> seen_positions(const AttentionCall& call, const Cross
 
 }  // namespace
 
-Status cross_attention(KernelStack stack, AttendFunction attend) {
-  Arguments arguments(stack, 9);
+Status cross_attention(Arguments& arguments, AttendFunction attend) {
   const Cross cross{
       .pools = {{"key_pool", arguments.tensor(1)}, {"value_pool", arguments.tensor(2)}},
       .page_table = {"page_table", arguments.tensor(3)},
       .lengths = {"lengths", arguments.tensor(4)}};
-  const AttentionCall call{.query = {"query", arguments.tensor(0)},
-                           .bias = arguments.optional_tensor(5),
-                           .sinks = {},
-                           .options = {arguments.number(6), arguments.number(7)},
-                           .out = arguments.tensor(8)};
-  if (!arguments.status()) {
-    return arguments.status();
-  }
-  if (Status checked = check(call, cross); !checked) {
+  AttentionCall call{.query = {"query", arguments.tensor(0)},
+                     .bias = arguments.optional_tensor(5),
+                     .sinks = {},
+                     .options = {arguments.number(6), arguments.number(7)},
+                     .out = {}};
+  Requirements require(arguments);
+  if (Status checked = check(require, call, cross); !checked) {
     return checked;
   }
   const std::int64_t* const table = integers_of(cross.page_table.tensor).data();
-  const std::int64_t row_pages = size_of(cross.page_table.tensor, 1);
+  const std::int64_t row_pages = cross.page_table.tensor.size(1);
   attend_all(call,
              {.kv_heads = cross.pools.kv_heads(),
               .columns = cross.capacity(),
@@ -80,8 +74,8 @@ Status cross_attention(KernelStack stack, AttendFunction attend) {
   return {};
 }
 
-Status CrossAttention::run(KernelStack stack) {
-  return cross_attention(stack, fastest_attend_function());
+Status CrossAttention::run(Arguments& arguments) {
+  return cross_attention(arguments, fastest_attend_function());
 }
 
 }  // namespace polystate

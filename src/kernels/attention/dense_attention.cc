@@ -11,6 +11,7 @@
 #include "kernels/attention/operators.h"
 #include "kernels/operators.h"
 #include "kernels/requirements.h"
+#include "kernels/tensor_argument.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -23,19 +24,18 @@ constexpr std::int64_t kPage = 32;
 struct Dense {
   NamedTensor key;    // [batch, keys, kv_heads, head_dim]
   NamedTensor value;  // [batch, keys, kv_heads, value_dim]
-  std::optional<EtTensor> lengths;
+  std::optional<TensorArgument> lengths;
   std::int64_t window;  // 0: none
   bool causal;
 
-  [[nodiscard]] std::int64_t keys() const { return size_of(key.tensor, 1); }
+  [[nodiscard]] std::int64_t keys() const { return key.tensor.size(1); }
   [[nodiscard]] std::int64_t pages() const { return (keys() + kPage - 1) / kPage; }
-  [[nodiscard]] std::int64_t kv_heads() const { return size_of(key.tensor, 2); }
-  [[nodiscard]] std::int64_t head_dim() const { return size_of(key.tensor, 3); }
-  [[nodiscard]] std::int64_t value_dim() const { return size_of(value.tensor, 3); }
+  [[nodiscard]] std::int64_t kv_heads() const { return key.tensor.size(2); }
+  [[nodiscard]] std::int64_t head_dim() const { return key.tensor.size(3); }
+  [[nodiscard]] std::int64_t value_dim() const { return value.tensor.size(3); }
 };
 
-Status check(const AttentionCall& call, const Dense& dense) {
-  Requirements require;
+Status check(Requirements& require, AttentionCall& call, const Dense& dense) {
   require.floats(call.query, 4);
   require.floats(dense.key, 4);
   require.shape(dense.key, {call.rows(), -1, -1, -1});
@@ -79,7 +79,7 @@ std::vector<PositionRange> seen_positions(const AttentionCall& call, const Dense
 HeadPages packed_head(const Dense& dense, std::int64_t row, std::int64_t kv_head, float* packed) {
   const std::int64_t head_dim = dense.head_dim();
   const std::int64_t first = row * dense.keys() * dense.kv_heads() + kv_head;
-  const float* key = dense.key.tensor.const_data_ptr<float>() + first * head_dim;
+  const float* key = dense.key.tensor.data<float>() + first * head_dim;
   for (std::int64_t p = 0; p < dense.keys(); ++p, key += dense.kv_heads() * head_dim) {
     float* const to = packed + p / kPage * head_dim * kPage + p % kPage;
     for (std::int64_t d = 0; d < head_dim; ++d) {
@@ -89,7 +89,7 @@ HeadPages packed_head(const Dense& dense, std::int64_t row, std::int64_t kv_head
   const std::int64_t value_stride = dense.kv_heads() * dense.value_dim();
   return {
       .keys = packed,
-      .values = dense.value.tensor.const_data_ptr<float>() + first * dense.value_dim(),
+      .values = dense.value.tensor.data<float>() + first * dense.value_dim(),
       .pages = nullptr,
       .page = kPage,
       .head_dim = head_dim,
@@ -102,22 +102,19 @@ HeadPages packed_head(const Dense& dense, std::int64_t row, std::int64_t kv_head
 
 }  // namespace
 
-Status dense_attention(KernelStack stack, AttendFunction attend) {
-  Arguments arguments(stack, 11);
+Status dense_attention(Arguments& arguments, AttendFunction attend) {
   const Dense dense{.key = {"key", arguments.tensor(1)},
                     .value = {"value", arguments.tensor(2)},
                     .lengths = arguments.optional_tensor(3),
                     .window = arguments.integer(8),
                     .causal = arguments.boolean(9)};
-  const AttentionCall call{.query = {"query", arguments.tensor(0)},
-                           .bias = arguments.optional_tensor(4),
-                           .sinks = arguments.optional_tensor(5),
-                           .options = {arguments.number(6), arguments.number(7)},
-                           .out = arguments.tensor(10)};
-  if (!arguments.status()) {
-    return arguments.status();
-  }
-  if (Status checked = check(call, dense); !checked) {
+  AttentionCall call{.query = {"query", arguments.tensor(0)},
+                     .bias = arguments.optional_tensor(4),
+                     .sinks = arguments.optional_tensor(5),
+                     .options = {arguments.number(6), arguments.number(7)},
+                     .out = {}};
+  Requirements require(arguments);
+  if (Status checked = check(require, call, dense); !checked) {
     return checked;
   }
   attend_all(call,
@@ -131,8 +128,8 @@ Status dense_attention(KernelStack stack, AttendFunction attend) {
   return {};
 }
 
-Status DenseAttention::run(KernelStack stack) {
-  return dense_attention(stack, fastest_attend_function());
+Status DenseAttention::run(Arguments& arguments) {
+  return dense_attention(arguments, fastest_attend_function());
 }
 
 }  // namespace polystate

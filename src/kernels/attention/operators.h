@@ -8,8 +8,8 @@ namespace polystate {
 
 // The operators of attention with chosen inner loops; those of kernels/operators.h take the
 // fastest.
-Status paged_attention(KernelStack stack, AttendFunction attend);
-Status cross_attention(KernelStack stack, AttendFunction attend);
-Status dense_attention(KernelStack stack, AttendFunction attend);
+Status paged_attention(Arguments& arguments, AttendFunction attend);
+Status cross_attention(Arguments& arguments, AttendFunction attend);
+Status dense_attention(Arguments& arguments, AttendFunction attend);
 
 }  // namespace polystate

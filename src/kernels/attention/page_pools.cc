@@ -20,8 +20,8 @@ void PagePools::require(Requirements& require) const {
 
 HeadPages PagePools::head(std::int64_t kv_head, const std::int64_t* pages) const {
   return {
-      .keys = key.tensor.const_data_ptr<float>() + kv_head * head_dim() * page(),
-      .values = value.tensor.const_data_ptr<float>() + kv_head * page() * value_dim(),
+      .keys = key.tensor.data<float>() + kv_head * head_dim() * page(),
+      .values = value.tensor.data<float>() + kv_head * page() * value_dim(),
       .pages = pages,
       .page = page(),
       .head_dim = head_dim(),
@@ -39,8 +39,8 @@ void write_positions(const PagePools& pools, std::int64_t kv_head, const std::in
   const std::int64_t heads = pools.kv_heads();
   const std::int64_t head_dim = pools.head_dim();
   const std::int64_t value_dim = pools.value_dim();
-  auto* const keys = pools.key.tensor.mutable_data_ptr<float>();
-  auto* const values = pools.value.tensor.mutable_data_ptr<float>();
+  auto* const keys = pools.key.tensor.mutable_data<float>();
+  auto* const values = pools.value.tensor.mutable_data<float>();
   for (std::int64_t i = 0; i < positions.count; ++i) {
     const std::int64_t slot = (positions.first + i) % page;
     const std::int64_t head = pages[(positions.first + i) / page] * heads + kv_head;

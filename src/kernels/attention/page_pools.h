@@ -14,11 +14,11 @@ struct PagePools {
   NamedTensor key;
   NamedTensor value;
 
-  [[nodiscard]] std::int64_t pages() const { return size_of(key.tensor, 0); }
-  [[nodiscard]] std::int64_t kv_heads() const { return size_of(key.tensor, 1); }
-  [[nodiscard]] std::int64_t head_dim() const { return size_of(key.tensor, 2); }
-  [[nodiscard]] std::int64_t page() const { return size_of(key.tensor, 3); }
-  [[nodiscard]] std::int64_t value_dim() const { return size_of(value.tensor, 3); }
+  [[nodiscard]] std::int64_t pages() const { return key.tensor.size(0); }
+  [[nodiscard]] std::int64_t kv_heads() const { return key.tensor.size(1); }
+  [[nodiscard]] std::int64_t head_dim() const { return key.tensor.size(2); }
+  [[nodiscard]] std::int64_t page() const { return key.tensor.size(3); }
+  [[nodiscard]] std::int64_t value_dim() const { return value.tensor.size(3); }
 
   void require(Requirements& require) const;
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,6 +10,8 @@
 #include "kernels/operators.h"
 #include "kernels/parallel.h"
 #include "kernels/requirements.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -18,21 +21,21 @@ namespace {
 constexpr std::int64_t kHeadsOfAThread = 16;
 constexpr std::int64_t kPagesOfAThread = 4;
 
-void copy_integers(const EtTensor& from, const EtTensor& to) {
-  std::ranges::copy(integers_of(from), to.mutable_data_ptr<std::int64_t>());
+void copy_integers(const TensorArgument& from, const TensorArgument& to) {
+  std::ranges::copy(integers_of(from), to.mutable_data<std::int64_t>());
 }
 
-void copy_page(const EtTensor& pool, std::int64_t source, std::int64_t target) {
+void copy_page(const TensorArgument& pool, std::int64_t source, std::int64_t target) {
   const std::int64_t size = pool.size(1) * pool.size(2) * pool.size(3);
-  auto* const data = pool.mutable_data_ptr<float>();
+  auto* const data = pool.mutable_data<float>();
   if (source != target) {
     std::copy_n(data + source * size, size, data + target * size);
   }
 }
 
 // No page is both a source and a target.
-void require_apart(Requirements& require, const EtTensor& source, const EtTensor& target,
-                   std::int64_t pages) {
+void require_apart(Requirements& require, const TensorArgument& source,
+                   const TensorArgument& target, std::int64_t pages) {
   if (!require.status()) {
     return;
   }
@@ -48,21 +51,16 @@ void require_apart(Requirements& require, const EtTensor& source, const EtTensor
 
 }  // namespace
 
-Status WritePages::run(KernelStack stack) {
-  Arguments arguments(stack, 7);
+Status WritePages::run(Arguments& arguments) {
   const NamedTensor key{"key", arguments.tensor(0)};
   const NamedTensor value{"value", arguments.tensor(1)};
   const PagePools pools{{"key_pool", arguments.tensor(2)}, {"value_pool", arguments.tensor(3)}};
   const NamedTensor table{"page_table", arguments.tensor(4)};
   const NamedTensor lengths{"lengths", arguments.tensor(5)};
-  const NamedTensor out{"out", arguments.tensor(6)};
-  if (!arguments.status()) {
-    return arguments.status();
-  }
-  const std::int64_t rows = size_of(key.tensor, 0);
-  const std::int64_t tokens = size_of(key.tensor, 1);
-  const std::int64_t row_pages = size_of(table.tensor, 1);
-  Requirements require;
+  const std::int64_t rows = key.tensor.size(0);
+  const std::int64_t tokens = key.tensor.size(1);
+  const std::int64_t row_pages = table.tensor.size(1);
+  Requirements require(arguments);
   pools.require(require);
   require.floats(key, 4);
   require.shape(key, {-1, -1, pools.kv_heads(), pools.head_dim()});
@@ -74,8 +72,7 @@ Status WritePages::run(KernelStack stack) {
   require.integers(lengths, 1);
   require.shape(lengths, {rows});
   require.between(lengths, 0, std::min(tokens, row_pages * pools.page()));
-  require.integers(out, 1);
-  require.resize(out.tensor, {rows});
+  const TensorArgument out = require.result(DType::kInt64, std::array{rows});
   if (!require.status()) {
     return require.status();
   }
@@ -85,36 +82,30 @@ Status WritePages::run(KernelStack stack) {
       const std::int64_t row = task / heads;
       const std::int64_t first = row * tokens * heads;
       write_positions(pools, task % heads, integers_of(table.tensor).data() + row * row_pages,
-                      {.key = key.tensor.const_data_ptr<float>() + first * pools.head_dim(),
-                       .value = value.tensor.const_data_ptr<float>() + first * pools.value_dim(),
+                      {.key = key.tensor.data<float>() + first * pools.head_dim(),
+                       .value = value.tensor.data<float>() + first * pools.value_dim(),
                        .first = 0,
                        .count = integers_of(lengths.tensor)[static_cast<std::size_t>(row)]});
     }
   };
   parallel_for(rows * heads, kHeadsOfAThread, write);
-  copy_integers(lengths.tensor, out.tensor);
+  copy_integers(lengths.tensor, out);
   return {};
 }
 
-Status CopyPages::run(KernelStack stack) {
-  Arguments arguments(stack, 5);
+Status CopyPages::run(Arguments& arguments) {
   const PagePools pools{{"key_pool", arguments.tensor(0)}, {"value_pool", arguments.tensor(1)}};
   const NamedTensor source{"source", arguments.tensor(2)};
   const NamedTensor target{"target", arguments.tensor(3)};
-  const NamedTensor out{"out", arguments.tensor(4)};
-  if (!arguments.status()) {
-    return arguments.status();
-  }
-  Requirements require;
+  Requirements require(arguments);
   pools.require(require);
   require.integers(source, 1);
   require.between(source, 0, pools.pages() - 1);
   require.integers(target, 1);
-  require.shape(target, {size_of(source.tensor, 0)});
+  require.shape(target, {source.tensor.size(0)});
   require.between(target, 0, pools.pages() - 1);
   require_apart(require, source.tensor, target.tensor, pools.pages());
-  require.integers(out, 1);
-  require.resize(out.tensor, {size_of(target.tensor, 0)});
+  const TensorArgument out = require.result(DType::kInt64, target.tensor.shape());
   if (!require.status()) {
     return require.status();
   }
@@ -126,8 +117,8 @@ Status CopyPages::run(KernelStack stack) {
       copy_page(pools.value.tensor, from[i], to[i]);
     }
   };
-  parallel_for(size_of(source.tensor, 0), kPagesOfAThread, copy);
-  copy_integers(target.tensor, out.tensor);
+  parallel_for(source.tensor.size(0), kPagesOfAThread, copy);
+  copy_integers(target.tensor, out);
   return {};
 }
 

@@ -25,17 +25,14 @@ struct Paged {
   NamedTensor positions;
   std::int64_t window;  // 0: none
 
-  [[nodiscard]] std::int64_t capacity() const {
-    return size_of(page_table.tensor, 1) * pools.page();
-  }
+  [[nodiscard]] std::int64_t capacity() const { return page_table.tensor.size(1) * pools.page(); }
   [[nodiscard]] const std::int64_t* pages_of(std::int64_t row) const {
-    return integers_of(page_table.tensor).data() + row * size_of(page_table.tensor, 1);
+    return integers_of(page_table.tensor).data() + row * page_table.tensor.size(1);
   }
 };
 
-Status check(const AttentionCall& call, const Paged& paged) {
+Status check(Requirements& require, AttentionCall& call, const Paged& paged) {
   const PagePools& pools = paged.pools;
-  Requirements require;
   require.floats(call.query, 4);
   pools.require(require);
   require.integers(paged.page_table, 2);
@@ -58,8 +55,8 @@ void write(const AttentionCall& call, const Paged& paged, std::int64_t row, std:
   const PagePools& pools = paged.pools;
   const std::int64_t first = row * call.tokens() * pools.kv_heads();
   write_positions(pools, kv_head, paged.pages_of(row),
-                  {.key = paged.key.tensor.const_data_ptr<float>() + first * pools.head_dim(),
-                   .value = paged.value.tensor.const_data_ptr<float>() + first * pools.value_dim(),
+                  {.key = paged.key.tensor.data<float>() + first * pools.head_dim(),
+                   .value = paged.value.tensor.data<float>() + first * pools.value_dim(),
                    .first = integers_of(paged.positions.tensor)[static_cast<std::size_t>(row)],
                    .count = call.tokens()});
 }
@@ -77,8 +74,7 @@ std::vector<PositionRange> seen_positions(const AttentionCall& call, const Paged
 
 }  // namespace
 
-Status paged_attention(KernelStack stack, AttendFunction attend) {
-  Arguments arguments(stack, 13);
+Status paged_attention(Arguments& arguments, AttendFunction attend) {
   const Paged paged{
       .key = {"key", arguments.tensor(1)},
       .value = {"value", arguments.tensor(2)},
@@ -86,15 +82,13 @@ Status paged_attention(KernelStack stack, AttendFunction attend) {
       .page_table = {"page_table", arguments.tensor(5)},
       .positions = {"positions", arguments.tensor(6)},
       .window = arguments.integer(11)};
-  const AttentionCall call{.query = {"query", arguments.tensor(0)},
-                           .bias = arguments.optional_tensor(7),
-                           .sinks = arguments.optional_tensor(8),
-                           .options = {arguments.number(9), arguments.number(10)},
-                           .out = arguments.tensor(12)};
-  if (!arguments.status()) {
-    return arguments.status();
-  }
-  if (Status checked = check(call, paged); !checked) {
+  AttentionCall call{.query = {"query", arguments.tensor(0)},
+                     .bias = arguments.optional_tensor(7),
+                     .sinks = arguments.optional_tensor(8),
+                     .options = {arguments.number(9), arguments.number(10)},
+                     .out = {}};
+  Requirements require(arguments);
+  if (Status checked = check(require, call, paged); !checked) {
     return checked;
   }
   // A row's positions are written where they are first read: no row reads those that another
@@ -112,8 +106,8 @@ Status paged_attention(KernelStack stack, AttendFunction attend) {
   return {};
 }
 
-Status PagedAttention::run(KernelStack stack) {
-  return paged_attention(stack, fastest_attend_function());
+Status PagedAttention::run(Arguments& arguments) {
+  return paged_attention(arguments, fastest_attend_function());
 }
 
 }  // namespace polystate

@@ -12,6 +12,7 @@
 #include "kernels/linear/packed_weights.h"
 #include "kernels/parallel.h"
 #include "kernels/requirements.h"
+#include "polystate/core/dtype.h"
 
 namespace polystate {
 namespace {
@@ -59,7 +60,7 @@ void LinearCall::check_rows(Requirements& require) const {
                     std::to_string(kLargestDepth));
 }
 
-void LinearCall::check_others(Requirements& require) const {
+void LinearCall::check_others(Requirements& require) {
   if (bias) {
     const NamedTensor given{"bias", *bias};
     require.floats(given, 1);
@@ -68,31 +69,26 @@ void LinearCall::check_others(Requirements& require) const {
   require.holds(
       activation_named(activation_name).has_value(),
       "the activation is '" + std::string(activation_name) + "'; it may be none, relu or silu");
-  require.floats({"out", out}, rank());
-  std::vector<std::int64_t> shape(x.tensor.sizes().begin(), x.tensor.sizes().end());
+  std::vector<std::int64_t> shape(x.tensor.shape().begin(), x.tensor.shape().end());
   if (!shape.empty()) shape.back() = columns;
   if (addend) {
     const NamedTensor given{"addend", *addend};
     require.floats(given, rank());
     require.shape(given, shape);
   }
-  require.resize(out, shape);
+  out = require.result(DType::kFloat32, shape);
 }
 
-const float* LinearCall::bias_data() const {
-  return bias ? bias->const_data_ptr<float>() : nullptr;
-}
+const float* LinearCall::bias_data() const { return bias ? bias->data<float>() : nullptr; }
 
-const float* LinearCall::addend_data() const {
-  return addend ? addend->const_data_ptr<float>() : nullptr;
-}
+const float* LinearCall::addend_data() const { return addend ? addend->data<float>() : nullptr; }
 
 Activation LinearCall::activation() const {
   return activation_named(activation_name).value_or(Activation::kNone);
 }
 
 void require_columns(Requirements& require, std::int64_t columns, const NamedTensor& tiles) {
-  const std::int64_t most = size_of(tiles.tensor, 0) * kTileColumns;
+  const std::int64_t most = tiles.tensor.size(0) * kTileColumns;
   require.holds(columns >= 0 && columns <= most, "columns is " + std::to_string(columns) +
                                                      "; the tiles have " + std::to_string(most));
 }

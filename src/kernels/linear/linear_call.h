@@ -8,6 +8,7 @@
 #include "kernels/arguments.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/requirements.h"
+#include "kernels/tensor_argument.h"
 
 namespace polystate {
 
@@ -15,20 +16,20 @@ namespace polystate {
 struct LinearCall {
   NamedTensor x;
   std::int64_t columns;
-  std::optional<EtTensor> bias;
-  std::optional<EtTensor> addend;
+  std::optional<TensorArgument> bias;
+  std::optional<TensorArgument> addend;
   std::string_view activation_name;
-  EtTensor out;
+  TensorArgument out;  // made by `check_others`
 
-  [[nodiscard]] int rank() const { return static_cast<int>(x.tensor.dim()); }
-  [[nodiscard]] std::int64_t depth() const { return size_of(x.tensor, rank() - 1); }
+  [[nodiscard]] int rank() const { return x.tensor.rank(); }
+  [[nodiscard]] std::int64_t depth() const { return x.tensor.size(rank() - 1); }
   [[nodiscard]] std::int64_t rows() const {
-    return depth() == 0 ? 0 : static_cast<std::int64_t>(x.tensor.numel()) / depth();
+    return depth() == 0 ? 0 : x.tensor.element_count() / depth();
   }
 
   // What they require: of rows, and, where the weights suit these, of all others.
   void check_rows(Requirements& require) const;
-  void check_others(Requirements& require) const;
+  void check_others(Requirements& require);
 
   // A product of rows from `row` on; after the checks.
   template <typename Rows, typename Weights>
@@ -36,7 +37,7 @@ struct LinearCall {
                                                std::int64_t row) const {
     const std::int64_t place = row * columns;
     return {rows, weights, activation(), addend_data() ? addend_data() + place : nullptr,
-            out.mutable_data_ptr<float>() + place};
+            out.mutable_data<float>() + place};
   }
 
   [[nodiscard]] const float* bias_data() const;

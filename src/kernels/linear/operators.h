@@ -7,7 +7,7 @@
 namespace polystate {
 
 // The operators with chosen inner loops; those of kernels/operators.h take the fastest.
-Status packed_linear(KernelStack stack, MultiplyFloats multiply);
-Status quantized_linear(KernelStack stack, const QuantizedLinearFunctions& functions);
+Status packed_linear(Arguments& arguments, MultiplyFloats multiply);
+Status quantized_linear(Arguments& arguments, const QuantizedLinearFunctions& functions);
 
 }  // namespace polystate

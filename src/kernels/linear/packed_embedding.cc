@@ -8,6 +8,8 @@
 #include "kernels/linear/packed_weights.h"
 #include "kernels/operators.h"
 #include "kernels/requirements.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -17,39 +19,36 @@ struct Call {
   NamedTensor ids;
   NamedTensor tiles;
   std::int64_t columns;
-  EtTensor out;
+  TensorArgument out;
 
-  [[nodiscard]] std::int64_t depth() const { return size_of(tiles.tensor, 1); }
+  [[nodiscard]] std::int64_t depth() const { return tiles.tensor.size(1); }
 };
 
-Status check(const Call& call) {
-  Requirements require;
-  require.integers(call.ids, static_cast<int>(call.ids.tensor.dim()));
+Status check(Requirements& require, Call& call) {
+  require.integers(call.ids, call.ids.tensor.rank());
   require.floats(call.tiles, 3);
   require_columns(require, call.columns, call.tiles);
   require.shape(call.tiles, {tile_count(call.columns), -1, kTileColumns});
   require.between(call.ids, 0, call.columns - 1);
-  std::vector<std::int64_t> shape(call.ids.tensor.sizes().begin(), call.ids.tensor.sizes().end());
+  std::vector<std::int64_t> shape(call.ids.tensor.shape().begin(), call.ids.tensor.shape().end());
   shape.push_back(call.depth());
-  require.floats({"out", call.out}, static_cast<int>(shape.size()));
-  require.resize(call.out, shape);
+  call.out = require.result(DType::kFloat32, shape);
   return require.status();
 }
 
 }  // namespace
 
-Status PackedEmbedding::run(KernelStack stack) {
-  Arguments arguments(stack, 4);
-  const Call call{.ids = {"ids", arguments.tensor(0)},
-                  .tiles = {"tiles", arguments.tensor(1)},
-                  .columns = arguments.integer(2),
-                  .out = arguments.tensor(3)};
-  if (!arguments.status()) return arguments.status();
-  if (Status checked = check(call); !checked) return checked;
-  const float* const tiles = call.tiles.tensor.const_data_ptr<float>();
+Status PackedEmbedding::run(Arguments& arguments) {
+  Call call{.ids = {"ids", arguments.tensor(0)},
+            .tiles = {"tiles", arguments.tensor(1)},
+            .columns = arguments.integer(2),
+            .out = {}};
+  Requirements require(arguments);
+  if (Status checked = check(require, call); !checked) return checked;
+  const float* const tiles = call.tiles.tensor.data<float>();
   const std::int64_t depth = call.depth();
-  std::span<float> out(call.out.mutable_data_ptr<float>(),
-                       static_cast<std::size_t>(call.out.numel()));
+  std::span<float> out(call.out.mutable_data<float>(),
+                       static_cast<std::size_t>(call.out.element_count()));
   for (const std::int64_t id : integers_of(call.ids.tensor)) {
     const float* const row = tiles + id / kTileColumns * depth * kTileColumns + id % kTileColumns;
     for (std::int64_t i = 0; i < depth; ++i) {

@@ -15,8 +15,7 @@ namespace {
 
 constexpr std::int64_t kBytesMultiplied = 400;  // in a nanosecond
 
-Status check(const LinearCall& call, const NamedTensor& tiles) {
-  Requirements require;
+Status check(Requirements& require, LinearCall& call, const NamedTensor& tiles) {
   call.check_rows(require);
   require.floats(tiles, 3);
   require_columns(require, call.columns, tiles);
@@ -27,23 +26,22 @@ Status check(const LinearCall& call, const NamedTensor& tiles) {
 
 }  // namespace
 
-Status packed_linear(KernelStack stack, MultiplyFloats multiply) {
-  Arguments arguments(stack, 7);
+Status packed_linear(Arguments& arguments, MultiplyFloats multiply) {
   const NamedTensor tiles{"tiles", arguments.tensor(1)};
-  const LinearCall call{.x = {"x", arguments.tensor(0)},
-                        .columns = arguments.integer(2),
-                        .bias = arguments.optional_tensor(3),
-                        .addend = arguments.optional_tensor(4),
-                        .activation_name = arguments.text(5),
-                        .out = arguments.tensor(6)};
-  if (!arguments.status()) return arguments.status();
-  if (Status checked = check(call, tiles); !checked) return checked;
-  if (call.out.numel() == 0) return {};
-  const FloatWeights weights{.tiles = tiles.tensor.const_data_ptr<float>(),
+  LinearCall call{.x = {"x", arguments.tensor(0)},
+                  .columns = arguments.integer(2),
+                  .bias = arguments.optional_tensor(3),
+                  .addend = arguments.optional_tensor(4),
+                  .activation_name = arguments.text(5),
+                  .out = {}};
+  Requirements require(arguments);
+  if (Status checked = check(require, call, tiles); !checked) return checked;
+  if (call.out.element_count() == 0) return {};
+  const FloatWeights weights{.tiles = tiles.tensor.data<float>(),
                              .bias = call.bias_data(),
                              .columns = call.columns,
                              .depth = call.depth()};
-  const float* const x = call.x.tensor.const_data_ptr<float>();
+  const float* const x = call.x.tensor.data<float>();
   const ProductCost cost{.rows = call.rows(),
                          .columns = call.columns,
                          .tile_bytes = weights.tile_size() * std::int64_t{sizeof(float)},
@@ -55,8 +53,8 @@ Status packed_linear(KernelStack stack, MultiplyFloats multiply) {
   return {};
 }
 
-Status PackedLinear::run(KernelStack stack) {
-  return packed_linear(stack, fastest_multiply_floats());
+Status PackedLinear::run(Arguments& arguments) {
+  return packed_linear(arguments, fastest_multiply_floats());
 }
 
 }  // namespace polystate

@@ -8,6 +8,8 @@
 #include "kernels/linear/packed_weights.h"
 #include "kernels/operators.h"
 #include "kernels/requirements.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -18,42 +20,39 @@ struct Call {
   NamedTensor tiles;
   NamedTensor scales;
   std::int64_t depth;
-  EtTensor out;
+  TensorArgument out;
 };
 
-Status check(const Call& call) {
-  const std::int64_t columns = call.scales.tensor.numel();
-  Requirements require;
-  require.integers(call.ids, static_cast<int>(call.ids.tensor.dim()));
+Status check(Requirements& require, Call& call) {
+  const std::int64_t columns = call.scales.tensor.element_count();
+  require.integers(call.ids, call.ids.tensor.rank());
   require.floats(call.scales, 1);
   require.between(call.ids, 0, columns - 1);
   require.bytes(call.tiles, 4);
   require.holds(call.depth > 0, "a depth of " + std::to_string(call.depth));
   require.shape(call.tiles, {tile_count(columns), QuantizedWeights::groups(call.depth),
                              kTileColumns, QuantizedWeights::kTileDepth});
-  std::vector<std::int64_t> shape(call.ids.tensor.sizes().begin(), call.ids.tensor.sizes().end());
+  std::vector<std::int64_t> shape(call.ids.tensor.shape().begin(), call.ids.tensor.shape().end());
   shape.push_back(call.depth);
-  require.floats({"out", call.out}, static_cast<int>(shape.size()));
-  require.resize(call.out, shape);
+  call.out = require.result(DType::kFloat32, shape);
   return require.status();
 }
 
 }  // namespace
 
-Status QuantizedEmbedding::run(KernelStack stack) {
-  Arguments arguments(stack, 5);
-  const Call call{.ids = {"ids", arguments.tensor(0)},
-                  .tiles = {"tiles", arguments.tensor(1)},
-                  .scales = {"scales", arguments.tensor(2)},
-                  .depth = arguments.integer(3),
-                  .out = arguments.tensor(4)};
-  if (!arguments.status()) return arguments.status();
-  if (Status checked = check(call); !checked) return checked;
-  const std::int8_t* const tiles = call.tiles.tensor.const_data_ptr<std::int8_t>();
-  const float* const scales = call.scales.tensor.const_data_ptr<float>();
-  const std::int64_t groups = size_of(call.tiles.tensor, 1);
-  std::span<float> out(call.out.mutable_data_ptr<float>(),
-                       static_cast<std::size_t>(call.out.numel()));
+Status QuantizedEmbedding::run(Arguments& arguments) {
+  Call call{.ids = {"ids", arguments.tensor(0)},
+            .tiles = {"tiles", arguments.tensor(1)},
+            .scales = {"scales", arguments.tensor(2)},
+            .depth = arguments.integer(3),
+            .out = {}};
+  Requirements require(arguments);
+  if (Status checked = check(require, call); !checked) return checked;
+  const std::int8_t* const tiles = call.tiles.tensor.data<std::int8_t>();
+  const float* const scales = call.scales.tensor.data<float>();
+  const std::int64_t groups = call.tiles.tensor.size(1);
+  std::span<float> out(call.out.mutable_data<float>(),
+                       static_cast<std::size_t>(call.out.element_count()));
   for (const std::int64_t id : integers_of(call.ids.tensor)) {
     const std::int64_t first = (id / kTileColumns * groups) * kTileColumns + id % kTileColumns;
     for (std::int64_t i = 0; i < call.depth; ++i) {

@@ -30,8 +30,7 @@ struct Weights {
   NamedTensor sums;
 };
 
-Status check(const LinearCall& call, const Weights& weights) {
-  Requirements require;
+Status check(Requirements& require, LinearCall& call, const Weights& weights) {
   call.check_rows(require);
   require.floats(weights.scales, 1);
   require.bytes(weights.tiles, 4);
@@ -57,7 +56,7 @@ class Activations {
       : stride_(QuantizedWeights::groups(call.depth()) * QuantizedWeights::kTileDepth),
         values_(scratch(static_cast<std::size_t>(call.rows() * stride_))),
         scales_(static_cast<std::size_t>(call.rows())) {
-    const float* const x = call.x.tensor.const_data_ptr<float>();
+    const float* const x = call.x.tensor.data<float>();
     const std::int64_t depth = call.depth();
     const auto quantize = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
@@ -81,8 +80,7 @@ class Activations {
 
 }  // namespace
 
-Status quantized_linear(KernelStack stack, const QuantizedLinearFunctions& functions) {
-  Arguments arguments(stack, 8);
+Status quantized_linear(Arguments& arguments, const QuantizedLinearFunctions& functions) {
   const Weights given{.tiles = {"tiles", arguments.tensor(1)},
                       .scales = {"scales", arguments.tensor(2)},
                       .sums = {"sums", arguments.tensor(3)}};
@@ -91,14 +89,14 @@ Status quantized_linear(KernelStack stack, const QuantizedLinearFunctions& funct
                   .bias = arguments.optional_tensor(4),
                   .addend = arguments.optional_tensor(5),
                   .activation_name = arguments.text(6),
-                  .out = arguments.tensor(7)};
-  if (!arguments.status()) return arguments.status();
-  call.columns = given.scales.tensor.numel();
-  if (Status checked = check(call, given); !checked) return checked;
-  if (call.out.numel() == 0) return {};
-  const QuantizedWeights weights{.tiles = given.tiles.tensor.const_data_ptr<std::int8_t>(),
-                                 .scales = given.scales.tensor.const_data_ptr<float>(),
-                                 .sums = given.sums.tensor.const_data_ptr<std::int32_t>(),
+                  .out = {}};
+  Requirements require(arguments);
+  call.columns = given.scales.tensor.element_count();
+  if (Status checked = check(require, call, given); !checked) return checked;
+  if (call.out.element_count() == 0) return {};
+  const QuantizedWeights weights{.tiles = given.tiles.tensor.data<std::int8_t>(),
+                                 .scales = given.scales.tensor.data<float>(),
+                                 .sums = given.sums.tensor.data<std::int32_t>(),
                                  .bias = call.bias_data(),
                                  .columns = call.columns,
                                  .depth = call.depth()};
@@ -113,8 +111,8 @@ Status quantized_linear(KernelStack stack, const QuantizedLinearFunctions& funct
   return {};
 }
 
-Status QuantizedLinear::run(KernelStack stack) {
-  return quantized_linear(stack, fastest_quantized_linear_functions());
+Status QuantizedLinear::run(Arguments& arguments) {
+  return quantized_linear(arguments, fastest_quantized_linear_functions());
 }
 
 }  // namespace polystate

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/operators.h"
 #include "kernels/kernel_call.h"
@@ -18,19 +19,6 @@
 #include "polystate/core/tensor.h"
 
 namespace polystate {
-namespace {
-
-template <typename Operator>
-Result<Tensor> result_of(KernelCall& call, const Tensor& out, const Operator& run) {
-  const auto stack = call.tensor(out).stack(0);
-  if (const Status status = run(KernelStack(stack)); !status) {
-    return status.error();
-  }
-  return out;
-}
-
-}  // namespace
-
 Tensor random_floats(const Shape& shape, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
@@ -79,34 +67,34 @@ Result<Tensor> AttentionCase::paged(AttendFunction attend) const {
   call.tensor(query).tensor(key).tensor(value).tensor(key_pool).tensor(value_pool);
   call.tensor(page_table).tensor(positions).optional(bias).optional(sinks);
   call.number(scale).number(softcap).integer(window);
-  return result_of(call, out, [&](KernelStack stack) { return paged_attention(stack, attend); });
+  return call.into(out, [&](Arguments& given) { return paged_attention(given, attend); });
 }
 
 Result<Tensor> AttentionCase::cross(AttendFunction attend) const {
   KernelCall call("");
   call.tensor(query).tensor(key_pool).tensor(value_pool).tensor(page_table).tensor(lengths);
   call.optional(bias).number(scale).number(softcap);
-  return result_of(call, out, [&](KernelStack stack) { return cross_attention(stack, attend); });
+  return call.into(out, [&](Arguments& given) { return cross_attention(given, attend); });
 }
 
 Result<Tensor> AttentionCase::dense(AttendFunction attend) const {
   KernelCall call("");
   call.tensor(query).tensor(key).tensor(value).optional(lengths).optional(bias).optional(sinks);
   call.number(scale).number(softcap).integer(window).boolean(causal);
-  return result_of(call, out, [&](KernelStack stack) { return dense_attention(stack, attend); });
+  return call.into(out, [&](Arguments& given) { return dense_attention(given, attend); });
 }
 
 Result<Tensor> AttentionCase::write_pages() const {
   KernelCall call("");
   call.tensor(key).tensor(value).tensor(key_pool).tensor(value_pool).tensor(page_table);
   call.tensor(lengths);
-  return result_of(call, Tensor::empty(DType::kInt64, lengths.shape()).value(), &WritePages::run);
+  return call.into(Tensor::empty(DType::kInt64, lengths.shape()).value(), &WritePages::run);
 }
 
 Result<Tensor> AttentionCase::copy_pages() const {
   KernelCall call("");
   call.tensor(key_pool).tensor(value_pool).tensor(source).tensor(target);
-  return result_of(call, Tensor::empty(DType::kInt64, target.shape()).value(), &CopyPages::run);
+  return call.into(Tensor::empty(DType::kInt64, target.shape()).value(), &CopyPages::run);
 }
 
 }  // namespace polystate

@@ -9,14 +9,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "kernels/element_type.h"
-#include "kernels/register.h"
+#include "engine/executorch/operators/element_type.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "engine/executorch/operators/register.h"
+#include "kernels/arguments.h"
+#include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 
 namespace polystate {
@@ -85,6 +89,14 @@ executorch::runtime::Error KernelCall::run(std::size_t result) {
   const executorch::runtime::OpFunction call = *kernel;
   call(context, {values.data(), values.size()});
   return context.failure_state();
+}
+
+Result<Tensor> KernelCall::into(const Tensor& out,
+                                const std::function<Status(Arguments&)>& kernel) {
+  const std::vector<EValue*> values = tensor(out).stack(0);
+  ProgramArguments arguments(values, values.size() - 1);
+  if (const Status status = kernel(arguments); !status) return status.error();
+  return out;
 }
 
 std::vector<EValue*> KernelCall::stack(std::size_t result) {

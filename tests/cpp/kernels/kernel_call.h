@@ -6,11 +6,14 @@
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/arguments.h"
+#include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 
 namespace polystate {
@@ -35,10 +38,13 @@ class KernelCall {
   // Ok when the operator is content. Its result is the argument at `result`.
   executorch::runtime::Error run(std::size_t result = 0);
 
+  // Has a kernel work on these arguments and `out`, which is its result.
+  Result<Tensor> into(const Tensor& out, const std::function<Status(Arguments&)>& kernel);
+
+ private:
   // What a kernel is given: the arguments, then the one at `result` again.
   std::vector<executorch::runtime::EValue*> stack(std::size_t result);
 
- private:
   using OptionalTensor = std::optional<executorch::aten::Tensor>;
   using OptionalTensors = executorch::runtime::BoxedEvalueList<OptionalTensor>;
 

@@ -41,11 +41,10 @@ struct NormCase {
         bias(random({columns})),
         out(Tensor::empty(DType::kFloat32, shape).value()) {}
 
-  [[nodiscard]] Status run() const {
+  [[nodiscard]] Result<Tensor> run() const {
     KernelCall call("layer_norm");
     call.tensor(x).tensor(weight).tensor(bias).number(kEps);
-    const auto stack = call.tensor(out).stack(4);
-    return LayerNorm::run(KernelStack(stack));
+    return call.into(out, &LayerNorm::run);
   }
 };
 
@@ -100,7 +99,7 @@ TEST(LayerNorm, OfNothingIsNothing) {
 
 TEST(LayerNorm, RefusesWhatDoesNotFit) {
   const auto message_of = [](const NormCase& norm) {
-    const Status status = norm.run();
+    const Result<Tensor> status = norm.run();
     return status ? std::string() : status.error().message;
   };
   EXPECT_NE(message_of(NormCase({3, 40}, 41)).find("weight"), std::string::npos);

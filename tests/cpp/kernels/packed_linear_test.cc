@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/arguments.h"
 #include "kernels/instruction_set.h"
 #include "kernels/kernel_call.h"
 #include "kernels/linear/linear_functions.h"
@@ -80,11 +81,7 @@ struct LinearCase {
   [[nodiscard]] Result<Tensor> linear(MultiplyFloats multiply) const {
     KernelCall call("packed_linear");
     call.tensor(x).tensor(tiles).integer(columns).optional(bias).optional(addend).text(activation);
-    const auto stack = call.tensor(out).stack(6);
-    if (const Status status = packed_linear(KernelStack(stack), multiply); !status) {
-      return status.error();
-    }
-    return out;
+    return call.into(out, [&](Arguments& given) { return packed_linear(given, multiply); });
   }
 
   [[nodiscard]] Result<Tensor> embedding(const std::vector<std::int64_t>& ids) const {
@@ -93,11 +90,7 @@ struct LinearCase {
     const Tensor rows = Tensor::empty(DType::kFloat32, {count, depth}).value();
     KernelCall call("packed_embedding");
     call.tensor(given).tensor(tiles).integer(columns);
-    const auto stack = call.tensor(rows).stack(3);
-    if (const Status status = PackedEmbedding::run(KernelStack(stack)); !status) {
-      return status.error();
-    }
-    return rows;
+    return call.into(rows, &PackedEmbedding::run);
   }
 
   std::int64_t depth;

@@ -1,6 +1,5 @@
 #include "kernels/parallel.h"
 
-#include <executorch/extension/threadpool/threadpool_guard.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -84,7 +83,7 @@ TEST(ParallelFor, WorksOnEachNumberOnce) {
 }
 
 TEST(ParallelFor, StaysOnAThreadThatIsToBeTheOnlyOne) {
-  const executorch::extension::threadpool::NoThreadPoolGuard guard;
+  const SerialKernels serial;
   EXPECT_EQ(thread_count(), 1);
   const auto caller = std::this_thread::get_id();
   int calls = 0;

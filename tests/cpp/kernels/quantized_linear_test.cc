@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/arguments.h"
 #include "kernels/instruction_set.h"
 #include "kernels/kernel_call.h"
 #include "kernels/linear/linear_functions.h"
@@ -107,21 +108,13 @@ Result<Tensor> LinearCase::linear(const QuantizedLinearFunctions& functions) con
   KernelCall call("quantized_linear");
   call.tensor(x).tensor(tiles).tensor(scales).tensor(sums).optional(bias);
   call.optional(addend).text(activation);
-  const auto stack = call.tensor(out).stack(7);
-  if (const Status status = quantized_linear(KernelStack(stack), functions); !status) {
-    return status.error();
-  }
-  return out;
+  return call.into(out, [&](Arguments& given) { return quantized_linear(given, functions); });
 }
 
 Result<Tensor> LinearCase::embedding(const Tensor& ids, const Tensor& into) const {
   KernelCall call("quantized_embedding");
   call.tensor(ids).tensor(tiles).tensor(scales).integer(depth);
-  const auto stack = call.tensor(into).stack(4);
-  if (const Status status = QuantizedEmbedding::run(KernelStack(stack)); !status) {
-    return status.error();
-  }
-  return into;
+  return call.into(into, &QuantizedEmbedding::run);
 }
 
 std::vector<float> floats_of(const Result<Tensor>& result) {

@@ -22,10 +22,11 @@ from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.export.pt2_archive._package import PT2ArchiveWriter
 from torch.fx import Graph, GraphModule, Node
 
-import polystate.ops  # noqa: F401  (registers the checking operators)
+import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.errors import ExportError, UnsupportedError
 from polystate.export.explain import explain
 from polystate.export.graph.signature import read_buffers
+from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.in_place import ELEMENTWISE, Update, Updates, is_check
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.memory_order import store_row_major
@@ -40,11 +41,39 @@ _STATE = "data/state"
 
 operators = torch.ops.polystate
 
+# Those that the engine has (src/engine/aoti/operator_shims.cc and check_shims.cc).
+_OPERATORS = (
+    operators.attention.default,
+    operators.check.default,
+    operators.check_range.default,
+    operators.check_size.default,
+    operators.copy_pages.default,
+    operators.cross_attention.default,
+    operators.layer_norm.default,
+    operators.packed_embedding.default,
+    operators.packed_linear.default,
+    operators.paged_attention.default,
+    operators.quantized_embedding.default,
+    operators.quantized_linear.default,
+    operators.write_pages.default,
+)
 
-def _shim(operator: str, arguments: str) -> str:
-    """How a library calls an operator of src/engine/aoti/check_shims.cc."""
-    name = f"aoti_torch_cpu_{operator}"
-    return f"AOTITorchError {name}(AtenTensorHandle, {arguments}, AtenTensorHandle*)"
+# How C passes what a schema names.
+_C_TYPES = {
+    "Tensor": "AtenTensorHandle",
+    "Optional[Tensor]": "const AtenTensorHandle*",
+    "int": "int64_t",
+    "float": "double",
+    "bool": "int32_t",
+    "str": "const char*",
+}
+
+
+def _shim(operator: torch._ops.OpOverload) -> str:
+    """The declaration of the function that a library calls for an operator."""
+    name = operator._schema.name.partition("::")[2]
+    arguments = [_C_TYPES[str(argument.type)] for argument in operator._schema.arguments]
+    return f"AOTITorchError aoti_torch_cpu_{name}({', '.join(arguments)}, AtenTensorHandle*)"
 
 
 _OPTIONS: dict[str, Any] = {
@@ -53,13 +82,7 @@ _OPTIONS: dict[str, Any] = {
     "aot_inductor.package_constants_in_so": False,
     "aot_inductor.package_constants_on_disk_format": "pickle_weights",
     "aot_inductor.enable_line_tables": False,
-    "aot_inductor.custom_ops_to_c_shims": {
-        operators.check_range.default: [
-            _shim("check_range", "AtenTensorHandle, int64_t, int64_t, int64_t")
-        ],
-        operators.check.default: [_shim("check", "AtenTensorHandle, int64_t")],
-        operators.check_size.default: [_shim("check_size", "int64_t, int64_t, int64_t, int64_t")],
-    },
+    "aot_inductor.custom_ops_to_c_shims": {each: [_shim(each)] for each in _OPERATORS},
     # The program has checks of its own, which say what they found.
     "scalar_asserts": False,
     # As many threads as the process has where it runs, not where it was compiled.
@@ -100,6 +123,7 @@ def compile_methods(
     with PT2ArchiveWriter(archive) as writer:
         for name, program in programs.items():
             store_row_major(program)
+            fuse_into_linears(program)
             library, constants = _compiled(name, _flat(program, places))
             writer.write_bytes(f"{_LIBRARIES}/{name}/method.so", library)
             described = {constant: weights.add(value) for constant, value in constants.items()}
@@ -122,17 +146,23 @@ def compile_methods(
 
 
 def _refuse_unknown_operators(programs: Mapping[str, ExportedProgram]) -> None:
-    known = _OPTIONS["aot_inductor.custom_ops_to_c_shims"]
     for name, program in programs.items():
         for node in program.graph.nodes:
-            own = isinstance(node.target, torch._ops.OpOverload) and (
-                node.target.namespace not in ("aten", "prims", "higher_order")
-            )
-            if own and node.target not in known:
+            operator = _called_operator(node)
+            if operator is None or operator.namespace in ("aten", "prims"):
+                continue
+            if operator not in _OPERATORS:
                 raise UnsupportedError(
-                    f"method '{name}' calls '{node.target}', which the AOTInductor engine does not "
+                    f"method '{name}' calls '{operator}', which the AOTInductor engine does not "
                     f"have: backends 'xnnpack' and 'portable' do"
                 )
+
+
+def _called_operator(node: Node) -> torch._ops.OpOverload | None:
+    """The operator that a node calls, which may be one that changes its arguments."""
+    changing = torch.ops.higher_order.auto_functionalized_v2
+    target: Any = node.args[0] if node.target == changing else node.target
+    return target if isinstance(target, torch._ops.OpOverload) else None
 
 
 @dataclass
@@ -208,7 +238,21 @@ def _placeholder(graph: Graph, node: Node) -> Node:
 def _copy_body(source: Graph, graph: Graph, values: dict[Node, Any]) -> None:
     for node in source.nodes:
         if node.op not in ("placeholder", "output"):
+            if _called_operator(node) in _OPERATORS:
+                _copy_to_rows(graph, node.all_input_nodes, values)
             values[node] = graph.node_copy(node, lambda argument: values[argument])
+
+
+def _copy_to_rows(graph: Graph, arguments: Sequence[Node], values: dict[Node, Any]) -> None:
+    """Gives arguments the one order of elements that our operators take."""
+    for argument in arguments:
+        example = argument.meta.get("val")
+        if isinstance(example, torch.Tensor) and not example.is_contiguous():
+            values[argument] = graph.call_function(
+                torch.ops.aten.clone.default,
+                (values[argument],),
+                {"memory_format": torch.contiguous_format},
+            )
 
 
 def _submodules(module: GraphModule) -> dict[str, Any]:

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/advanced_index.h"
-#include "kernels/arguments.h"
-#include "kernels/element_type.h"
-#include "kernels/layout.h"
-#include "kernels/operators.h"
+#include "engine/executorch/operators/advanced_index.h"
+#include "engine/executorch/operators/element_type.h"
+#include "engine/executorch/operators/layout.h"
+#include "engine/executorch/operators/operators.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 
@@ -197,11 +197,11 @@ void for_each_position(const Transfer& transfer, std::byte* to, const std::byte*
 
 }  // namespace
 
-Status IndexPut::run(KernelStack stack) {
-  Arguments arguments(stack, 4);
-  const EtTensor self = arguments.tensor(0);
-  const std::vector<std::optional<EtTensor>> index_arguments = arguments.optional_tensors(1);
-  const EtTensor values = arguments.tensor(2);
+Status IndexPut::run(ProgramArguments& arguments) {
+  const EtTensor self = arguments.program_tensor(0);
+  const std::vector<std::optional<EtTensor>> index_arguments =
+      arguments.optional_program_tensors(1);
+  const EtTensor values = arguments.program_tensor(2);
   const bool accumulate = arguments.boolean(3);
   if (!arguments.status()) {
     return arguments.status();

@@ -1,4 +1,4 @@
-#include "kernels/element_type.h"
+#include "engine/executorch/operators/element_type.h"
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 

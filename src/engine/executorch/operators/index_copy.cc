@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/arguments.h"
-#include "kernels/element_type.h"
-#include "kernels/layout.h"
-#include "kernels/operators.h"
+#include "engine/executorch/operators/element_type.h"
+#include "engine/executorch/operators/layout.h"
+#include "engine/executorch/operators/operators.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -37,12 +37,11 @@ Result<std::span<const std::int64_t>> checked_rows(const EtTensor& index, std::i
 
 }  // namespace
 
-Status IndexCopy::run(KernelStack stack) {
-  Arguments arguments(stack, 4);
-  const EtTensor self = arguments.tensor(0);
+Status IndexCopy::run(ProgramArguments& arguments) {
+  const EtTensor self = arguments.program_tensor(0);
   const std::int64_t dim = arguments.integer(1);
-  const EtTensor index = arguments.tensor(2);
-  const EtTensor source = arguments.tensor(3);
+  const EtTensor index = arguments.program_tensor(2);
+  const EtTensor source = arguments.program_tensor(3);
   if (!arguments.status()) {
     return arguments.status();
   }

@@ -1,4 +1,4 @@
-#include "kernels/register.h"
+#include "engine/executorch/operators/register.h"
 
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
@@ -11,8 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <span>
 
+#include "engine/executorch/operators/operators.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operators.h"
 #include "polystate/core/result.h"
 
@@ -31,7 +32,9 @@ template <typename Operator>
 void call(KernelRuntimeContext& context, Span<EValue*> stack) {
   const executorch::runtime::internal::EventTracerProfileOpScope profile(
       context.internal_event_tracer(), Operator::kName);
-  if (const Status status = Operator::run(std::span(stack.data(), stack.size())); !status) {
+  ProgramArguments arguments({stack.data(), stack.size()}, Operator::kArguments);
+  const Status status = arguments.status() ? Operator::run(arguments) : arguments.status();
+  if (!status) {
     ET_LOG(Error, "%s: %s", Operator::kName, status.error().message.c_str());
     context.fail(Error::InvalidArgument);
   }

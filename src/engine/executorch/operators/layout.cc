@@ -1,4 +1,4 @@
-#include "kernels/layout.h"
+#include "engine/executorch/operators/layout.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/arguments.h"
-#include "kernels/element_type.h"
+#include "engine/executorch/operators/element_type.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/arguments.h"
-#include "kernels/layout.h"
+#include "engine/executorch/operators/layout.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
 
 namespace polystate {

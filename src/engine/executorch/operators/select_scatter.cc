@@ -3,17 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "kernels/arguments.h"
-#include "kernels/layout.h"
-#include "kernels/operators.h"
+#include "engine/executorch/operators/layout.h"
+#include "engine/executorch/operators/operators.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
 
-Status SelectScatter::run(KernelStack stack) {
-  Arguments arguments(stack, 4);
-  const EtTensor self = arguments.tensor(0);
-  const EtTensor src = arguments.tensor(1);
+Status SelectScatter::run(ProgramArguments& arguments) {
+  const EtTensor self = arguments.program_tensor(0);
+  const EtTensor src = arguments.program_tensor(1);
   const std::int64_t dim = arguments.integer(2);
   const std::int64_t index = arguments.integer(3);
   if (!arguments.status()) {

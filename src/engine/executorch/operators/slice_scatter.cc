@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/arguments.h"
-#include "kernels/layout.h"
-#include "kernels/operators.h"
+#include "engine/executorch/operators/layout.h"
+#include "engine/executorch/operators/operators.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -34,10 +34,9 @@ Result<Slice> resolve_slice(std::int64_t start, std::int64_t end, std::int64_t s
 
 }  // namespace
 
-Status SliceScatter::run(KernelStack stack) {
-  Arguments arguments(stack, 6);
-  const EtTensor self = arguments.tensor(0);
-  const EtTensor src = arguments.tensor(1);
+Status SliceScatter::run(ProgramArguments& arguments) {
+  const EtTensor self = arguments.program_tensor(0);
+  const EtTensor src = arguments.program_tensor(1);
   const std::int64_t dim = arguments.integer(2);
   const std::int64_t start = arguments.integer(3);
   const std::int64_t end = arguments.integer(4);

@@ -1,4 +1,4 @@
-#include "kernels/advanced_index.h"
+#include "engine/executorch/operators/advanced_index.h"
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <sys/types.h>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/arguments.h"
-#include "kernels/element_type.h"
-#include "kernels/layout.h"
+#include "engine/executorch/operators/element_type.h"
+#include "engine/executorch/operators/layout.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 

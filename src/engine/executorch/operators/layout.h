@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/arguments.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
-#include "kernels/arguments.h"
+#include "engine/executorch/operators/element_type.h"
+#include "engine/executorch/operators/layout.h"
+#include "engine/executorch/operators/operators.h"
+#include "engine/executorch/operators/program_arguments.h"
 #include "kernels/check_failure.h"
 #include "kernels/element_checks.h"
-#include "kernels/element_type.h"
-#include "kernels/layout.h"
-#include "kernels/operators.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -83,13 +83,12 @@ Status check_range(const EtTensor& value, CheckLimits limits, std::int64_t id) {
 
 }  // namespace
 
-Status CheckRange::run(KernelStack stack) {
-  Arguments arguments(stack, 6);
-  const EtTensor x = arguments.tensor(0);
-  const EtTensor value = arguments.tensor(1);
+Status CheckRange::run(ProgramArguments& arguments) {
+  const EtTensor x = arguments.program_tensor(0);
+  const EtTensor value = arguments.program_tensor(1);
   const CheckLimits limits{arguments.integer(2), arguments.integer(3)};
   const std::int64_t id = arguments.integer(4);
-  const EtTensor out = arguments.tensor(5);
+  const EtTensor out = arguments.program_tensor(5);
   if (!arguments.status()) {
     return arguments.status();
   }
@@ -99,12 +98,11 @@ Status CheckRange::run(KernelStack stack) {
   return pass_on(x, out);
 }
 
-Status CheckTrue::run(KernelStack stack) {
-  Arguments arguments(stack, 4);
-  const EtTensor x = arguments.tensor(0);
-  const EtTensor ok = arguments.tensor(1);
+Status CheckTrue::run(ProgramArguments& arguments) {
+  const EtTensor x = arguments.program_tensor(0);
+  const EtTensor ok = arguments.program_tensor(1);
   const std::int64_t id = arguments.integer(2);
-  const EtTensor out = arguments.tensor(3);
+  const EtTensor out = arguments.program_tensor(3);
   if (!arguments.status()) {
     return arguments.status();
   }
@@ -117,13 +115,12 @@ Status CheckTrue::run(KernelStack stack) {
   return pass_on(x, out);
 }
 
-Status CheckSize::run(KernelStack stack) {
-  Arguments arguments(stack, 6);
-  const EtTensor x = arguments.tensor(0);
+Status CheckSize::run(ProgramArguments& arguments) {
+  const EtTensor x = arguments.program_tensor(0);
   const std::int64_t value = arguments.integer(1);
   const CheckLimits limits{arguments.integer(2), arguments.integer(3)};
   const std::int64_t id = arguments.integer(4);
-  const EtTensor out = arguments.tensor(5);
+  const EtTensor out = arguments.program_tensor(5);
   if (!arguments.status()) {
     return arguments.status();
   }

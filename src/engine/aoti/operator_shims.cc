@@ -1,0 +1,112 @@
+// polystate's operators as libraries of AOTInductor call them: the C form that the exporter
+// declares to it from the operators' schemas (python/polystate/export/lowering/inductor.py).
+#include <torch/csrc/inductor/aoti_torch/c/macros.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "engine/aoti/library_arguments.h"
+#include "engine/aoti/operator_failure.h"
+#include "kernels/operators.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+template <typename Operator>
+AOTITorchError call(std::initializer_list<LibraryValue> values, AtenTensorHandle* result) {
+  LibraryArguments arguments({values.begin(), values.size()});
+  if (const Status status = Operator::run(arguments); !status) {
+    record_operator_failure(
+        {status.error().code, std::string(Operator::kName) + ": " + status.error().message});
+    return AOTI_TORCH_FAILURE;
+  }
+  *result = arguments.take_result().release();
+  return AOTI_TORCH_SUCCESS;
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-function-size): libraries call them so
+extern "C" {
+
+#define POLYSTATE_SHIM __attribute__((visibility("default"))) AOTITorchError
+
+POLYSTATE_SHIM aoti_torch_cpu_paged_attention(
+    AtenTensorHandle query, AtenTensorHandle key, AtenTensorHandle value, AtenTensorHandle key_pool,
+    AtenTensorHandle value_pool, AtenTensorHandle page_table, AtenTensorHandle positions,
+    const AtenTensorHandle* bias, const AtenTensorHandle* sinks, double scale, double softcap,
+    std::int64_t window, AtenTensorHandle* result) {
+  return call<PagedAttention>({query, key, value, key_pool, value_pool, page_table, positions, bias,
+                               sinks, scale, softcap, window},
+                              result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_cross_attention(AtenTensorHandle query, AtenTensorHandle key_pool,
+                                              AtenTensorHandle value_pool,
+                                              AtenTensorHandle page_table, AtenTensorHandle lengths,
+                                              const AtenTensorHandle* bias, double scale,
+                                              double softcap, AtenTensorHandle* result) {
+  return call<CrossAttention>(
+      {query, key_pool, value_pool, page_table, lengths, bias, scale, softcap}, result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_attention(AtenTensorHandle query, AtenTensorHandle key,
+                                        AtenTensorHandle value, const AtenTensorHandle* lengths,
+                                        const AtenTensorHandle* bias, const AtenTensorHandle* sinks,
+                                        double scale, double softcap, std::int64_t window,
+                                        std::int32_t causal, AtenTensorHandle* result) {
+  return call<DenseAttention>(
+      {query, key, value, lengths, bias, sinks, scale, softcap, window, causal != 0}, result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_write_pages(AtenTensorHandle key, AtenTensorHandle value,
+                                          AtenTensorHandle key_pool, AtenTensorHandle value_pool,
+                                          AtenTensorHandle page_table, AtenTensorHandle lengths,
+                                          AtenTensorHandle* result) {
+  return call<WritePages>({key, value, key_pool, value_pool, page_table, lengths}, result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_copy_pages(AtenTensorHandle key_pool, AtenTensorHandle value_pool,
+                                         AtenTensorHandle source, AtenTensorHandle target,
+                                         AtenTensorHandle* result) {
+  return call<CopyPages>({key_pool, value_pool, source, target}, result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_packed_linear(AtenTensorHandle x, AtenTensorHandle tiles,
+                                            std::int64_t columns, const AtenTensorHandle* bias,
+                                            const AtenTensorHandle* addend, const char* activation,
+                                            AtenTensorHandle* result) {
+  return call<PackedLinear>({x, tiles, columns, bias, addend, activation}, result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_packed_embedding(AtenTensorHandle ids, AtenTensorHandle tiles,
+                                               std::int64_t columns, AtenTensorHandle* result) {
+  return call<PackedEmbedding>({ids, tiles, columns}, result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_quantized_linear(AtenTensorHandle x, AtenTensorHandle tiles,
+                                               AtenTensorHandle scales, AtenTensorHandle sums,
+                                               const AtenTensorHandle* bias,
+                                               const AtenTensorHandle* addend,
+                                               const char* activation, AtenTensorHandle* result) {
+  return call<QuantizedLinear>({x, tiles, scales, sums, bias, addend, activation}, result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_quantized_embedding(AtenTensorHandle ids, AtenTensorHandle tiles,
+                                                  AtenTensorHandle scales, std::int64_t depth,
+                                                  AtenTensorHandle* result) {
+  return call<QuantizedEmbedding>({ids, tiles, scales, depth}, result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_layer_norm(AtenTensorHandle x, AtenTensorHandle weight,
+                                         AtenTensorHandle bias, double eps,
+                                         AtenTensorHandle* result) {
+  return call<LayerNorm>({x, weight, bias, eps}, result);
+}
+
+}  // extern "C"
+// NOLINTEND(readability-function-size)
+
+}  // namespace polystate
