@@ -4,7 +4,8 @@ python make_models.py FOLDER
 
 ``opus`` has the shape of Helsinki-NLP/opus-mt-en-fr and random weights; ``demo`` is the model that
 ships with the project. Of each: ``transformers``, and one of float32 and one of 8 bits for both
-polystate and CTranslate2; of ``opus``, one of 8 bits for ExecuTorch alone.
+polystate, on either of its engines, and CTranslate2; of ``opus``, one of 8 bits for ExecuTorch
+alone.
 """
 
 from __future__ import annotations
@@ -58,13 +59,19 @@ def save_for_transformers(model: MarianMTModel, out: Path) -> None:
 
 def export(source: Path, out: Path, max_length: int) -> None:
     model = AutoModelForSeq2SeqLM.from_pretrained(source)
-    for name, quantization in (("float32", None), ("q8", "q8")):
+    recipes = {
+        "float32": "xnnpack",
+        "q8": "xnnpack_q8",
+        "aoti_float32": "aoti",
+        "aoti_q8": "aoti_q8",
+    }
+    for name, recipe in recipes.items():
         target = out / f"polystate_{name}"
         if source == DEMO:
-            ps.export_pretrained(source, target, quantization=quantization, max_batch=ROWS)
+            ps.export_pretrained(source, target, recipe=recipe, max_batch=ROWS)
         else:
             ps.export_pretrained(
-                model, target, quantization=quantization, max_batch=ROWS, max_length=max_length
+                model, target, recipe=recipe, max_batch=ROWS, max_length=max_length
             )
 
 

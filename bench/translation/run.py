@@ -34,7 +34,9 @@ PEER = "ctranslate2_int8"
 ENGINES = (
     OURS,
     PEER,
+    "polystate_aoti_q8",
     "polystate_float32",
+    "polystate_aoti_float32",
     "ctranslate2_float32",
     "transformers",
     "torch_compile",

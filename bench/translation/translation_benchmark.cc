@@ -111,6 +111,7 @@ Json measure(const std::string& artifact, const Json& workload) {
   const auto start = std::chrono::steady_clock::now();
   ModelOptions options;
   options.threads = workload.at("threads").get<std::int64_t>();
+  options.trust_code = true;  // it was made here
   const Model model = value_or_exit(Model::open(artifact, options));
   Passes passes(model, workload);
   Json found = {{"open", seconds_since(start)}, {"seconds", Json::array()}};

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "engine/engine_factory.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
@@ -13,7 +14,8 @@ namespace polystate {
 // objects of C++ pass between them.
 struct AotiComponent {
   const char* version;
-  Result<std::unique_ptr<Engine>> (*make_engine)(const Artifact& artifact);
+  Result<std::unique_ptr<Engine>> (*make_engine)(const Artifact& artifact,
+                                                 const EngineOptions& options);
 };
 
 // That of this source and compiler.

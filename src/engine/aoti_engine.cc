@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "engine/aoti_component.h"
+#include "engine/engine_factory.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
@@ -41,10 +42,11 @@ Result<const AotiComponent*> component() {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> make_aoti_engine(const Artifact& artifact) {
+Result<std::unique_ptr<Engine>> make_aoti_engine(const Artifact& artifact,
+                                                 const EngineOptions& options) {
   static const Result<const AotiComponent*> loaded = component();
   if (!loaded) return loaded.error();
-  return (*loaded)->make_engine(artifact);
+  return (*loaded)->make_engine(artifact, options);
 }
 
 }  // namespace polystate

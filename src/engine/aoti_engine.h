@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "engine/engine_factory.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
@@ -10,6 +11,7 @@ namespace polystate {
 
 // As make_engine, for AOTInductor, by the library that has its engine. kUnsupported when that
 // is not there, with how to get it.
-Result<std::unique_ptr<Engine>> make_aoti_engine(const Artifact& artifact);
+Result<std::unique_ptr<Engine>> make_aoti_engine(const Artifact& artifact,
+                                                 const EngineOptions& options);
 
 }  // namespace polystate

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Engine>> make_engine(const Artifact& artifact,
                      " holds machine code, which can do whatever this process can: it is run only "
                      "where it is trusted (trust_code, --trust-code)"};
   }
-  return make_aoti_engine(artifact);
+  return make_aoti_engine(artifact, options);
 }
 
 }  // namespace polystate

@@ -11,8 +11,8 @@
 namespace polystate {
 
 struct EngineOptions {
-  // Threads of the engine's pool, which the whole process shares: 1 to kMaxThreads. Without a value
-  // it stays as it is.
+  // Threads of the engine, which the whole process shares: 1 to kMaxThreads. Without a value their
+  // number stays as it is.
   std::optional<std::int64_t> threads = std::nullopt;
   // Whether a program of machine code is run.
   bool trust_code = false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 
 #include "polystate/artifact/manifest.h"
@@ -24,6 +25,7 @@ struct EncoderDecoderLimits {
 
   // Pages that `positions` need.
   [[nodiscard]] std::int64_t pages_for(std::int64_t positions) const {
+    assert(page_size > 0);  // or `read` refused it
     return (positions + page_size - 1) / page_size;
   }
 };

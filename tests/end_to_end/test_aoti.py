@@ -1,6 +1,8 @@
 """Programs for AOTInductor: machine code, over state and weights that the methods share."""
 
+import json
 import os
+import platform
 import subprocess
 import sys
 import zipfile
@@ -236,6 +238,8 @@ DATA = "archive/data/"
     [
         (lambda e: e.pop(DATA + "aotinductor/read/method.so"), "no entry"),
         (lambda e: e.pop(DATA + "weights/weight_0"), "no entry"),
+        (lambda e: e.pop(DATA + "processor.json"), "no entry"),
+        (lambda e: e.update({DATA + "processor.json": b'{"machine": 1}'}), "processor.json"),
         (lambda e: e.update({DATA + "weights/weight_0": b"short"}), "5 bytes"),
         (lambda e: e.update({DATA + "state/state_1": b""}), "initial bytes"),
         (lambda e: e.update({DATA + "aotinductor/read/method.so": b"\x7fELF"}), "does not load"),
@@ -262,6 +266,96 @@ DATA = "archive/data/"
 def test_a_damaged_archive_is_an_artifact_error(twins, tmp_path, change, message):
     with pytest.raises(ArtifactError, match=message):
         ps.load(changed(twins.path, tmp_path / "changed", change), trust_code=True)
+
+
+@pytest.mark.parametrize(
+    ("machine", "features", "message"),
+    [
+        (platform.machine(), ["fpu", "no_such_thing"], "with no_such_thing; .*target="),
+        ("pdp11", [], f"type pdp11; this one is {platform.machine()}"),
+    ],
+)
+def test_code_for_other_processors_is_not_loaded(twins, tmp_path, machine, features, message):
+    def change(entries):
+        needs = {"machine": machine, "features": features}
+        entries[DATA + "processor.json"] = json.dumps(needs).encode()
+        entries[DATA + "aotinductor/read/method.so"] = b"never looked at"
+
+    with pytest.raises(UnsupportedError, match=message):
+        ps.load(changed(twins.path, tmp_path / "changed", change), trust_code=True)
+
+
+def needs_of(artifact: Path) -> dict[str, object]:
+    with zipfile.ZipFile(artifact / "model.pt2") as archive:
+        return json.loads(archive.read(DATA + "processor.json"))
+
+
+IS_X86 = platform.machine() == "x86_64"
+
+
+class Sum(nn.Module):
+    def forward(self, x):
+        return torch.relu(x + 1).sum(-1)
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory):
+    """An artifact of Sum, for old processors."""
+    methods = {"forward": ps.Method("forward", (torch.randn(512, 1024),))}
+    target = "x86-64-v2" if IS_X86 else None
+    program = ps.export(Sum(), methods, backend="aoti", target=target)
+    return program.save(tmp_path_factory.mktemp("sums") / "artifact")
+
+
+@pytest.mark.skipif(not IS_X86, reason="names processors of that kind")
+def test_a_target_is_compiled_for_and_needs_no_more(twins, sums, tmp_path):
+    needs = needs_of(sums)
+    assert "sse4_2" in needs["features"]
+    assert "avx" not in needs["features"]
+    assert "sse4_2" in needs_of(twins.path)["features"]
+    with zipfile.ZipFile(sums / "model.pt2") as archive:
+        library = tmp_path / "method.so"
+        library.write_bytes(archive.read(DATA + "aotinductor/forward/method.so"))
+    code = subprocess.run(["objdump", "-d", library], capture_output=True, text=True, check=True)
+    assert "xmm" in code.stdout
+    assert "ymm" not in code.stdout
+
+
+def test_threads_are_those_of_the_model_or_the_callers_alone(sums):
+    program = """
+import os, sys
+import numpy as np
+import polystate as ps
+
+threads = lambda: len(os.listdir("/proc/self/task"))
+x = np.arange(512 * 1024, dtype=np.float32).reshape(512, 1024) / 1e6
+model = ps.load(sys.argv[1], trust_code=True, threads=3)
+before = threads()
+(alone,) = model.session(single_threaded=True).run("forward", x)
+assert threads() == before, (threads(), before)
+(together,) = model.session().run("forward", x)
+assert threads() == before + 2, (threads(), before)
+np.testing.assert_allclose(together, alone, rtol=1e-6)
+np.testing.assert_allclose(alone, np.maximum(x + 1, 0).sum(-1), rtol=1e-5)
+"""
+    command = [sys.executable, "-c", program, str(sums)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("backend", "target", "message"),
+    [
+        ("aoti", "no-such-processor", "no-such-processor.*does not take"),
+        ("aoti", "native -o stolen", "must name processors"),
+        ("aoti", "native", "must name processors"),
+        ("xnnpack", "x86-64-v3", "no code that is for a processor"),
+    ],
+)
+def test_a_target_that_is_none_is_refused(backend, target, message):
+    methods = {"halve": METHODS["halve"]}
+    with pytest.raises(ContractError, match=message):
+        ps.export(Memory(), methods, backend=backend, target=target)
 
 
 def test_entries_with_other_paths_are_never_written(twins, tmp_path):

@@ -66,6 +66,14 @@ _OF_EVERY_SOURCE = (
         "quantization",
         _choice(("none", "q8"), help="of the weights (default: none)"),
     ),
+    Option(
+        "--target",
+        "target",
+        {
+            "metavar": "PROCESSORS",
+            "help": "what machine code is for: x86-64-v3, for one (default: this processor)",
+        },
+    ),
 )
 _OF_FUNCTIONS = (
     Option(

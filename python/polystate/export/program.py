@@ -95,6 +95,7 @@ def export(
     *,
     backend: str = "xnnpack",
     quantization: str | None = None,
+    target: str | None = None,
     constants: Mapping[str, Constant] | None = None,
     passes_before_lowering: Sequence[Pass] = (),
     passes_after_lowering: Sequence[Pass] = (),
@@ -117,6 +118,9 @@ def export(
     quantization
         None, or ``"q8"``: linears with int8 weights per channel and int8 activations per row, by
         operators of our own; an embedding that shares its weight with one reads it there.
+    target
+        For ``"aoti"``: the processors that it is compiled for, as compilers name them
+        (``"x86-64-v3"``), of which this one must be; None: those that have all that this one has.
     constants
         Values that C++ and Python can read from the artifact.
     passes_before_lowering, passes_after_lowering
@@ -139,6 +143,10 @@ def export(
         When `debug_dir` cannot be written.
     """
     _check_arguments(model, methods, backend)
+    if target is not None and backend != "aoti":
+        raise ContractError(
+            f"target is {target!r}; backend {backend!r} has no code that is for a processor"
+        )
     kept_constants = _checked_constants(constants or {})
     passes = Passes(passes_before_lowering, passes_after_lowering)
     debug = None if debug_dir is None else DebugFolder.create(Path(debug_dir))
@@ -149,7 +157,8 @@ def export(
         contracts = [_contract(eager, t) for t in traced]
         programs = {t.name: t.functional for t in traced}
         if backend == "aoti":
-            lowered = compile_methods(programs, state, passes, keep_graphs=debug is not None)
+            keep_graphs = debug is not None
+            lowered = compile_methods(programs, state, passes, target, keep_graphs)
         else:
             lowered = lower(programs, state, backend, passes, keep_record=debug is not None)
         files = {lowered.file: lowered.content}

@@ -47,6 +47,7 @@ def export_pretrained(
     backend: str | None = None,
     quantization: str | None = None,
     recipe: str | None = None,
+    target: str | None = None,
     max_length: int | None = None,
     max_batch: int = DEFAULT_MAX_BATCH,
     tokenizer: PreTrainedTokenizerBase | None = None,
@@ -68,7 +69,7 @@ def export_pretrained(
     task
         ``"translation"``, ``"summarization"`` or ``"text2text-generation"``; ``"auto"``:
         translation for models that are made for it, else text2text-generation.
-    backend, quantization
+    backend, quantization, target
         As for :func:`polystate.export`.
     recipe
         A name for both: ``"xnnpack"``, ``"xnnpack_q8"``, ``"portable"``, ``"aoti"`` or
@@ -116,6 +117,7 @@ def export_pretrained(
             _entry_points(capacity),
             backend=backend,
             quantization=quantization,
+            target=target,
             constants={
                 "task": _task(task, model, tokenizer),
                 "runner": "encoder_decoder",

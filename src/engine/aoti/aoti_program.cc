@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/aoti/method_library.h"
+#include "engine/aoti/processor.h"
 #include "engine/aoti/pt2_archive.h"
 #include "engine/aoti/tensor_handle.h"
 #include "engine/arena.h"
@@ -164,6 +165,9 @@ Result<std::shared_ptr<const AotiProgram>> AotiProgram::load(const Artifact& art
   Result<Pt2Archive> archive = Pt2Archive::read(program->bytes(), program->manifest());
   if (!archive) return Error{archive.error().code, file + ": " + archive.error().message};
   program->archive_ = *std::move(archive);
+  if (const Status able = check_processor(program->archive_.processor); !able) {
+    return Error{able.error().code, file + ": " + able.error().message};
+  }
   for (std::size_t i = 0; i < program->manifest().methods.size(); ++i) {
     Result<AotiMethod> method =
         AotiMethod::load(program->manifest().methods[i], program->archive_.methods[i]);

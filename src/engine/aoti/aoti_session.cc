@@ -13,6 +13,7 @@
 #include "engine/aoti/aoti_program.h"
 #include "engine/aoti/operator_failure.h"
 #include "engine/aoti/tensor_handle.h"
+#include "engine/aoti/thread_scope.h"
 #include "engine/arena.h"
 #include "engine/check_error.h"
 #include "kernels/check_failure.h"
@@ -103,11 +104,12 @@ Result<std::vector<std::pair<std::size_t, Tensor>>> written_inputs(const MethodS
 
 }  // namespace
 
-Result<std::unique_ptr<AotiSession>> AotiSession::create(
-    std::shared_ptr<const AotiProgram> program) {
+Result<std::unique_ptr<AotiSession>> AotiSession::create(std::shared_ptr<const AotiProgram> program,
+                                                         bool single_threaded) {
   Result<Arena> state = Arena::create(program->state_bytes());
   if (!state) return state.error();
-  std::unique_ptr<AotiSession> session(new AotiSession(std::move(program), *std::move(state)));
+  std::unique_ptr<AotiSession> session(
+      new AotiSession(std::move(program), *std::move(state), single_threaded));
   for (const AotiMethod& method : session->program_->methods()) {
     Result<AotiMethod::Container> container = method.new_container();
     if (!container) return container.error();
@@ -155,8 +157,10 @@ Result<std::vector<Tensor>> AotiSession::run(std::size_t method, std::span<const
   (void)take_check_failure();
   (void)take_operator_failure();
   state_intact_ = spec.writes.empty();
-  Result<std::vector<SharedTensor>> values =
-      called.run(containers_[method].get(), *std::move(handles));
+  Result<std::vector<SharedTensor>> values = [&] {
+    const ThreadScope threads(single_threaded_);
+    return called.run(containers_[method].get(), *std::move(handles));
+  }();
   if (!values) {
     const std::optional<CheckFailure> failure = take_check_failure();
     state_intact_ = spec.atomic || (failure.has_value() && spec.checks_first);

@@ -16,7 +16,8 @@ namespace polystate {
 // A session of a program for AOTInductor: its own state, and what runs each method over it.
 class AotiSession final : public EngineSession {
  public:
-  static Result<std::unique_ptr<AotiSession>> create(std::shared_ptr<const AotiProgram> program);
+  static Result<std::unique_ptr<AotiSession>> create(std::shared_ptr<const AotiProgram> program,
+                                                     bool single_threaded);
 
   Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs) override;
   [[nodiscard]] bool state_intact() const override { return state_intact_; }
@@ -27,8 +28,8 @@ class AotiSession final : public EngineSession {
   Result<std::vector<std::byte>> take_profile() override { return std::vector<std::byte>(); }
 
  private:
-  AotiSession(std::shared_ptr<const AotiProgram> program, Arena state)
-      : program_(std::move(program)), state_(std::move(state)) {}
+  AotiSession(std::shared_ptr<const AotiProgram> program, Arena state, bool single_threaded)
+      : program_(std::move(program)), state_(std::move(state)), single_threaded_(single_threaded) {}
 
   // The method's states and inputs, as it takes them.
   Result<std::vector<TensorHandle>> arguments(const AotiMethod& method,
@@ -37,6 +38,7 @@ class AotiSession final : public EngineSession {
   std::shared_ptr<const AotiProgram> program_;
   Arena state_;
   std::vector<AotiMethod::Container> containers_;  // by method
+  bool single_threaded_;
   bool state_intact_ = true;
 };
 

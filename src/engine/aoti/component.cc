@@ -1,10 +1,16 @@
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "engine/aoti/aoti_program.h"
 #include "engine/aoti/aoti_session.h"
 #include "engine/aoti_component.h"
+#include "engine/engine_factory.h"
+#include "engine/tasks.h"
+#include "kernels/instruction_set.h"
+#include "kernels/parallel.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
@@ -21,7 +27,7 @@ class AotiEngine final : public Engine {
     if (options.profile) {
       return Error{ErrorCode::kUnsupported, "AOTInductor records no profiles"};
     }
-    auto session = AotiSession::create(program_);
+    auto session = AotiSession::create(program_, options.single_threaded);
     if (!session) return session.error();
     return std::unique_ptr<EngineSession>(*std::move(session));
   }
@@ -30,11 +36,22 @@ class AotiEngine final : public Engine {
   // libtorch allocates as it goes.
   [[nodiscard]] std::uint64_t activation_bytes() const override { return 0; }
 
+  [[nodiscard]] std::size_t sessions_side_by_side() const override {
+    return static_cast<std::size_t>(thread_count());
+  }
+  void parallel_for(std::size_t count,
+                    const std::function<void(std::size_t index)>& task) const override {
+    run_tasks(count, task);
+  }
+
  private:
   std::shared_ptr<const AotiProgram> program_;
 };
 
-Result<std::unique_ptr<Engine>> make_engine_here(const Artifact& artifact) {
+Result<std::unique_ptr<Engine>> make_engine_here(const Artifact& artifact,
+                                                 const EngineOptions& options) {
+  if (const Status known = check_instruction_set(); !known) return known.error();
+  if (options.threads) use_threads(*options.threads);
   auto program = AotiProgram::load(artifact);
   if (!program) return program.error();
   return std::unique_ptr<Engine>(std::make_unique<AotiEngine>(*std::move(program)));

@@ -14,6 +14,7 @@
 #include "artifact/json.h"
 #include "artifact/json_cursor.h"
 #include "artifact/zip_reader.h"
+#include "engine/aoti/processor.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -24,6 +25,7 @@ namespace polystate {
 namespace {
 
 constexpr std::size_t kMaxConstants = 65536;  // of one method
+constexpr std::size_t kMaxFeatures = 256;
 
 // The entries by name; each is checked when it is read.
 class Entries {
@@ -61,6 +63,30 @@ class Entries {
   std::map<std::string, ZipEntry> entries_;
 };
 
+Result<Json> read_json(const Entries& entries, const std::string& name) {
+  const Result<Tensor> text = entries.read(name);
+  if (!text) return text.error();
+  Result<Json> document =
+      Json::parse({reinterpret_cast<const char*>(text->bytes().data()), text->bytes().size()});
+  if (!document) return Error{document.error().code, name + ": " + document.error().message};
+  return document;
+}
+
+Result<ProcessorNeeds> read_processor(const Entries& entries) {
+  const std::string name = "processor.json";
+  const Result<Json> document = read_json(entries, name);
+  if (!document) return document.error();
+  std::optional<Error> problem;
+  const JsonCursor root(*document, problem);
+  root.expect_keys({"machine", "features"});
+  ProcessorNeeds needs{.machine = root["machine"].text(), .features = {}};
+  for (const JsonCursor& feature : root["features"].elements(kMaxFeatures)) {
+    needs.features.push_back(feature.text());
+  }
+  if (problem) return Error{problem->code, name + ": " + problem->message};
+  return needs;
+}
+
 Shape read_shape(const JsonCursor& at) {
   Shape shape;
   for (const JsonCursor& size : at.elements(Manifest::kMaxRank)) {
@@ -96,20 +122,18 @@ Result<Tensor> read_constant(const JsonCursor& at, const Entries& entries,
 
 Result<std::map<std::string, Tensor>> read_constants(const std::string& method,
                                                      const Entries& entries) {
-  const Result<Tensor> text = entries.read("aotinductor/" + method + "/weights.json");
-  if (!text) return text.error();
-  const Result<Json> document =
-      Json::parse({reinterpret_cast<const char*>(text->bytes().data()), text->bytes().size()});
+  const std::string name = "aotinductor/" + method + "/weights.json";
+  const Result<Json> document = read_json(entries, name);
   if (!document) return document.error();
   std::optional<Error> problem;
   const JsonCursor root(*document, problem);
   std::map<std::string, Tensor> constants;
-  for (const std::string& name : root.keys(kMaxConstants)) {
-    Result<Tensor> constant = read_constant(root[name], entries, problem);
-    if (!constant) return constant.error();
-    constants.emplace(name, *std::move(constant));
+  for (const std::string& key : root.keys(kMaxConstants)) {
+    Result<Tensor> constant = read_constant(root[key], entries, problem);
+    if (!constant) return Error{constant.error().code, name + ": " + constant.error().message};
+    constants.emplace(key, *std::move(constant));
   }
-  if (problem) return *problem;
+  if (problem) return Error{problem->code, name + ": " + problem->message};
   return constants;
 }
 
@@ -117,10 +141,7 @@ Result<PackedMethod> read_method(const std::string& method, const Entries& entri
   Result<Tensor> library = entries.read("aotinductor/" + method + "/method.so");
   if (!library) return library.error();
   auto constants = read_constants(method, entries);
-  if (!constants) {
-    return Error{constants.error().code,
-                 "weights.json of method '" + method + "': " + constants.error().message};
-  }
+  if (!constants) return constants.error();
   return PackedMethod{*std::move(library), *std::move(constants)};
 }
 
@@ -130,6 +151,9 @@ Result<Pt2Archive> Pt2Archive::read(std::span<const std::byte> file, const Manif
   const Result<Entries> entries = Entries::list(file);
   if (!entries) return entries.error();
   Pt2Archive archive;
+  Result<ProcessorNeeds> processor = read_processor(*entries);
+  if (!processor) return processor.error();
+  archive.processor = *std::move(processor);
   for (const MethodSpec& method : manifest.methods) {
     Result<PackedMethod> packed = read_method(method.name, *entries);
     if (!packed) return packed.error();

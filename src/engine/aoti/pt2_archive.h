@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/aoti/processor.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
@@ -20,6 +21,7 @@ struct PackedMethod {
 
 // The content of a model.pt2 (docs/artifact.md).
 struct Pt2Archive {
+  ProcessorNeeds processor;
   std::vector<PackedMethod> methods;  // by the manifest's order
   std::vector<Tensor> initial;        // bytes of every state that does not start as zeros, in order
 

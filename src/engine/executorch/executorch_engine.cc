@@ -20,7 +20,9 @@
 #include "engine/executorch/program_tables.h"
 #include "engine/executorch/state_layout.h"
 #include "engine/executorch/thread_pool.h"
+#include "engine/tasks.h"
 #include "kernels/instruction_set.h"
+#include "kernels/parallel.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
@@ -59,7 +61,7 @@ class ExecutorchEngine final : public Engine {
   [[nodiscard]] std::uint64_t activation_bytes() const override { return arenas_.activations; }
 
   [[nodiscard]] std::size_t sessions_side_by_side() const override {
-    return delegates_compute_ ? 1 : pool_thread_count();
+    return delegates_compute_ ? 1 : static_cast<std::size_t>(thread_count());
   }
 
   void parallel_for(std::size_t count,

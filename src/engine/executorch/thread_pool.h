@@ -2,9 +2,7 @@
 
 #include <executorch/extension/threadpool/threadpool_guard.h>
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 #include "kernels/parallel.h"
@@ -40,11 +38,5 @@ class SingleThread {
   std::optional<executorch::extension::threadpool::NoThreadPoolGuard> no_pool_;
   std::optional<SerialKernels> no_team_;
 };
-
-// How many threads the pool has.
-std::size_t pool_thread_count();
-
-// Calls `task` with 0 to count - 1 on as many threads as the pool has; see Engine::parallel_for.
-void run_tasks(std::size_t count, const std::function<void(std::size_t index)>& task);
 
 }  // namespace polystate

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/engine_factory.h"
-#include "engine/executorch/thread_pool.h"
 #include "engine/opened.h"
+#include "kernels/parallel.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
@@ -67,7 +67,7 @@ TEST(Threads, OfThePoolHandAnExceptionOfATaskToTheCaller) {
 }
 
 TEST(Threads, RunSessionsSideBySideWhereNoDelegateComputes) {
-  const std::size_t threads = pool_thread_count();
+  const auto threads = static_cast<std::size_t>(thread_count());
   EXPECT_EQ(Opened("counter").engine().sessions_side_by_side(), threads);
   EXPECT_EQ(Opened("layered").engine().sessions_side_by_side(), 1U);
 }

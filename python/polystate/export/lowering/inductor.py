@@ -31,11 +31,13 @@ from polystate.export.lowering.in_place import ELEMENTWISE, Update, Updates, is_
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.memory_order import store_row_major
 from polystate.export.lowering.passes import Passes, transformed
+from polystate.export.lowering.processor import Processor, processor_named
 from polystate.export.state import StateBuffer, dtype_name
 
 PROGRAM_FILE = "model.pt2"
 
 _LIBRARIES = "data/aotinductor"
+_PROCESSOR = "data/processor.json"
 _WEIGHTS = "data/weights"
 _STATE = "data/state"
 
@@ -94,12 +96,15 @@ def compile_methods(
     programs: Mapping[str, ExportedProgram],
     state: Sequence[StateBuffer],
     passes: Passes,
+    target: str | None = None,
     keep_graphs: bool = False,
 ) -> Lowered:
     """Compiles every method, and packs them into one PT2 archive.
 
     Parameters
     ----------
+    target
+        The processors that it is for, as compilers name them (``-march``); None: this one.
     keep_graphs
         Whether the graphs that are compiled are kept.
 
@@ -118,16 +123,18 @@ def compile_methods(
         for name, program in programs.items()
     }
     _refuse_unknown_operators(programs)
+    processor = processor_named(target)
     weights = _Weights()
     archive = io.BytesIO()
     with PT2ArchiveWriter(archive) as writer:
         for name, program in programs.items():
             store_row_major(program)
             fuse_into_linears(program)
-            library, constants = _compiled(name, _flat(program, places))
+            library, constants = _compiled(name, _flat(program, places), processor)
             writer.write_bytes(f"{_LIBRARIES}/{name}/method.so", library)
             described = {constant: weights.add(value) for constant, value in constants.items()}
             writer.write_string(f"{_LIBRARIES}/{name}/weights.json", json.dumps(described))
+        writer.write_string(_PROCESSOR, processor.requirements())
         for number, weight in enumerate(weights.stored):
             writer.write_bytes(f"{_WEIGHTS}/weight_{number}", _bytes_of(weight))
         for number, buffer in enumerate(state):
@@ -275,11 +282,13 @@ def _touched(program: ExportedProgram, places: Mapping[str, int]) -> set[str]:
     return (read_buffers(program) | set(written)) & places.keys()
 
 
-def _compiled(name: str, method: GraphModule) -> tuple[bytes, Mapping[str, torch.Tensor]]:
+def _compiled(
+    name: str, method: GraphModule, processor: Processor
+) -> tuple[bytes, Mapping[str, torch.Tensor]]:
     """The library, and the constants that it wants, by name."""
     examples = tuple(node.meta["val"] for node in method.graph.find_nodes(op="placeholder"))
     with tempfile.TemporaryDirectory(prefix="polystate-") as folder:
-        options = {**_OPTIONS, "aot_inductor.output_path": folder}
+        options = {**_OPTIONS, **_for(processor), "aot_inductor.output_path": folder}
         try:
             files = torch._inductor.aot_compile(method, examples, options=options)
         except Exception as error:  # the compiler raises many kinds
@@ -292,6 +301,12 @@ def _compiled(name: str, method: GraphModule) -> tuple[bytes, Mapping[str, torch
         weights = [dict(f) for f in files if not isinstance(f, str)]
         constants = {key: value[0] for found in weights for key, value in found.items()}
         return Path(library).read_bytes(), constants
+
+
+def _for(processor: Processor) -> dict[str, Any]:
+    if processor.march == "native":
+        return {}
+    return {"cpp.march": processor.march, "cpp.simdlen": processor.vector_bits}
 
 
 def _refuse_extern_nodes(name: str, files: Sequence[str]) -> None:
