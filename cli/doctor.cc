@@ -39,7 +39,7 @@ class Doctor {
 
   ExitStatus examine() {
     diagnosis_.cpu = inspect_cpu();
-    diagnosis_.here = {{"polystate", kVersion}, {"executorch", kExecutorchVersion}};
+    diagnosis_.here = versions_here();
     tell(machine_text(diagnosis_));
     examine_artifact();
     if (arguments_.artifact.json) output_.write(diagnosis_json(diagnosis_));

@@ -52,8 +52,7 @@ void declare(CLI::App& app, Action& action) {
   declare_doctor(app, action);
   declare_translate(app, action);
   declare_tokenize(app, action);
-  const std::string version =
-      std::string("polystate ") + kVersion + " (ExecuTorch " + kExecutorchVersion + ")";
+  const std::string version = "polystate " + version_text();
   app.set_version_flag("--version", version, "Print the version and exit");
   for (CLI::App* const command : app.get_subcommands({})) {
     command->set_version_flag("--version", version, "Print the version and exit");

@@ -1,30 +1,18 @@
-# Finds ExecuTorch's wheel through Python_EXECUTABLE (default: the interpreter in .venv) or, without
-# Python, executorch_DIR.
-if(NOT Python_EXECUTABLE AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
-  set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+# Finds ExecuTorch's wheel through Python_EXECUTABLE or, without Python, executorch_DIR.
+option(POLYSTATE_EXECUTORCH "Build the engine of ExecuTorch, a part of libpolystate" ON)
+if(NOT POLYSTATE_EXECUTORCH)
+  return()
 endif()
 
-if(Python_EXECUTABLE)
-  execute_process(
-    COMMAND
-      ${Python_EXECUTABLE} -c
-      "import importlib.util as u; print(*u.find_spec('executorch').submodule_search_locations)"
-    OUTPUT_VARIABLE executorch_package
-    OUTPUT_STRIP_TRAILING_WHITESPACE
-    RESULT_VARIABLE executorch_missing
-    ERROR_QUIET
-  )
-  if(NOT executorch_missing)
-    set(executorch_hint ${executorch_package}/lib/cmake/executorch)
-  endif()
-endif()
-find_package(executorch 1.5 CONFIG HINTS ${executorch_hint})
+polystate_find_python_package(executorch executorch_package)
+find_package(executorch 1.5 CONFIG HINTS ${executorch_package}/lib/cmake/executorch)
 if(NOT executorch_FOUND)
   message(
     FATAL_ERROR
     "ExecuTorch 1.5 was not found: Python_EXECUTABLE is '${Python_EXECUTABLE}'. Run `make setup`, "
     "or set Python_EXECUTABLE to an interpreter that has the package executorch==1.5.1, or "
-    "executorch_DIR to the folder executorch/lib/cmake/executorch of that package."
+    "executorch_DIR to the folder executorch/lib/cmake/executorch of that package, or "
+    "POLYSTATE_EXECUTORCH to OFF, for a build whose only engine is AOTInductor's."
   )
 endif()
 

@@ -1,9 +1,14 @@
-# Where programs and the Python extension go, and how they find ExecuTorch's libraries there, which
+# Where programs and the Python extension go, and how they find the engines' libraries there, which
 # are never copied: two copies in one process register every kernel twice and abort.
 #
-# `cmake --install` puts the command into bin/, with the folder that it was linked from as its run
+# `cmake --install` puts the command into bin/, with the folders that it was linked from as its run
 # path. The Python package (SKBUILD) has the command in <environment>/bin and the extension in
 # <site-packages>/polystate, beside <site-packages>/executorch.
+
+set(POLYSTATE_EXECUTORCH_LIBRARIES)
+if(POLYSTATE_EXECUTORCH)
+  set(POLYSTATE_EXECUTORCH_LIBRARIES $<TARGET_FILE_DIR:executorch::runtime>)
+endif()
 
 function(polystate_install_command target)
   if(SKBUILD)
@@ -28,7 +33,7 @@ print(os.path.relpath(sysconfig.get_path("platlib"), sysconfig.get_path("scripts
     file(RELATIVE_PATH libraries /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
     set_target_properties(
       ${target}
-      PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries};$<TARGET_FILE_DIR:executorch::runtime>"
+      PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries};${POLYSTATE_EXECUTORCH_LIBRARIES}"
     )
     install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
@@ -53,7 +58,7 @@ function(polystate_install_component target)
     cmake_path(GET POLYSTATE_TORCH_CPU PARENT_PATH torch_libraries)
     set_target_properties(
       ${target}
-      PROPERTIES INSTALL_RPATH "${torch_libraries};$<TARGET_FILE_DIR:executorch::runtime>"
+      PROPERTIES INSTALL_RPATH "${torch_libraries};${POLYSTATE_EXECUTORCH_LIBRARIES}"
     )
     install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()

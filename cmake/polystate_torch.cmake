@@ -1,23 +1,13 @@
 # Finds libtorch in the wheel torch of Python_EXECUTABLE: the target polystate_torch, for the engine
 # of AOTInductor. It uses libtorch's C interface alone, so that nothing of PyTorch's C++ is compiled.
 # POLYSTATE_AOTI: whether that engine is built; by default where libtorch is found.
-set(torch_hint)
-if(Python_EXECUTABLE)
-  execute_process(
-    COMMAND
-      ${Python_EXECUTABLE} -c
-      "import importlib.util as u; print(*u.find_spec('torch').submodule_search_locations)"
-    OUTPUT_VARIABLE torch_hint
-    OUTPUT_STRIP_TRAILING_WHITESPACE
-    ERROR_QUIET
-  )
-endif()
-find_library(POLYSTATE_TORCH torch HINTS ${torch_hint}/lib)
-find_library(POLYSTATE_TORCH_CPU torch_cpu HINTS ${torch_hint}/lib)
+polystate_find_python_package(torch torch_package)
+find_library(POLYSTATE_TORCH torch HINTS ${torch_package}/lib)
+find_library(POLYSTATE_TORCH_CPU torch_cpu HINTS ${torch_package}/lib)
 find_path(
   POLYSTATE_TORCH_INCLUDE
   torch/csrc/inductor/aoti_torch/c/shim.h
-  HINTS ${torch_hint}/include
+  HINTS ${torch_package}/include
 )
 set(torch_found OFF)
 if(POLYSTATE_TORCH AND POLYSTATE_TORCH_CPU AND POLYSTATE_TORCH_INCLUDE)

@@ -1,0 +1,19 @@
+#include <memory>
+
+#include "engine/engine_factory.h"
+#include "engine/executorch/executorch_engine.h"
+#include "polystate/artifact/artifact.h"
+#include "polystate/core/result.h"
+#include "polystate/engine/engine.h"
+
+namespace polystate {
+
+// In builds that have POLYSTATE_EXECUTORCH off.
+Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& /*artifact*/,
+                                                       const EngineOptions& /*options*/) {
+  return Error{ErrorCode::kUnsupported,
+               "the program is for ExecuTorch, whose engine this build of polystate lacks: builds "
+               "that have POLYSTATE_EXECUTORCH on run it"};
+}
+
+}  // namespace polystate
