@@ -1,6 +1,7 @@
 #include "engine/aoti/library_arguments.h"
 
 #include <torch/csrc/inductor/aoti_torch/c/macros.h>
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -76,10 +77,12 @@ std::string_view LibraryArguments::text(std::size_t index) {
 Result<TensorArgument> LibraryArguments::result(DType dtype, std::span<const std::int64_t> shape) {
   Result<TensorHandle> made = new_tensor(dtype, shape);
   if (!made) return made.error();
+  void* data = nullptr;
+  if (aoti_torch_get_data_ptr(made->get(), &data) != AOTI_TORCH_SUCCESS) {
+    return Error{ErrorCode::kEngine, "libtorch does not say where a tensor lies"};
+  }
   result_ = *std::move(made);
-  TensorArgument result = argument(result_.get());
-  if (!status()) return status().error();
-  return result;
+  return TensorArgument(dtype, shape, data, true);
 }
 
 }  // namespace polystate

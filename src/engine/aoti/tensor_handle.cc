@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "core/strides.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
@@ -59,17 +60,6 @@ void copy_rows(const TensorView& tensor, std::size_t dimension, const std::byte*
   }
 }
 
-// In elements.
-Shape row_major_strides(std::span<const std::int64_t> shape) {
-  Shape strides(shape.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= std::max<std::int64_t>(shape[i], 1);
-  }
-  return strides;
-}
-
 }  // namespace
 
 std::int32_t torch_dtype_of(DType dtype) {
@@ -77,7 +67,7 @@ std::int32_t torch_dtype_of(DType dtype) {
 }
 
 Result<TensorHandle> view_of(DType dtype, std::span<const std::int64_t> shape, void* data) {
-  const Shape strides = row_major_strides(shape);
+  const Strides strides = row_major_strides(shape);
   AtenTensorHandle handle = nullptr;
   const AOTITorchError error = aoti_torch_create_tensor_from_blob(
       data, static_cast<std::int64_t>(shape.size()), shape.data(), strides.data(), 0,
@@ -87,7 +77,7 @@ Result<TensorHandle> view_of(DType dtype, std::span<const std::int64_t> shape, v
 }
 
 Result<TensorHandle> new_tensor(DType dtype, std::span<const std::int64_t> shape) {
-  const Shape strides = row_major_strides(shape);
+  const Strides strides = row_major_strides(shape);
   AtenTensorHandle handle = nullptr;
   const AOTITorchError error = aoti_torch_empty_strided(
       static_cast<std::int64_t>(shape.size()), shape.data(), strides.data(), torch_dtype_of(dtype),

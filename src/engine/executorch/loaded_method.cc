@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/strides.h"
 #include "engine/arena.h"
 #include "engine/executorch/log_capture.h"
 #include "engine/executorch/operators/element_type.h"

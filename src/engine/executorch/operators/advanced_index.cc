@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/strides.h"
 #include "engine/executorch/operators/element_type.h"
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/program_arguments.h"

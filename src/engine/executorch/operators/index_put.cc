@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/strides.h"
 #include "engine/executorch/operators/advanced_index.h"
 #include "engine/executorch/operators/element_type.h"
 #include "engine/executorch/operators/layout.h"

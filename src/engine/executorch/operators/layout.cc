@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/strides.h"
 #include "engine/executorch/operators/element_type.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
@@ -42,16 +43,6 @@ Strides byte_strides(const EtTensor& tensor) {
     const std::size_t dimension = tensor.dim_order()[i];
     strides[dimension] = stride;
     stride *= tensor.sizes()[dimension];
-  }
-  return strides;
-}
-
-Strides row_major_strides(const Shape& shape) {
-  Strides strides(shape.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= shape[i];
   }
   return strides;
 }

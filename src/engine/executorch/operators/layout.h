@@ -7,21 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "core/strides.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 
 namespace polystate {
 
-using Strides = std::vector<std::int64_t>;
-
 Shape sizes_of(const EtTensor& tensor);
 
 // Distances in bytes between neighbours along each dimension, for any order of dimensions in
 // memory.
 Strides byte_strides(const EtTensor& tensor);
-
-Strides row_major_strides(const Shape& shape);
 
 // Strides that read an array of shape `from` as if it had shape `to`, or nothing where it cannot be
 // broadcast so.
