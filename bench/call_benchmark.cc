@@ -1,5 +1,6 @@
-// What a call costs beyond the computation: Session::run, contract checks and owned outputs
-// included, beside ExecuTorch's own Module::execute, on the same program in the same process.
+// What a call costs beyond the computation, contract checks and owned outputs included:
+// Session::run on either engine, and beside it ExecuTorch's own Module::execute, on the same
+// program in the same process.
 #include <benchmark/benchmark.h>
 #include <executorch/extension/module/module.h>
 #include <executorch/extension/tensor/tensor_ptr.h>
@@ -23,7 +24,7 @@ namespace {
 constexpr std::size_t kElements = 8;
 
 void session_run(benchmark::State& state, const std::string& artifact) {
-  const Model model = value_or_exit(Model::open(artifact));
+  const Model model = value_or_exit(Model::open(artifact, {.trust_code = true}));
   Session session = value_or_exit(model.new_session());
   const std::vector<float> values(kElements, 1.0F);
   const std::vector<Tensor> inputs(2, value_or_exit(Tensor::of({2, 4}, values)));
@@ -51,6 +52,7 @@ void module_execute(benchmark::State& state, const std::string& program) {
 
 void add_benchmarks(const std::string& models) {
   benchmark::RegisterBenchmark("session_run", session_run, models + "/trivial");
+  benchmark::RegisterBenchmark("session_run_aoti", session_run, models + "/trivial_aoti");
   benchmark::RegisterBenchmark("module_execute", module_execute, models + "/trivial/model.pte");
 }
 

@@ -42,6 +42,7 @@ def main(folder: Path) -> None:
     rows = {0: Dim("rows", min=1, max=8)}
     add = {"add": ps.Method("add", args=pair, dynamic_shapes=(rows, rows))}
     ps.export(Trivial(), add, backend="portable").save(folder / "trivial")
+    ps.export(Trivial(), add, backend="aoti").save(folder / "trivial_aoti")
 
     step = {"step": ps.Method("step", args=(torch.ones(1, 64),))}
     for backend in ("portable", "xnnpack"):

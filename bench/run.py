@@ -82,6 +82,7 @@ def goals(measured: dict[str, Times]) -> list[Goal]:
     opening = measured["open_verified"].median / measured["hash"].median
     found = [
         Goal("session.run beyond Module::execute", call * 1e6, 3, "us"),
+        Goal("session.run, AOTInductor", measured["session_run_aoti"].median * 1e6, 20, "us"),
         Goal("Model::open beside hashing", opening, 1.3, "x"),
         Goal("Model::open, trusted", measured["open_trusted"].median * 1e3, 50, "ms"),
     ]
