@@ -6,8 +6,8 @@
 #include <string>
 #include <variant>
 
-#include "cli/half.h"
 #include "cli/text.h"
+#include "core/half.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/tensor.h"
 

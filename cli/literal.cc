@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/half.h"
+#include "core/half.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"

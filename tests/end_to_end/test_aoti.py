@@ -343,6 +343,42 @@ np.testing.assert_allclose(alone, np.maximum(x + 1, 0).sum(-1), rtol=1e-5)
     assert done.returncode == 0, done.stderr
 
 
+class Exchange(nn.Module):
+    """A number that is counted once a call beside rows that threads share; states that move."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.tensor([5.0]))
+        self.register_buffer("table", torch.zeros(4, 6))
+        self.register_buffer("left", torch.tensor([1.0, 2.0]))
+        self.register_buffer("right", torch.tensor([3.0, 4.0]))
+
+    def write(self, x, column):
+        self.count.add_(1)
+        self.table.index_copy_(1, column, x)
+        left = self.left.clone()
+        self.left.copy_(self.right)
+        self.right.copy_(left)
+
+
+def test_what_one_thread_compiled_is_right_on_several(tmp_path):
+    row = torch.ones(4, 1)
+    methods = {"write": ps.Method("write", (row, torch.tensor([2])))}
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        program = ps.export(Exchange(), methods, backend="aoti")
+    finally:
+        torch.set_num_threads(before)
+    session = ps.load(program.save(tmp_path / "module"), threads=4, trust_code=True).session()
+    eager = Exchange()
+    for column in (3, 0, 5):
+        session.run("write", row, torch.tensor([column]))
+        eager.write(row, torch.tensor([column]))
+        for name, state in eager.named_buffers():
+            torch.testing.assert_close(session.state[name], state)
+
+
 @pytest.mark.parametrize(
     ("backend", "target", "message"),
     [

@@ -172,7 +172,7 @@ def test_a_broken_assumption_is_an_error_and_leaves_the_state(tmp_path, backend,
     torch.manual_seed(0)
     name = str(method.target)
     ps.export(Programs(), {name: method}, backend=backend).save(tmp_path / "artifact")
-    session = ps.load(tmp_path / "artifact").session()
+    session = ps.load(tmp_path / "artifact", trust_code=True).session()
     good = session.run(name, *method.args)
     before = {state: session.state[state] for state in session.state}
     with pytest.raises(ps.ContractError) as refusal:

@@ -28,7 +28,7 @@ CONSTANTS = {"chat.prompt": "Hello,\n\tworld\x1b[31m", "größe": 3}
 @every_backend
 def test_texts_of_any_characters_are_kept_or_made_printable(tmp_path, backend):
     ps.export(Talkative(), WRITE, backend=backend, constants=CONSTANTS).save(tmp_path / "model")
-    model = ps.load(tmp_path / "model")
+    model = ps.load(tmp_path / "model", trust_code=True)
     assert model.constants == CONSTANTS
     session = model.session()
     outputs = session.run("write", torch.ones(1, 128) / 2, torch.tensor([3]))

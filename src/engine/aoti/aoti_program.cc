@@ -18,7 +18,7 @@
 #include "engine/aoti/processor.h"
 #include "engine/aoti/pt2_archive.h"
 #include "engine/aoti/tensor_handle.h"
-#include "engine/arena.h"
+#include "engine/state_layout.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
@@ -179,26 +179,20 @@ Result<std::shared_ptr<const AotiProgram>> AotiProgram::load(const Artifact& art
 }
 
 void AotiProgram::lay_out_state() {
+  std::vector<StatePlace> places;
+  auto initial = archive_.initial.begin();
   for (const StateSpec& state : manifest().state) {
     const std::size_t size =
         element_count(state.dtype, state.shape).value_or(0) * size_of(state.dtype);
-    places_.push_back({state_bytes_, size});
+    StatePlace place{state_bytes_, size, {}};
+    if (!state.zeros) {
+      const std::span<const std::byte> bytes = (initial++)->bytes();
+      place.initial.assign(bytes.begin(), bytes.end());
+    }
+    places.push_back(std::move(place));
     state_bytes_ += aligned(size);
   }
-}
-
-std::span<std::byte> AotiProgram::state(std::size_t index, const Arena& arena) const {
-  return arena.bytes().subspan(places_[index].offset, places_[index].size);
-}
-
-void AotiProgram::initialise(Arena& arena) const {
-  arena.clear();
-  auto stored = archive_.initial.begin();
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    if (manifest().state[i].zeros) continue;
-    std::ranges::copy(stored->bytes(), state(i, arena).begin());
-    ++stored;
-  }
+  layout_ = StateLayout(std::move(places));
 }
 
 }  // namespace polystate

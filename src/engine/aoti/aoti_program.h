@@ -11,7 +11,7 @@
 #include "engine/aoti/method_library.h"
 #include "engine/aoti/pt2_archive.h"
 #include "engine/aoti/tensor_handle.h"
-#include "engine/arena.h"
+#include "engine/state_layout.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
@@ -73,26 +73,20 @@ class AotiProgram {
   // The file's bytes, in which the weights lie.
   [[nodiscard]] std::span<const std::byte> bytes() const { return artifact_.program()->bytes(); }
 
-  // All states of a session lie in one arena.
+  // All states of a session lie in one arena, of so many bytes.
   [[nodiscard]] std::size_t state_bytes() const { return state_bytes_; }
-  [[nodiscard]] std::span<std::byte> state(std::size_t index, const Arena& arena) const;
-  // Gives every state its initial values.
-  void initialise(Arena& arena) const;
+  [[nodiscard]] const StateLayout& layout() const { return layout_; }
 
  private:
   explicit AotiProgram(Artifact artifact) : artifact_(std::move(artifact)) {}
 
+  // One state after another.
   void lay_out_state();
-
-  struct Place {
-    std::size_t offset;
-    std::size_t size;
-  };
 
   Artifact artifact_;
   Pt2Archive archive_;
   std::vector<AotiMethod> methods_;
-  std::vector<Place> places_;  // by state
+  StateLayout layout_{{}};
   std::size_t state_bytes_ = 0;
 };
 

@@ -120,7 +120,7 @@ Result<std::unique_ptr<AotiSession>> AotiSession::create(std::shared_ptr<const A
 }
 
 void AotiSession::reset() {
-  program_->initialise(state_);
+  program_->layout().initialise(state_);
   state_intact_ = true;
 }
 

@@ -22,7 +22,7 @@ class AotiSession final : public EngineSession {
   Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs) override;
   [[nodiscard]] bool state_intact() const override { return state_intact_; }
   [[nodiscard]] std::span<std::byte> state(std::size_t index) override {
-    return program_->state(index, state_);
+    return program_->layout().find(index, state_);
   }
   void reset() override;
   Result<std::vector<std::byte>> take_profile() override { return std::vector<std::byte>(); }

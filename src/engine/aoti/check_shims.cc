@@ -1,13 +1,9 @@
 // polystate's checking operators as libraries of AOTInductor call them: see operator_shims.cc.
 #include <torch/csrc/inductor/aoti_torch/c/macros.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
-#include <torch/headeronly/util/BFloat16.h>
-#include <torch/headeronly/util/Half.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "engine/aoti/tensor_handle.h"
@@ -19,40 +15,6 @@
 
 namespace polystate {
 namespace {
-
-template <typename T>
-std::optional<CheckFailure> check_bytes(std::span<const std::byte> bytes, CheckLimits limits,
-                                        std::int64_t id) {
-  const std::span elements(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
-  return check_elements(elements, limits, id);
-}
-
-std::optional<CheckFailure> check_tensor(const Tensor& tensor, CheckLimits limits,
-                                         std::int64_t id) {
-  switch (tensor.dtype()) {
-    case DType::kBool:
-      return check_bytes<bool>(tensor.bytes(), limits, id);
-    case DType::kUInt8:
-      return check_bytes<std::uint8_t>(tensor.bytes(), limits, id);
-    case DType::kInt8:
-      return check_bytes<std::int8_t>(tensor.bytes(), limits, id);
-    case DType::kInt16:
-      return check_bytes<std::int16_t>(tensor.bytes(), limits, id);
-    case DType::kInt32:
-      return check_bytes<std::int32_t>(tensor.bytes(), limits, id);
-    case DType::kInt64:
-      return check_bytes<std::int64_t>(tensor.bytes(), limits, id);
-    case DType::kFloat16:
-      return check_bytes<c10::Half>(tensor.bytes(), limits, id);
-    case DType::kBFloat16:
-      return check_bytes<c10::BFloat16>(tensor.bytes(), limits, id);
-    case DType::kFloat32:
-      return check_bytes<float>(tensor.bytes(), limits, id);
-    case DType::kFloat64:
-      return check_bytes<double>(tensor.bytes(), limits, id);
-  }
-  return std::nullopt;  // there is no other type
-}
 
 // The elements row by row, where they lie if they lie so.
 Result<Tensor> elements_of(AtenTensorHandle tensor) {
@@ -82,22 +44,21 @@ POLYSTATE_SHIM aoti_torch_cpu_check_range(AtenTensorHandle x, AtenTensorHandle v
                                           AtenTensorHandle* result) {
   const Result<Tensor> elements = elements_of(value);
   if (!elements) return AOTI_TORCH_FAILURE;
-  return pass_on(check_tensor(*elements, {low, high}, id), x, result);
+  return pass_on(check_elements(elements->dtype(), elements->bytes(), {low, high}, id), x, result);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_check(AtenTensorHandle x, AtenTensorHandle ok, std::int64_t id,
                                     AtenTensorHandle* result) {
   const Result<Tensor> elements = elements_of(ok);
   if (!elements || elements->dtype() != DType::kBool) return AOTI_TORCH_FAILURE;
-  return pass_on(check_tensor(*elements, {1, 1}, id), x, result);
+  return pass_on(check_elements(DType::kBool, elements->bytes(), {1, 1}, id), x, result);
 }
 
 // NOLINTNEXTLINE(readability-function-size): AOTInductor calls it so
 POLYSTATE_SHIM aoti_torch_cpu_check_size(AtenTensorHandle x, std::int64_t value, std::int64_t low,
                                          std::int64_t high, std::int64_t id,
                                          AtenTensorHandle* result) {
-  return pass_on(check_elements(std::span<const std::int64_t>(&value, 1), {low, high}, id), x,
-                 result);
+  return pass_on(check_size(value, {low, high}, id), x, result);
 }
 
 }  // extern "C"

@@ -14,8 +14,9 @@
 #include "engine/executorch/loaded_method.h"
 #include "engine/executorch/profiler.h"
 #include "engine/executorch/program_check.h"
-#include "engine/executorch/state_layout.h"
+#include "engine/executorch/read_state_layout.h"
 #include "engine/executorch/thread_pool.h"
+#include "engine/state_layout.h"
 #include "kernels/check_failure.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
@@ -60,7 +61,7 @@ Result<std::unique_ptr<ExecutorchSession>> ExecutorchSession::load(
 }
 
 Result<StateLayout> ExecutorchSession::read_layout() {
-  return StateLayout::read(manifest_, methods_, memory_.state);
+  return read_state_layout(manifest_, methods_, memory_.state);
 }
 
 void ExecutorchSession::start(std::shared_ptr<const StateLayout> layout) {

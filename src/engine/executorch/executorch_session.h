@@ -9,8 +9,8 @@
 #include "engine/executorch/loaded_method.h"
 #include "engine/executorch/profiler.h"
 #include "engine/executorch/program_check.h"
-#include "engine/executorch/state_layout.h"
 #include "engine/executorch/thread_pool.h"
+#include "engine/state_layout.h"
 #include "polystate/engine/engine.h"
 
 namespace polystate {

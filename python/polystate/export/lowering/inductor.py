@@ -87,8 +87,11 @@ _OPTIONS: dict[str, Any] = {
     "aot_inductor.custom_ops_to_c_shims": {each: [_shim(each)] for each in _OPERATORS},
     # The program has checks of its own, which say what they found.
     "scalar_asserts": False,
-    # As many threads as the process has where it runs, not where it was compiled.
+    # As many threads as the process has where it runs, not where it was compiled. AOTInductor would
+    # still ask how many there are here; where there is one, it leaves what must be done once to
+    # every thread of the others.
     "cpp.dynamic_threads": True,
+    "cpp.threads": 8,
 }
 
 
@@ -202,7 +205,9 @@ def _bytes_of(tensor: torch.Tensor) -> bytes:
 def _flat(program: ExportedProgram, places: Mapping[str, int]) -> GraphModule:
     """A method as a function of its states, in the manifest's order, and its inputs.
 
-    It returns new values of inputs, then outputs, and copies new states into the old.
+    It returns new values of inputs, then outputs, and copies new states into the old. Last come
+    copies of states that others become (``a, b = b, a``), for nobody: AOTInductor drops a copy that
+    is no output, and would read the state after it was written.
     """
     signature = program.graph_signature
     old = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
@@ -222,7 +227,7 @@ def _flat(program: ExportedProgram, places: Mapping[str, int]) -> GraphModule:
             values[node] = graph.get_attr(node.name)
             values[node].meta = dict(node.meta)
     _copy_body(program.graph, graph, values)
-    outputs = []
+    outputs, moved = [], []
     (results,) = (node.args[0] for node in program.graph.find_nodes(op="output"))
     assert isinstance(results, tuple)
     for output, result in zip(signature.output_specs, results, strict=True):
@@ -230,9 +235,11 @@ def _flat(program: ExportedProgram, places: Mapping[str, int]) -> GraphModule:
         if output.kind == OutputKind.BUFFER_MUTATION:
             into = values[buffers[str(output.target)]]
             graph.call_function(torch.ops.aten.copy_.default, (into, value))
+            if value.target == torch.ops.aten.clone.default:
+                moved.append(value)
         else:
             outputs.append(value)
-    graph.output(tuple(outputs))
+    graph.output((*outputs, *moved))
     return GraphModule(attributes, graph)
 
 

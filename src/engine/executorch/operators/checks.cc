@@ -15,6 +15,7 @@
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/check_failure.h"
 #include "kernels/element_checks.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -47,38 +48,14 @@ Status pass_on(const EtTensor& x, EtTensor out) {
   return {};
 }
 
-template <typename T>
 Status check_all(const EtTensor& value, CheckLimits limits, std::int64_t id) {
-  const std::span elements(value.const_data_ptr<T>(), static_cast<std::size_t>(value.numel()));
-  return result_of(check_elements<T>(elements, limits, id));
-}
-
-Status check_range(const EtTensor& value, CheckLimits limits, std::int64_t id) {
-  switch (value.scalar_type()) {
-    case ScalarType::Bool:
-      return check_all<bool>(value, limits, id);
-    case ScalarType::Byte:
-      return check_all<std::uint8_t>(value, limits, id);
-    case ScalarType::Char:
-      return check_all<std::int8_t>(value, limits, id);
-    case ScalarType::Short:
-      return check_all<std::int16_t>(value, limits, id);
-    case ScalarType::Int:
-      return check_all<std::int32_t>(value, limits, id);
-    case ScalarType::Long:
-      return check_all<std::int64_t>(value, limits, id);
-    case ScalarType::Half:
-      return check_all<executorch::aten::Half>(value, limits, id);
-    case ScalarType::BFloat16:
-      return check_all<executorch::aten::BFloat16>(value, limits, id);
-    case ScalarType::Float:
-      return check_all<float>(value, limits, id);
-    case ScalarType::Double:
-      return check_all<double>(value, limits, id);
-    default:
-      return Error{ErrorCode::kEngine,
-                   "cannot check elements of type " + type_text(value.scalar_type())};
+  const std::optional<DType> dtype = dtype_of(value.scalar_type());
+  if (!dtype) {
+    return Error{ErrorCode::kEngine,
+                 "cannot check elements of type " + type_text(value.scalar_type())};
   }
+  const std::span bytes(data_of(value), value.nbytes());
+  return result_of(check_elements(*dtype, bytes, limits, id));
 }
 
 }  // namespace
@@ -92,7 +69,7 @@ Status CheckRange::run(ProgramArguments& arguments) {
   if (!arguments.status()) {
     return arguments.status();
   }
-  if (Status checked = check_range(value, limits, id); !checked) {
+  if (Status checked = check_all(value, limits, id); !checked) {
     return checked;
   }
   return pass_on(x, out);
@@ -109,7 +86,7 @@ Status CheckTrue::run(ProgramArguments& arguments) {
   if (ok.scalar_type() != ScalarType::Bool) {
     return Error{ErrorCode::kEngine, "a condition of type " + type_text(ok.scalar_type())};
   }
-  if (Status checked = check_all<bool>(ok, {1, 1}, id); !checked) {
+  if (Status checked = check_all(ok, {1, 1}, id); !checked) {
     return checked;
   }
   return pass_on(x, out);
@@ -124,8 +101,7 @@ Status CheckSize::run(ProgramArguments& arguments) {
   if (!arguments.status()) {
     return arguments.status();
   }
-  const std::span<const std::int64_t> one(&value, 1);
-  if (Status checked = result_of(check_elements(one, limits, id)); !checked) {
+  if (Status checked = result_of(check_size(value, limits, id)); !checked) {
     return checked;
   }
   return pass_on(x, out);

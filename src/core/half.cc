@@ -1,4 +1,4 @@
-#include "cli/half.h"
+#include "core/half.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace polystate::cli {
+namespace polystate {
 namespace {
 
 constexpr std::uint32_t kMantissaBits = 10;  // of float16
@@ -65,4 +65,4 @@ std::uint16_t float_to_bfloat16(float value) {
   return static_cast<std::uint16_t>((bits + 0x7FFFU + ties_to_even) >> 16U);
 }
 
-}  // namespace polystate::cli
+}  // namespace polystate

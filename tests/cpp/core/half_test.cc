@@ -1,4 +1,4 @@
-#include "cli/half.h"
+#include "core/half.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace polystate::cli {
+namespace polystate {
 namespace {
 
 constexpr std::uint32_t kPatterns = 1U << 16U;
@@ -62,4 +62,4 @@ TEST(Half, FloatsBetweenTwoBFloat16RoundToTheNearestAndTiesToEven) {
 }
 
 }  // namespace
-}  // namespace polystate::cli
+}  // namespace polystate

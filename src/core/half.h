@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace polystate::cli {
+namespace polystate {
 
 // IEEE 754 binary16 and bfloat16, given as their bits. To float is exact; from float rounds to
 // nearest, ties to even.
@@ -11,4 +11,4 @@ float bfloat16_to_float(std::uint16_t bits);
 std::uint16_t float_to_float16(float value);
 std::uint16_t float_to_bfloat16(float value);
 
-}  // namespace polystate::cli
+}  // namespace polystate

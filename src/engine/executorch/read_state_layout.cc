@@ -1,4 +1,4 @@
-#include "engine/executorch/state_layout.h"
+#include "engine/executorch/read_state_layout.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 #include "engine/arena.h"
 #include "engine/executorch/loaded_method.h"
+#include "engine/state_layout.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -88,41 +89,25 @@ Status check_apart(const Manifest& manifest, const std::vector<Range>& ranges) {
 
 }  // namespace
 
-Result<StateLayout> StateLayout::read(const Manifest& manifest, std::span<LoadedMethod> methods,
+Result<StateLayout> read_state_layout(const Manifest& manifest, std::span<LoadedMethod> methods,
                                       const Arena& arena) {
   std::vector<Range> ranges;
   for (const StateSpec& state : manifest.state) {
     Result<Range> range = find_state(state, methods, arena);
-    if (!range) {
-      return range.error();
-    }
+    if (!range) return range.error();
     ranges.push_back(*range);
   }
-  if (const Status apart = check_apart(manifest, ranges); !apart) {
-    return apart.error();
-  }
-  StateLayout layout;
+  if (const Status apart = check_apart(manifest, ranges); !apart) return apart.error();
+  std::vector<StatePlace> places;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    Place place{ranges[i].first, ranges[i].end - ranges[i].first, {}};
+    StatePlace place{ranges[i].first, ranges[i].end - ranges[i].first, {}};
     if (!manifest.state[i].zeros) {
       const auto bytes = arena.bytes().subspan(place.offset, place.size);
       place.initial.assign(bytes.begin(), bytes.end());
     }
-    layout.places_.push_back(std::move(place));
+    places.push_back(std::move(place));
   }
-  return layout;
-}
-
-std::span<std::byte> StateLayout::find(std::size_t index, const Arena& arena) const {
-  return arena.bytes().subspan(places_[index].offset, places_[index].size);
-}
-
-void StateLayout::initialise(Arena& arena) const {
-  arena.clear();
-  for (const Place& place : places_) {
-    std::ranges::copy(place.initial,
-                      arena.bytes().begin() + static_cast<std::ptrdiff_t>(place.offset));
-  }
+  return StateLayout(std::move(places));
 }
 
 }  // namespace polystate
