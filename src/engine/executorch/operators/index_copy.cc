@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/strides.h"
 #include "engine/executorch/operators/element_type.h"
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/operators.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/strides.h"
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/operators.h"
 #include "engine/executorch/operators/program_arguments.h"
