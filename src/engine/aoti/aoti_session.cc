@@ -16,6 +16,7 @@
 #include "engine/aoti/thread_scope.h"
 #include "engine/arena.h"
 #include "engine/check_error.h"
+#include "engine/input_writes.h"
 #include "kernels/check_failure.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
@@ -42,15 +43,20 @@ class Outputs {
       : spec_(spec), values_(std::move(values)), foreign_(std::move(foreign)) {}
 
   // Output `index` of the library, as a copy.
-  Result<Tensor> copy(std::size_t index, DType dtype) {
-    const Result<TensorView> found = checked_view(index, dtype);
+  [[nodiscard]] Result<Tensor> copy(std::size_t index) const {
+    const Result<TensorView> found = view_at(index);
     return found ? copy_of(*found) : Result<Tensor>(found.error());
   }
 
   // The same, in libtorch's own memory where that is the output's alone.
   Result<Tensor> take(std::size_t index, DType dtype) {
-    const Result<TensorView> found = checked_view(index, dtype);
+    const Result<TensorView> found = view_at(index);
     if (!found) return found.error();
+    if (found->dtype != dtype) {
+      return Error{ErrorCode::kArtifact, "method '" + spec_.name + "' gave elements of type " +
+                                             std::string(name_of(found->dtype)) + ", not " +
+                                             std::string(name_of(dtype))};
+    }
     const std::size_t count = element_count(dtype, found->shape).value_or(0);
     const Bytes bytes(found->data, count * size_of(dtype));
     const auto shared = [bytes](Bytes other) { return overlap(bytes, other); };
@@ -62,45 +68,16 @@ class Outputs {
   }
 
  private:
-  [[nodiscard]] Result<TensorView> checked_view(std::size_t index, DType dtype) const {
-    if (values_[index] == nullptr) {
-      return Error{ErrorCode::kEngine,
-                   "method '" + spec_.name + "' gave no output " + std::to_string(index)};
-    }
-    Result<TensorView> found = view(values_[index].get());
-    if (found && found->dtype != dtype) {
-      return Error{ErrorCode::kArtifact, "method '" + spec_.name + "' gave elements of type " +
-                                             std::string(name_of(found->dtype)) + ", not " +
-                                             std::string(name_of(dtype))};
-    }
-    return found;
+  [[nodiscard]] Result<TensorView> view_at(std::size_t index) const {
+    if (values_[index] != nullptr) return view(values_[index].get());
+    return Error{ErrorCode::kEngine,
+                 "method '" + spec_.name + "' gave no output " + std::to_string(index)};
   }
 
   const MethodSpec& spec_;
   std::vector<SharedTensor> values_;
   std::vector<Bytes> foreign_;
 };
-
-// The new values of the inputs that the method mutates, by input.
-Result<std::vector<std::pair<std::size_t, Tensor>>> written_inputs(const MethodSpec& spec,
-                                                                   std::span<const Tensor> inputs,
-                                                                   Outputs& outputs) {
-  std::vector<std::pair<std::size_t, Tensor>> written;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::optional<std::size_t> source = spec.inputs[i].written_from;
-    if (!source) continue;
-    Result<Tensor> value = outputs.copy(*source, inputs[i].dtype());
-    if (!value) return value.error();
-    if (value->shape() != inputs[i].shape()) {
-      return Error{ErrorCode::kEngine, "method '" + spec.name + "' computed shape " +
-                                           to_string(value->shape()) + " for input " +
-                                           std::to_string(i) + " of shape " +
-                                           to_string(inputs[i].shape())};
-    }
-    written.emplace_back(i, *std::move(value));
-  }
-  return written;
-}
 
 }  // namespace
 
@@ -172,8 +149,9 @@ Result<std::vector<Tensor>> AotiSession::run(std::size_t method, std::span<const
   std::vector<Bytes> foreign{state_.bytes(), program_->bytes()};
   for (const Tensor& input : inputs) foreign.push_back(input.bytes());
   Outputs outputs(spec, *std::move(values), std::move(foreign));
-  auto written = written_inputs(spec, inputs, outputs);
-  if (!written) return written.error();
+  const Result<InputWrites> writes =
+      InputWrites::collect(spec, inputs, [&](std::size_t output) { return outputs.copy(output); });
+  if (!writes) return writes.error();
   std::vector<Tensor> results;
   results.reserve(spec.outputs.size());
   for (const OutputSpec& output : spec.outputs) {
@@ -181,9 +159,7 @@ Result<std::vector<Tensor>> AotiSession::run(std::size_t method, std::span<const
     if (!result) return result.error();
     results.push_back(*std::move(result));
   }
-  for (const auto& [index, value] : *written) {
-    std::ranges::copy(value.bytes(), inputs[index].mutable_bytes().begin());
-  }
+  writes->apply(inputs);
   state_intact_ = true;
   return results;
 }

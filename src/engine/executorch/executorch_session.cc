@@ -16,6 +16,7 @@
 #include "engine/executorch/program_check.h"
 #include "engine/executorch/read_state_layout.h"
 #include "engine/executorch/thread_pool.h"
+#include "engine/input_writes.h"
 #include "engine/state_layout.h"
 #include "kernels/check_failure.h"
 #include "polystate/artifact/manifest.h"
@@ -97,9 +98,11 @@ Result<std::vector<Tensor>> ExecutorchSession::run(std::size_t method,
     state_intact_ = spec.atomic || (failure.has_value() && spec.checks_first);
     return failure.has_value() ? check_error(spec, *failure) : executed.error();
   }
+  const Result<InputWrites> writes = loaded.input_writes(inputs);
+  if (!writes) return writes.error();
   Result<std::vector<Tensor>> outputs = (loaded.*outputs_of)();
-  const Status written = outputs ? loaded.write_inputs(inputs) : Status(outputs.error());
-  if (!written) return written.error();
+  if (!outputs) return outputs.error();
+  writes->apply(inputs);
   state_intact_ = true;
   return outputs;
 }

@@ -30,6 +30,7 @@
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "engine/executorch/output_memory.h"
+#include "engine/input_writes.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -212,30 +213,9 @@ Result<std::vector<Tensor>> LoadedMethod::collect_outputs(OutputOf output_of) {
   return outputs;
 }
 
-Status LoadedMethod::write_inputs(std::span<const Tensor> inputs) {
-  // What is written may lie in the memory of an input that is written too, so all is copied first.
-  std::vector<std::pair<std::size_t, Tensor>> writes;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::optional<std::size_t> source = spec_->inputs[i].written_from;
-    if (!source.has_value()) {
-      continue;
-    }
-    Result<Tensor> copy = copy_output(*source);
-    if (!copy) {
-      return copy.error();
-    }
-    if (copy->shape() != inputs[i].shape()) {
-      return Error{ErrorCode::kEngine, "method '" + spec_->name + "' computed shape " +
-                                           to_string(copy->shape()) + " for input " +
-                                           std::to_string(i) + " of shape " +
-                                           to_string(inputs[i].shape())};
-    }
-    writes.emplace_back(i, std::move(*copy));
-  }
-  for (const auto& [index, value] : writes) {
-    std::ranges::copy(value.bytes(), inputs[index].mutable_bytes().begin());
-  }
-  return {};
+Result<InputWrites> LoadedMethod::input_writes(std::span<const Tensor> inputs) {
+  return InputWrites::collect(*spec_, inputs,
+                              [this](std::size_t output) { return copy_output(output); });
 }
 
 Result<Tensor> LoadedMethod::borrow_output(std::size_t program_output) {

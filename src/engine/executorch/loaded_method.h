@@ -14,6 +14,7 @@
 
 #include "engine/arena.h"
 #include "engine/executorch/output_memory.h"
+#include "engine/input_writes.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
@@ -51,8 +52,8 @@ class LoadedMethod {
   Result<std::vector<Tensor>> outputs();
   // That memory itself, where an output is in row-major order.
   Result<std::vector<Tensor>> borrowed_outputs();
-  // Writes the inputs that the method mutates: all of them or, after an error, none.
-  Status write_inputs(std::span<const Tensor> inputs);
+  // What it left for the inputs that the method mutates.
+  Result<InputWrites> input_writes(std::span<const Tensor> inputs);
 
  private:
   // What a method's structures lie in, and how it finds the session's memory.
