@@ -43,7 +43,10 @@ inline float exponential_term(float x) {
   constexpr float kLowest = -87.0F;
   constexpr float kLog2E = 1.44269504F;
   constexpr float kShift = 12582912.0F;
-  const float power_of_two = (x > kLowest ? x : kLowest) * kLog2E;
+  const std::uint32_t in_range = 0U - static_cast<std::uint32_t>(x > kLowest);
+  const std::uint32_t bounded = (std::bit_cast<std::uint32_t>(x) & in_range) |
+                                (std::bit_cast<std::uint32_t>(kLowest) & ~in_range);
+  const float power_of_two = std::bit_cast<float>(bounded) * kLog2E;
   const float shifted = power_of_two + kShift;
   const float r = power_of_two - (shifted - kShift);
   float power = 1.535336188e-4F;

@@ -99,7 +99,13 @@ void multiply_block(const typename S::Product& product, std::int64_t row, std::i
       for (int t = 0; t < T; ++t) sums[m][t] = S::add_products(sums[m][t], x, w[t]);
     }
   }
-  finish_block<S, M, T>(product, row, tile, sums);
+  // Copies, so that the sums have no address and need not be in memory: GCC 12 stores each of them
+  // at every step otherwise.
+  typename S::Sums finished[M][T];
+  for (int m = 0; m < M; ++m) {
+    for (int t = 0; t < T; ++t) finished[m][t] = sums[m][t];
+  }
+  finish_block<S, M, T>(product, row, tile, finished);
 }
 
 // M rows, and T tiles or the last ones, which are fewer.
