@@ -2,12 +2,16 @@
 
 #include <torch/csrc/inductor/aoti_torch/c/macros.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
+#include <torch/csrc/stable/c/shim.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -41,8 +45,17 @@ const std::array<Pair, 10>& dtypes() {
   return pairs;
 }
 
+// torch_from_blob compares with the device of plain memory, which has no number.
+constexpr std::int32_t kAnyDevice = -1;
+
+// A deleter of torch_from_blob.
+void free_block(void* /*data*/, void* block) { ::operator delete(block); }
+
 Error refused(const char* what) {
-  return Error{ErrorCode::kEngine, std::string("libtorch cannot ") + what};
+  std::string message = std::string("libtorch cannot ") + what;
+  const char* const why = torch_exception_get_what_without_backtrace();
+  if (why != nullptr && *why != '\0') message += std::string(": ") + why;
+  return Error{ErrorCode::kEngine, message};
 }
 
 // Copies the elements of dimension `dimension` and those inside it to `to`, and advances it.
@@ -77,13 +90,24 @@ Result<TensorHandle> view_of(DType dtype, std::span<const std::int64_t> shape, v
 }
 
 Result<TensorHandle> new_tensor(DType dtype, std::span<const std::int64_t> shape) {
+  const std::optional<std::size_t> count = element_count(dtype, shape);
+  if (!count) return Error{ErrorCode::kEngine, "a tensor of shape " + to_string(shape)};
+  std::size_t space = *count * size_of(dtype) + Tensor::kAlignment;
+  void* const block = ::operator new(space, std::nothrow);
+  if (block == nullptr) {
+    return Error{ErrorCode::kEngine, "out of memory: " + std::to_string(space) + " bytes"};
+  }
+  void* data = block;
+  std::align(Tensor::kAlignment, space - Tensor::kAlignment, data, space);
   const Strides strides = row_major_strides(shape);
   AtenTensorHandle handle = nullptr;
-  const AOTITorchError error = aoti_torch_empty_strided(
-      static_cast<std::int64_t>(shape.size()), shape.data(), strides.data(), torch_dtype_of(dtype),
-      aoti_torch_device_type_cpu(), 0, &handle);
-  if (error != AOTI_TORCH_SUCCESS) return refused("allocate a tensor");
-  return TensorHandle(handle);
+  const AOTITorchError error =
+      torch_from_blob(data, static_cast<std::int64_t>(shape.size()), shape.data(), strides.data(),
+                      0, torch_dtype_of(dtype), aoti_torch_device_type_cpu(), kAnyDevice, &handle,
+                      aoti_torch_layout_strided(), nullptr, 0, &free_block, block);
+  if (error == AOTI_TORCH_SUCCESS) return TensorHandle(handle);
+  free_block(data, block);
+  return refused("make a tensor");
 }
 
 Result<TensorView> view(AtenTensorHandle tensor) {

@@ -30,7 +30,9 @@ std::int32_t torch_dtype_of(DType dtype);
 // A tensor over memory of ours, row by row, which outlives it. kEngine when libtorch refuses.
 Result<TensorHandle> view_of(DType dtype, std::span<const std::int64_t> shape, void* data);
 
-// A tensor in memory of libtorch's, row by row. kEngine when libtorch refuses.
+// A tensor with memory of its own, row by row. kEngine when there is none, or libtorch refuses. Not
+// libtorch's own memory: what posix_memalign had is hardly used again by glibc before 2.38, so that
+// large results of changing sizes take more and more.
 Result<TensorHandle> new_tensor(DType dtype, std::span<const std::int64_t> shape);
 
 // What a tensor is, and where its elements lie.
