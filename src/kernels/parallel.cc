@@ -19,6 +19,11 @@ std::atomic<std::int64_t>& thread_limit() {
   return limit;
 }
 
+std::atomic<TeamRun>& other_team() {
+  static std::atomic<TeamRun> run = nullptr;
+  return run;
+}
+
 thread_local std::int64_t serial_scopes = 0;
 
 // Ranges of a thread, where there is enough to do: what one thread reads should lie together.
@@ -48,7 +53,18 @@ class Team {
 
   [[nodiscard]] bool is_mine() const { return is_mine_; }
 
-  [[nodiscard]] ThreadTeam& of(std::int64_t threads) const {
+  void run(std::int64_t threads, std::size_t helpers,
+           const std::function<void(std::size_t number)>& task) const {
+    const TeamRun run_other = other_team().load(std::memory_order_relaxed);
+    if (run_other != nullptr) {
+      run_other(threads, task);
+    } else {
+      of(threads).run(helpers, task);
+    }
+  }
+
+ private:
+  static ThreadTeam& of(std::int64_t threads) {
     // Not destroyed at the process's end, where its threads may be gone already.
     static auto& team = *new std::unique_ptr<ThreadTeam>;
     static std::int64_t asked_for = 0;
@@ -60,7 +76,6 @@ class Team {
     return *team;
   }
 
- private:
   static inline std::atomic<bool> is_taken_ = false;
   bool is_mine_;
 };
@@ -88,7 +103,7 @@ bool spread(std::int64_t count, std::int64_t grain, std::int64_t threads,
       }
     }
   };
-  team.of(threads).run(workers - 1, take_ranges);
+  team.run(threads, workers - 1, take_ranges);
   return true;
 }
 
@@ -101,6 +116,8 @@ std::int64_t thread_count() {
 void use_threads(std::int64_t count) {
   thread_limit().store(std::max<std::int64_t>(count, 1), std::memory_order_relaxed);
 }
+
+void use_team(TeamRun run) { other_team().store(run, std::memory_order_relaxed); }
 
 SerialKernels::SerialKernels() { ++serial_scopes; }
 SerialKernels::~SerialKernels() { --serial_scopes; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -10,6 +11,15 @@ namespace polystate {
 std::int64_t thread_count();
 
 void use_threads(std::int64_t count);
+
+// Calls `task`, which does not throw, with 0 on this thread and with 1 to `threads` - 1 at the most
+// on others at the same time, always the same ones, and returns when every call has.
+using TeamRun = void (*)(std::int64_t threads, const std::function<void(std::size_t number)>& task);
+
+// Has the threads of `run` do what a ThreadTeam would: for an engine whose other code has threads
+// already, as two teams that watch for work take the processors from each other. Null: a
+// ThreadTeam again.
+void use_team(TeamRun run);
 
 // Keeps the kernels that this thread calls to it, while it exists.
 class SerialKernels {

@@ -6,6 +6,7 @@
 
 #include "engine/aoti/aoti_program.h"
 #include "engine/aoti/aoti_session.h"
+#include "engine/aoti/openmp_team.h"
 #include "engine/aoti_component.h"
 #include "engine/engine_factory.h"
 #include "engine/tasks.h"
@@ -51,6 +52,7 @@ class AotiEngine final : public Engine {
 Result<std::unique_ptr<Engine>> make_engine_here(const Artifact& artifact,
                                                  const EngineOptions& options) {
   if (const Status known = check_instruction_set(); !known) return known.error();
+  use_team(&run_on_openmp);
   if (options.threads) use_threads(*options.threads);
   auto program = AotiProgram::load(artifact);
   if (!program) return program.error();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -111,6 +112,24 @@ TEST(ParallelFor, MayBeCalledByItsWorkAndByManyThreadsAtOnce) {
   }
   for (std::thread& each : callers) each.join();
   EXPECT_EQ(sum, 4 * 100 * 20);
+}
+
+TEST(ParallelFor, HasTheThreadsOfAnotherTeamDoTheWork) {
+  static std::int64_t calls;
+  calls = 0;
+  use_team([](std::int64_t threads, const std::function<void(std::size_t number)>& task) {
+    EXPECT_EQ(threads, 3);
+    ++calls;
+    for (std::size_t number = 3; number-- > 0;) task(number);
+  });
+  const std::int64_t threads_before = thread_count();
+  use_threads(3);
+  for (const auto& each : visits(1000, 7)) EXPECT_EQ(each, 1);
+  EXPECT_EQ(calls, 1);
+  use_team(nullptr);
+  for (const auto& each : visits(1000, 7)) EXPECT_EQ(each, 1);
+  EXPECT_EQ(calls, 1);
+  use_threads(threads_before);
 }
 
 }  // namespace
