@@ -87,6 +87,8 @@ _OPTIONS: dict[str, Any] = {
     "aot_inductor.custom_ops_to_c_shims": {each: [_shim(each)] for each in _OPERATORS},
     # The program has checks of its own, which say what they found.
     "scalar_asserts": False,
+    # What is held in 16 bits is rounded to them before it is used, as by the other engine.
+    "emulate_precision_casts": True,
     # As many threads as the process has where it runs, not where it was compiled. AOTInductor would
     # still ask how many there are here; where there is one, it leaves what must be done once to
     # every thread of the others.
