@@ -59,7 +59,8 @@ struct LinearCase {
 
   [[nodiscard]] std::vector<float> run(const QuantizedLinearFunctions& functions,
                                        Activation activation, bool adds) const {
-    const std::int64_t stride = QuantizedWeights::groups(depth) * QuantizedWeights::kTileDepth;
+    const std::int64_t stride =
+        QuantizedWeights::groups(depth) * QuantizedWeights::kTileDepth * functions.value_bytes;
     std::vector<std::uint8_t> values(static_cast<std::size_t>(rows * stride));
     std::vector<RowScale> row_scales;
     for (std::int64_t row = 0; row < rows; ++row) {

@@ -9,8 +9,8 @@
 namespace polystate::linear {
 
 // What the loops over vectors of 256 bits share: a tile's columns are two vectors. Values are
-// unsigned, or less by kOffset, 128, and signed. `Local` has `add_half`, the products of one
-// vector.
+// unsigned, or less by kOffset, 128, and signed. `Local` has `first_sums`, `broadcast` and
+// `add_half`, the products of one vector.
 template <typename Local, std::int32_t kOffset>
 struct Avx2Tiles : vectors::Avx2Floats<Local> {
   Avx2Tiles() = delete;
@@ -38,14 +38,12 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
     Half low;  // of columns 0 to 7
     Half high;
   };
-  using Values = __m256i;
   struct Weights {
     __m256i low;
     __m256i high;
   };
 
-  static Sums no_sums() { return {Half{}, Half{}}; }
-  static Values broadcast(const std::uint8_t* from) {
+  static __m256i broadcast_four(const std::uint8_t* from) {
     std::int32_t four = 0;
     __builtin_memcpy(&four, from, sizeof(four));
     return _mm256_set1_epi32(four);
@@ -54,6 +52,7 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
     const auto* const vectors = reinterpret_cast<const __m256i*>(from);
     return {_mm256_loadu_si256(vectors), _mm256_loadu_si256(vectors + 1)};
   }
+  template <typename Values>
   static Sums add_products(Sums sums, Values x, Weights w) {
     return {Local::add_half(sums.low, x, w.low), Local::add_half(sums.high, x, w.high)};
   }

@@ -34,12 +34,12 @@ struct FloatTiles : Floats<Local> {
   using Sums = Weights;
   using Values = Vector;
 
-  static Sums no_sums() {
+  static Sums first_sums(const FloatRows& /*rows*/, std::int64_t /*row*/) {
     Sums sums;
     for (Vector& sum : sums.columns) sum = Own::set(0);
     return sums;
   }
-  static Values broadcast(const float* from) { return Own::set(*from); }
+  static Values broadcast(const float* row, std::int64_t step) { return Own::set(row[step]); }
   static Weights load_weights(const float* from) {
     Weights weights;
     for (int i = 0; i < kVectors; ++i) weights.columns[i] = Own::load(from + i * Own::kWidth);

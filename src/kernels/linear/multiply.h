@@ -14,17 +14,18 @@ struct FloatRows {
   std::int64_t stride;
 };
 
-// A row of activations in 8 bits: element i is `scale * (values[i] - zero)`. An instruction set may
-// flip the highest bit of each value, which makes them signed bytes that are less by 128.
+// A row of activations in 8 bits: element i is `scale * (value i - zero)`.
 struct RowScale {
   float scale;
-  std::int32_t zero;  // 0..255
+  std::int32_t zero;          // 0..255
+  std::int32_t excluded = 0;  // what an instruction set's products leave out of each sum
 };
 
-// Rows of activations in 8 bits.
+// Rows of activations in 8 bits, as an instruction set reads them. It may flip the highest bit of
+// each value, which makes them signed bytes that are less by 128, and may hold one in two bytes.
 struct QuantizedRows {
-  const std::uint8_t* values;  // [rows, stride]; beyond the depth, anything
-  std::int64_t stride;         // a multiple of QuantizedWeights::kTileDepth
+  const std::uint8_t* values;  // [rows, stride]
+  std::int64_t stride;         // bytes
   const RowScale* scales;      // [rows]
 };
 
@@ -54,8 +55,11 @@ struct TileRange {
 using MultiplyFloats = void (*)(const FloatProduct& product, std::int64_t count, TileRange tiles);
 
 struct QuantizedLinearFunctions {
+  // Of each value of a row; its groups are of QuantizedWeights::kTileDepth values.
+  std::int64_t value_bytes;
+
   // Gives a row in 8 bits, from its smallest to its largest value and 0. A row with a NaN or an
-  // infinity gets a scale of NaN.
+  // infinity gets a scale of NaN. Fills whole groups, with anything beyond the depth.
   RowScale (*quantize)(const float* row, std::int64_t depth, std::uint8_t* values);
 
   // As MultiplyFloats. Each result is also, but for SiLU, what any other instruction set gives.

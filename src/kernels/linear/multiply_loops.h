@@ -10,9 +10,10 @@
 // this is compiled for one. Everything is a template over `S`, which is local to that file, and
 // nothing of the standard library is called: a function compiled for one instruction set must not
 // stand in for the same one elsewhere. `S` says what rows and weights are made of:
-//   Product, Columns                the product; what turns the sums of S::kWidth columns into
-//   results broadcast, load_weights         of a row, kTileDepth values; of a tile, those of its
-//   columns no_sums, add_products, result   a row's sums for a tile
+//   Product, Columns                        the product; what turns the sums of S::kWidth columns
+//                                           into results
+//   broadcast, load_weights                 of a row, a group's values; of a tile, its columns'
+//   first_sums, add_products, result        a row's sums for a tile
 namespace polystate::linear {
 
 // Rows and tiles whose sums are computed side by side, as many as there are registers for. Few rows
@@ -80,7 +81,7 @@ void multiply_block(const typename S::Product& product, std::int64_t row, std::i
   typename S::Sums sums[M][T];
   for (int m = 0; m < M; ++m) {
     for (int t = 0; t < T; ++t) {
-      sums[m][t] = S::no_sums();
+      sums[m][t] = S::first_sums(rows, row + m);
       __builtin_prefetch(to + m * weights.columns + t * kTileColumns, 1);
     }
   }
@@ -95,7 +96,7 @@ void multiply_block(const typename S::Product& product, std::int64_t row, std::i
       w[t] = S::load_weights(place);
     }
     for (int m = 0; m < M; ++m) {
-      const auto x = S::broadcast(values + m * rows.stride + group * weights.kTileDepth);
+      const auto x = S::broadcast(values + m * rows.stride, group);
       for (int t = 0; t < T; ++t) sums[m][t] = S::add_products(sums[m][t], x, w[t]);
     }
   }

@@ -53,7 +53,8 @@ std::uint8_t* scratch(std::size_t size) {
 class Activations {
  public:
   Activations(const LinearCall& call, const QuantizedLinearFunctions& functions)
-      : stride_(QuantizedWeights::groups(call.depth()) * QuantizedWeights::kTileDepth),
+      : stride_(QuantizedWeights::groups(call.depth()) * QuantizedWeights::kTileDepth *
+                functions.value_bytes),
         values_(scratch(static_cast<std::size_t>(call.rows() * stride_))),
         scales_(static_cast<std::size_t>(call.rows())) {
     const float* const x = call.x.tensor.data<float>();

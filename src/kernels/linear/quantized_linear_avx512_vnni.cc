@@ -3,6 +3,7 @@
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/multiply_loops.h"
+#include "kernels/linear/packed_weights.h"
 #include "kernels/linear/quantized_loops.h"
 #include "kernels/vectors/avx512_floats.h"
 
@@ -29,10 +30,10 @@ struct Avx512VnniVectors : vectors::Avx512Floats<Avx512VnniVectors> {
   using Sums = std::int32_t __attribute__((vector_size(64)));
   using Values = __m512i;
 
-  static Sums no_sums() { return Sums{}; }
-  static Values broadcast(const std::uint8_t* from) {
+  static Sums first_sums(const QuantizedRows& /*rows*/, std::int64_t /*row*/) { return Sums{}; }
+  static Values broadcast(const std::uint8_t* row, std::int64_t group) {
     std::int32_t four = 0;
-    __builtin_memcpy(&four, from, sizeof(four));
+    __builtin_memcpy(&four, row + group * QuantizedWeights::kTileDepth, sizeof(four));
     return _mm512_set1_epi32(four);
   }
   using Weights = __m512i;

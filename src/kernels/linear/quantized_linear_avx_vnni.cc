@@ -1,7 +1,10 @@
+#include <cstdint>
+
 #include "kernels/linear/avx2_tiles.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/multiply_loops.h"
+#include "kernels/linear/packed_weights.h"
 #include "kernels/linear/quantized_loops.h"
 
 namespace polystate {
@@ -11,6 +14,12 @@ struct AvxVnniVectors : linear::Avx2Tiles<AvxVnniVectors, 0> {
   static constexpr linear::BlockSize kFewRows = {.rows = 4, .tiles = 1};
   static constexpr linear::BlockSize kManyRows = {.rows = 6, .tiles = 1};
 
+  static Sums first_sums(const QuantizedRows& /*rows*/, std::int64_t /*row*/) {
+    return {Half{}, Half{}};
+  }
+  static __m256i broadcast(const std::uint8_t* row, std::int64_t group) {
+    return broadcast_four(row + group * QuantizedWeights::kTileDepth);
+  }
   static Half add_half(Half sums, __m256i x, __m256i w) {
     return reinterpret_cast<Half>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums), x, w));
   }

@@ -3,6 +3,7 @@
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/multiply_loops.h"
+#include "kernels/linear/packed_weights.h"
 #include "kernels/linear/quantized_loops.h"
 #include "kernels/vectors/neon_floats.h"
 
@@ -36,12 +37,12 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
     int8x16_t columns[kVectors];
   };
 
-  static Sums no_sums() {
+  static Sums first_sums(const QuantizedRows& /*rows*/, std::int64_t /*row*/) {
     return {{vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)}};
   }
-  static Values broadcast(const std::uint8_t* from) {
+  static Values broadcast(const std::uint8_t* row, std::int64_t group) {
     std::uint32_t four = 0;
-    __builtin_memcpy(&four, from, sizeof(four));
+    __builtin_memcpy(&four, row + group * QuantizedWeights::kTileDepth, sizeof(four));
     return vreinterpretq_s8_u32(vdupq_n_u32(four));
   }
   static Weights load_weights(const std::int8_t* from) {

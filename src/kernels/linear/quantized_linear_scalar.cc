@@ -33,8 +33,10 @@ struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {
   using Values = const std::uint8_t*;
   using Weights = const std::int8_t*;
 
-  static Sums no_sums() { return {}; }
-  static Values broadcast(const std::uint8_t* from) { return from; }
+  static Sums first_sums(const QuantizedRows& /*rows*/, std::int64_t /*row*/) { return {}; }
+  static Values broadcast(const std::uint8_t* row, std::int64_t group) {
+    return row + group * QuantizedWeights::kTileDepth;
+  }
   static Weights load_weights(const std::int8_t* from) { return from; }
   static Sums add_products(Sums sums, Values x, Weights w) {
     for (std::int64_t i = 0; i < kTileColumns * QuantizedWeights::kTileDepth; ++i) {

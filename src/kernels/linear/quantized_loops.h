@@ -66,7 +66,7 @@ struct QuantizedColumns {
 
 template <typename S>
 constexpr QuantizedLinearFunctions quantized_functions() {
-  return {&quantize<S>, &multiply<S>};
+  return {.value_bytes = 1, .quantize = &quantize<S>, .multiply = &multiply<S>};
 }
 
 }  // namespace polystate::linear

@@ -207,13 +207,15 @@ TEST(QuantizedLinear, ActivatesBeforeItAdds) {
 
 TEST(QuantizedLinear, HoldsTheLargestSums) {
   LinearCase arguments = LinearCase::random(2, 4096, 32);
-  for (std::int8_t& value : elements<std::int8_t>(arguments.tiles)) value = 127;
-  std::ranges::fill(arguments.weights, 127);
-  for (std::int32_t& sum : elements<std::int32_t>(arguments.sums)) sum = 127 * 4096;
-  for (float& value : elements<float>(arguments.x)) value = -1;
-  compare(arguments);
-  for (float& value : elements<float>(arguments.x)) value = 1;
-  compare(arguments);
+  for (const std::int8_t weight : {std::int8_t{127}, std::int8_t{-127}}) {
+    std::ranges::fill(elements<std::int8_t>(arguments.tiles), weight);
+    std::ranges::fill(arguments.weights, weight);
+    std::ranges::fill(elements<std::int32_t>(arguments.sums), weight * 4096);
+    for (const float value : {-1.0F, 1.0F}) {
+      std::ranges::fill(elements<float>(arguments.x), value);
+      compare(arguments);
+    }
+  }
 }
 
 TEST(QuantizedLinear, ARowOfZerosGivesTheBias) {
