@@ -130,6 +130,8 @@ def workloads() -> Iterator[Workload]:
     lines = [line.split("\t")[0] for line in SENTENCES.read_text(encoding="utf-8").splitlines()]
     for beams, search in ((1, "greedy"), (4, "beam_4")):
         yield Workload(f"demo_{search}", "demo", {"beams": beams, "lines": lines, "passes": 1})
+    distinct = list(dict.fromkeys(lines))
+    yield Workload("demo_distinct_beam_4", "demo", {"beams": 4, "lines": distinct, "passes": 1})
 
 
 def command_of(engine: str, model: Path, program: Path) -> list[str | Path]:

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -82,6 +84,13 @@ Result<TokenId> start_token(const GenerationConfig& config, std::int64_t vocabul
     return known.error();
   }
   return *start;
+}
+
+// An order in which inputs of the same source and prompt are equal.
+bool comes_before(const PlannedInput& left, const PlannedInput& right) {
+  return std::ranges::equal(left.source, right.source)
+             ? std::ranges::lexicographical_compare(left.prompt, right.prompt)
+             : std::ranges::lexicographical_compare(left.source, right.source);
 }
 
 }  // namespace
@@ -169,6 +178,18 @@ TokenId GenerationPlan::pad() const {
 bool GenerationPlan::runs_callers_code() const {
   return !options_->processors.empty() || options_->sampler != nullptr ||
          options_->on_token != nullptr;
+}
+
+std::vector<std::size_t> GenerationPlan::first_alike() const {
+  std::vector<std::size_t> firsts(inputs_.size());
+  std::iota(firsts.begin(), firsts.end(), std::size_t{0});
+  if (options_->config.do_sample || runs_callers_code()) return firsts;
+  const auto before = [this](std::size_t left, std::size_t right) {
+    return comes_before(inputs_[left], inputs_[right]);
+  };
+  std::set<std::size_t, decltype(before)> distinct(before);
+  for (std::size_t& first : firsts) first = *distinct.insert(first).first;
+  return firsts;
 }
 
 SearchSetting GenerationPlan::setting(std::size_t input) const {

@@ -50,6 +50,9 @@ class GenerationPlan {
   [[nodiscard]] TokenId pad() const;
   // Whether processors, a sampler or a callback of the caller's take part in choosing tokens.
   [[nodiscard]] bool runs_callers_code() const;
+  // For each input the first one that gets the same sequences: one of the same source and prompt,
+  // where nothing is drawn and no code of the caller's takes part; else itself.
+  [[nodiscard]] std::vector<std::size_t> first_alike() const;
   // What the search of input `input` is for.
   [[nodiscard]] SearchSetting setting(std::size_t input) const;
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,8 +15,11 @@
 namespace polystate {
 
 GenerationQueue::GenerationQueue(const GenerationPlan& plan, const EncoderDecoderLimits& limits)
-    : plan_(plan), limits_(limits), order_(plan.inputs().size()), results_(plan.inputs().size()) {
-  std::iota(order_.begin(), order_.end(), std::size_t{0});
+    : plan_(plan), limits_(limits), repeats_(plan.inputs().size()), results_(plan.inputs().size()) {
+  const std::vector<std::size_t> firsts = plan.first_alike();
+  for (std::size_t input = 0; input < firsts.size(); ++input) {
+    (firsts[input] == input ? order_ : repeats_[firsts[input]]).push_back(input);
+  }
   std::stable_sort(order_.begin(), order_.end(), [&plan](std::size_t left, std::size_t right) {
     return plan.inputs()[left].source.size() > plan.inputs()[right].source.size();
   });
@@ -51,9 +53,12 @@ void GenerationQueue::clear() {
 
 void GenerationQueue::finish(std::size_t input, std::vector<GeneratedSequence> sequences) {
   const std::lock_guard lock(mutex_);
+  for (const std::size_t repeat : repeats_[input]) results_[repeat] = sequences;
   results_[input] = std::move(sequences);
-  ++done_;
-  if (plan_.options().on_progress != nullptr) plan_.options().on_progress(done_);
+  for (std::size_t i = 0; i <= repeats_[input].size(); ++i) {
+    ++done_;
+    if (plan_.options().on_progress != nullptr) plan_.options().on_progress(done_);
+  }
 }
 
 }  // namespace polystate

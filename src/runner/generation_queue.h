@@ -19,8 +19,8 @@ struct Room {
   std::int64_t cross_pages;
 };
 
-// The inputs of a plan that wait, the longest first, and the sequences of those that are done. For
-// schedulers on any number of threads.
+// The inputs of a plan that wait, the longest first, and the sequences of those that are done.
+// Inputs that are alike are one. For schedulers on any number of threads.
 class GenerationQueue {
  public:
   GenerationQueue(const GenerationPlan& plan, const EncoderDecoderLimits& limits);
@@ -31,7 +31,7 @@ class GenerationQueue {
   // Drops what waits.
   void clear();
 
-  // Keeps the sequences of an input that is done, and tells the caller.
+  // Keeps the sequences of an input that is done, for those like it, too, and tells the caller.
   void finish(std::size_t input, std::vector<GeneratedSequence> sequences);
   // The sequences of each input, in the plan's order; when nothing works on the queue any more.
   std::vector<std::vector<GeneratedSequence>> take_results() { return std::move(results_); }
@@ -39,9 +39,10 @@ class GenerationQueue {
  private:
   const GenerationPlan& plan_;
   const EncoderDecoderLimits& limits_;
-  std::mutex mutex_;                // guards what follows, and calls of the caller's
-  std::vector<std::size_t> order_;  // of the inputs
-  std::size_t taken_ = 0;           // of order_
+  std::vector<std::size_t> order_;                 // of the inputs, each the first of its like
+  std::vector<std::vector<std::size_t>> repeats_;  // of each input: the others like it
+  std::mutex mutex_;                               // guards the rest, and calls of the caller's
+  std::size_t taken_ = 0;                          // of order_
   std::vector<std::vector<GeneratedSequence>> results_;
   std::size_t done_ = 0;
 };

@@ -48,9 +48,10 @@ class Runner {
   virtual ~Runner() = default;
 
   // num_return_sequences sequences for each input, best first. Inputs run side by side as far as
-  // the model's rows go; a sequence does not depend on what ran beside it. kContract: an input is
-  // longer than the model's limit (the message names it, counted from 0), has an unknown token, or
-  // an option is out of range.
+  // the model's rows go; a sequence does not depend on what ran beside it. Inputs that are alike
+  // are generated once, unless tokens are drawn or code of the caller's chooses or hears them.
+  // kContract: an input is longer than the model's limit (the message names it, counted from 0),
+  // has an unknown token, or an option is out of range.
   virtual Result<std::vector<std::vector<GeneratedSequence>>> generate(
       std::span<const GenerationInput> inputs, const GenerationOptions& options) = 0;
 
