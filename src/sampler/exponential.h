@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -36,26 +37,25 @@ inline float exponential(float x) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scaled) & in_range);
 }
 
-// e^x for x <= 0 as a term of a sum whose largest one is 1: in half the time, as exact as a sum in
-// float32 needs it, and never quite 0. e^x = 2^n 2^r with |r| <= 1/2; the polynomial is Cephes'
-// exp2f. NaN gives some number.
+// e^x for x <= 0 as a term of a sum whose largest one is 1: in a third of the time, as exact as a
+// sum in float32 needs it, and never quite 0. e^x = 2^n 2^r with |r| <= 1/2; the polynomial, the
+// nearest to 2^r that is 1 at 0, is summed in pairs, so that few operations wait for another. NaN
+// gives some number.
 inline float exponential_term(float x) {
   constexpr float kLowest = -87.0F;
   constexpr float kLog2E = 1.44269504F;
   constexpr float kShift = 12582912.0F;
-  const std::uint32_t in_range = 0U - static_cast<std::uint32_t>(x > kLowest);
-  const std::uint32_t bounded = (std::bit_cast<std::uint32_t>(x) & in_range) |
-                                (std::bit_cast<std::uint32_t>(kLowest) & ~in_range);
+  // The larger of both: of negative numbers that with the smaller bits.
+  const std::uint32_t bounded =
+      std::min(std::bit_cast<std::uint32_t>(x), std::bit_cast<std::uint32_t>(kLowest));
   const float power_of_two = std::bit_cast<float>(bounded) * kLog2E;
   const float shifted = power_of_two + kShift;
   const float r = power_of_two - (shifted - kShift);
-  float power = 1.535336188e-4F;
-  power = power * r + 1.339887440e-3F;
-  power = power * r + 9.618437357e-3F;
-  power = power * r + 5.550332471e-2F;
-  power = power * r + 2.402264791e-1F;
-  power = power * r + 6.931472028e-1F;
-  power = power * r + 1.0F;
+  const float square = r * r;
+  const float first = 6.931469776e-1F * r + 1.0F;
+  const float second = 5.550733744e-2F * r + 2.402224208e-1F;
+  const float third = 1.326472877e-3F * r + 9.671513184e-3F;
+  const float power = (third * square + second) * square + first;
   // The lowest bits of `shifted` are n, which is added to the exponent.
   const std::uint32_t exponent = std::bit_cast<std::uint32_t>(shifted) << 23U;
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(power) + exponent);

@@ -34,15 +34,14 @@ POLYSTATE_VECTORISED float largest_score(std::span<const float> scores) {
   ScoreBlock largest{};  // of each block's first, second, ... score
   largest.fill(-kInfinity);
   unsigned unordered = 0;
-  for (std::size_t start = 0; start < scores.size(); start += kBlock) {
-    const ScoreBlock block = score_block(scores, start);
+  for_each_block(scores, [&](const float* block) {
     for (std::size_t i = 0; i < kBlock; ++i) {
       largest[i] = block[i] > largest[i] ? block[i] : largest[i];
     }
     for (std::size_t i = 0; i < kBlock; ++i) {
       unordered |= static_cast<unsigned>(block[i] != block[i]);
     }
-  }
+  });
   if (unordered != 0) return std::numeric_limits<float>::quiet_NaN();
   return *std::max_element(largest.begin(), largest.end());
 }

@@ -20,15 +20,14 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Scores that are looked at twice while they lie in the nearest cache, and whose powers are added
 // in float32.
-constexpr std::size_t kChunk = 16 * kBlock;
+constexpr std::size_t kChunk = 32 * kBlock;
 
 // The sum of e^(score - largest) of a chunk: as many sums side by side as a block has scores.
 POLYSTATE_VECTORISED double exponential_sum(std::span<const float> chunk, float largest) {
   ScoreBlock sums{};
-  for (std::size_t start = 0; start < chunk.size(); start += kBlock) {
-    const ScoreBlock block = score_block(chunk, start);
+  for_each_block(chunk, [&](const float* block) {
     for (std::size_t i = 0; i < kBlock; ++i) sums[i] += exponential_term(block[i] - largest);
-  }
+  });
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 

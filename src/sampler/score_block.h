@@ -9,7 +9,7 @@
 namespace polystate::sampler {
 
 // Loops over scores have blocks of this many, a constant that the compiler can vectorise.
-constexpr std::size_t kBlock = 64;
+constexpr std::size_t kBlock = 32;
 using ScoreBlock = std::array<float, kBlock>;
 
 // The scores from `start` on, and -inf behind the last one.
@@ -23,6 +23,14 @@ inline ScoreBlock score_block(std::span<const float> scores, std::size_t start) 
     std::copy(rest.begin(), rest.end(), block.begin());
   }
   return block;
+}
+
+// Calls `take` with where each block of scores begins; the last one has -inf behind the last score.
+template <typename Take>
+[[gnu::always_inline]] inline void for_each_block(std::span<const float> scores, Take take) {
+  std::size_t start = 0;
+  for (; start + kBlock <= scores.size(); start += kBlock) take(scores.data() + start);
+  if (start < scores.size()) take(score_block(scores, start).data());
 }
 
 }  // namespace polystate::sampler
