@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/attention/attend.h"
@@ -19,7 +20,7 @@ namespace {
 // Multiplications that are worth a thread of their own: some ten microseconds.
 constexpr std::int64_t kGrain = 65'536;
 
-// The queries of one kv head: every token's, for each query head that it serves.
+// The queries of one kv head in a row: every token's, for each query head that it serves.
 class HeadQueries {
  public:
   HeadQueries(const AttentionCall& call, const AttentionSource& source)
@@ -27,8 +28,10 @@ class HeadQueries {
 
   [[nodiscard]] std::int64_t count() const { return call_.tokens() * group_; }
 
-  [[nodiscard]] HeadQuery at(std::int64_t row, std::int64_t kv_head, std::int64_t index) const {
-    const std::int64_t token = index / group_;
+  // The query at `index` of those of the rows from `first` on.
+  [[nodiscard]] HeadQuery at(std::int64_t first, std::int64_t kv_head, std::int64_t index) const {
+    const std::int64_t row = first + index / count();
+    const std::int64_t token = index % count() / group_;
     const std::int64_t head = kv_head * group_ + index % group_;
     const std::int64_t place = (row * call_.tokens() + token) * call_.heads() + head;
     const TensorArgument& query = call_.query.tensor;
@@ -58,7 +61,21 @@ class HeadQueries {
   std::int64_t group_;
 };
 
-// Attends for the kv heads first to last - 1 of all rows, row after row.
+std::int64_t count_runs(const AttentionCall& call, const AttentionSource& source) {
+  return source.runs.empty() ? call.rows() : static_cast<std::int64_t>(source.runs.size());
+}
+
+// The first row of a run, and the row behind it.
+std::pair<std::int64_t, std::int64_t> rows_of(const AttentionCall& call,
+                                              const AttentionSource& source, std::int64_t run) {
+  if (source.runs.empty()) {
+    return {run, run + 1};
+  }
+  const auto next = static_cast<std::size_t>(run) + 1;
+  return {source.runs[next - 1], next < source.runs.size() ? source.runs[next] : call.rows()};
+}
+
+// Attends for the kv heads first to last - 1 of all runs of rows, run after run.
 void attend_heads(const AttentionCall& call, const AttentionSource& source, AttendFunction attend,
                   std::int64_t first, std::int64_t last) {
   const HeadQueries queries(call, source);
@@ -66,12 +83,13 @@ void attend_heads(const AttentionCall& call, const AttentionSource& source, Atte
   std::vector<float> scratch(static_cast<std::size_t>(kMaxQueries * stride));
   std::vector<float> packed(static_cast<std::size_t>(source.packed_floats));
   for (std::int64_t task = first; task < last; ++task) {
-    const std::int64_t row = task / source.kv_heads;
+    const auto [row, end] = rows_of(call, source, task / source.kv_heads);
     const std::int64_t kv_head = task % source.kv_heads;
     const HeadPages pages = source.head(row, kv_head, packed.data());
-    for (std::int64_t i = 0; i < queries.count(); i += kMaxQueries) {
+    const std::int64_t all = (end - row) * queries.count();
+    for (std::int64_t i = 0; i < all; i += kMaxQueries) {
       std::array<HeadQuery, kMaxQueries> block{};
-      const std::int64_t count = std::min(kMaxQueries, queries.count() - i);
+      const std::int64_t count = std::min(kMaxQueries, all - i);
       for (std::int64_t k = 0; k < count; ++k) {
         block[static_cast<std::size_t>(k)] = queries.at(row, kv_head, i + k);
       }
@@ -80,14 +98,15 @@ void attend_heads(const AttentionCall& call, const AttentionSource& source, Atte
   }
 }
 
-// Multiplications of an average kv head of a row.
+// Multiplications of an average kv head of a run.
 std::int64_t work_of_a_head(const AttentionCall& call, const AttentionSource& source) {
   std::int64_t seen = 0;
   for (const PositionRange& range : source.seen) {
     seen += range.last - range.first;
   }
   const std::int64_t dims = call.query.tensor.size(3) + call.out.size(3);
-  return 1 + seen * dims * call.heads() / std::max<std::int64_t>(source.kv_heads * call.rows(), 1);
+  return 1 + seen * dims * call.heads() /
+                 std::max<std::int64_t>(source.kv_heads * count_runs(call, source), 1);
 }
 
 }  // namespace
@@ -111,7 +130,7 @@ void AttentionCall::require(Requirements& require, const Keys& keys) {
 }
 
 void attend_all(const AttentionCall& call, const AttentionSource& source, AttendFunction attend) {
-  const std::int64_t tasks = call.rows() * source.kv_heads;
+  const std::int64_t tasks = count_runs(call, source) * source.kv_heads;
   if (call.out.element_count() == 0) {
     return;
   }

@@ -36,7 +36,8 @@ struct AttentionCall {
   void require(Requirements& require, const Keys& keys);
 };
 
-// One kv head of one row. `packed` is scratch memory of `packed_floats`.
+// One kv head of one row, or of a run of rows from `row` on. `packed` is scratch memory of
+// `packed_floats`.
 using HeadSource = std::function<HeadPages(std::int64_t row, std::int64_t kv_head, float* packed)>;
 
 // The keys and values of a call.
@@ -46,6 +47,8 @@ struct AttentionSource {
   std::int64_t packed_floats = 0;  // for `head`
   HeadSource head;
   std::vector<PositionRange> seen;  // [rows, tokens]
+  // Where each run of rows that read the same keys and values begins; null: every row is one.
+  std::vector<std::int64_t> runs = {};
 };
 
 // Computes the results, on as many threads as the work is worth. A row's result does not depend on

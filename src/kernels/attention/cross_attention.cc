@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -22,6 +23,12 @@ struct Cross {
   NamedTensor lengths;
 
   [[nodiscard]] std::int64_t capacity() const { return page_table.tensor.size(1) * pools.page(); }
+  [[nodiscard]] std::int64_t length(std::int64_t row) const {
+    return integers_of(lengths.tensor)[static_cast<std::size_t>(row)];
+  }
+  [[nodiscard]] const std::int64_t* pages_of(std::int64_t row) const {
+    return integers_of(page_table.tensor).data() + row * page_table.tensor.size(1);
+  }
 };
 
 Status check(Requirements& require, AttentionCall& call, const Cross& cross) {
@@ -46,6 +53,21 @@ std::vector<PositionRange> seen_positions(const AttentionCall& call, const Cross
   return seen;
 }
 
+// Rows one after another that read the same text, as the beams of one do.
+std::vector<std::int64_t> runs_of(const AttentionCall& call, const Cross& cross) {
+  std::vector<std::int64_t> runs;
+  for (std::int64_t row = 0; row < call.rows(); ++row) {
+    const std::int64_t pages = (cross.length(row) + cross.pools.page() - 1) / cross.pools.page();
+    const std::int64_t* const own = cross.pages_of(row);
+    const bool goes_on = row > 0 && cross.length(row) == cross.length(row - 1) &&
+                         std::equal(own, own + pages, cross.pages_of(row - 1));
+    if (!goes_on) {
+      runs.push_back(row);
+    }
+  }
+  return runs;
+}
+
 }  // namespace
 
 Status cross_attention(Arguments& arguments, AttendFunction attend) {
@@ -62,14 +84,13 @@ Status cross_attention(Arguments& arguments, AttendFunction attend) {
   if (Status checked = check(require, call, cross); !checked) {
     return checked;
   }
-  const std::int64_t* const table = integers_of(cross.page_table.tensor).data();
-  const std::int64_t row_pages = cross.page_table.tensor.size(1);
   attend_all(call,
              {.kv_heads = cross.pools.kv_heads(),
               .columns = cross.capacity(),
               .head = [&](std::int64_t row, std::int64_t kv_head,
-                          float*) { return cross.pools.head(kv_head, table + row * row_pages); },
-              .seen = seen_positions(call, cross)},
+                          float*) { return cross.pools.head(kv_head, cross.pages_of(row)); },
+              .seen = seen_positions(call, cross),
+              .runs = runs_of(call, cross)},
              attend);
   return {};
 }

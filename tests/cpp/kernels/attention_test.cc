@@ -139,6 +139,36 @@ TEST(Attention, OfARowIsBitForBitWhatItIsAlone) {
   }
 }
 
+// Rows 0 to 2 read one text; 3 reads less of it; 4 and 5 one that lies in the same first page, and
+// whose table has another last page, which they do not read; 6 one of its own.
+TEST(CrossAttention, OfRowsThatReadOneTextIsBitForBitWhatItIsAlone) {
+  constexpr std::int64_t kRows = 7;
+  AttentionCase arguments =
+      AttentionCase::random({.rows = kRows, .tokens = 3, .head_dim = 20, .value_dim = 36});
+  arguments.page_table =
+      Tensor::of({kRows, 3}, std::vector<std::int64_t>{5, 9, 2, 5, 9, 2, 5, 9, 2,  // 0 to 2
+                                                       5, 9, 2,                    // 3
+                                                       5, 7, 1, 5, 7, 3,           // 4 and 5
+                                                       8, 7, 1})
+          .value();
+  arguments.lengths = integers({40, 40, 40, 33, 32, 32, 32});
+  arguments.bias = random_floats({kRows, 1, 3, 48}, 6);
+  for (const InstructionSet set : kSets) {
+    if (!is_available(set)) {
+      continue;
+    }
+    const auto together = run(arguments, &AttentionCase::cross, attend_function(set));
+    std::vector<float> apart;
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      AttentionCase alone = row_of(arguments, row, kRows);
+      alone.bias = part(*arguments.bias, row, kRows);
+      const auto one = run(alone, &AttentionCase::cross, attend_function(set));
+      apart.insert(apart.end(), one.begin(), one.end());
+    }
+    EXPECT_EQ(together, apart);
+  }
+}
+
 TEST(Attention, OfSeveralTokensIsBitForBitWhatItIsOneByOne) {
   for (const InstructionSet set : kSets) {
     if (!is_available(set)) {
