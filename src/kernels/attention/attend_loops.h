@@ -15,12 +15,25 @@ inline constexpr float kInfinity = __builtin_inff();
 
 // Sums run over this many accumulators, since an addition takes several cycles.
 inline constexpr int kPartialSums = 4;
-// Vectors of a value that are summed at once.
-inline constexpr int kValueVectors = 4;
+// Vectors of a value that are summed at once, as many as there are registers for.
+template <int Q>
+inline constexpr int kValueVectors = Q == 1 ? 8 : 4;
+
+inline constexpr std::int64_t kLineFloats = 16;  // of a line of the cache
 
 template <typename S>
 constexpr std::int64_t round_down(std::int64_t count) {
   return count / S::kWidth * S::kWidth;
+}
+
+// Stores a vector, or its first `count` elements, for which AVX2 takes long.
+template <typename S, bool kWhole>
+void store_part(float* to, typename S::Vector x, std::int64_t count) {
+  if constexpr (kWhole) {
+    S::store(to, x);
+  } else {
+    S::store_some(to, x, count);
+  }
 }
 
 // The number of the page at index `i` of a sequence.
@@ -35,97 +48,116 @@ inline std::int64_t next_head(const HeadPages& head, std::int64_t size) {
   return head.pages == nullptr ? 0 : size;
 }
 
-// The products of Q queries with `count` <= S::kWidth positions of a page.
-template <typename S, int Q, bool kWhole>
-void score_vector(const float* keys, const HeadPages& head, const HeadQuery* queries,
-                  std::int64_t count, Scores scores) {
-  typename S::Vector sums[Q][kPartialSums];
+// The products of Q queries with V vectors of positions of a page, or with `count` positions of
+// one.
+template <typename S, int Q, int V, bool kWhole>
+void score_vectors(const float* keys, const HeadPages& head, const HeadQuery* queries,
+                   std::int64_t count, Scores scores) {
+  typename S::Vector sums[Q][V][kPartialSums];
   for (int q = 0; q < Q; ++q) {
-    for (int k = 0; k < kPartialSums; ++k) {
-      sums[q][k] = S::set(0);
+    for (int v = 0; v < V; ++v) {
+      for (int k = 0; k < kPartialSums; ++k) {
+        sums[q][v][k] = S::set(0);
+      }
     }
   }
   const std::int64_t keys_ahead = next_head(head, head.head_dim * head.page);
   std::int64_t d = 0;
   for (; d + kPartialSums <= head.head_dim; d += kPartialSums) {
     for (int k = 0; k < kPartialSums; ++k) {
-      __builtin_prefetch(keys + (d + k) * head.page + keys_ahead);
-      const auto key = kWhole ? S::load(keys + (d + k) * head.page)
-                              : S::load_some(keys + (d + k) * head.page, count);
-      for (int q = 0; q < Q; ++q) {
-        sums[q][k] = S::multiply_add(S::set(queries[q].query[d + k]), key, sums[q][k]);
+      const float* const from = keys + (d + k) * head.page;
+      __builtin_prefetch(from + keys_ahead);
+      for (int v = 0; v < V; ++v) {
+        const auto key = kWhole ? S::load(from + v * S::kWidth) : S::load_some(from, count);
+        for (int q = 0; q < Q; ++q) {
+          sums[q][v][k] = S::multiply_add(S::set(queries[q].query[d + k]), key, sums[q][v][k]);
+        }
       }
     }
   }
   for (; d < head.head_dim; ++d) {
-    const auto key = S::load_some(keys + d * head.page, count);
-    for (int q = 0; q < Q; ++q) {
-      sums[q][0] = S::multiply_add(S::set(queries[q].query[d]), key, sums[q][0]);
+    const float* const from = keys + d * head.page;
+    for (int v = 0; v < V; ++v) {
+      const auto key = kWhole ? S::load(from + v * S::kWidth) : S::load_some(from, count);
+      for (int q = 0; q < Q; ++q) {
+        sums[q][v][0] = S::multiply_add(S::set(queries[q].query[d]), key, sums[q][v][0]);
+      }
     }
   }
   for (int q = 0; q < Q; ++q) {
-    const auto sum = S::add(S::add(sums[q][0], sums[q][1]), S::add(sums[q][2], sums[q][3]));
-    S::store_some(scores.data + q * scores.stride, sum, count);
+    for (int v = 0; v < V; ++v) {
+      const auto& parts = sums[q][v];
+      const auto sum = S::add(S::add(parts[0], parts[1]), S::add(parts[2], parts[3]));
+      store_part<S, kWhole>(scores.data + q * scores.stride + v * S::kWidth, sum, count);
+    }
   }
 }
 
-// The products of Q queries with every position of the pages that `seen` touches.
+// The products of Q queries with the positions that `seen` has, and some around them.
 template <typename S, int Q>
 void score_pages(const HeadPages& head, const HeadQuery* queries, PositionRange seen,
                  Scores scores) {
+  // As many sums as there are registers for.
+  constexpr int kVectors = Q == 1 ? 2 : 1;
+  const std::int64_t whole = round_down<S>(head.page);
   for (std::int64_t i = seen.first / head.page; i * head.page < seen.last; ++i) {
+    const std::int64_t start = i * head.page;
     const float* const keys = head.keys + page_at<S>(head, i) * head.key_page_stride;
-    const std::int64_t whole = round_down<S>(head.page);
-    const Scores here{scores.data + i * head.page, scores.stride};
-    for (std::int64_t c = 0; c < whole; c += S::kWidth) {
-      score_vector<S, Q, true>(keys + c, head, queries, S::kWidth, {here.data + c, here.stride});
-    }
-    if (whole < head.page) {
-      score_vector<S, Q, false>(keys + whole, head, queries, head.page - whole,
-                                {here.data + whole, here.stride});
+    std::int64_t c = seen.first > start ? round_down<S>(seen.first - start) : 0;
+    const std::int64_t last = seen.last - start < head.page ? seen.last - start : head.page;
+    while (c < last) {
+      const Scores here{scores.data + start + c, scores.stride};
+      if (last - c > (kVectors - 1) * S::kWidth && whole - c >= kVectors * S::kWidth) {
+        score_vectors<S, Q, kVectors, true>(keys + c, head, queries, 0, here);
+        c += kVectors * S::kWidth;
+      } else if (c < whole) {
+        score_vectors<S, Q, 1, true>(keys + c, head, queries, 0, here);
+        c += S::kWidth;
+      } else {
+        score_vectors<S, Q, 1, false>(keys + c, head, queries, head.page - c, here);
+        c = head.page;
+      }
     }
   }
 }
 
-// Scales, caps and biases the scores that a query sees; those around them, in the vectors and in
-// `all`, become minus infinity.
+inline constexpr float kLanes[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+// Scales, caps and biases the scores that a query sees; all others, in the vectors that have those
+// of `all`, become minus infinity. Gives the largest.
 template <typename S>
-void finish_scores(const HeadQuery& query, const ScoreOptions& options, PositionRange all,
-                   float* scores) {
+float finish_scores(const HeadQuery& query, const ScoreOptions& options, PositionRange all,
+                    float* scores) {
   const auto cap = S::set(options.softcap);
-  const std::int64_t last = query.seen.last;
-  for (std::int64_t c = round_down<S>(query.seen.first); c < last; c += S::kWidth) {
+  const auto lanes = S::load(kLanes);
+  const auto nothing = S::set(-kInfinity);
+  auto tops = S::set(query.sink == nullptr ? -kInfinity : *query.sink);
+  for (std::int64_t c = round_down<S>(all.first); c < all.last; c += S::kWidth) {
     auto score = S::multiply(S::load(scores + c), S::set(options.scale));
     if (options.softcap > 0) {
       score = S::multiply(cap, vectors::tanh<S>(S::divide(score, cap)));
     }
-    if (query.bias != nullptr) {
-      const std::int64_t count = last - c < S::kWidth ? last - c : S::kWidth;
+    const std::int64_t left = query.seen.last - c;
+    if (query.bias != nullptr && left > 0) {
+      const std::int64_t count = left < S::kWidth ? left : S::kWidth;
       score = S::add(score, S::load_some(query.bias + c, count));
     }
+    const std::int64_t before = query.seen.first - c;
+    score = S::select_less(lanes, S::set(static_cast<float>(left)), score, nothing);
+    score = S::select_less(lanes, S::set(static_cast<float>(before)), nothing, score);
     S::store(scores + c, score);
+    tops = S::max(score, tops);
   }
-  for (std::int64_t c = round_down<S>(all.first); c < query.seen.first; ++c) {
-    scores[c] = -kInfinity;
-  }
-  const std::int64_t end = round_down<S>(all.last + S::kWidth - 1);
-  for (std::int64_t c = last; c < end; ++c) {
-    scores[c] = -kInfinity;
-  }
+  return S::largest(tops);
 }
 
-// Turns scores into weights, not normalised, and gives what they are to be multiplied by.
+// Turns scores into weights, not normalised, and gives what they are to be multiplied by. `top` is
+// the largest score.
 template <typename S>
-float weigh(const HeadQuery& query, PositionRange all, float* scores) {
-  auto tops = S::set(query.sink == nullptr ? -kInfinity : *query.sink);
-  const std::int64_t first = round_down<S>(all.first);
-  for (std::int64_t c = first; c < all.last; c += S::kWidth) {
-    tops = S::max(S::load(scores + c), tops);
-  }
-  float top = S::largest(tops);
+float weigh(const HeadQuery& query, PositionRange all, float top, float* scores) {
   top = top == -kInfinity ? 0 : top;
   auto sums = S::set(0);
-  for (std::int64_t c = first; c < all.last; c += S::kWidth) {
+  for (std::int64_t c = round_down<S>(all.first); c < all.last; c += S::kWidth) {
     const auto weight = vectors::exp<S>(S::subtract(S::load(scores + c), S::set(top)));
     S::store(scores + c, weight);
     sums = S::add(sums, weight);
@@ -162,7 +194,9 @@ template <typename S, int Q, int N, bool kWhole>
 void add_value(const Value& value, Scores weights, typename S::Vector (&sums)[Q][N]) {
   typename S::Vector vectors[N];
   for (int k = 0; k < N; ++k) {
-    __builtin_prefetch(value.data + k * S::kWidth + value.ahead);
+    if (k * S::kWidth % kLineFloats == 0) {
+      __builtin_prefetch(value.data + k * S::kWidth + value.ahead);
+    }
     vectors[k] =
         kWhole ? S::load(value.data + k * S::kWidth) : S::load_some(value.data, value.count);
   }
@@ -200,7 +234,7 @@ void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
   for (int q = 0; q < Q; ++q) {
     for (int k = 0; k < N; ++k) {
       const auto sum = S::multiply(sums[q][k], S::set(range.factors[q]));
-      S::store_some(queries[q].out + part.first + k * S::kWidth, sum, part.count);
+      store_part<S, kWhole>(queries[q].out + part.first + k * S::kWidth, sum, part.count);
     }
   }
 }
@@ -217,13 +251,15 @@ void attend_queries(const HeadPages& head, const ScoreOptions& options, const He
   score_pages<S, Q>(head, queries, all, scores);
   float factors[Q];
   for (int q = 0; q < Q; ++q) {
-    finish_scores<S>(queries[q], options, all, scores.data + q * scores.stride);
-    factors[q] = weigh<S>(queries[q], all, scores.data + q * scores.stride);
+    float* const own = scores.data + q * scores.stride;
+    const float top = finish_scores<S>(queries[q], options, all, own);
+    factors[q] = weigh<S>(queries[q], all, top, own);
   }
   const WeightedRange range{all, scores, factors};
+  constexpr int kMany = kValueVectors<Q>;
   std::int64_t d = 0;
-  for (; d + kValueVectors * S::kWidth <= head.value_dim; d += kValueVectors * S::kWidth) {
-    sum_values<S, Q, kValueVectors, true>(head, queries, range, {d, S::kWidth});
+  for (; d + kMany * S::kWidth <= head.value_dim; d += kMany * S::kWidth) {
+    sum_values<S, Q, kMany, true>(head, queries, range, {d, S::kWidth});
   }
   for (; d + S::kWidth <= head.value_dim; d += S::kWidth) {
     sum_values<S, Q, 1, true>(head, queries, range, {d, S::kWidth});
