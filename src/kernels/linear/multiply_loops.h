@@ -37,24 +37,31 @@ typename S::Vector activated(typename S::Vector x, Activation activation) {
   __builtin_unreachable();
 }
 
-// Activates results, adds their addends and stores them. `count` is S::kWidth for most.
-template <typename S>
-void store_results(const typename S::Product& product, std::int64_t place, typename S::Vector x,
-                   std::int64_t count) {
-  x = activated<S>(x, product.activation);
-  if (count == S::kWidth) {
-    if (product.addend != nullptr) x = S::add(x, S::load(product.addend + place));
-    S::store(product.out + place, x);
-  } else {
-    if (product.addend != nullptr) x = S::add(x, S::load_some(product.addend + place, count));
-    S::store_some(product.out + place, x, count);
+// Turns the sums of M rows and T whole tiles into results. What is the same for all of them is
+// known to the compiler, or copied: a store might be to any of it otherwise.
+template <typename S, Activation kActivation, bool kAdds, int M, int T>
+void finish_tiles(const typename S::Product& product, std::int64_t row, std::int64_t tile,
+                  const typename S::Sums (&sums)[M][T]) {
+  const typename S::Product own = product;
+  for (int t = 0; t < T; ++t) {
+    for (int part = 0; part < kTileColumns / S::kWidth; ++part) {
+      const std::int64_t column = (tile + t) * kTileColumns + part * S::kWidth;
+      const typename S::Columns columns(own.weights, column, S::kWidth);
+      std::int64_t place = row * own.weights.columns + column;
+      for (int m = 0; m < M; ++m, place += own.weights.columns) {
+        auto x = S::result(sums[m][t], part, own.rows, row + m, columns);
+        x = activated<S>(x, kActivation);
+        if constexpr (kAdds) x = S::add(x, S::load(own.addend + place));
+        S::store(own.out + place, x);
+      }
+    }
   }
 }
 
-// Turns the sums of M rows and T tiles into results.
+// The same where the last tile may not be whole, of any product.
 template <typename S, int M, int T>
-void finish_block(const typename S::Product& product, std::int64_t row, std::int64_t tile,
-                  const typename S::Sums (&sums)[M][T]) {
+void finish_some_columns(const typename S::Product& product, std::int64_t row, std::int64_t tile,
+                         const typename S::Sums (&sums)[M][T]) {
   const auto& weights = product.weights;
   for (int t = 0; t < T; ++t) {
     for (int part = 0; part < kTileColumns / S::kWidth; ++part) {
@@ -64,10 +71,36 @@ void finish_block(const typename S::Product& product, std::int64_t row, std::int
       const std::int64_t count = left < S::kWidth ? left : S::kWidth;
       const typename S::Columns columns(weights, column, count);
       for (int m = 0; m < M; ++m) {
-        const auto x = S::result(sums[m][t], part, product.rows, row + m, columns);
-        store_results<S>(product, (row + m) * weights.columns + column, x, count);
+        const std::int64_t place = (row + m) * weights.columns + column;
+        auto x = S::result(sums[m][t], part, product.rows, row + m, columns);
+        x = activated<S>(x, product.activation);
+        if (product.addend != nullptr) x = S::add(x, S::load_some(product.addend + place, count));
+        if (count == S::kWidth) {
+          S::store(product.out + place, x);
+        } else {
+          S::store_some(product.out + place, x, count);
+        }
       }
     }
+  }
+}
+
+// Turns the sums of M rows and T tiles into results.
+template <typename S, int M, int T>
+void finish_block(const typename S::Product& product, std::int64_t row, std::int64_t tile,
+                  const typename S::Sums (&sums)[M][T]) {
+  const bool whole = (tile + T) * kTileColumns <= product.weights.columns;
+  const bool adds = product.addend != nullptr;
+  if (whole && product.activation == Activation::kNone && adds) {
+    finish_tiles<S, Activation::kNone, true>(product, row, tile, sums);
+  } else if (whole && product.activation == Activation::kNone) {
+    finish_tiles<S, Activation::kNone, false>(product, row, tile, sums);
+  } else if (whole && product.activation == Activation::kRelu && !adds) {
+    finish_tiles<S, Activation::kRelu, false>(product, row, tile, sums);
+  } else if (whole && product.activation == Activation::kSilu && !adds) {
+    finish_tiles<S, Activation::kSilu, false>(product, row, tile, sums);
+  } else {
+    finish_some_columns<S>(product, row, tile, sums);
   }
 }
 
