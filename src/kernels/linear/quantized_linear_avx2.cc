@@ -17,7 +17,7 @@ namespace {
 // start from what is left out. -128 x 128 twice, the most that occurs, fits.
 struct Avx2Vectors : linear::Avx2Tiles<Avx2Vectors, 128> {
   static constexpr linear::BlockSize kFewRows = {.rows = 4, .tiles = 1};
-  static constexpr linear::BlockSize kManyRows = kFewRows;
+  static constexpr linear::BlockSize kManyRows = {.rows = 3, .tiles = 2};
 
   static constexpr std::int64_t kValueBytes = 2;
   static constexpr std::int64_t kGroupBytes = kValueBytes * QuantizedWeights::kTileDepth;
