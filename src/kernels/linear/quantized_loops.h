@@ -13,34 +13,50 @@ namespace polystate::linear {
 inline constexpr float kLargestSpan = 3.4028234664e38F;
 inline constexpr float kSmallestSpan = 1e-36F;
 
+// Of the values of a row, and 0.
+struct ValueRange {
+  float low;
+  float high;
+  float nothing;  // 0, or NaN where a value is none or infinite
+};
+
 template <typename S>
-RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
+ValueRange range_of(const float* row, std::int64_t depth) {
   auto lows = S::set(0);
   auto highs = S::set(0);
-  auto nothing = S::set(0);  // stays 0, or becomes NaN
+  // Several, since an addition takes several cycles.
+  typename S::Vector nothing[] = {S::set(0), S::set(0), S::set(0), S::set(0)};
+  constexpr std::int64_t kParts = sizeof(nothing) / sizeof(nothing[0]);
   std::int64_t i = 0;
-  for (; i + S::kWidth <= depth; i += S::kWidth) {
-    const auto x = S::load(row + i);
-    lows = S::min(x, lows);
-    highs = S::max(x, highs);
-    nothing = S::multiply_add(x, S::set(0), nothing);
+  for (; i + kParts * S::kWidth <= depth; i += kParts * S::kWidth) {
+    for (std::int64_t part = 0; part < kParts; ++part) {
+      const auto x = S::load(row + i + part * S::kWidth);
+      lows = S::min(x, lows);
+      highs = S::max(x, highs);
+      nothing[part] = S::multiply_add(x, S::set(0), nothing[part]);
+    }
   }
-  float low = S::smallest(lows);
-  float high = S::largest(highs);
-  float nan = S::sum(nothing);
+  ValueRange range{S::smallest(lows), S::largest(highs),
+                   S::sum(S::add(S::add(nothing[0], nothing[1]), S::add(nothing[2], nothing[3])))};
   for (; i < depth; ++i) {
-    low = row[i] < low ? row[i] : low;
-    high = row[i] > high ? row[i] : high;
-    nan += row[i] * 0;
+    range.low = row[i] < range.low ? row[i] : range.low;
+    range.high = row[i] > range.high ? row[i] : range.high;
+    range.nothing += row[i] * 0;
   }
+  return range;
+}
+
+template <typename S>
+RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
+  const auto [low, high, nothing] = range_of<S>(row, depth);
   const float span = high - low;
-  if (nan != 0 || !(span <= kLargestSpan)) {
-    for (i = 0; i < depth; ++i) values[i] = 0;
+  std::int64_t i = 0;
+  if (nothing != 0 || !(span <= kLargestSpan)) {
+    for (; i < depth; ++i) values[i] = 0;
     return {__builtin_nanf(""), 0};
   }
   const float inverse = span > kSmallestSpan ? 255 / span : 0;
   const auto zero = static_cast<std::int32_t>(S::nearest(-low * inverse));
-  i = 0;
   for (; i + S::kWidth <= depth; i += S::kWidth) {
     S::store_bytes(values + i, S::multiply(S::load(row + i), S::set(inverse)), zero);
   }
