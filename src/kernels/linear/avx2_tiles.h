@@ -20,17 +20,7 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
   using Product = QuantizedProduct;
   using Columns = QuantizedColumns<Local>;
 
-  static constexpr std::uint8_t kFlipped = kOffset;
-
   static float nearest(float x) { return __builtin_nearbyintf(x); }
-  static void store_bytes(std::uint8_t* to, __m256 x, std::int32_t zero) {
-    const __m256i value = _mm256_add_epi32(_mm256_cvtps_epi32(x), _mm256_set1_epi32(zero));
-    const __m128i words =
-        _mm_packs_epi32(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
-    const __m128i bytes =
-        _mm_xor_si128(_mm_packus_epi16(words, words), _mm_set1_epi8(static_cast<char>(kFlipped)));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), bytes);
-  }
 
   // Not __m256i, whose elements are of 64 bits: around each conversion GCC 12 copies the sums.
   using Half = std::int32_t __attribute__((vector_size(32)));

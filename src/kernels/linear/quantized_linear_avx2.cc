@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/linear/avx2_tiles.h"
@@ -41,50 +42,67 @@ struct Avx2Vectors : linear::Avx2Tiles<Avx2Vectors, 128> {
   }
 };
 
-// Sixteen values, or four and zeros.
-struct Split {
-  explicit Split(__m128i values)
-      : magnitudes(_mm_abs_epi8(values)), signs(_mm_cmpgt_epi8(_mm_setzero_si128(), values)) {}
+// Values that are rounded together, and the bytes that they become.
+constexpr std::int64_t kTogether = 32;
+constexpr std::int64_t kBytesTogether = kTogether * Avx2Vectors::kValueBytes;
 
-  // Of the first eight values, and of the last.
-  [[nodiscard]] __m128i first_groups() const { return _mm_unpacklo_epi32(magnitudes, signs); }
-  [[nodiscard]] __m128i last_groups() const { return _mm_unpackhi_epi32(magnitudes, signs); }
+// Four groups of two vectors lie in the order 0 2 1 3 behind instructions that keep to their half
+// of a vector.
+__m256i in_order(__m256i groups) { return _mm256_permute4x64_epi64(groups, 0b11'01'10'00); }
 
-  // The sums of the negative values' magnitudes, of the first eight and of the last.
-  [[nodiscard]] __m128i excluded() const {
-    return _mm_sad_epu8(_mm_and_si128(magnitudes, signs), _mm_setzero_si128());
+// Rounds kTogether values, and gives the sums of the negative ones' magnitudes.
+__m256i round_values(const float* from, const linear::Rounding& rounding, std::uint8_t* to) {
+  __m256i values[4];
+  for (int i = 0; i < 4; ++i) {
+    const __m256 x =
+        _mm256_mul_ps(_mm256_loadu_ps(from + 8 * i), Avx2Vectors::set(rounding.inverse));
+    values[i] = _mm256_add_epi32(_mm256_cvtps_epi32(x), _mm256_set1_epi32(rounding.scale.zero));
   }
+  const __m256i words[] = {_mm256_packs_epi32(values[0], values[1]),
+                           _mm256_packs_epi32(values[2], values[3])};
+  const __m256i bytes =
+      _mm256_xor_si256(_mm256_packus_epi16(words[0], words[1]), _mm256_set1_epi8(-128));
+  const __m256i magnitudes = _mm256_abs_epi8(bytes);
+  const __m256i signs = _mm256_cmpgt_epi8(_mm256_setzero_si256(), bytes);
+  auto* const out = reinterpret_cast<__m256i*>(to);
+  _mm256_storeu_si256(out, in_order(_mm256_unpacklo_epi32(magnitudes, signs)));
+  _mm256_storeu_si256(out + 1, in_order(_mm256_unpackhi_epi32(magnitudes, signs)));
+  return _mm256_sad_epu8(_mm256_and_si256(magnitudes, signs), _mm256_setzero_si256());
+}
 
-  __m128i magnitudes;
-  __m128i signs;
-};
+// Rounds the last values, fewer than kTogether, in whole groups, as round_values.
+std::int32_t round_last(const float* from, std::int64_t count, const linear::Rounding& rounding,
+                        std::uint8_t* to) {
+  float values[kTogether] = {};
+  std::uint8_t bytes[kBytesTogether];
+  __builtin_memcpy(values, from, static_cast<std::size_t>(count) * sizeof(float));
+  round_values(values, rounding, bytes);
+  const std::int64_t size = QuantizedWeights::groups(count) * Avx2Vectors::kGroupBytes;
+  __builtin_memcpy(to, bytes, static_cast<std::size_t>(size));
+  std::int32_t excluded = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    const bool is_magnitude = i % Avx2Vectors::kGroupBytes < QuantizedWeights::kTileDepth;
+    if (is_magnitude && bytes[i + QuantizedWeights::kTileDepth] != 0) excluded += bytes[i];
+  }
+  return excluded;
+}
 
 RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
-  constexpr std::int64_t kDepth = QuantizedWeights::kTileDepth;
-  constexpr std::int64_t kGroups = 16 / kDepth;  // of a vector of values
-  RowScale scale = linear::quantize<Avx2Vectors>(row, depth, values);
-  std::int64_t group = QuantizedWeights::groups(depth);
-  for (std::int64_t i = depth; i < group * kDepth; ++i) values[i] = 0;
-  // From the last to the first, since each becomes twice as long where it lies.
-  __m128i excluded = _mm_setzero_si128();
-  while (group % kGroups != 0) {
-    --group;
-    const Split split(_mm_loadu_si32(values + group * kDepth));
-    auto* const to = reinterpret_cast<__m128i*>(values + group * Avx2Vectors::kGroupBytes);
-    _mm_storel_epi64(to, split.first_groups());
-    excluded = _mm_add_epi64(excluded, split.excluded());
+  const linear::Rounding rounding = linear::rounding_of<Avx2Vectors>(row, depth);
+  RowScale scale = rounding.scale;
+  __m256i excluded = _mm256_setzero_si256();
+  std::int64_t i = 0;
+  for (; i + kTogether <= depth; i += kTogether) {
+    std::uint8_t* const to = values + i * Avx2Vectors::kValueBytes;
+    excluded = _mm256_add_epi64(excluded, round_values(row + i, rounding, to));
   }
-  while (group > 0) {
-    group -= kGroups;
-    const auto* const from = reinterpret_cast<const __m128i*>(values + group * kDepth);
-    const Split split(_mm_loadu_si128(from));
-    auto* const to = reinterpret_cast<__m128i*>(values + group * Avx2Vectors::kGroupBytes);
-    _mm_storeu_si128(to, split.first_groups());
-    _mm_storeu_si128(to + 1, split.last_groups());
-    excluded = _mm_add_epi64(excluded, split.excluded());
+  const __m128i halves =
+      _mm_add_epi64(_mm256_castsi256_si128(excluded), _mm256_extracti128_si256(excluded, 1));
+  scale.excluded = _mm_cvtsi128_si32(_mm_add_epi64(halves, _mm_unpackhi_epi64(halves, halves)));
+  if (i < depth) {
+    scale.excluded +=
+        round_last(row + i, depth - i, rounding, values + i * Avx2Vectors::kValueBytes);
   }
-  scale.excluded =
-      _mm_cvtsi128_si32(_mm_add_epi64(excluded, _mm_unpackhi_epi64(excluded, excluded)));
   return scale;
 }
 

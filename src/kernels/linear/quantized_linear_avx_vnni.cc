@@ -14,6 +14,15 @@ struct AvxVnniVectors : linear::Avx2Tiles<AvxVnniVectors, 0> {
   static constexpr linear::BlockSize kFewRows = {.rows = 4, .tiles = 1};
   static constexpr linear::BlockSize kManyRows = {.rows = 6, .tiles = 1};
 
+  static constexpr std::uint8_t kFlipped = 0;
+
+  static void store_bytes(std::uint8_t* to, __m256 x, std::int32_t zero) {
+    const __m256i value = _mm256_add_epi32(_mm256_cvtps_epi32(x), _mm256_set1_epi32(zero));
+    const __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(value), _mm256_extracti128_si256(value, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(words, words));
+  }
+
   static Sums first_sums(const QuantizedRows& /*rows*/, std::int64_t /*row*/) {
     return {Half{}, Half{}};
   }

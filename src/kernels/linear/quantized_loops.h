@@ -46,25 +46,39 @@ ValueRange range_of(const float* row, std::int64_t depth) {
   return range;
 }
 
+// How the values of a row are rounded: to `inverse` times the value, plus zero.
+struct Rounding {
+  float inverse;
+  RowScale scale;
+};
+
+// From the smallest to the largest value of a row, and 0. A row with a NaN or an infinity gets a
+// scale of NaN and an inverse of 0.
 template <typename S>
-RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
+Rounding rounding_of(const float* row, std::int64_t depth) {
   const auto [low, high, nothing] = range_of<S>(row, depth);
   const float span = high - low;
-  std::int64_t i = 0;
-  if (nothing != 0 || !(span <= kLargestSpan)) {
-    for (; i < depth; ++i) values[i] = 0;
-    return {__builtin_nanf(""), 0};
-  }
+  if (nothing != 0 || !(span <= kLargestSpan)) return {0, {__builtin_nanf(""), 0}};
   const float inverse = span > kSmallestSpan ? 255 / span : 0;
-  const auto zero = static_cast<std::int32_t>(S::nearest(-low * inverse));
+  return {inverse, {span / 255, static_cast<std::int32_t>(S::nearest(-low * inverse))}};
+}
+
+template <typename S>
+RowScale quantize(const float* row, std::int64_t depth, std::uint8_t* values) {
+  const auto [inverse, scale] = rounding_of<S>(row, depth);
+  std::int64_t i = 0;
+  if (scale.scale != scale.scale) {
+    for (; i < depth; ++i) values[i] = 0;
+    return scale;
+  }
   for (; i + S::kWidth <= depth; i += S::kWidth) {
-    S::store_bytes(values + i, S::multiply(S::load(row + i), S::set(inverse)), zero);
+    S::store_bytes(values + i, S::multiply(S::load(row + i), S::set(inverse)), scale.zero);
   }
   for (; i < depth; ++i) {
-    const std::int32_t value = static_cast<std::int32_t>(S::nearest(row[i] * inverse)) + zero;
+    const std::int32_t value = static_cast<std::int32_t>(S::nearest(row[i] * inverse)) + scale.zero;
     values[i] = static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value) ^ S::kFlipped;
   }
-  return {span / 255, zero};
+  return scale;
 }
 
 // What turns the sums of S::kWidth columns into results; of the first `count` of them.
