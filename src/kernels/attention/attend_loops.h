@@ -48,46 +48,56 @@ inline std::int64_t next_head(const HeadPages& head, std::int64_t size) {
   return head.pages == nullptr ? 0 : size;
 }
 
+// The sums of a product of Q queries with V vectors of positions, over dimensions that are as many
+// times kPartialSums; the rest go to the first.
+template <typename S, int Q, int V>
+struct ScoreSums {
+  ScoreSums() {
+    for (auto& of_query : parts) {
+      for (auto& of_vector : of_query) {
+        for (auto& part : of_vector) part = S::set(0);
+      }
+    }
+  }
+
+  // Adds the products of dimension `d`; of the first `count` positions, or of whole vectors.
+  template <bool kWhole>
+  void add(const float* keys, const HeadQuery* queries, std::int64_t d, int part,
+           std::int64_t count) {
+    for (int v = 0; v < V; ++v) {
+      const auto key = kWhole ? S::load(keys + v * S::kWidth) : S::load_some(keys, count);
+      for (int q = 0; q < Q; ++q) {
+        auto& sum = parts[q][v][part];
+        sum = S::multiply_add(S::set(queries[q].query[d]), key, sum);
+      }
+    }
+  }
+
+  typename S::Vector parts[Q][V][kPartialSums];
+};
+
 // The products of Q queries with V vectors of positions of a page, or with `count` positions of
 // one.
 template <typename S, int Q, int V, bool kWhole>
 void score_vectors(const float* keys, const HeadPages& head, const HeadQuery* queries,
                    std::int64_t count, Scores scores) {
-  typename S::Vector sums[Q][V][kPartialSums];
-  for (int q = 0; q < Q; ++q) {
-    for (int v = 0; v < V; ++v) {
-      for (int k = 0; k < kPartialSums; ++k) {
-        sums[q][v][k] = S::set(0);
-      }
-    }
-  }
+  ScoreSums<S, Q, V> sums;
   const std::int64_t keys_ahead = next_head(head, head.head_dim * head.page);
   std::int64_t d = 0;
   for (; d + kPartialSums <= head.head_dim; d += kPartialSums) {
     for (int k = 0; k < kPartialSums; ++k) {
       const float* const from = keys + (d + k) * head.page;
       __builtin_prefetch(from + keys_ahead);
-      for (int v = 0; v < V; ++v) {
-        const auto key = kWhole ? S::load(from + v * S::kWidth) : S::load_some(from, count);
-        for (int q = 0; q < Q; ++q) {
-          sums[q][v][k] = S::multiply_add(S::set(queries[q].query[d + k]), key, sums[q][v][k]);
-        }
-      }
+      sums.template add<kWhole>(from, queries, d + k, k, count);
     }
   }
   for (; d < head.head_dim; ++d) {
-    const float* const from = keys + d * head.page;
-    for (int v = 0; v < V; ++v) {
-      const auto key = kWhole ? S::load(from + v * S::kWidth) : S::load_some(from, count);
-      for (int q = 0; q < Q; ++q) {
-        sums[q][v][0] = S::multiply_add(S::set(queries[q].query[d]), key, sums[q][v][0]);
-      }
-    }
+    sums.template add<kWhole>(keys + d * head.page, queries, d, 0, count);
   }
   for (int q = 0; q < Q; ++q) {
     for (int v = 0; v < V; ++v) {
-      const auto& parts = sums[q][v];
-      const auto sum = S::add(S::add(parts[0], parts[1]), S::add(parts[2], parts[3]));
+      const auto& part = sums.parts[q][v];
+      const auto sum = S::add(S::add(part[0], part[1]), S::add(part[2], part[3]));
       store_part<S, kWhole>(scores.data + q * scores.stride + v * S::kWidth, sum, count);
     }
   }

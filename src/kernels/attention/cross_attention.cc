@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -55,9 +56,11 @@ std::vector<PositionRange> seen_positions(const AttentionCall& call, const Cross
 
 // Rows one after another that read the same text, as the beams of one do.
 std::vector<std::int64_t> runs_of(const AttentionCall& call, const Cross& cross) {
+  const std::int64_t page = cross.pools.page();
+  assert(page > 0);  // or the pools were refused
   std::vector<std::int64_t> runs;
   for (std::int64_t row = 0; row < call.rows(); ++row) {
-    const std::int64_t pages = (cross.length(row) + cross.pools.page() - 1) / cross.pools.page();
+    const std::int64_t pages = (cross.length(row) + page - 1) / page;
     const std::int64_t* const own = cross.pages_of(row);
     const bool goes_on = row > 0 && cross.length(row) == cross.length(row - 1) &&
                          std::equal(own, own + pages, cross.pages_of(row - 1));

@@ -58,7 +58,20 @@ void finish_tiles(const typename S::Product& product, std::int64_t row, std::int
   }
 }
 
-// The same where the last tile may not be whole, of any product.
+// Activates results of any product, adds their addends and stores them; `count` of a vector.
+template <typename S>
+void store_results(const typename S::Product& product, std::int64_t place, typename S::Vector x,
+                   std::int64_t count) {
+  x = activated<S>(x, product.activation);
+  if (product.addend != nullptr) x = S::add(x, S::load_some(product.addend + place, count));
+  if (count == S::kWidth) {
+    S::store(product.out + place, x);
+  } else {
+    S::store_some(product.out + place, x, count);
+  }
+}
+
+// As finish_tiles, of any product, whose last tile may not be whole.
 template <typename S, int M, int T>
 void finish_some_columns(const typename S::Product& product, std::int64_t row, std::int64_t tile,
                          const typename S::Sums (&sums)[M][T]) {
@@ -71,15 +84,8 @@ void finish_some_columns(const typename S::Product& product, std::int64_t row, s
       const std::int64_t count = left < S::kWidth ? left : S::kWidth;
       const typename S::Columns columns(weights, column, count);
       for (int m = 0; m < M; ++m) {
-        const std::int64_t place = (row + m) * weights.columns + column;
-        auto x = S::result(sums[m][t], part, product.rows, row + m, columns);
-        x = activated<S>(x, product.activation);
-        if (product.addend != nullptr) x = S::add(x, S::load_some(product.addend + place, count));
-        if (count == S::kWidth) {
-          S::store(product.out + place, x);
-        } else {
-          S::store_some(product.out + place, x, count);
-        }
+        const auto x = S::result(sums[m][t], part, product.rows, row + m, columns);
+        store_results<S>(product, (row + m) * weights.columns + column, x, count);
       }
     }
   }

@@ -53,7 +53,7 @@ __m256i in_order(__m256i groups) { return _mm256_permute4x64_epi64(groups, 0b11'
 // Rounds kTogether values, and gives the sums of the negative ones' magnitudes.
 __m256i round_values(const float* from, const linear::Rounding& rounding, std::uint8_t* to) {
   __m256i values[4];
-  for (int i = 0; i < 4; ++i) {
+  for (std::int64_t i = 0; i < 4; ++i) {
     const __m256 x =
         _mm256_mul_ps(_mm256_loadu_ps(from + 8 * i), Avx2Vectors::set(rounding.inverse));
     values[i] = _mm256_add_epi32(_mm256_cvtps_epi32(x), _mm256_set1_epi32(rounding.scale.zero));
