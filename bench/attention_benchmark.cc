@@ -14,7 +14,7 @@
 
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention/operators.h"
 #include "kernels/instruction_set.h"
 #include "kernels/operators.h"
@@ -78,7 +78,7 @@ void add_benchmarks() {
         if (is_available(set)) {
           const std::string label = std::string(name) + "/rows:" + std::to_string(rows) +
                                     "/length:" + std::to_string(length);
-          benchmark::RegisterBenchmark(label.c_str(), decode_step, attend_function(set), rows,
+          benchmark::RegisterBenchmark(label.c_str(), decode_step, attend_functions(set), rows,
                                        length)
               ->UseRealTime()
               ->MeasureProcessCPUTime();

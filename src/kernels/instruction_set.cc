@@ -55,7 +55,8 @@ bool is_available(InstructionSet set) {
       return true;
 #if defined(__x86_64__)
     case InstructionSet::kAvx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("f16c");
     case InstructionSet::kAvxVnni:
       return is_available(InstructionSet::kAvx2) && __builtin_cpu_supports("avxvnni");
     case InstructionSet::kAvx512:

@@ -38,6 +38,10 @@ void Requirements::floats(const NamedTensor& argument, int rank) {
   of_type(argument, DType::kFloat32, rank);
 }
 
+void Requirements::halves(const NamedTensor& argument, int rank) {
+  of_type(argument, DType::kFloat16, rank);
+}
+
 void Requirements::integers(const NamedTensor& argument, int rank) {
   of_type(argument, DType::kInt64, rank);
 }

@@ -26,8 +26,9 @@ class Requirements {
   explicit Requirements(Arguments& arguments)
       : arguments_(arguments), status_(arguments.status()) {}
 
-  // Float32, int64, int32 or int8, row-major, of `rank` dimensions.
+  // Float32, float16, int64, int32 or int8, row-major, of `rank` dimensions.
   void floats(const NamedTensor& argument, int rank);
+  void halves(const NamedTensor& argument, int rank);
   void integers(const NamedTensor& argument, int rank);
   void small_integers(const NamedTensor& argument, int rank);
   void bytes(const NamedTensor& argument, int rank);

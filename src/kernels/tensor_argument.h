@@ -44,6 +44,7 @@ class TensorArgument {
   [[nodiscard]] const T* data() const {
     return mutable_data<T>();
   }
+  [[nodiscard]] std::byte* bytes() const { return static_cast<std::byte*>(data_); }
   template <typename T>
   [[nodiscard]] T* mutable_data() const {
     assert(data_ == nullptr || dtype_of<T>() == dtype_);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/packed_weights.h"

@@ -7,7 +7,8 @@ A cache is two pools of pages in one state, of ``page`` positions each::
 
 and ``page_table [rows, n]`` says where the sequence of each row lies: its position ``p`` is slot
 ``p % page`` of page ``page_table[row, p // page]``. What a row does not use of its table is not
-read, but must name pages as well. All numbers are float32, all indices int64.
+read, but must name pages as well. All numbers are float32, all indices int64. Pools may be of
+float16: keys and values are rounded as they are written, and what is finite stays so.
 
 Scores are ``scale * (query @ key)``; a ``softcap`` above 0 makes them ``softcap * tanh(score /
 softcap)``; then ``bias`` is added. Every kv head serves ``heads // kv_heads`` neighbouring query
@@ -23,6 +24,8 @@ import torch
 from torch import Tensor
 
 from polystate.ops.library import define_with_out
+
+_LARGEST_HALF = torch.finfo(torch.float16).max
 
 
 @dataclass(frozen=True)
@@ -84,10 +87,15 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, scoring: _S
 
 
 def _gather(key_pool: Tensor, value_pool: Tensor, page_table: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys and values of every row's pages: ``[rows, n * page, kv_heads, ...]``."""
+    """Keys and values of every row's pages: float32 ``[rows, n * page, kv_heads, ...]``."""
     keys = key_pool[page_table].permute(0, 1, 4, 2, 3).flatten(1, 2)
     values = value_pool[page_table].permute(0, 1, 3, 2, 4).flatten(1, 2)
-    return keys, values
+    return keys.float(), values.float()
+
+
+def _rounded(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Numbers in the type of a pool."""
+    return x if dtype == x.dtype else x.clamp(-_LARGEST_HALF, _LARGEST_HALF).to(dtype)
 
 
 def _write(
@@ -103,8 +111,8 @@ def _write(
     page = key_pool.shape[3]
     for token in range(key.shape[0]):
         index, slot = divmod(first + token, page)
-        key_pool[page_table[row, index], :, :, slot] = key[token]
-        value_pool[page_table[row, index], :, slot] = value[token]
+        key_pool[page_table[row, index], :, :, slot] = _rounded(key[token], key_pool.dtype)
+        value_pool[page_table[row, index], :, slot] = _rounded(value[token], value_pool.dtype)
 
 
 def _require(holds: bool, message: str) -> None:

@@ -25,7 +25,7 @@ from polystate.recipes.paged_attention import (
 
 @dataclass(frozen=True)
 class Capacity:
-    """How much an artifact takes.
+    """How much an artifact takes, and how it keeps it.
 
     Attributes
     ----------
@@ -35,12 +35,15 @@ class Capacity:
         Tokens of a source, and of a whole target with its start token.
     page_size
         Positions of a page.
+    dtype
+        Of keys and values: float32 or float16.
     """
 
     max_batch: int
     max_source_length: int
     max_length: int
     page_size: int = 16
+    dtype: torch.dtype = torch.float32
 
     @property
     def source_pages(self) -> int:
@@ -94,10 +97,13 @@ class EncoderDecoder(torch.nn.Module):
                 ("self", capacity.pages),
                 ("cross", capacity.cross_pages),
             ):
-                page = capacity.page_size
-                self.register_buffer(f"{name}_keys_{layer}", torch.zeros(pages, *keys, page))
+                page, dtype = capacity.page_size, capacity.dtype
                 self.register_buffer(
-                    f"{name}_values_{layer}", torch.zeros(pages, values[0], page, values[1])
+                    f"{name}_keys_{layer}", torch.zeros(pages, *keys, page, dtype=dtype)
+                )
+                self.register_buffer(
+                    f"{name}_values_{layer}",
+                    torch.zeros(pages, values[0], page, values[1], dtype=dtype),
                 )
 
     def encode(

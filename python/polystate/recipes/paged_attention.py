@@ -187,7 +187,8 @@ class EncodedText(Cache):
 
     def __init__(self, pools: Sequence[Pools], batch: int, length: int) -> None:
         self.seeming = [
-            each.keys[:1, :, :, :1].transpose(2, 3).expand(batch, -1, length, -1) for each in pools
+            each.keys[:1, :, :, :1].float().transpose(2, 3).expand(batch, -1, length, -1)
+            for each in pools
         ]
         super().__init__(layers=[self._Layer(keys, keys) for keys in self.seeming])  # type: ignore[misc]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,7 +248,10 @@ def _capacity(model: PreTrainedModel, max_length: int | None, max_batch: int) ->
 def _methods(
     model: PreTrainedModel, capacity: Capacity, quantization: str | None
 ) -> EncoderDecoder:
-    """The model's methods, in the first form that computes what the model does."""
+    """The model's methods, in the first form that computes what the model does.
+
+    Those that compute in 8 bits keep keys and values in float16.
+    """
     texts = examples(model, capacity)
     failures = []
     for rows_as_batch in (True, False):
@@ -257,13 +260,17 @@ def _methods(
                 methods = EncoderDecoder(model, capacity, rows_as_batch=rows_as_batch).eval()
                 with packed(methods):
                     check_parity(methods, capacity, texts)
-                methods.clear()
         except UnsupportedError:
             raise
         except Exception as error:  # model code may raise anything
             rows = "a batch" if rows_as_batch else "one sequence"
             failures.append(f"rows as {rows}: {error}")
         else:
+            if quantization is None:
+                methods.clear()
+                return methods
+            capacity = replace(capacity, dtype=torch.float16)
+            methods = EncoderDecoder(model, capacity, rows_as_batch=rows_as_batch).eval()
             _check_quantized(methods, capacity, texts, quantization)
             return methods
     raise ExportError(
@@ -273,11 +280,9 @@ def _methods(
 
 
 def _check_quantized(
-    methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Example], quantization: str | None
+    methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Example], quantization: str
 ) -> None:
     """Refuses a model of which 8 bits leave something else."""
-    if quantization is None:
-        return
     try:
         with own_attention(methods.model), quantized(methods, quantization):
             check_quantized_parity(methods, capacity, texts)

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/vectors/half.h"
+
 namespace polystate {
 
 // The inner loops of attention, which exist once for every instruction set.
@@ -12,16 +14,16 @@ struct PositionRange {
   std::int64_t last;
 };
 
-// The keys and values of one head in one sequence: position p is slot p % page of page p / page.
-// Its number of pages is as large as the queries' ranges say.
+// The keys and values of one head in one sequence, of elements of one type: position p is slot
+// p % page of page p / page. Its number of pages is as large as the queries' ranges say.
 struct HeadPages {
-  const float* keys;          // page 0 of this head: [head_dim, page]
-  const float* values;        // page 0 of this head: [page, value_dim], rows `value_stride` apart
+  const void* keys;           // page 0 of this head: [head_dim, page]
+  const void* values;         // page 0 of this head: [page, value_dim], rows `value_stride` apart
   const std::int64_t* pages;  // number of each page; null: 0, 1, 2, ...
   std::int64_t page;
   std::int64_t head_dim;
   std::int64_t value_dim;
-  std::int64_t key_page_stride;  // from a page to the next one, in floats
+  std::int64_t key_page_stride;  // from a page to the next one, in elements
   std::int64_t value_page_stride;
   std::int64_t value_stride;
 };
@@ -60,5 +62,14 @@ constexpr std::int64_t attend_stride(std::int64_t columns) {
 // and the keys of whole pages.
 using AttendFunction = void (*)(const HeadPages& head, const ScoreOptions& options,
                                 const HeadQuery* queries, std::int64_t count, Scores scratch);
+
+// What an instruction set has.
+struct AttendFunctions {
+  AttendFunction over_floats;  // pages of float32
+  AttendFunction over_halves;  // pages of float16
+
+  // Rounds to float16, to the nearest; what is finite stays so.
+  void (*to_halves)(const float* from, std::int64_t count, Half* to);
+};
 
 }  // namespace polystate

@@ -1,5 +1,5 @@
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention/attend_loops.h"
 #include "kernels/vectors/avx2_floats.h"
 
@@ -12,6 +12,6 @@ struct Avx2Vectors : vectors::Avx2Floats<Avx2Vectors> {
 
 }  // namespace
 
-AttendFunction attend_avx2() { return &attention::attend<Avx2Vectors>; }
+AttendFunctions attend_avx2() { return attention::attend_functions<Avx2Vectors>(); }
 
 }  // namespace polystate

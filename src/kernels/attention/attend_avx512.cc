@@ -1,5 +1,5 @@
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention/attend_loops.h"
 #include "kernels/vectors/avx512_floats.h"
 
@@ -12,6 +12,6 @@ struct Avx512Vectors : vectors::Avx512Floats<Avx512Vectors> {
 
 }  // namespace
 
-AttendFunction attend_avx512() { return &attention::attend<Avx512Vectors>; }
+AttendFunctions attend_avx512() { return attention::attend_functions<Avx512Vectors>(); }
 
 }  // namespace polystate

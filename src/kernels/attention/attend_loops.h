@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/attention/attend.h"
+#include "kernels/vectors/half.h"
 #include "kernels/vectors/vector_math.h"
 
 // The inner loops over the vectors `S` of an instruction set; each file that includes this is
@@ -19,7 +20,9 @@ inline constexpr int kPartialSums = 4;
 template <int Q>
 inline constexpr int kValueVectors = Q == 1 ? 8 : 4;
 
-inline constexpr std::int64_t kLineFloats = 16;  // of a line of the cache
+// Elements of a line of the cache.
+template <typename Element>
+inline constexpr std::int64_t kLineElements = 64 / sizeof(Element);
 
 template <typename S>
 constexpr std::int64_t round_down(std::int64_t count) {
@@ -43,7 +46,7 @@ std::int64_t page_at(const HeadPages& head, std::int64_t i) {
 }
 
 // How far behind what is read of a page the same of the next head lies, which is fetched meanwhile:
-// memory would notice a stream in each page anew. `size` floats are a head's part of a page.
+// memory would notice a stream in each page anew. `size` elements are a head's part of a page.
 inline std::int64_t next_head(const HeadPages& head, std::int64_t size) {
   return head.pages == nullptr ? 0 : size;
 }
@@ -61,8 +64,8 @@ struct ScoreSums {
   }
 
   // Adds the products of dimension `d`; of the first `count` positions, or of whole vectors.
-  template <bool kWhole>
-  void add(const float* keys, const HeadQuery* queries, std::int64_t d, int part,
+  template <bool kWhole, typename Element>
+  void add(const Element* keys, const HeadQuery* queries, std::int64_t d, int part,
            std::int64_t count) {
     for (int v = 0; v < V; ++v) {
       const auto key = kWhole ? S::load(keys + v * S::kWidth) : S::load_some(keys, count);
@@ -78,16 +81,16 @@ struct ScoreSums {
 
 // The products of Q queries with V vectors of positions of a page, or with `count` positions of
 // one.
-template <typename S, int Q, int V, bool kWhole>
-void score_vectors(const float* keys, const HeadPages& head, const HeadQuery* queries,
+template <typename S, int Q, int V, bool kWhole, typename Element>
+void score_vectors(const Element* keys, const HeadPages& head, const HeadQuery* queries,
                    std::int64_t count, Scores scores) {
   ScoreSums<S, Q, V> sums;
   const std::int64_t keys_ahead = next_head(head, head.head_dim * head.page);
   std::int64_t d = 0;
   for (; d + kPartialSums <= head.head_dim; d += kPartialSums) {
     for (int k = 0; k < kPartialSums; ++k) {
-      const float* const from = keys + (d + k) * head.page;
-      __builtin_prefetch(from + keys_ahead);
+      const Element* const from = keys + (d + k) * head.page;
+      if (k * S::kWidth % kLineElements<Element> == 0) __builtin_prefetch(from + keys_ahead);
       sums.template add<kWhole>(from, queries, d + k, k, count);
     }
   }
@@ -104,7 +107,7 @@ void score_vectors(const float* keys, const HeadPages& head, const HeadQuery* qu
 }
 
 // The products of Q queries with the positions that `seen` has, and some around them.
-template <typename S, int Q>
+template <typename S, typename Element, int Q>
 void score_pages(const HeadPages& head, const HeadQuery* queries, PositionRange seen,
                  Scores scores) {
   // As many sums as there are registers for.
@@ -112,7 +115,8 @@ void score_pages(const HeadPages& head, const HeadQuery* queries, PositionRange 
   const std::int64_t whole = round_down<S>(head.page);
   for (std::int64_t i = seen.first / head.page; i * head.page < seen.last; ++i) {
     const std::int64_t start = i * head.page;
-    const float* const keys = head.keys + page_at<S>(head, i) * head.key_page_stride;
+    const Element* const keys =
+        static_cast<const Element*>(head.keys) + page_at<S>(head, i) * head.key_page_stride;
     std::int64_t c = seen.first > start ? round_down<S>(seen.first - start) : 0;
     const std::int64_t last = seen.last - start < head.page ? seen.last - start : head.page;
     while (c < last) {
@@ -179,7 +183,7 @@ float weigh(const HeadQuery& query, PositionRange all, float top, float* scores)
   return total == 0 ? 0 : 1 / total;
 }
 
-// Some dimensions of values: N vectors from `first` on, or `count` floats of one vector.
+// Some dimensions of values: N vectors from `first` on, or `count` elements of one vector.
 struct ValuePart {
   std::int64_t first;
   std::int64_t count;
@@ -193,18 +197,19 @@ struct WeightedRange {
 };
 
 // Part of one position's value.
+template <typename Element>
 struct Value {
-  const float* data;
+  const Element* data;
   std::int64_t count;
   std::int64_t ahead;  // see next_head
 };
 
 // Adds part of a value to the sums; `weights` are at its position.
-template <typename S, int Q, int N, bool kWhole>
-void add_value(const Value& value, Scores weights, typename S::Vector (&sums)[Q][N]) {
+template <typename S, int Q, int N, bool kWhole, typename Element>
+void add_value(const Value<Element>& value, Scores weights, typename S::Vector (&sums)[Q][N]) {
   typename S::Vector vectors[N];
   for (int k = 0; k < N; ++k) {
-    if (k * S::kWidth % kLineFloats == 0) {
+    if (k * S::kWidth % kLineElements<Element> == 0) {
       __builtin_prefetch(value.data + k * S::kWidth + value.ahead);
     }
     vectors[k] =
@@ -219,7 +224,7 @@ void add_value(const Value& value, Scores weights, typename S::Vector (&sums)[Q]
 }
 
 // Writes part of the results: the sums of the values that are seen.
-template <typename S, int Q, int N, bool kWhole>
+template <typename S, typename Element, int Q, int N, bool kWhole>
 void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedRange& range,
                 ValuePart part) {
   typename S::Vector sums[Q][N];
@@ -234,10 +239,11 @@ void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
     const std::int64_t start = i * head.page;
     const std::int64_t first = all.first > start ? all.first : start;
     const std::int64_t last = all.last < start + head.page ? all.last : start + head.page;
-    const float* value = head.values + page_at<S>(head, i) * head.value_page_stride +
-                         (first - start) * head.value_stride + part.first;
+    const Element* value = static_cast<const Element*>(head.values) +
+                           page_at<S>(head, i) * head.value_page_stride +
+                           (first - start) * head.value_stride + part.first;
     for (std::int64_t p = first; p < last; ++p, value += head.value_stride) {
-      add_value<S, Q, N, kWhole>({value, part.count, ahead},
+      add_value<S, Q, N, kWhole>(Value<Element>{value, part.count, ahead},
                                  {range.weights.data + p, range.weights.stride}, sums);
     }
   }
@@ -249,7 +255,7 @@ void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
   }
 }
 
-template <typename S, int Q>
+template <typename S, typename Element, int Q>
 void attend_queries(const HeadPages& head, const ScoreOptions& options, const HeadQuery* queries,
                     Scores scores) {
   PositionRange all = queries[0].seen;
@@ -258,7 +264,7 @@ void attend_queries(const HeadPages& head, const ScoreOptions& options, const He
     all.first = seen.first < all.first ? seen.first : all.first;
     all.last = seen.last > all.last ? seen.last : all.last;
   }
-  score_pages<S, Q>(head, queries, all, scores);
+  score_pages<S, Element, Q>(head, queries, all, scores);
   float factors[Q];
   for (int q = 0; q < Q; ++q) {
     float* const own = scores.data + q * scores.stride;
@@ -269,27 +275,45 @@ void attend_queries(const HeadPages& head, const ScoreOptions& options, const He
   constexpr int kMany = kValueVectors<Q>;
   std::int64_t d = 0;
   for (; d + kMany * S::kWidth <= head.value_dim; d += kMany * S::kWidth) {
-    sum_values<S, Q, kMany, true>(head, queries, range, {d, S::kWidth});
+    sum_values<S, Element, Q, kMany, true>(head, queries, range, {d, S::kWidth});
   }
   for (; d + S::kWidth <= head.value_dim; d += S::kWidth) {
-    sum_values<S, Q, 1, true>(head, queries, range, {d, S::kWidth});
+    sum_values<S, Element, Q, 1, true>(head, queries, range, {d, S::kWidth});
   }
   if (d < head.value_dim) {
-    sum_values<S, Q, 1, false>(head, queries, range, {d, head.value_dim - d});
+    sum_values<S, Element, Q, 1, false>(head, queries, range, {d, head.value_dim - d});
   }
 }
 
-// An AttendFunction.
-template <typename S>
+// An AttendFunction, over pages of `Element`.
+template <typename S, typename Element>
 void attend(const HeadPages& head, const ScoreOptions& options, const HeadQuery* queries,
             std::int64_t count, Scores scores) {
   std::int64_t q = 0;
   for (; q + S::kQueries <= count; q += S::kQueries) {
-    attend_queries<S, S::kQueries>(head, options, queries + q, scores);
+    attend_queries<S, Element, S::kQueries>(head, options, queries + q, scores);
   }
   for (; q < count; ++q) {
-    attend_queries<S, 1>(head, options, queries + q, scores);
+    attend_queries<S, Element, 1>(head, options, queries + q, scores);
   }
+}
+
+template <typename S>
+void to_halves(const float* from, std::int64_t count, Half* to) {
+  const auto rounded = [](typename S::Vector x) {
+    // The second where one is NaN.
+    return S::min(S::set(kLargestHalf), S::max(S::set(-kLargestHalf), x));
+  };
+  std::int64_t i = 0;
+  for (; i + S::kWidth <= count; i += S::kWidth) S::store(to + i, rounded(S::load(from + i)));
+  if (i < count) S::store_some(to + i, rounded(S::load_some(from + i, count - i)), count - i);
+}
+
+template <typename S>
+constexpr AttendFunctions attend_functions() {
+  return {.over_floats = &attend<S, float>,
+          .over_halves = &attend<S, Half>,
+          .to_halves = &to_halves<S>};
 }
 
 }  // namespace polystate::attention

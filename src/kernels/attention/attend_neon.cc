@@ -1,5 +1,5 @@
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention/attend_loops.h"
 #include "kernels/vectors/neon_floats.h"
 
@@ -12,6 +12,6 @@ struct NeonVectors : vectors::NeonFloats<NeonVectors> {
 
 }  // namespace
 
-AttendFunction attend_neon() { return &attention::attend<NeonVectors>; }
+AttendFunctions attend_neon() { return attention::attend_functions<NeonVectors>(); }
 
 }  // namespace polystate

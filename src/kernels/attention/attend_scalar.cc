@@ -1,5 +1,5 @@
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention/attend_loops.h"
 #include "kernels/vectors/scalar_floats.h"
 
@@ -12,6 +12,6 @@ struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {
 
 }  // namespace
 
-AttendFunction attend_scalar() { return &attention::attend<ScalarVectors>; }
+AttendFunctions attend_scalar() { return attention::attend_functions<ScalarVectors>(); }
 
 }  // namespace polystate

@@ -6,7 +6,7 @@
 
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention/attention_call.h"
 #include "kernels/attention/operators.h"
 #include "kernels/attention/page_pools.h"
@@ -73,7 +73,7 @@ std::vector<std::int64_t> runs_of(const AttentionCall& call, const Cross& cross)
 
 }  // namespace
 
-Status cross_attention(Arguments& arguments, AttendFunction attend) {
+Status cross_attention(Arguments& arguments, const AttendFunctions& functions) {
   const Cross cross{
       .pools = {{"key_pool", arguments.tensor(1)}, {"value_pool", arguments.tensor(2)}},
       .page_table = {"page_table", arguments.tensor(3)},
@@ -94,12 +94,12 @@ Status cross_attention(Arguments& arguments, AttendFunction attend) {
                           float*) { return cross.pools.head(kv_head, cross.pages_of(row)); },
               .seen = seen_positions(call, cross),
               .runs = runs_of(call, cross)},
-             attend);
+             cross.pools.loops(functions));
   return {};
 }
 
 Status CrossAttention::run(Arguments& arguments) {
-  return cross_attention(arguments, fastest_attend_function());
+  return cross_attention(arguments, fastest_attend_functions());
 }
 
 }  // namespace polystate

@@ -6,7 +6,7 @@
 
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention/attention_call.h"
 #include "kernels/attention/operators.h"
 #include "kernels/operators.h"
@@ -102,7 +102,7 @@ HeadPages packed_head(const Dense& dense, std::int64_t row, std::int64_t kv_head
 
 }  // namespace
 
-Status dense_attention(Arguments& arguments, AttendFunction attend) {
+Status dense_attention(Arguments& arguments, const AttendFunctions& functions) {
   const Dense dense{.key = {"key", arguments.tensor(1)},
                     .value = {"value", arguments.tensor(2)},
                     .lengths = arguments.optional_tensor(3),
@@ -124,12 +124,12 @@ Status dense_attention(Arguments& arguments, AttendFunction attend) {
               .head = [&](std::int64_t row, std::int64_t kv_head,
                           float* packed) { return packed_head(dense, row, kv_head, packed); },
               .seen = seen_positions(call, dense)},
-             attend);
+             functions.over_floats);
   return {};
 }
 
 Status DenseAttention::run(Arguments& arguments) {
-  return dense_attention(arguments, fastest_attend_function());
+  return dense_attention(arguments, fastest_attend_functions());
 }
 
 }  // namespace polystate

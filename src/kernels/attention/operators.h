@@ -8,8 +8,8 @@ namespace polystate {
 
 // The operators of attention with chosen inner loops; those of kernels/operators.h take the
 // fastest.
-Status paged_attention(Arguments& arguments, AttendFunction attend);
-Status cross_attention(Arguments& arguments, AttendFunction attend);
-Status dense_attention(Arguments& arguments, AttendFunction attend);
+Status paged_attention(Arguments& arguments, const AttendFunctions& functions);
+Status cross_attention(Arguments& arguments, const AttendFunctions& functions);
+Status dense_attention(Arguments& arguments, const AttendFunctions& functions);
 
 }  // namespace polystate

@@ -5,11 +5,12 @@
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/requirements.h"
+#include "polystate/core/dtype.h"
 
 namespace polystate {
 
 // The key and the value pool of a cache: [pages, kv_heads, head_dim, page] and
-// [pages, kv_heads, page, value_dim].
+// [pages, kv_heads, page, value_dim], both of float32 or both of float16.
 struct PagePools {
   NamedTensor key;
   NamedTensor value;
@@ -20,7 +21,14 @@ struct PagePools {
   [[nodiscard]] std::int64_t page() const { return key.tensor.size(3); }
   [[nodiscard]] std::int64_t value_dim() const { return value.tensor.size(3); }
 
+  [[nodiscard]] bool is_half() const { return key.tensor.dtype() == DType::kFloat16; }
+
   void require(Requirements& require) const;
+
+  // The loops over such pages.
+  [[nodiscard]] AttendFunction loops(const AttendFunctions& functions) const {
+    return is_half() ? functions.over_halves : functions.over_floats;
+  }
 
   // One head of the sequence whose pages these are.
   [[nodiscard]] HeadPages head(std::int64_t kv_head, const std::int64_t* pages) const;
@@ -36,6 +44,6 @@ struct NewPositions {
 
 // Writes one head of the positions from `first` on of the sequence whose pages these are.
 void write_positions(const PagePools& pools, std::int64_t kv_head, const std::int64_t* pages,
-                     const NewPositions& positions);
+                     const NewPositions& positions, const AttendFunctions& functions);
 
 }  // namespace polystate

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "kernels/arguments.h"
+#include "kernels/attention/attend.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention/page_pools.h"
 #include "kernels/operators.h"
 #include "kernels/parallel.h"
@@ -26,11 +28,10 @@ void copy_integers(const TensorArgument& from, const TensorArgument& to) {
 }
 
 void copy_page(const TensorArgument& pool, std::int64_t source, std::int64_t target) {
-  const std::int64_t size = pool.size(1) * pool.size(2) * pool.size(3);
-  auto* const data = pool.mutable_data<float>();
-  if (source != target) {
-    std::copy_n(data + source * size, size, data + target * size);
-  }
+  const std::int64_t size = pool.size(1) * pool.size(2) * pool.size(3) *
+                            static_cast<std::int64_t>(size_of(pool.dtype()));
+  std::byte* const bytes = pool.bytes();
+  if (source != target) std::copy_n(bytes + source * size, size, bytes + target * size);
 }
 
 // No page is both a source and a target.
@@ -77,6 +78,7 @@ Status WritePages::run(Arguments& arguments) {
     return require.status();
   }
   const std::int64_t heads = std::max<std::int64_t>(pools.kv_heads(), 1);
+  const AttendFunctions functions = fastest_attend_functions();
   const auto write = [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t task = begin; task < end; ++task) {
       const std::int64_t row = task / heads;
@@ -85,7 +87,8 @@ Status WritePages::run(Arguments& arguments) {
                       {.key = key.tensor.data<float>() + first * pools.head_dim(),
                        .value = value.tensor.data<float>() + first * pools.value_dim(),
                        .first = 0,
-                       .count = integers_of(lengths.tensor)[static_cast<std::size_t>(row)]});
+                       .count = integers_of(lengths.tensor)[static_cast<std::size_t>(row)]},
+                      functions);
     }
   };
   parallel_for(rows * heads, kHeadsOfAThread, write);

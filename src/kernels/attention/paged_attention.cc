@@ -5,7 +5,7 @@
 
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention/attention_call.h"
 #include "kernels/attention/operators.h"
 #include "kernels/attention/page_pools.h"
@@ -51,14 +51,16 @@ Status check(Requirements& require, AttentionCall& call, const Paged& paged) {
 }
 
 // Writes the new positions of one head of a row.
-void write(const AttentionCall& call, const Paged& paged, std::int64_t row, std::int64_t kv_head) {
+void write(const AttentionCall& call, const Paged& paged, std::int64_t row, std::int64_t kv_head,
+           const AttendFunctions& functions) {
   const PagePools& pools = paged.pools;
   const std::int64_t first = row * call.tokens() * pools.kv_heads();
   write_positions(pools, kv_head, paged.pages_of(row),
                   {.key = paged.key.tensor.data<float>() + first * pools.head_dim(),
                    .value = paged.value.tensor.data<float>() + first * pools.value_dim(),
                    .first = integers_of(paged.positions.tensor)[static_cast<std::size_t>(row)],
-                   .count = call.tokens()});
+                   .count = call.tokens()},
+                  functions);
 }
 
 std::vector<PositionRange> seen_positions(const AttentionCall& call, const Paged& paged) {
@@ -74,7 +76,7 @@ std::vector<PositionRange> seen_positions(const AttentionCall& call, const Paged
 
 }  // namespace
 
-Status paged_attention(Arguments& arguments, AttendFunction attend) {
+Status paged_attention(Arguments& arguments, const AttendFunctions& functions) {
   const Paged paged{
       .key = {"key", arguments.tensor(1)},
       .value = {"value", arguments.tensor(2)},
@@ -98,16 +100,16 @@ Status paged_attention(Arguments& arguments, AttendFunction attend) {
               .columns = paged.capacity(),
               .head =
                   [&](std::int64_t row, std::int64_t kv_head, float*) {
-                    write(call, paged, row, kv_head);
+                    write(call, paged, row, kv_head, functions);
                     return paged.pools.head(kv_head, paged.pages_of(row));
                   },
               .seen = seen_positions(call, paged)},
-             attend);
+             paged.pools.loops(functions));
   return {};
 }
 
 Status PagedAttention::run(Arguments& arguments) {
-  return paged_attention(arguments, fastest_attend_function());
+  return paged_attention(arguments, fastest_attend_functions());
 }
 
 }  // namespace polystate

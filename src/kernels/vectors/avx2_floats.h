@@ -4,9 +4,11 @@
 
 #include <cstdint>
 
+#include "kernels/vectors/half.h"
+
 namespace polystate::vectors {
 
-// Eight floats, with FMA.
+// Eight floats, with FMA and F16C.
 template <typename Local>
 struct Avx2Floats {
   Avx2Floats() = delete;
@@ -25,9 +27,26 @@ struct Avx2Floats {
   static __m256 load_some(const float* from, std::int64_t count) {
     return _mm256_maskload_ps(from, first_lanes(count));
   }
+  static __m256 load(const Half* from) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  }
+  static __m256 load_some(const Half* from, std::int64_t count) {
+    Half lanes[kWidth] = {};
+    for (std::int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+    return load(lanes);
+  }
   static void store(float* to, __m256 x) { _mm256_storeu_ps(to, x); }
   static void store_some(float* to, __m256 x, std::int64_t count) {
     _mm256_maskstore_ps(to, first_lanes(count), x);
+  }
+  static void store(Half* to, __m256 x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                     _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+  }
+  static void store_some(Half* to, __m256 x, std::int64_t count) {
+    Half lanes[kWidth];
+    store(lanes, x);
+    for (std::int64_t i = 0; i < count; ++i) to[i] = lanes[i];
   }
   static __m256 multiply(__m256 x, __m256 y) { return _mm256_mul_ps(x, y); }
   static __m256 multiply_add(__m256 x, __m256 y, __m256 z) { return _mm256_fmadd_ps(x, y, z); }

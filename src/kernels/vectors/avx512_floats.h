@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "kernels/vectors/half.h"
+
 namespace polystate::vectors {
 
 // Sixteen floats.
@@ -28,10 +30,24 @@ struct Avx512Floats {
   static __m512 load_some(const float* from, std::int64_t count) {
     return _mm512_maskz_loadu_ps(first_lanes(count), from);
   }
+  static __m512 load(const Half* from) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  }
+  static __m512 load_some(const Half* from, std::int64_t count) {
+    return _mm512_cvtph_ps(
+        _mm512_castsi512_si256(_mm512_maskz_loadu_epi16(first_lanes(count), from)));
+  }
   static void store(float* to, __m512 x) { _mm512_storeu_ps(to, x); }
   static void store_some(float* to, __m512 x, std::int64_t count) {
     _mm512_mask_storeu_ps(to, first_lanes(count), x);
   }
+  static void store(Half* to, __m512 x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), halves(x));
+  }
+  static void store_some(Half* to, __m512 x, std::int64_t count) {
+    _mm512_mask_storeu_epi16(to, first_lanes(count), _mm512_castsi256_si512(halves(x)));
+  }
+  static __m256i halves(__m512 x) { return _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT); }
   static __m512 multiply(__m512 x, __m512 y) { return _mm512_mul_ps(x, y); }
   static __m512 multiply_add(__m512 x, __m512 y, __m512 z) { return _mm512_fmadd_ps(x, y, z); }
   static __m512 max(__m512 x, __m512 y) { return _mm512_max_ps(x, y); }

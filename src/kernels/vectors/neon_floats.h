@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/vectors/half.h"
+
 namespace polystate::vectors {
 
 // Four floats of a 64-bit ARM.
@@ -23,10 +25,33 @@ struct NeonFloats {
     }
     return vld1q_f32(lanes);
   }
+  static float32x4_t load(const Half* from) {
+    uint16x4_t bits;
+    __builtin_memcpy(&bits, from, sizeof(bits));
+    return vcvt_f32_f16(vreinterpret_f16_u16(bits));
+  }
+  static float32x4_t load_some(const Half* from, std::int64_t count) {
+    Half lanes[kWidth] = {};
+    for (std::int64_t i = 0; i < count; ++i) {
+      lanes[i] = from[i];
+    }
+    return load(lanes);
+  }
   static void store(float* to, float32x4_t x) { vst1q_f32(to, x); }
   static void store_some(float* to, float32x4_t x, std::int64_t count) {
     float lanes[kWidth];
     vst1q_f32(lanes, x);
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i] = lanes[i];
+    }
+  }
+  static void store(Half* to, float32x4_t x) {
+    const uint16x4_t bits = vreinterpret_u16_f16(vcvt_f16_f32(x));
+    __builtin_memcpy(to, &bits, sizeof(bits));
+  }
+  static void store_some(Half* to, float32x4_t x, std::int64_t count) {
+    Half lanes[kWidth];
+    store(lanes, x);
     for (std::int64_t i = 0; i < count; ++i) {
       to[i] = lanes[i];
     }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention_case.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -22,9 +22,9 @@ namespace {
 using Change = std::function<void(AttentionCase&)>;
 using Operation = Result<Tensor> (*)(const AttentionCase&);
 
-Result<Tensor> paged(const AttentionCase& c) { return c.paged(fastest_attend_function()); }
-Result<Tensor> cross(const AttentionCase& c) { return c.cross(fastest_attend_function()); }
-Result<Tensor> dense(const AttentionCase& c) { return c.dense(fastest_attend_function()); }
+Result<Tensor> paged(const AttentionCase& c) { return c.paged(fastest_attend_functions()); }
+Result<Tensor> cross(const AttentionCase& c) { return c.cross(fastest_attend_functions()); }
+Result<Tensor> dense(const AttentionCase& c) { return c.dense(fastest_attend_functions()); }
 Result<Tensor> write(const AttentionCase& c) { return c.write_pages(); }
 Result<Tensor> copy(const AttentionCase& c) { return c.copy_pages(); }
 

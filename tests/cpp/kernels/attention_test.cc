@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/attention/attend.h"
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 #include "kernels/attention_case.h"
 #include "kernels/instruction_set.h"
 #include "polystate/core/result.h"
@@ -49,7 +49,7 @@ void compare_instruction_sets(const AttentionCase& arguments, Operation operatio
   for (const InstructionSet set : kSets) {
     if (is_available(set)) {
       SCOPED_TRACE(testing::Message() << "instruction set " << static_cast<int>(set));
-      expect_close(run(arguments, operation, attend_function(set)), expected);
+      expect_close(run(arguments, operation, attend_functions(set)), expected);
     }
   }
 }
@@ -129,10 +129,10 @@ TEST(Attention, OfARowIsBitForBitWhatItIsAlone) {
       {.rows = kRows, .tokens = 50, .heads = 8, .kv_heads = 4, .head_dim = 64, .row_pages = 9});
   for (const Operation operation :
        {&AttentionCase::paged, &AttentionCase::cross, &AttentionCase::dense}) {
-    const std::vector<float> together = run(arguments, operation, fastest_attend_function());
+    const std::vector<float> together = run(arguments, operation, fastest_attend_functions());
     std::vector<float> apart;
     for (std::int64_t row = 0; row < kRows; ++row) {
-      const auto one = run(row_of(arguments, row, kRows), operation, fastest_attend_function());
+      const auto one = run(row_of(arguments, row, kRows), operation, fastest_attend_functions());
       apart.insert(apart.end(), one.begin(), one.end());
     }
     EXPECT_EQ(together, apart);
@@ -157,12 +157,12 @@ TEST(CrossAttention, OfRowsThatReadOneTextIsBitForBitWhatItIsAlone) {
     if (!is_available(set)) {
       continue;
     }
-    const auto together = run(arguments, &AttentionCase::cross, attend_function(set));
+    const auto together = run(arguments, &AttentionCase::cross, attend_functions(set));
     std::vector<float> apart;
     for (std::int64_t row = 0; row < kRows; ++row) {
       AttentionCase alone = row_of(arguments, row, kRows);
       alone.bias = part(*arguments.bias, row, kRows);
-      const auto one = run(alone, &AttentionCase::cross, attend_function(set));
+      const auto one = run(alone, &AttentionCase::cross, attend_functions(set));
       apart.insert(apart.end(), one.begin(), one.end());
     }
     EXPECT_EQ(together, apart);
@@ -177,7 +177,7 @@ TEST(Attention, OfSeveralTokensIsBitForBitWhatItIsOneByOne) {
     AttentionCase arguments = AttentionCase::random({.rows = 1, .tokens = 7, .heads = 2});
     arguments.positions = integers({13});
     arguments.window = 9;
-    const std::vector<float> together = run(arguments, &AttentionCase::paged, attend_function(set));
+    const std::vector<float> together = run(arguments, &AttentionCase::paged, attend_functions(set));
     std::vector<float> apart;
     for (std::int64_t token = 0; token < 7; ++token) {
       AttentionCase one = AttentionCase::random({.rows = 1, .tokens = 1, .heads = 2});
@@ -194,7 +194,7 @@ TEST(Attention, OfSeveralTokensIsBitForBitWhatItIsOneByOne) {
       one.value_pool = arguments.value_pool;
       one.positions = integers({13 + token});
       one.window = 9;
-      const auto values = run(one, &AttentionCase::paged, attend_function(set));
+      const auto values = run(one, &AttentionCase::paged, attend_functions(set));
       apart.insert(apart.end(), values.begin(), values.end());
     }
     EXPECT_EQ(together, apart);
@@ -205,7 +205,7 @@ TEST(Attention, ReadsNothingThatIsNotSeen) {
   AttentionCase arguments = AttentionCase::random({.rows = 1, .tokens = 1, .page = 5});
   arguments.positions = integers({6});
   const std::vector<float> expected =
-      run(arguments, &AttentionCase::paged, fastest_attend_function());
+      run(arguments, &AttentionCase::paged, fastest_attend_functions());
   const auto table = arguments.page_table.values<std::int64_t>();
   const std::size_t page_floats = arguments.value_pool.element_count() / 4;
   auto* const values = reinterpret_cast<float*>(arguments.value_pool.mutable_bytes().data());
@@ -218,7 +218,7 @@ TEST(Attention, ReadsNothingThatIsNotSeen) {
       values[static_cast<std::size_t>(table[1]) * page_floats + i] = NAN;
     }
   }
-  EXPECT_EQ(run(arguments, &AttentionCase::paged, fastest_attend_function()), expected);
+  EXPECT_EQ(run(arguments, &AttentionCase::paged, fastest_attend_functions()), expected);
 }
 
 TEST(Attention, ExponentialsAreRightToTwoUnitsInTheLastPlace) {
@@ -232,7 +232,7 @@ TEST(Attention, ExponentialsAreRightToTwoUnitsInTheLastPlace) {
       std::vector<float> scratch(static_cast<std::size_t>(kMaxQueries * attend_stride(1)));
       const HeadPages head{&one, &one, nullptr, 1, 1, 1, 1, 1, 1};
       const HeadQuery query{&score, nullptr, &zero, &out, {0, 1}};
-      attend_function(set)(head, {}, &query, 1, {scratch.data(), attend_stride(1)});
+      attend_functions(set)(head, {}, &query, 1, {scratch.data(), attend_stride(1)});
       const double expected = 1 / (1 + std::exp(-static_cast<double>(score)));
       EXPECT_NEAR(out / expected, 1, 3e-7) << score;
     }

@@ -1,11 +1,11 @@
-#include "kernels/attention/attend_function.h"
+#include "kernels/attention/attend_functions.h"
 
 #include "kernels/attention/attend.h"
 #include "kernels/instruction_set.h"
 
 namespace polystate {
 
-AttendFunction attend_function(InstructionSet set) {
+AttendFunctions attend_functions(InstructionSet set) {
   switch (set) {
 #if defined(__x86_64__)
     case InstructionSet::kAvx2:
@@ -24,6 +24,6 @@ AttendFunction attend_function(InstructionSet set) {
   }
 }
 
-AttendFunction fastest_attend_function() { return attend_function(best_instruction_set()); }
+AttendFunctions fastest_attend_functions() { return attend_functions(best_instruction_set()); }
 
 }  // namespace polystate

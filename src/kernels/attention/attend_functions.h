@@ -6,15 +6,15 @@
 namespace polystate {
 
 // The loops for an instruction set that is available.
-AttendFunction attend_function(InstructionSet set);
+AttendFunctions attend_functions(InstructionSet set);
 
 // The fastest loops that this machine can run.
-AttendFunction fastest_attend_function();
+AttendFunctions fastest_attend_functions();
 
 // What the files that are compiled for one instruction set provide.
-AttendFunction attend_scalar();
-AttendFunction attend_neon();
-AttendFunction attend_avx2();
-AttendFunction attend_avx512();
+AttendFunctions attend_scalar();
+AttendFunctions attend_neon();
+AttendFunctions attend_avx2();
+AttendFunctions attend_avx512();
 
 }  // namespace polystate
