@@ -24,7 +24,19 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
 
   // Not __m256i, whose elements are of 64 bits: around each conversion GCC 12 copies the sums.
   using Half = std::int32_t __attribute__((vector_size(32)));
+  // As TileSums, but with a name for each half, which GCC 12 finds registers for in more places.
   struct Sums {
+    explicit Sums(Half first) : low(first), high(first) {}
+    Sums(Half low_half, Half high_half) : low(low_half), high(high_half) {}
+    Sums() = default;
+    Sums(const Sums& other) : low(other.low), high(other.high) {}
+    Sums& operator=(const Sums& other) {
+      low = other.low;
+      high = other.high;
+      return *this;
+    }
+    ~Sums() = default;
+
     Half low;  // of columns 0 to 7
     Half high;
   };

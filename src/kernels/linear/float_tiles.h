@@ -31,13 +31,11 @@ struct FloatTiles : Floats<Local> {
   struct Weights {
     Vector columns[kVectors];
   };
-  using Sums = Weights;
+  using Sums = TileSums<Local, Vector, kVectors>;
   using Values = Vector;
 
   static Sums first_sums(const FloatRows& /*rows*/, std::int64_t /*row*/) {
-    Sums sums;
-    for (Vector& sum : sums.columns) sum = Own::set(0);
-    return sums;
+    return Sums(Own::set(0));
   }
   static Values broadcast(const float* row, std::int64_t step) { return Own::set(row[step]); }
   static Weights load_weights(const float* from) {
@@ -47,13 +45,13 @@ struct FloatTiles : Floats<Local> {
   }
   static Sums add_products(Sums sums, Values x, const Weights& w) {
     for (int i = 0; i < kVectors; ++i) {
-      sums.columns[i] = Own::multiply_add(x, w.columns[i], sums.columns[i]);
+      sums.parts[i] = Own::multiply_add(x, w.columns[i], sums.parts[i]);
     }
     return sums;
   }
   static Vector result(const Sums& sums, int part, const FloatRows& /*rows*/, std::int64_t /*row*/,
                        const Columns& columns) {
-    return Own::add(sums.columns[part], columns.bias);
+    return Own::add(sums.parts[part], columns.bias);
   }
 };
 

@@ -24,6 +24,24 @@ struct BlockSize {
   int tiles;
 };
 
+// Sums of N vectors of a tile. They are copied one by one: GCC 12 keeps in memory what is copied as
+// a whole. `Local` is of the file that includes this.
+template <typename Local, typename Vector, int N>
+struct TileSums {
+  explicit TileSums(Vector first) {
+    for (Vector& part : parts) part = first;
+  }
+  TileSums() = default;
+  TileSums(const TileSums& other) { *this = other; }
+  TileSums& operator=(const TileSums& other) {
+    for (int i = 0; i < N; ++i) parts[i] = other.parts[i];
+    return *this;
+  }
+  ~TileSums() = default;
+
+  Vector parts[N];
+};
+
 template <typename S>
 typename S::Vector activated(typename S::Vector x, Activation activation) {
   switch (activation) {
@@ -127,7 +145,9 @@ void multiply_block(const typename S::Product& product, std::int64_t row, std::i
   const std::int64_t tile_size = weights.tile_size();
   const auto* const tiles = weights.tiles + tile * tile_size;
   const auto* const values = rows.values + row * rows.stride;
-  for (std::int64_t group = 0; group < weights.groups(); ++group) {
+  const std::int64_t groups = weights.groups();
+  std::int64_t group = 0;
+  do {
     typename S::Weights w[T];
     for (int t = 0; t < T; ++t) {
       const auto* const place = tiles + t * tile_size + group * kTileColumns * weights.kTileDepth;
@@ -138,7 +158,7 @@ void multiply_block(const typename S::Product& product, std::int64_t row, std::i
       const auto x = S::broadcast(values + m * rows.stride, group);
       for (int t = 0; t < T; ++t) sums[m][t] = S::add_products(sums[m][t], x, w[t]);
     }
-  }
+  } while (++group < groups);
   // Copies, so that the sums have no address and need not be in memory: GCC 12 stores each of them
   // at every step otherwise.
   typename S::Sums finished[M][T];

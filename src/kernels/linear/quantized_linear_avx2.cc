@@ -29,8 +29,7 @@ struct Avx2Vectors : linear::Avx2Tiles<Avx2Vectors, 128> {
   };
 
   static Sums first_sums(const QuantizedRows& rows, std::int64_t row) {
-    const std::int32_t first = rows.scales[row].excluded;
-    return {first - Half{}, first - Half{}};
+    return Sums(rows.scales[row].excluded - Half{});
   }
   static Values broadcast(const std::uint8_t* row, std::int64_t group) {
     const std::uint8_t* const from = row + group * kGroupBytes;

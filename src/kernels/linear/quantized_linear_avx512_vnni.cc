@@ -12,7 +12,7 @@ namespace {
 
 struct Avx512VnniVectors : vectors::Avx512Floats<Avx512VnniVectors> {
   static constexpr linear::BlockSize kFewRows = {.rows = 6, .tiles = 4};
-  static constexpr linear::BlockSize kManyRows = {.rows = 12, .tiles = 2};
+  static constexpr linear::BlockSize kManyRows = {.rows = 6, .tiles = 2};
 
   using Product = QuantizedProduct;
   using Columns = linear::QuantizedColumns<Avx512VnniVectors>;

@@ -24,7 +24,7 @@ struct AvxVnniVectors : linear::Avx2Tiles<AvxVnniVectors, 0> {
   }
 
   static Sums first_sums(const QuantizedRows& /*rows*/, std::int64_t /*row*/) {
-    return {Half{}, Half{}};
+    return Sums(Half{});
   }
   static __m256i broadcast(const std::uint8_t* row, std::int64_t group) {
     return broadcast_four(row + group * QuantizedWeights::kTileDepth);

@@ -29,16 +29,14 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
     vst1_lane_u32(reinterpret_cast<std::uint32_t*>(to), vreinterpret_u32_u8(bytes), 0);
   }
 
-  struct Sums {
-    int32x4_t columns[kVectors];
-  };
+  using Sums = linear::TileSums<NeonDotVectors, int32x4_t, kVectors>;
   using Values = int8x16_t;
   struct Weights {
     int8x16_t columns[kVectors];
   };
 
   static Sums first_sums(const QuantizedRows& /*rows*/, std::int64_t /*row*/) {
-    return {{vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)}};
+    return Sums(vdupq_n_s32(0));
   }
   static Values broadcast(const std::uint8_t* row, std::int64_t group) {
     std::uint32_t four = 0;
@@ -50,7 +48,7 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
   }
   static Sums add_products(Sums sums, Values x, const Weights& w) {
     for (int i = 0; i < kVectors; ++i) {
-      sums.columns[i] = vdotq_s32(sums.columns[i], w.columns[i], x);
+      sums.parts[i] = vdotq_s32(sums.parts[i], w.columns[i], x);
     }
     return sums;
   }
@@ -64,7 +62,7 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
   static float32x4_t result(const Sums& sums, int part, const QuantizedRows& rows, std::int64_t row,
                             const Columns& columns) {
     const RowScale scale = rows.scales[row];
-    const int32x4_t product = vmlsq_n_s32(sums.columns[part], columns.sums, scale.zero - 128);
+    const int32x4_t product = vmlsq_n_s32(sums.parts[part], columns.sums, scale.zero - 128);
     return multiply_add(vcvtq_f32_s32(product), multiply(columns.scales, set(scale.scale)),
                         columns.bias);
   }
