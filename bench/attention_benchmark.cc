@@ -37,7 +37,7 @@ TensorPtr floats(std::vector<int> sizes) {
                          std::vector<float>(static_cast<std::size_t>(count), 0.1F));
 }
 
-void decode_step(benchmark::State& state, AttendFunction attend, int rows, int length) {
+void decode_step(benchmark::State& state, const AttendFunctions& functions, int rows, int length) {
   const int row_pages = (length + kPage - 1) / kPage;
   std::vector<std::int64_t> pages(static_cast<std::size_t>(rows * row_pages));
   std::iota(pages.begin(), pages.end(), 0);
@@ -59,7 +59,7 @@ void decode_step(benchmark::State& state, AttendFunction attend, int rows, int l
   }
   for ([[maybe_unused]] const auto _ : state) {
     ProgramArguments arguments(stack, PagedAttention::kArguments);
-    const Status status = paged_attention(arguments, attend);
+    const Status status = paged_attention(arguments, functions);
     if (!status) state.SkipWithError(status.error().message.c_str());
     benchmark::ClobberMemory();
   }

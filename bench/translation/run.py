@@ -30,9 +30,11 @@ SENTENCES = ROOT / "tests/data/tatoeba-en-fr/valid.tsv"
 SOURCE_TOKENS, TARGET_TOKENS = 20, 24
 MIB = 1 << 20
 OURS = "polystate_q8"
+OURS_AVX2 = "polystate_q8_avx2"  # the same artifact, limited to the instructions of AVX2
 PEER = "ctranslate2_int8"
 ENGINES = (
     OURS,
+    OURS_AVX2,
     PEER,
     "polystate_aoti_q8",
     "polystate_float32",
@@ -52,6 +54,8 @@ GOALS = {
     "opus_batch_32_beam_4": 1.9,
     "demo_beam_4": 2.0,
 }
+# The most that AVX2 may take beside the machine's best instructions.
+AVX2_LIMIT = 2.2
 
 Round = dict[str, Any]
 
@@ -135,6 +139,8 @@ def workloads() -> Iterator[Workload]:
 
 
 def command_of(engine: str, model: Path, program: Path) -> list[str | Path]:
+    if engine == OURS_AVX2:
+        return ["env", "POLYSTATE_INSTRUCTION_SET=avx2", program, model / OURS]
     if engine.startswith("polystate"):
         return [program, model / engine]
     return [sys.executable, Path(__file__).with_name("peers.py"), engine, model]
@@ -199,6 +205,12 @@ def size_of(directory: Path) -> int:
     return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
 
 
+def peers_size(model: Path, *, has_text: bool) -> int:
+    """Of what the peer reads: for text, the tokenizer's files too, which lie in our artifacts."""
+    tokenizer = [model / "transformers" / f"{side}.spm" for side in ("source", "target")]
+    return size_of(model / PEER) + sum(file.stat().st_size for file in tokenizer if has_text)
+
+
 def goals(measured: dict[str, dict[str, Measured]], models: Path) -> list[Goal]:
     found = []
     for name, engines in measured.items():
@@ -208,9 +220,13 @@ def goals(measured: dict[str, dict[str, Measured]], models: Path) -> list[Goal]:
             memory = engines[OURS].resident / engines[PEER].resident
             found.append(Goal(f"{name}: memory beside {PEER}", memory, 1, "x"))
             found.append(Goal(f"{name}: first token", engines[OURS].first_token, 0.5, "s"))
-    of_engines = [one for engines in measured.values() for one in engines.values()]
-    for model in dict.fromkeys(one.workload.model for one in of_engines):
-        size = size_of(models / model / OURS) / size_of(models / model / "ctranslate2_int8")
+        if {OURS, OURS_AVX2} <= engines.keys():
+            ratio = engines[OURS_AVX2].median / engines[OURS].median
+            found.append(Goal(f"{name}: AVX2 alone", ratio, AVX2_LIMIT, "x"))
+    of_engines = [one.workload for engines in measured.values() for one in engines.values()]
+    for model, has_text in dict.fromkeys((one.model, "lines" in one.content) for one in of_engines):
+        folder = models / model
+        size = size_of(folder / OURS) / peers_size(folder, has_text=has_text)
         found.append(Goal(f"{model}: files beside {PEER}", size, 1, "x"))
     return found
 

@@ -14,6 +14,7 @@
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/packed_weights.h"
+#include "kernels/vectors/half.h"
 
 // The loops for ARM against the scalar ones, which the kernels' own tests compare with their
 // definitions: products bit for bit, what has exponentials to rounding.
@@ -152,6 +153,12 @@ TEST(Linear, IsThatOfTheScalarLoops) {
   }
 }
 
+std::vector<Half> halves(const AttendFunctions& functions, const std::vector<float>& numbers) {
+  std::vector<Half> rounded(numbers.size());
+  functions.to_halves(numbers.data(), static_cast<std::int64_t>(numbers.size()), rounded.data());
+  return rounded;
+}
+
 // A head's pages, in another order than they are read, and queries that see parts of them.
 struct AttentionCase {
   AttentionCase(std::int64_t page, std::int64_t dim, std::int64_t positions)
@@ -168,17 +175,22 @@ struct AttentionCase {
 
   [[nodiscard]] std::int64_t pages() const { return static_cast<std::int64_t>(numbers.size()); }
 
-  [[nodiscard]] std::vector<float> run(AttendFunction attend, const ScoreOptions& options,
-                                       bool biased) const {
-    const HeadPages head{.keys = keys.data(),
-                         .values = values.data(),
-                         .pages = numbers.data(),
-                         .page = page,
-                         .head_dim = dim,
-                         .value_dim = dim,
-                         .key_page_stride = dim * page,
-                         .value_page_stride = dim * page,
-                         .value_stride = dim};
+  // Over pages of float16 if `as_halves`, else of float32.
+  [[nodiscard]] std::vector<float> run(const AttendFunctions& functions, bool as_halves,
+                                       const ScoreOptions& options, bool biased) const {
+    const std::vector<Half> half_keys = halves(functions, keys);
+    const std::vector<Half> half_values = halves(functions, values);
+    const AttendFunction attend = as_halves ? functions.over_halves : functions.over_floats;
+    const HeadPages head{
+        .keys = as_halves ? static_cast<const void*>(half_keys.data()) : keys.data(),
+        .values = as_halves ? static_cast<const void*>(half_values.data()) : values.data(),
+        .pages = numbers.data(),
+        .page = page,
+        .head_dim = dim,
+        .value_dim = dim,
+        .key_page_stride = dim * page,
+        .value_page_stride = dim * page,
+        .value_stride = dim};
     std::vector<float> out(queries.size());
     std::vector<HeadQuery> asked;
     const float sink = 0.5F;
@@ -205,6 +217,19 @@ struct AttentionCase {
   std::vector<float> bias;
 };
 
+TEST(Attention, RoundsToFloat16AsTheScalarLoopsDo) {
+  auto numbers = random_floats(37, 9);
+  numbers[3] = 1e9F;
+  numbers[4] = -HUGE_VALF;
+  numbers[5] = 1 + 0x1p-11F;
+  const auto bits = [&](const AttendFunctions& functions) {
+    std::vector<std::uint16_t> found;
+    for (const Half each : halves(functions, numbers)) found.push_back(each.bits);
+    return found;
+  };
+  EXPECT_EQ(bits(attend_neon()), bits(attend_scalar()));
+}
+
 TEST(Attention, IsThatOfTheScalarLoops) {
   for (const std::int64_t page : {1, 3, 16}) {
     for (const std::int64_t dim : {1, 7, 32, 65}) {
@@ -214,9 +239,12 @@ TEST(Attention, IsThatOfTheScalarLoops) {
             SCOPED_TRACE(testing::Message() << "pages of " << page << ", " << positions
                                             << " positions, dimension " << dim);
             const AttentionCase some(page, dim, positions);
-            ASSERT_THAT(some.run(attend_neon(), options, biased),
-                        testing::Pointwise(testing::FloatNear(1e-5F),
-                                           some.run(attend_scalar(), options, biased)));
+            for (const bool as_halves : {false, true}) {
+              ASSERT_THAT(
+                  some.run(attend_neon(), as_halves, options, biased),
+                  testing::Pointwise(testing::FloatNear(1e-5F),
+                                     some.run(attend_scalar(), as_halves, options, biased)));
+            }
           }
         }
       }

@@ -37,7 +37,8 @@ void write_key(const float* key, std::int64_t dims, const AttendFunctions& funct
     const std::int64_t count = std::min(kTogether, dims - first);
     functions.to_halves(key + first, count, rounded.data());
     Half* const keys = to.keys + first * to.page;
-    for (std::int64_t d = 0; d < count; ++d) keys[d * to.page] = rounded[static_cast<std::size_t>(d)];
+    for (std::int64_t d = 0; d < count; ++d)
+      keys[d * to.page] = rounded[static_cast<std::size_t>(d)];
   }
 }
 

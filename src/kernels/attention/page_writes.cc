@@ -28,8 +28,8 @@ void copy_integers(const TensorArgument& from, const TensorArgument& to) {
 }
 
 void copy_page(const TensorArgument& pool, std::int64_t source, std::int64_t target) {
-  const std::int64_t size = pool.size(1) * pool.size(2) * pool.size(3) *
-                            static_cast<std::int64_t>(size_of(pool.dtype()));
+  const std::int64_t size =
+      pool.size(1) * pool.size(2) * pool.size(3) * static_cast<std::int64_t>(size_of(pool.dtype()));
   std::byte* const bytes = pool.bytes();
   if (source != target) std::copy_n(bytes + source * size, size, bytes + target * size);
 }

@@ -24,7 +24,7 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
 
   // Not __m256i, whose elements are of 64 bits: around each conversion GCC 12 copies the sums.
   using Half = std::int32_t __attribute__((vector_size(32)));
-  // As TileSums, but with a name for each half, which GCC 12 finds registers for in more places.
+  // Copied half by half: GCC 12 keeps in memory what it copies as a whole.
   struct Sums {
     explicit Sums(Half first) : low(first), high(first) {}
     Sums(Half low_half, Half high_half) : low(low_half), high(high_half) {}
@@ -55,7 +55,7 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
     return {_mm256_loadu_si256(vectors), _mm256_loadu_si256(vectors + 1)};
   }
   template <typename Values>
-  static Sums add_products(Sums sums, Values x, Weights w) {
+  static Sums add_products(const Sums& sums, Values x, Weights w) {
     return {Local::add_half(sums.low, x, w.low), Local::add_half(sums.high, x, w.high)};
   }
 

@@ -31,7 +31,22 @@ struct FloatTiles : Floats<Local> {
   struct Weights {
     Vector columns[kVectors];
   };
-  using Sums = TileSums<Local, Vector, kVectors>;
+  // Copied vector by vector: GCC 12 keeps in memory what it copies as a whole.
+  struct Sums {
+    explicit Sums(Vector first) {
+      for (Vector& part : parts) part = first;
+    }
+    Sums() = default;
+    Sums(const Sums& other) { *this = other; }
+    Sums& operator=(const Sums& other) {
+      if (this == &other) return *this;
+      for (int i = 0; i < kVectors; ++i) parts[i] = other.parts[i];
+      return *this;
+    }
+    ~Sums() = default;
+
+    Vector parts[kVectors];
+  };
   using Values = Vector;
 
   static Sums first_sums(const FloatRows& /*rows*/, std::int64_t /*row*/) {

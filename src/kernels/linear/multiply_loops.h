@@ -24,24 +24,6 @@ struct BlockSize {
   int tiles;
 };
 
-// Sums of N vectors of a tile. They are copied one by one: GCC 12 keeps in memory what is copied as
-// a whole. `Local` is of the file that includes this.
-template <typename Local, typename Vector, int N>
-struct TileSums {
-  explicit TileSums(Vector first) {
-    for (Vector& part : parts) part = first;
-  }
-  TileSums() = default;
-  TileSums(const TileSums& other) { *this = other; }
-  TileSums& operator=(const TileSums& other) {
-    for (int i = 0; i < N; ++i) parts[i] = other.parts[i];
-    return *this;
-  }
-  ~TileSums() = default;
-
-  Vector parts[N];
-};
-
 template <typename S>
 typename S::Vector activated(typename S::Vector x, Activation activation) {
   switch (activation) {

@@ -29,14 +29,16 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
     vst1_lane_u32(reinterpret_cast<std::uint32_t*>(to), vreinterpret_u32_u8(bytes), 0);
   }
 
-  using Sums = linear::TileSums<NeonDotVectors, int32x4_t, kVectors>;
+  struct Sums {
+    int32x4_t columns[kVectors];
+  };
   using Values = int8x16_t;
   struct Weights {
     int8x16_t columns[kVectors];
   };
 
   static Sums first_sums(const QuantizedRows& /*rows*/, std::int64_t /*row*/) {
-    return Sums(vdupq_n_s32(0));
+    return {{vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0), vdupq_n_s32(0)}};
   }
   static Values broadcast(const std::uint8_t* row, std::int64_t group) {
     std::uint32_t four = 0;
@@ -48,7 +50,7 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
   }
   static Sums add_products(Sums sums, Values x, const Weights& w) {
     for (int i = 0; i < kVectors; ++i) {
-      sums.parts[i] = vdotq_s32(sums.parts[i], w.columns[i], x);
+      sums.columns[i] = vdotq_s32(sums.columns[i], w.columns[i], x);
     }
     return sums;
   }
@@ -62,7 +64,7 @@ struct NeonDotVectors : vectors::NeonFloats<NeonDotVectors> {
   static float32x4_t result(const Sums& sums, int part, const QuantizedRows& rows, std::int64_t row,
                             const Columns& columns) {
     const RowScale scale = rows.scales[row];
-    const int32x4_t product = vmlsq_n_s32(sums.parts[part], columns.sums, scale.zero - 128);
+    const int32x4_t product = vmlsq_n_s32(sums.columns[part], columns.sums, scale.zero - 128);
     return multiply_add(vcvtq_f32_s32(product), multiply(columns.scales, set(scale.scale)),
                         columns.bias);
   }

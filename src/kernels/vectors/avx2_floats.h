@@ -40,8 +40,7 @@ struct Avx2Floats {
     _mm256_maskstore_ps(to, first_lanes(count), x);
   }
   static void store(Half* to, __m256 x) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
-                     _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
   }
   static void store_some(Half* to, __m256 x, std::int64_t count) {
     Half lanes[kWidth];

@@ -186,5 +186,16 @@ TEST(AttentionArguments, SizesAreEqualWhereTheyMustBe) {
   expect_refused(copy, [](C& c) { c.target = integers({5}); }, "target has shape [1]");
 }
 
+TEST(AttentionArguments, BothPoolsAreOfOneType) {
+  for (Operation run : {paged, cross, write, copy}) {
+    expect_refused(
+        run, [](AttentionCase& c) { c.value_pool = halves(c.value_pool); },
+        "value_pool is float16 of shape [10, 2, 16, 16]; it must be float32");
+    expect_refused(
+        run, [](AttentionCase& c) { c.key_pool = halves(c.key_pool); },
+        "value_pool is float32 of shape [10, 2, 16, 16]; it must be float16");
+  }
+}
+
 }  // namespace
 }  // namespace polystate

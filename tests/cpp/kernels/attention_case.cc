@@ -6,8 +6,10 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <span>
 #include <vector>
 
+#include "core/half.h"
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/operators.h"
@@ -27,6 +29,21 @@ Tensor random_floats(const Shape& shape, unsigned seed) {
   std::vector<float> values(static_cast<std::size_t>(count));
   std::ranges::generate(values, [&] { return normal(generator); });
   return Tensor::of(shape, values).value();
+}
+
+Tensor halves(const Tensor& numbers) {
+  Tensor rounded = Tensor::empty(DType::kFloat16, numbers.shape()).value();
+  auto* const bits = reinterpret_cast<std::uint16_t*>(rounded.mutable_bytes().data());
+  std::ranges::transform(numbers.values<float>(), bits, float_to_float16);
+  return rounded;
+}
+
+Tensor widened(const Tensor& numbers) {
+  const std::span bits(reinterpret_cast<const std::uint16_t*>(numbers.bytes().data()),
+                       numbers.element_count());
+  std::vector<float> values(bits.size());
+  std::ranges::transform(bits, values.begin(), float16_to_float);
+  return Tensor::of(numbers.shape(), values).value();
 }
 
 Tensor integers(const std::vector<std::int64_t>& values) {
@@ -62,26 +79,33 @@ AttentionCase AttentionCase::random(const AttentionSizes& s) {
   };
 }
 
-Result<Tensor> AttentionCase::paged(AttendFunction attend) const {
+AttentionCase AttentionCase::with_half_pools() const {
+  AttentionCase result = *this;
+  result.key_pool = halves(key_pool);
+  result.value_pool = halves(value_pool);
+  return result;
+}
+
+Result<Tensor> AttentionCase::paged(const AttendFunctions& functions) const {
   KernelCall call("");
   call.tensor(query).tensor(key).tensor(value).tensor(key_pool).tensor(value_pool);
   call.tensor(page_table).tensor(positions).optional(bias).optional(sinks);
   call.number(scale).number(softcap).integer(window);
-  return call.into(out, [&](Arguments& given) { return paged_attention(given, attend); });
+  return call.into(out, [&](Arguments& given) { return paged_attention(given, functions); });
 }
 
-Result<Tensor> AttentionCase::cross(AttendFunction attend) const {
+Result<Tensor> AttentionCase::cross(const AttendFunctions& functions) const {
   KernelCall call("");
   call.tensor(query).tensor(key_pool).tensor(value_pool).tensor(page_table).tensor(lengths);
   call.optional(bias).number(scale).number(softcap);
-  return call.into(out, [&](Arguments& given) { return cross_attention(given, attend); });
+  return call.into(out, [&](Arguments& given) { return cross_attention(given, functions); });
 }
 
-Result<Tensor> AttentionCase::dense(AttendFunction attend) const {
+Result<Tensor> AttentionCase::dense(const AttendFunctions& functions) const {
   KernelCall call("");
   call.tensor(query).tensor(key).tensor(value).optional(lengths).optional(bias).optional(sinks);
   call.number(scale).number(softcap).integer(window).boolean(causal);
-  return call.into(out, [&](Arguments& given) { return dense_attention(given, attend); });
+  return call.into(out, [&](Arguments& given) { return dense_attention(given, functions); });
 }
 
 Result<Tensor> AttentionCase::write_pages() const {

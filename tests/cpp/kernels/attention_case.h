@@ -27,11 +27,14 @@ struct AttentionCase {
   static AttentionCase random(const AttentionSizes& sizes);
 
   // Each calls its operator and gives the result, or what it has against the arguments.
-  [[nodiscard]] Result<Tensor> paged(AttendFunction attend) const;
-  [[nodiscard]] Result<Tensor> cross(AttendFunction attend) const;
-  [[nodiscard]] Result<Tensor> dense(AttendFunction attend) const;
+  [[nodiscard]] Result<Tensor> paged(const AttendFunctions& functions) const;
+  [[nodiscard]] Result<Tensor> cross(const AttendFunctions& functions) const;
+  [[nodiscard]] Result<Tensor> dense(const AttendFunctions& functions) const;
   [[nodiscard]] Result<Tensor> write_pages() const;
   [[nodiscard]] Result<Tensor> copy_pages() const;
+
+  // The same with pools of float16, to which the numbers of this one are rounded.
+  [[nodiscard]] AttentionCase with_half_pools() const;
 
   Tensor query, key, value;
   Tensor key_pool, value_pool;
@@ -47,6 +50,10 @@ struct AttentionCase {
   std::int64_t window = 0;
   bool causal = false;
 };
+
+// Its numbers rounded to float16, and numbers of float16 as they are.
+Tensor halves(const Tensor& numbers);
+Tensor widened(const Tensor& numbers);
 
 Tensor random_floats(const Shape& shape, unsigned seed);
 Tensor integers(const std::vector<std::int64_t>& values);

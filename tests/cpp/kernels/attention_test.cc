@@ -21,7 +21,7 @@
 namespace polystate {
 namespace {
 
-using Operation = Result<Tensor> (AttentionCase::*)(AttendFunction) const;
+using Operation = Result<Tensor> (AttentionCase::*)(const AttendFunctions&) const;
 
 constexpr std::array kSets = {InstructionSet::kScalar, InstructionSet::kNeon, InstructionSet::kAvx2,
                               InstructionSet::kAvx512};
@@ -31,8 +31,9 @@ std::vector<float> floats(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-std::vector<float> run(const AttentionCase& arguments, Operation operation, AttendFunction attend) {
-  const Result<Tensor> result = (arguments.*operation)(attend);
+std::vector<float> run(const AttentionCase& arguments, Operation operation,
+                       const AttendFunctions& functions) {
+  const Result<Tensor> result = (arguments.*operation)(functions);
   EXPECT_TRUE(result) << result.error().message;
   return result ? floats(*result) : std::vector<float>{};
 }
@@ -87,6 +88,61 @@ void compare_sizes_and_options(Operation operation) {
     arguments.bias = random_floats({sizes.rows, 1, sizes.tokens, columns}, 9);
     compare_instruction_sets(arguments, operation);
   }
+}
+
+// Pools of float16 against pools of the same numbers in float32; new positions are rounded first.
+void compare_half_pools(Operation operation) {
+  for (const AttentionSizes& sizes : many_sizes()) {
+    SCOPED_TRACE(testing::Message() << "page " << sizes.page << ", head_dim " << sizes.head_dim);
+    AttentionCase exact = AttentionCase::random(sizes);
+    for (Tensor* const rounded : {&exact.key, &exact.value, &exact.key_pool, &exact.value_pool}) {
+      *rounded = widened(halves(*rounded));
+    }
+    for (const InstructionSet set : kSets) {
+      if (!is_available(set)) continue;
+      SCOPED_TRACE(testing::Message() << "instruction set " << static_cast<int>(set));
+      const AttentionCase half = exact.with_half_pools();
+      expect_close(run(half, operation, attend_functions(set)),
+                   run(exact, operation, attend_functions(set)));
+      EXPECT_EQ(floats(widened(half.key_pool)), floats(exact.key_pool));
+      EXPECT_EQ(floats(widened(half.value_pool)), floats(exact.value_pool));
+    }
+  }
+}
+
+TEST(PagedAttention, OverPoolsOfFloat16IsThatOfTheirNumbers) {
+  compare_half_pools(&AttentionCase::paged);
+}
+
+TEST(CrossAttention, OverPoolsOfFloat16IsThatOfTheirNumbers) {
+  compare_half_pools(&AttentionCase::cross);
+}
+
+TEST(WritePages, RoundsToFloat16AndKeepsWhatIsFinite) {
+  const AttentionCase arguments = AttentionCase::random({.rows = 1, .tokens = 1, .row_pages = 1});
+  auto* const key = reinterpret_cast<float*>(arguments.key.mutable_bytes().data());
+  key[0] = 1e9F;
+  key[1] = -HUGE_VALF;
+  key[2] = NAN;
+  key[3] = 1 + 0x1p-11F;  // between two of them, of which the even one is 1
+  const AttentionCase half = arguments.with_half_pools();
+  ASSERT_TRUE(half.write_pages());
+  const std::size_t page = half.page_table.values<std::int64_t>()[0];
+  const std::vector<float> keys = floats(widened(half.key_pool));
+  const auto written = [&](std::size_t dim) { return keys[(page * 2 * 16 + dim) * 16]; };
+  EXPECT_EQ(written(0), 65504);
+  EXPECT_EQ(written(1), -65504);
+  EXPECT_TRUE(std::isnan(written(2)));
+  EXPECT_EQ(written(3), 1);
+}
+
+TEST(CopyPages, CopiesPagesOfFloat16) {
+  const AttentionCase half = AttentionCase::random({}).with_half_pools();
+  ASSERT_TRUE(half.copy_pages());
+  const AttentionCase exact = AttentionCase::random({});
+  ASSERT_TRUE(exact.copy_pages());
+  EXPECT_EQ(floats(widened(half.key_pool)), floats(widened(halves(exact.key_pool))));
+  EXPECT_EQ(floats(widened(half.value_pool)), floats(widened(halves(exact.value_pool))));
 }
 
 TEST(PagedAttention, IsTheSameOnEveryInstructionSet) {
@@ -177,7 +233,8 @@ TEST(Attention, OfSeveralTokensIsBitForBitWhatItIsOneByOne) {
     AttentionCase arguments = AttentionCase::random({.rows = 1, .tokens = 7, .heads = 2});
     arguments.positions = integers({13});
     arguments.window = 9;
-    const std::vector<float> together = run(arguments, &AttentionCase::paged, attend_functions(set));
+    const std::vector<float> together =
+        run(arguments, &AttentionCase::paged, attend_functions(set));
     std::vector<float> apart;
     for (std::int64_t token = 0; token < 7; ++token) {
       AttentionCase one = AttentionCase::random({.rows = 1, .tokens = 1, .heads = 2});
@@ -232,7 +289,7 @@ TEST(Attention, ExponentialsAreRightToTwoUnitsInTheLastPlace) {
       std::vector<float> scratch(static_cast<std::size_t>(kMaxQueries * attend_stride(1)));
       const HeadPages head{&one, &one, nullptr, 1, 1, 1, 1, 1, 1};
       const HeadQuery query{&score, nullptr, &zero, &out, {0, 1}};
-      attend_functions(set)(head, {}, &query, 1, {scratch.data(), attend_stride(1)});
+      attend_functions(set).over_floats(head, {}, &query, 1, {scratch.data(), attend_stride(1)});
       const double expected = 1 / (1 + std::exp(-static_cast<double>(score)));
       EXPECT_NEAR(out / expected, 1, 3e-7) << score;
     }

@@ -29,20 +29,20 @@ class Cache:
     table: Tensor
 
     @staticmethod
-    def random(seed: int = 0) -> Cache:
-        torch.manual_seed(seed)
+    def random(dtype: torch.dtype = torch.float32) -> Cache:
+        torch.manual_seed(0)
         return Cache(
-            torch.randn(12, KV_HEADS, HEAD_DIM, PAGE),
-            torch.randn(12, KV_HEADS, PAGE, VALUE_DIM),
+            torch.randn(12, KV_HEADS, HEAD_DIM, PAGE).to(dtype),
+            torch.randn(12, KV_HEADS, PAGE, VALUE_DIM).to(dtype),
             torch.randperm(12).reshape(3, 4),
         )
 
     def gathered(self, row: int, length: int) -> tuple[Tensor, Tensor]:
-        """Keys and values [kv_heads, length, ...] of a row, position by position."""
+        """Keys and values [kv_heads, length, ...] of a row, position by position, in float32."""
         places = [divmod(position, PAGE) for position in range(length)]
         keys = [self.key[self.table[row, page], :, :, slot] for page, slot in places]
         values = [self.value[self.table[row, page], :, slot] for page, slot in places]
-        return torch.stack(keys, 1), torch.stack(values, 1)
+        return torch.stack(keys, 1).float(), torch.stack(values, 1).float()
 
 
 def reference(
@@ -67,9 +67,15 @@ def new_tokens(rows: int, tokens: int) -> tuple[Tensor, Tensor, Tensor]:
     )
 
 
+of_each_type = pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+
+
+@of_each_type
 @pytest.mark.parametrize("window", [0, 1, 3, 100])
-def test_paged_attention_is_pytorchs_over_the_gathered_cache(window: int) -> None:
-    cache = Cache.random()
+def test_paged_attention_is_pytorchs_over_the_gathered_cache(
+    window: int, dtype: torch.dtype
+) -> None:
+    cache = Cache.random(dtype)
     query, key, value = new_tokens(3, 2)
     positions = torch.tensor([0, 14, 5])
     bias = torch.randn(1, HEADS, 2, 16)
@@ -89,16 +95,17 @@ def test_paged_attention_is_pytorchs_over_the_gathered_cache(window: int) -> Non
     )
     for row, first in enumerate(positions.tolist()):
         keys, values = cache.gathered(row, first + 2)
-        assert torch.equal(keys[:, first:], key[row].transpose(0, 1))
-        assert torch.equal(values[:, first:], value[row].transpose(0, 1))
+        assert torch.equal(keys[:, first:], key[row].transpose(0, 1).to(dtype))
+        assert torch.equal(values[:, first:], value[row].transpose(0, 1).to(dtype))
         own, column = torch.arange(first, first + 2)[:, None], torch.arange(first + 2)
         seen = (column <= own) & (column > own - (window or 100))
         expected = reference(query[row], keys, values, mask_of(seen) + bias[0, :, :, : first + 2])
         torch.testing.assert_close(result[row], expected)
 
 
-def test_cross_attention_is_pytorchs_over_the_gathered_cache() -> None:
-    cache = Cache.random()
+@of_each_type
+def test_cross_attention_is_pytorchs_over_the_gathered_cache(dtype: torch.dtype) -> None:
+    cache = Cache.random(dtype)
     query, _, _ = new_tokens(3, 2)
     lengths = torch.tensor([1, 16, 7])
     result = ops.cross_attention(
@@ -167,8 +174,20 @@ def test_write_pages_writes_what_is_not_padding() -> None:
         assert torch.equal(values[:, length:], old_values[:, length:])
 
 
-def test_copy_pages_copies_pages() -> None:
-    cache, before = Cache.random(), Cache.random()
+def test_what_is_finite_stays_so_in_pages_of_float16() -> None:
+    cache = Cache.random(torch.float16)
+    _, key, value = new_tokens(3, 6)
+    key[0, 0, 0, :3] = torch.tensor([1e9, -torch.inf, torch.nan])
+    lengths = torch.tensor([1, 0, 0])
+    ops.write_pages(key, value, cache.key, cache.value, cache.table, lengths)
+    written, _ = cache.gathered(0, 1)
+    assert written[0, 0, :2].tolist() == [65504, -65504]
+    assert written[0, 0, 2].isnan()
+
+
+@of_each_type
+def test_copy_pages_copies_pages(dtype: torch.dtype) -> None:
+    cache, before = Cache.random(dtype), Cache.random(dtype)
     target = torch.tensor([3, 1])
     assert torch.equal(ops.copy_pages(cache.key, cache.value, torch.tensor([0, 0]), target), target)
     for page in range(12):
@@ -199,12 +218,13 @@ def test_what_does_not_fit_is_refused() -> None:
 class Translator(nn.Module):
     """An encoder, a decoder with both attentions, and copies of pages."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: torch.dtype) -> None:
         super().__init__()
         torch.manual_seed(0)
         for name in ("own", "memory"):
-            self.register_buffer(f"{name}_keys", torch.zeros(9, KV_HEADS, HEAD_DIM, PAGE))
-            self.register_buffer(f"{name}_values", torch.zeros(9, KV_HEADS, PAGE, HEAD_DIM))
+            keys = torch.zeros(9, KV_HEADS, HEAD_DIM, PAGE, dtype=dtype)
+            self.register_buffer(f"{name}_keys", keys)
+            self.register_buffer(f"{name}_values", keys.transpose(2, 3).contiguous())
         self.register_buffer("sinks", torch.randn(HEADS))
         self.qkv = nn.Linear(16, 8 * HEAD_DIM)
         self.out = nn.Linear(HEADS * HEAD_DIM, 16)
@@ -265,8 +285,11 @@ def exported(model: nn.Module) -> ps.Program:
     )
 
 
-def test_the_runtime_computes_what_the_module_does(tmp_path: Path) -> None:
-    model = Translator().eval()
+@of_each_type
+def test_the_runtime_computes_what_the_module_does(tmp_path: Path, dtype: torch.dtype) -> None:
+    model = Translator(dtype).eval()
+    # What other kernels compute may be rounded to the other side.
+    precision = {} if dtype == torch.float32 else {"rtol": 1e-3, "atol": 1e-3}
     program = exported(model)
     for method, writer in (("encode", "write_pages"), ("decode", "paged_attention")):
         writes = program.methods[method].writes
@@ -280,7 +303,7 @@ def test_the_runtime_computes_what_the_module_does(tmp_path: Path) -> None:
         for x, y in zip(
             found, expected if isinstance(expected, tuple) else (expected,), strict=True
         ):
-            torch.testing.assert_close(torch.as_tensor(x), y)
+            torch.testing.assert_close(torch.as_tensor(x), y, **precision)
 
     memory, lengths = torch.tensor([[7, 8], [3, 4], [5, 6]]), torch.tensor([8, 1, 6])
     both("encode", torch.randn(3, 8, 16), memory, lengths)
