@@ -35,8 +35,8 @@ def examples(model: PreTrainedModel, capacity: Capacity) -> list[Example]:
     generator = torch.Generator().manual_seed(0)
     found = []
     for number in range(_TEXTS):
-        source = _tokens(model, _length(number, capacity.max_source_length), generator)
-        target = _tokens(model, _length(_TEXTS - 1 - number, capacity.max_length), generator)
+        source = random_tokens(model, _length(number, capacity.max_source_length), generator)
+        target = random_tokens(model, _length(_TEXTS - 1 - number, capacity.max_length), generator)
         with torch.no_grad():
             output = model(input_ids=source[None], decoder_input_ids=target[None])
         found.append(Example(source, target, output.logits[0].float()))
@@ -131,8 +131,8 @@ def _length(number: int, most: int) -> int:
     return max(1, min(most, _LONGEST) * (number + 1) // _TEXTS)
 
 
-def _tokens(model: PreTrainedModel, count: int, generator: torch.Generator) -> torch.Tensor:
-    """Random tokens without the padding one, which would be padding."""
+def random_tokens(model: PreTrainedModel, count: int, generator: torch.Generator) -> torch.Tensor:
+    """Tokens [count] without the padding one, which would be padding."""
     config = model.config.get_text_config()
     tokens = torch.randint(0, config.vocab_size, (count,), generator=generator)
     other = (tokens + 1) % config.vocab_size

@@ -19,6 +19,7 @@ from polystate.export.packing import packed, quantized
 from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder
 from polystate.recipes.paged_attention import own_attention
 from polystate.recipes.parity import Example, check_parity, check_quantized_parity, examples
+from polystate.recipes.positions import shortened_positions
 from polystate.recipes.settings import DEFAULT_MAX_BATCH, DEFAULT_MAX_LENGTH, RECIPES, TASKS
 from polystate.recipes.text_files import (
     are_of_tokenizer,
@@ -108,10 +109,12 @@ def export_pretrained(
     files = generation_files(_generation_config(model, tokenizer, languages))
     if tokenizer is not None:
         files |= tokenizer_files(tokenizer)
-    methods = _methods(model, capacity, quantization)
-    # What computes in 8 bits is packed by the export itself.
-    packing = packed(methods) if quantization is None else contextlib.nullcontext()
-    with own_attention(model), packing:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(shortened_positions(model, capacity))
+        methods = _methods(model, capacity, quantization)
+        stack.enter_context(own_attention(model))
+        if quantization is None:  # what computes in 8 bits is packed by the export itself
+            stack.enter_context(packed(methods))
         program = export(
             methods,
             _entry_points(capacity),

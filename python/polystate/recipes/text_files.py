@@ -79,7 +79,15 @@ def tokenizer_files(tokenizer: PreTrainedTokenizerBase) -> dict[str, bytes]:
             if (folder / other).is_file():
                 (folder / other).unlink()
         _compare(folder, tokenizer)
-        return {name: (folder / name).read_bytes() for name in names}
+        return {name: _bytes(folder / name) for name in names}
+
+
+def _bytes(path: Path) -> bytes:
+    """A file's; a vocabulary's without the white space that is a quarter of it."""
+    if path.name != "vocab.json":
+        return path.read_bytes()
+    vocabulary = json.loads(path.read_text(encoding="utf-8"))
+    return json.dumps(vocabulary, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _found(folder: Path) -> Sequence[str]:
