@@ -86,11 +86,12 @@ void score_vectors(const Element* keys, const HeadPages& head, const HeadQuery* 
                    std::int64_t count, Scores scores) {
   ScoreSums<S, Q, V> sums;
   const std::int64_t keys_ahead = next_head(head, head.head_dim * head.page);
+  const bool fills_lines = head.page >= kLineElements<Element>;  // else two dimensions share one
   std::int64_t d = 0;
   for (; d + kPartialSums <= head.head_dim; d += kPartialSums) {
     for (int k = 0; k < kPartialSums; ++k) {
       const Element* const from = keys + (d + k) * head.page;
-      if (k * S::kWidth % kLineElements<Element> == 0) __builtin_prefetch(from + keys_ahead);
+      if (k % 2 == 0 || fills_lines) __builtin_prefetch(from + keys_ahead);
       sums.template add<kWhole>(from, queries, d + k, k, count);
     }
   }
@@ -298,6 +299,7 @@ void attend(const HeadPages& head, const ScoreOptions& options, const HeadQuery*
   }
 }
 
+// AttendFunctions::to_halves.
 template <typename S>
 void to_halves(const float* from, std::int64_t count, Half* to) {
   const auto rounded = [](typename S::Vector x) {

@@ -23,11 +23,11 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
   static float nearest(float x) { return __builtin_nearbyintf(x); }
 
   // Not __m256i, whose elements are of 64 bits: around each conversion GCC 12 copies the sums.
-  using Half = std::int32_t __attribute__((vector_size(32)));
+  using HalfSums = std::int32_t __attribute__((vector_size(32)));
   // Copied half by half: GCC 12 keeps in memory what it copies as a whole.
   struct Sums {
-    explicit Sums(Half first) : low(first), high(first) {}
-    Sums(Half low_half, Half high_half) : low(low_half), high(high_half) {}
+    explicit Sums(HalfSums first) : low(first), high(first) {}
+    Sums(HalfSums low_half, HalfSums high_half) : low(low_half), high(high_half) {}
     Sums() = default;
     Sums(const Sums& other) : low(other.low), high(other.high) {}
     Sums& operator=(const Sums& other) {
@@ -37,8 +37,8 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
     }
     ~Sums() = default;
 
-    Half low;  // of columns 0 to 7
-    Half high;
+    HalfSums low;  // of columns 0 to 7
+    HalfSums high;
   };
   struct Weights {
     __m256i low;
@@ -66,7 +66,7 @@ struct Avx2Tiles : vectors::Avx2Floats<Local> {
   static __m256 result(const Sums& sums, int part, const QuantizedRows& rows, std::int64_t row,
                        const Columns& columns) {
     const RowScale scale = rows.scales[row];
-    const Half half = part == 0 ? sums.low : sums.high;
+    const HalfSums half = part == 0 ? sums.low : sums.high;
     const __m256i zeros = _mm256_mullo_epi32(columns.sums, _mm256_set1_epi32(scale.zero - kOffset));
     const __m256i product = _mm256_sub_epi32(reinterpret_cast<__m256i>(half), zeros);
     return Floats::multiply_add(_mm256_cvtepi32_ps(product),

@@ -50,8 +50,8 @@ struct TileRange {
   std::int64_t last;
 };
 
-// Computes the first `count` rows of a product, in the columns of some tiles. Each result is, bit
-// for bit, what it is with any other rows.
+// Computes the first `count` rows of a product of a depth of 1 or more, in the columns of some
+// tiles. Each result is, bit for bit, what it is with any other rows.
 using MultiplyFloats = void (*)(const FloatProduct& product, std::int64_t count, TileRange tiles);
 
 struct QuantizedLinearFunctions {

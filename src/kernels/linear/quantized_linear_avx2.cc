@@ -29,15 +29,15 @@ struct Avx2Vectors : linear::Avx2Tiles<Avx2Vectors, 128> {
   };
 
   static Sums first_sums(const QuantizedRows& rows, std::int64_t row) {
-    return Sums(rows.scales[row].excluded - Half{});
+    return Sums(rows.scales[row].excluded - HalfSums{});
   }
   static Values broadcast(const std::uint8_t* row, std::int64_t group) {
     const std::uint8_t* const from = row + group * kGroupBytes;
     return {broadcast_four(from), broadcast_four(from + QuantizedWeights::kTileDepth)};
   }
-  static Half add_half(Half sums, Values x, __m256i w) {
+  static HalfSums add_half(HalfSums sums, Values x, __m256i w) {
     const __m256i pairs = _mm256_maddubs_epi16(x.magnitudes, _mm256_xor_si256(w, x.signs));
-    return sums + reinterpret_cast<Half>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    return sums + reinterpret_cast<HalfSums>(_mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
   }
 };
 

@@ -24,13 +24,14 @@ struct AvxVnniVectors : linear::Avx2Tiles<AvxVnniVectors, 0> {
   }
 
   static Sums first_sums(const QuantizedRows& /*rows*/, std::int64_t /*row*/) {
-    return Sums(Half{});
+    return Sums(HalfSums{});
   }
   static __m256i broadcast(const std::uint8_t* row, std::int64_t group) {
     return broadcast_four(row + group * QuantizedWeights::kTileDepth);
   }
-  static Half add_half(Half sums, __m256i x, __m256i w) {
-    return reinterpret_cast<Half>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums), x, w));
+  static HalfSums add_half(HalfSums sums, __m256i x, __m256i w) {
+    return reinterpret_cast<HalfSums>(
+        _mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums), x, w));
   }
 };
 
