@@ -152,6 +152,8 @@ def measure(workload: Workload, options: argparse.Namespace) -> dict[str, Measur
     found: dict[str, dict[int, list[Round]]] = {engine: {} for engine in engines}
     with tempfile.TemporaryDirectory() as directory:
         for number in range(options.rounds):
+            progress = f"{workload.name}: round {number + 1} of {options.rounds}"
+            print(progress, file=sys.stderr, flush=True)
             for threads in sorted({1, os.cpu_count() or 1}):
                 path = Path(directory) / "workload.json"
                 path.write_text(json.dumps(workload.content | {"threads": threads}))
