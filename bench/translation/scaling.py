@@ -1,7 +1,8 @@
 """Measures what one more row, beam, source token and target token cost, and draws it.
 
 Texts of the shape of opus-mt-en-fr, by polystate's int8 on all cores. Each should be a straight
-line up to the artifact's limits: the table says how far the points lie from it.
+line up to the artifact's limits: the table says how far the points lie from it. All sizes are
+measured once in each round, so that a noisy moment of the machine does not fall on one of them.
 """
 
 from __future__ import annotations
@@ -23,16 +24,21 @@ from shapes import LONGEST, ROWS, random_sources
 
 # Of every workload but for what is varied.
 TEXTS, SOURCE_TOKENS, TARGET_TOKENS = 8, 20, 24
-PASSES = 5
+PASSES = 3
 
 
 @dataclass
 class Line:
-    """The seconds of a generation for several sizes of one thing."""
+    """The seconds of generations for several sizes of one thing."""
 
     what: str
     sizes: list[int]
-    seconds: list[float] = field(default_factory=list)
+    passes: dict[int, list[float]] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> list[float]:
+        """The median of each size."""
+        return [statistics.median(self.passes[size]) for size in self.sizes]
 
     @property
     def slope_and_start(self) -> tuple[float, float]:
@@ -74,12 +80,13 @@ def workload(line: Line, size: int) -> dict[str, Any]:
     }
 
 
-def seconds_of(content: dict[str, Any], program: Path, artifact: Path) -> float:
+def seconds_of(content: dict[str, Any], program: Path, artifact: Path) -> list[float]:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(content, file)
         file.flush()
         done = subprocess.run([program, artifact, file.name], check=True, stdout=subprocess.PIPE)
-    return statistics.median(json.loads(done.stdout)["seconds"])
+    seconds: list[float] = json.loads(done.stdout)["seconds"]
+    return seconds
 
 
 def draw(measured: list[Line], path: Path) -> None:
@@ -116,14 +123,16 @@ def main() -> None:
     parser.add_argument("--program", type=Path, required=True, help="bench_translation")
     parser.add_argument("--models", type=Path, required=True, help="folder of make_models.py")
     parser.add_argument("--out", type=Path, required=True, help="folder for table and picture")
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
 
     measured = lines()
-    for line in measured:
-        for size in line.sizes:
-            content = workload(line, size)
-            artifact = options.models / "opus/polystate_q8"
-            line.seconds.append(seconds_of(content, options.program, artifact))
+    artifact = options.models / "opus/polystate_q8"
+    for _ in range(options.rounds):
+        for line in measured:
+            for size in line.sizes:
+                passes = seconds_of(workload(line, size), options.program, artifact)
+                line.passes.setdefault(size, []).extend(passes)
     print(table(measured))
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "translation_scaling.md").write_text(table(measured) + "\n")
