@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from polystate.errors import ContractError, UnsupportedError
+from polystate.ops import unpacked
 from polystate.ops.packed import pack_floats
 from polystate.ops.quantized import PackedWeights, pack
 
@@ -145,7 +146,11 @@ def _read_by_modules(
                 found.add(module, weights)
     try:
         torch.compiler.reset()  # or torch.cond computes what it compiled before
-        with found.read_by(nn.Linear, _linear), found.read_by(nn.Embedding, _embedding):
+        with (
+            found.read_by(nn.Linear, _linear),
+            found.read_by(nn.Embedding, _embedding),
+            unpacked.kept(),
+        ):
             yield
     finally:
         torch.compiler.reset()

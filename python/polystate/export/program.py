@@ -29,7 +29,7 @@ from polystate.export.method import Method
 from polystate.export.packing import quantized
 from polystate.export.report import contract_lines, report
 from polystate.export.state import find_state
-from polystate.export.tracing import composite_operators
+from polystate.export.tracing import composite_operators, node_histories
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced, is_right, quiet, trace
 from polystate.export.verify import verify
@@ -150,7 +150,12 @@ def export(
     kept_constants = _checked_constants(constants or {})
     passes = Passes(passes_before_lowering, passes_after_lowering)
     debug = None if debug_dir is None else DebugFolder.create(Path(debug_dir))
-    with quantized(model, quantization), quiet(), composite_operators.found_once():
+    with (
+        quantized(model, quantization),
+        quiet(),
+        composite_operators.found_once(),
+        node_histories.shared(),
+    ):
         eager = EagerModule(model)
         traced = [trace(eager, name, method) for name, method in methods.items()]
         state = find_state(eager, [(t.name, t.functional) for t in traced])

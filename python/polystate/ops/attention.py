@@ -67,7 +67,8 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, scoring: _S
     """
     _require(query.shape[2] % key.shape[2] == 0, "heads is not a multiple of kv_heads")
     group = query.shape[2] // key.shape[2]
-    key, value = (x.repeat_interleave(group, dim=2) for x in (key, value))
+    if group > 1:
+        key, value = (x.repeat_interleave(group, dim=2) for x in (key, value))
     scores = torch.einsum("rthd,rchd->rhtc", query, key) * scoring.scale
     if scoring.softcap > 0:
         scores = scoring.softcap * torch.tanh(scores / scoring.softcap)
@@ -109,10 +110,10 @@ def _write(
 ) -> None:
     """Write the keys and values ``[tokens, kv_heads, ...]`` of one row from position ``first``."""
     page = key_pool.shape[3]
-    for token in range(key.shape[0]):
-        index, slot = divmod(first + token, page)
-        key_pool[page_table[row, index], :, :, slot] = _rounded(key[token], key_pool.dtype)
-        value_pool[page_table[row, index], :, slot] = _rounded(value[token], value_pool.dtype)
+    positions = first + torch.arange(key.shape[0])
+    pages, slots = page_table[row, positions // page], positions % page
+    key_pool[pages, :, :, slots] = _rounded(key, key_pool.dtype)
+    value_pool[pages, :, slots] = _rounded(value, value_pool.dtype)
 
 
 def _require(holds: bool, message: str) -> None:

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from polystate.ops.library import define_with_out
+from polystate.ops.unpacked import unpacked
 
 COLUMNS_OF_A_TILE = 16
 
@@ -67,7 +68,8 @@ def _linear(
     activation: str = "none",
 ) -> Tensor:
     check_what_follows(x, columns, addend, activation)
-    product = torch.nn.functional.linear(x, unpack_floats(tiles, columns), bias)
+    weight = unpacked(tiles, columns, lambda: unpack_floats(tiles, columns))
+    product = torch.nn.functional.linear(x, weight, bias)
     return finished(product, addend, activation)
 
 

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from polystate.ops.library import define_with_out
 from polystate.ops.packed import COLUMNS_OF_A_TILE, check_what_follows, finished
+from polystate.ops.unpacked import unpacked
 
 _DEPTH = 4
 _SMALLEST_SPAN = 1e-36  # of a row, below which 255 / span has no float32
@@ -77,11 +78,11 @@ def _linear(
     columns, depth = scales.shape[0], x.shape[-1]
     values, scale, zero = _quantize_rows(x)
     values = values - zero
-    weight = unpack(tiles, columns, depth)
+    weight = unpacked(tiles, columns, lambda: unpack(tiles, columns, depth).float())
     products = x.new_zeros((*x.shape[:-1], columns), dtype=torch.float64)
     for first in range(0, depth, _EXACT):
         some = slice(first, first + _EXACT)
-        products += values[..., some] @ weight[:, some].float().T
+        products += values[..., some] @ weight[:, some].T
     result = products * (scale * scales).double()
     if bias is not None:
         result = result + bias.double()

@@ -24,7 +24,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from polystate.errors import ExportError
 from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
-from polystate.export.lowering import executorch_fixes
+from polystate.export.lowering import executorch_fixes, xnnpack_patterns
 from polystate.export.lowering.edge_cleanup import (
     drop_constant_inputs,
     drop_full_copies,
@@ -131,7 +131,11 @@ def lower(
         name: transformed(name, program, passes.before_lowering)
         for name, program in programs.items()
     }
-    with executorch_fixes.applied(), separated_changes():
+    with (
+        executorch_fixes.applied(),
+        xnnpack_patterns.looked_for_where_possible(),
+        separated_changes(),
+    ):
         with _explained(before, names, backend):
             edge = _to_edge(before, names, backend, keep_record)
         if passes.after_lowering:

@@ -29,7 +29,14 @@ from polystate.export.tracing.assertions import recorded_assertions, secure_asse
 from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.decompositions import DECOMPOSED
 from polystate.export.tracing.dimensions import Dimensions
-from polystate.export.tracing.eager import EagerModule, Entry, Outcome, copied, copied_leaves
+from polystate.export.tracing.eager import (
+    EagerModule,
+    Entry,
+    Outcome,
+    copied,
+    copied_leaves,
+    identical,
+)
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.randomness import refuse_randomness
 
@@ -324,4 +331,6 @@ def _equal(a: Any, b: Any) -> bool:
         return type(a) is type(b) and bool(a == b)
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    return torch.allclose(a, b, _RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE, equal_nan=True)
+    return identical(a, b) or torch.allclose(
+        a, b, _RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE, equal_nan=True
+    )
