@@ -3,8 +3,9 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
-# Builds of one kind in several directories share their objects.
+# Builds of one kind share their objects, in several directories and clones.
 export CCACHE_NOHASHDIR := 1
+export CCACHE_BASEDIR := $(CURDIR)
 
 # What the Python package's compiled parts are made from; its Python files are used as they lie.
 COMPILED_SOURCES := CMakeLists.txt pyproject.toml \
@@ -35,7 +36,7 @@ environment:
 	@touch $@
 
 .PHONY: build
-build: build-dev build-asan build-fuzz
+build: build-dev build-asan
 
 .PHONY: build-dev build-asan build-fuzz build-release
 build-dev build-asan build-fuzz build-release: build-%: | environment
@@ -44,13 +45,13 @@ build-dev build-asan build-fuzz build-release: build-%: | environment
 
 .PHONY: test
 test: setup build  ## Build everything and run the tests
-	ctest --preset fuzz --parallel $(JOBS)
 	ctest --preset asan --parallel $(JOBS)
 	ctest --preset dev --parallel $(JOBS)
 	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: test-all
-test-all: test test-neon  ## Run every test, those that take long too
+test-all: test test-neon build-fuzz  ## Run every test, those that take long too
+	ctest --preset fuzz
 	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m exhaustive
 
 .PHONY: test-neon
@@ -61,7 +62,7 @@ test-neon:  ## Test the loops for 64-bit ARM, in an emulator
 	ctest --test-dir build/neon --output-on-failure
 
 .PHONY: lint
-lint: setup  ## Check format, style, types and layers
+lint: environment  ## Check format, style, types and layers
 	@cmake --preset dev --log-level=WARNING >/dev/null
 	clang-format --dry-run -Werror $(CXX_SOURCES)
 	ruff check
