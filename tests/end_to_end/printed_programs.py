@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from command_line import POLYSTATE
+from tests.end_to_end.command_line import POLYSTATE
 
 ROOT = Path(__file__).resolve().parents[2]
 

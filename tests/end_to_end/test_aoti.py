@@ -14,9 +14,10 @@ from torch import nn
 from torch.export import Dim
 
 import polystate as ps
-from command_line import polystate, seal
 from polystate.errors import ArtifactError, ContractError, EngineError, UnsupportedError
-from twins import Twins
+from tests.end_to_end.command_line import polystate
+from tests.end_to_end.twins import Twins
+from tests.support.altered_artifacts import seal
 
 ROWS = Dim("rows", min=1, max=9)
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import polystate as ps
-from printed_programs import ROOT, run
+from tests.end_to_end.printed_programs import ROOT, run
 
 
 class Sum(nn.Module):

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import POLYSTATE, digest_of, export_toy, polystate
+from tests.end_to_end.command_line import POLYSTATE, polystate
+from tests.end_to_end.toy import export_toy
+from tests.support.altered_artifacts import digest_of
 
 COMMANDS = ["inspect", "run", "doctor"]
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from command_line import change_golden, change_manifest, export_toy, polystate
+from tests.end_to_end.command_line import polystate
+from tests.end_to_end.toy import export_toy
+from tests.support.altered_artifacts import change_golden, change_manifest
 
 
 @pytest.fixture(scope="module")

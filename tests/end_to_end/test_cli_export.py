@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import polystate, polystate_export
+from tests.end_to_end.command_line import polystate, polystate_export
 
 MODEL = """
 import torch

@@ -11,8 +11,8 @@ import torch
 from transformers import MarianConfig, MarianMTModel
 
 import polystate as ps
-from command_line import polystate, polystate_export
-from exported_models import MODEL
+from tests.end_to_end.command_line import polystate, polystate_export
+from tests.support.exported_models import MODEL
 
 FORMS = ("path/to/file.py:function", "package.module:function", "config.json", "hub")
 

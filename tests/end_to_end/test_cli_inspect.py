@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from command_line import POLYSTATE, change_manifest, digest_of, export_toy, polystate
+from tests.end_to_end.command_line import POLYSTATE, polystate
+from tests.end_to_end.toy import export_toy
+from tests.support.altered_artifacts import change_manifest, digest_of
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ import pytest
 import torch
 from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
 
-from command_line import POLYSTATE, Toy, export_toy, polystate
+from tests.end_to_end.command_line import POLYSTATE, polystate
+from tests.end_to_end.toy import Toy, export_toy
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from command_line import POLYSTATE, polystate
+from tests.end_to_end.command_line import POLYSTATE, polystate
 
 TEXTS = ["Hello, world", "", "naïve café 😀", "  two  spaces", "a</s>b"]
 

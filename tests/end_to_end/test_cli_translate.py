@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 import polystate as ps
-from command_line import POLYSTATE, polystate
-from exported_models import demo_model
+from tests.end_to_end.command_line import POLYSTATE, polystate
+from tests.support.exported_models import demo_model
 
 TEXTS = ["Hello.", "I like it very much.", "Where is the station?"]
 

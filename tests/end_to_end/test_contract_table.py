@@ -6,7 +6,7 @@ from torch import nn
 from torch.export import Dim
 
 import polystate as ps
-from twins import every_backend
+from tests.end_to_end.twins import every_backend
 
 pytestmark = every_backend
 

@@ -5,7 +5,7 @@ from torch import nn
 from torch.export import Dim
 
 import polystate as ps
-from twins import Twins, every_backend
+from tests.end_to_end.twins import Twins, every_backend
 
 pytestmark = every_backend
 

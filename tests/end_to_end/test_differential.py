@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generated_modules import COLUMNS, MAX_BATCH, ROWS, Generated, methods
-from twins import BACKENDS, Twins
+from tests.end_to_end.generated_modules import COLUMNS, MAX_BATCH, ROWS, Generated, methods
+from tests.end_to_end.twins import BACKENDS, Twins
 
 SEEDS = [*range(30), 36, 58]  # the last two took what the others did not
 SAMPLED = {0: "xnnpack", 1: "portable", 36: "xnnpack", 58: "portable"}

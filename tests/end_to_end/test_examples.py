@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 import torch
 
-from command_line import POLYSTATE
-from exported_models import demo_model
+from tests.end_to_end.command_line import POLYSTATE
+from tests.support.exported_models import demo_model
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(os.environ.get("POLYSTATE_EXAMPLES", ROOT / "build/dev/examples"))

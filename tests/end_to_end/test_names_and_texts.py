@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import polystate as ps
-from twins import every_backend
+from tests.end_to_end.twins import every_backend
 
 
 class Talkative(nn.Module):

@@ -6,9 +6,9 @@ import sys
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from command_line import POLYSTATE
-from exported_models import demo_model
-from printed_programs import ROOT, build_project, run, write_programs
+from tests.end_to_end.command_line import POLYSTATE
+from tests.end_to_end.printed_programs import ROOT, build_project, run, write_programs
+from tests.support.exported_models import demo_model
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from printed_programs import ROOT, build_project, run, write_programs
+from tests.end_to_end.printed_programs import ROOT, build_project, run, write_programs
 
 
 @pytest.fixture(scope="module")

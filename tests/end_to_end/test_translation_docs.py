@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from command_line import POLYSTATE
-from exported_models import demo_model
-from printed_programs import ROOT, build_project, run, write_programs
+from tests.end_to_end.command_line import POLYSTATE
+from tests.end_to_end.printed_programs import ROOT, build_project, run, write_programs
+from tests.support.exported_models import demo_model
 
 TEXT = (ROOT / "docs/translation.md").read_text(encoding="utf-8")
 

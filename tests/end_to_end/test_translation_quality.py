@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 import polystate as ps
-from exported_models import MODEL, ROOT, demo_model
+from tests.support.exported_models import MODEL, ROOT, demo_model
 
 PAIRS = ROOT / "tests/data/tatoeba-en-fr/valid.tsv"
 GROUP = 50

@@ -6,13 +6,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import Refused, line_of, trace
 from torch.export import Dim
 from torch.fx import Node
 
 from polystate.artifact.manifest import ValueRange
 from polystate.errors import ContractError, UnsupportedError
 from polystate.export.tracing import assertions
+from tests.python.export.programs import Refused, line_of, trace
 
 BATCH = Dim("batch", min=1, max=8)
 X = torch.arange(24.0).reshape(4, 6) / 24

@@ -5,12 +5,12 @@ from unittest import mock
 
 import pytest
 import torch
-from programs import Refused, line_of, trace
 from torch.export import Dim
 
 from polystate.artifact.manifest import Symbol
 from polystate.errors import UnsupportedError
 from polystate.export.graph.expressions import evaluate
+from tests.python.export.programs import Refused, line_of, trace
 
 BATCH = Dim("batch", min=1, max=8)
 X = torch.arange(24.0).reshape(4, 6)

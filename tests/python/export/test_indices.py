@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from programs import Refused, trace
 from torch.export import Dim
 
 from polystate.artifact.manifest import ValueRange
+from tests.python.export.programs import Refused, trace
 
 BATCH = Dim("batch", min=1, max=8)
 X = torch.arange(24.0).reshape(4, 6)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import LONGEST, NAMES, VOCABULARY, tiny_model
 from transformers import PreTrainedModel
 
 import polystate as ps
+from tests.python.recipes.tiny_models import LONGEST, NAMES, VOCABULARY, tiny_model
 
 SOURCES = 7
 ROWS = 12

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import BART, NAMES, VOCABULARY, tiny_model
 from torch import nn
 from transformers import PreTrainedModel
 
 from polystate.recipes.encoder_decoder import Capacity
 from polystate.recipes.positions import shortened_positions
+from tests.python.recipes.tiny_models import BART, NAMES, VOCABULARY, tiny_model
 
 SOURCE, TARGET = 20, 12
 POSITIONS: int = BART["max_position_embeddings"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import BART, tiny_model
 from transformers import LEDConfig, LEDForConditionalGeneration, MarianMTModel
 
 import polystate as ps
+from tests.python.recipes.tiny_models import BART, tiny_model
 
 
 def test_attention_of_a_models_own(tmp_path: Path) -> None:

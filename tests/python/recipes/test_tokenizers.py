@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import sentencepiece
 import torch
-from tiny_models import BART
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import (
     M2M100Config,
@@ -27,6 +26,7 @@ from transformers import (
 
 import polystate as ps
 from polystate.recipes.text_files import tokenizer_files
+from tests.python.recipes.tiny_models import BART
 
 ROOT = Path(__file__).parents[3]
 BEGINNING = ["<s>", "<pad>", "</s>", "<unk>"]

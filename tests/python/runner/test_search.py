@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import generate_lines
 import pytest
 import torch
-from hash_model import HashConfig, HashModel
 from transformers import GenerationConfig
+
+from tests.python.runner import generate_lines
+from tests.python.runner.hash_model import HashConfig, HashModel
 
 CASES = 100  # of each kind, with three inputs each
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from runtime_support import DTYPES, RunPython, Toy
 from torch.export import Dim
 
 import polystate as ps
+from tests.python.runtime.runtime_support import DTYPES, RunPython, Toy
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 import polystate as ps
-from command_line import change_manifest
-from exported_models import demo_model
+from tests.support.altered_artifacts import change_manifest
+from tests.support.exported_models import demo_model
 
 TEXT = "I like it very much."
 

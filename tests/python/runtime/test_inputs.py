@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from runtime_support import DTYPES
 
 import polystate as ps
+from tests.python.runtime.runtime_support import DTYPES
 
 ROWS = torch.tensor([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from runtime_support import RunPython
 
 import polystate as ps
 from polystate import _core
+from tests.python.runtime.runtime_support import RunPython
 
 
 def test_a_model_describes_its_methods(model: ps.Model) -> None:

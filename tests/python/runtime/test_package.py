@@ -6,10 +6,10 @@ import importlib
 import inspect
 
 import pytest
-from runtime_support import RunPython
 
 import polystate as ps
-from exported_models import demo_model
+from tests.python.runtime.runtime_support import RunPython
+from tests.support.exported_models import demo_model
 
 
 def test_every_public_name_is_there() -> None:

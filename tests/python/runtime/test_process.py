@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from runtime_support import RunPython
 
 import polystate as ps
-from exported_models import demo_model
+from tests.python.runtime.runtime_support import RunPython
+from tests.support.exported_models import demo_model
 
 FORKED = """
 import os, sys

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from runtime_support import RunPython
 
 import polystate as ps
+from tests.python.runtime.runtime_support import RunPython
 
 
 def test_a_method_gives_a_tuple_of_torch_tensors(session: ps.Session) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from process_scores import Answer, Case, expected, processed
 from transformers import GenerationConfig
+
+from tests.python.sampler.process_scores import Answer, Case, expected, processed
 
 Random = np.random.Generator
 Config = dict[str, Any]

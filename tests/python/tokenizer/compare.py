@@ -10,8 +10,9 @@ from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from tokenize_lines import opened
 from tokenizers import Encoding, Tokenizer
+
+from tests.python.tokenizer.tokenize_lines import opened
 
 
 @functools.cache

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 
-import corpus
 import pytest
 import sentencepiece
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from tests.python.tokenizer import corpus
 
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
 

@@ -6,9 +6,10 @@ from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
-from compare import assert_alike, saved
-from tokenize_lines import opened
 from tokenizers import AddedToken, Tokenizer, normalizers
+
+from tests.python.tokenizer.compare import assert_alike, saved
+from tests.python.tokenizer.tokenize_lines import opened
 
 # In the vocabularies or not, in the sentences or in the generated lines.
 CONTENTS = [

@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compare import assert_alike, assert_encodes_alike, changed, saved, with_parts
-from tokenize_lines import run
 from tokenizers import Regex, Tokenizer, decoders, normalizers
 from tokenizers import pre_tokenizers as pre
+
+from tests.python.tokenizer.compare import (
+    assert_alike,
+    assert_encodes_alike,
+    changed,
+    saved,
+    with_parts,
+)
+from tests.python.tokenizer.tokenize_lines import run
 
 
 @pytest.mark.parametrize("ignore_merges", [False, True])

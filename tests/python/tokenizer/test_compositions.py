@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compare import assert_alike, assert_encodes_pairs_alike, saved
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, processors
 from tokenizers import pre_tokenizers as pre
+
+from tests.python.tokenizer.compare import assert_alike, assert_encodes_pairs_alike, saved
 
 CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 LLAMA_3 = (

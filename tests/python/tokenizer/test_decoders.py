@@ -6,8 +6,9 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from compare import assert_decodes_alike, made_up_ids, saved, with_parts
 from tokenizers import Regex, Tokenizer, decoders
+
+from tests.python.tokenizer.compare import assert_decodes_alike, made_up_ids, saved, with_parts
 
 KINDS = [
     None,

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 import sentencepiece
-from compare import assert_gives_texts, assert_same
-from tokenize_lines import opened, run
 from transformers import M2M100Tokenizer
+
+from tests.python.tokenizer.compare import assert_gives_texts, assert_same
+from tests.python.tokenizer.tokenize_lines import opened, run
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 

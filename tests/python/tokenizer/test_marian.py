@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
-from compare import assert_gives_texts, assert_same, made_up_ids
-from tokenize_lines import opened, run
 from transformers import MarianTokenizer
+
+from tests.python.tokenizer.compare import assert_gives_texts, assert_same, made_up_ids
+from tests.python.tokenizer.tokenize_lines import opened, run
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,10 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from compare import assert_alike, with_parts
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Regex, normalizers
+
+from tests.python.tokenizer.compare import assert_alike, with_parts
 
 BERT = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
 KINDS = [

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from compare import assert_alike, changed, with_parts
 from tokenizers import Tokenizer, decoders, normalizers
 from tokenizers import pre_tokenizers as pre
+
+from tests.python.tokenizer.compare import assert_alike, changed, with_parts
 
 
 def test_word_pieces_are_found(word_piece: str, lines: list[str], tmp_path: Path) -> None:

@@ -6,9 +6,15 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from compare import assert_encodes_alike, assert_encodes_pairs_alike, saved, with_parts
 from tokenizers import pre_tokenizers as pre
 from tokenizers import processors
+
+from tests.python.tokenizer.compare import (
+    assert_encodes_alike,
+    assert_encodes_pairs_alike,
+    saved,
+    with_parts,
+)
 
 SPECIAL = [("[CLS]", 1), ("[SEP]", 2)]
 KINDS = [

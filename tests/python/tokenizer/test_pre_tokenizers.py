@@ -6,9 +6,10 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from compare import assert_encodes_alike, saved, with_parts
 from tokenizers import Regex, Tokenizer
 from tokenizers import pre_tokenizers as pre
+
+from tests.python.tokenizer.compare import assert_encodes_alike, saved, with_parts
 
 BEHAVIORS = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 KINDS = [

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tokenize_lines import run
+
+from tests.python.tokenizer.tokenize_lines import run
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import sentencepiece
-from compare import assert_same, made_up_ids
 from sentencepiece import sentencepiece_model_pb2
-from tokenize_lines import opened, run
+
+from tests.python.tokenizer.compare import assert_same, made_up_ids
+from tests.python.tokenizer.tokenize_lines import opened, run
 
 USER_DEFINED = {
     "user_defined_symbols": ["<sep>", "the ", "é", "▁a▁", "abc", "  "],

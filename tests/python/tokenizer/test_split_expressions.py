@@ -6,10 +6,11 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from compare import assert_encodes_alike, in_bytes, saved, with_parts
-from tokenize_lines import opened
 from tokenizers import Regex
 from tokenizers import pre_tokenizers as pre
+
+from tests.python.tokenizer.compare import assert_encodes_alike, in_bytes, saved, with_parts
+from tests.python.tokenizer.tokenize_lines import opened
 
 EXPRESSIONS = [
     r"\b|\d",

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import tiktoken
 import tiktoken_ext.openai_public
-from compare import assert_gives_texts, assert_same, made_up_ids
-from tokenize_lines import opened, run
+
+from tests.python.tokenizer.compare import assert_gives_texts, assert_same, made_up_ids
+from tests.python.tokenizer.tokenize_lines import opened, run
 
 ENCODINGS = sorted(tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS)
 # Those that a file's name stands for.

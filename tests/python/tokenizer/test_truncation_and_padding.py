@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compare import (
+from tokenizers import Tokenizer, processors
+
+from tests.python.tokenizer.compare import (
     assert_encodes_alike,
     assert_encodes_pairs_alike,
     described,
     saved,
     with_parts,
 )
-from tokenize_lines import opened
-from tokenizers import Tokenizer, processors
+from tests.python.tokenizer.tokenize_lines import opened
 
 TEMPLATE = processors.TemplateProcessing(
     "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", 1), ("[SEP]", 2)]

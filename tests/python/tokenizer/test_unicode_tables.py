@@ -5,10 +5,11 @@ from __future__ import annotations
 import unicodedata
 from pathlib import Path
 
-from compare import in_bytes, saved, with_parts
-from tokenize_lines import opened
 from tokenizers import Tokenizer, normalizers
 from tokenizers import pre_tokenizers as pre
+
+from tests.python.tokenizer.compare import in_bytes, saved, with_parts
+from tests.python.tokenizer.tokenize_lines import opened
 
 
 def different(tokenizer: Tokenizer, path: Path, texts: list[str]) -> list[str]:
