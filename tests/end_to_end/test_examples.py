@@ -6,7 +6,6 @@ The translation's is what the model of models/ is known to say.
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,10 +16,10 @@ import pytest
 import torch
 
 from tests.end_to_end.command_line import POLYSTATE
+from tests.support.executables import executable
 from tests.support.exported_models import demo_model
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = Path(os.environ.get("POLYSTATE_EXAMPLES", ROOT / "build/dev/examples"))
 
 
 def eager_stateful(model: torch.nn.Module) -> Iterator[list[float]]:
@@ -60,6 +59,10 @@ EAGER: dict[str, Callable[[torch.nn.Module], Iterator[list[float]]]] = {
 }
 
 
+def program(example: str) -> Path:
+    return executable(f"examples/{example}", target=f"example_{example}")
+
+
 def model_of(example: str) -> torch.nn.Module:
     path = ROOT / "examples" / example / "export.py"
     spec = importlib.util.spec_from_file_location(f"{example}_export", path)
@@ -91,7 +94,7 @@ def test_the_example_prints_what_eager_pytorch_computes(example: str, tmp_path: 
     assert printed([sys.executable, folder / "export.py", artifact]) == []
     with torch.no_grad():
         expected = list(EAGER[example](model_of(example)))
-    in_cpp = printed([PROGRAMS / example, artifact])
+    in_cpp = printed([program(example), artifact])
     in_python = printed([sys.executable, folder / "run.py", artifact])
     assert in_cpp == in_python
     np.testing.assert_allclose(np.array(in_cpp), np.array(expected), atol=1e-4)
@@ -100,7 +103,7 @@ def test_the_example_prints_what_eager_pytorch_computes(example: str, tmp_path: 
 @pytest.mark.parametrize("example", [*EAGER, "translation"])
 def test_the_example_says_what_is_wrong(example: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [PROGRAMS / example, tmp_path / "nowhere"], capture_output=True, text=True, check=False
+        [program(example), tmp_path / "nowhere"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert "nowhere" in done.stderr
@@ -109,7 +112,7 @@ def test_the_example_says_what_is_wrong(example: str, tmp_path: Path) -> None:
 def test_the_translation_is_the_same_in_cpp_in_python_and_from_the_shell() -> None:
     artifact, text = demo_model(), "Where is the station?"
     commands: list[list[object]] = [
-        [PROGRAMS / "translation", artifact, text],
+        [program("translation"), artifact, text],
         [sys.executable, ROOT / "examples/translation/run.py", artifact, text],
         [POLYSTATE, "translate", artifact, text],
     ]

@@ -6,10 +6,8 @@ import copy
 import dataclasses
 import io
 import json
-import os
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,9 +17,10 @@ from transformers import GenerationConfig
 from transformers.generation.utils import GenerationMixin
 from transformers.utils import logging
 
+from tests.support.executables import executable
+
 logging.set_verbosity_error()
 torch.set_num_threads(1)  # rows are small
-ROOT = Path(__file__).parents[3]
 
 
 @dataclasses.dataclass
@@ -35,12 +34,6 @@ class Case:
     source: list[int]  # empty: a decoder alone
     max_length: int
     text: str = ""  # of the file, where it is not what transformers writes
-
-
-def program() -> Path:
-    """Return the program: POLYSTATE_PROCESS_SCORES, or the developer build's."""
-    built = ROOT / "build" / "dev" / "tests" / "cpp" / "sampler" / "process_scores"
-    return Path(os.environ.get("POLYSTATE_PROCESS_SCORES", built))
 
 
 @dataclasses.dataclass
@@ -65,7 +58,12 @@ def processed(cases: Sequence[Case]) -> list[Answer]:
             "size": len(case.scores),
         }
         asked.write(json.dumps(line).encode() + b"\n" + case.scores.tobytes())
-    done = subprocess.run([program()], input=asked.getvalue(), capture_output=True, check=True)
+    done = subprocess.run(
+        [executable("tests/cpp/sampler/process_scores")],
+        input=asked.getvalue(),
+        capture_output=True,
+        check=True,
+    )
     answers = io.BytesIO(done.stdout)
     found = []
     for case in cases:
