@@ -1,7 +1,12 @@
-"""The layer rule of the C++ sources, read from their #include lines (ARCHITECTURE.md)."""
+"""The layer rule of the C++ sources, read from their #include lines (ARCHITECTURE.md).
+
+And that of the tests in Python, read from their import statements.
+"""
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import re
 from pathlib import Path
 
@@ -36,6 +41,9 @@ LIBRARIES: dict[str, tuple[str, str]] = {
     r"pybind11/|Python\.h": (r"bindings/", r"\.(h|cc)"),
     r"CLI/": (r"cli/", r"\.(h|cc)"),
 }
+
+# What every folder of tests may import, besides itself.
+SHARED = "tests/support"
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -133,3 +141,84 @@ def test_an_include_against_the_rule_is_found(path: str, line: str) -> None:
 )
 def test_an_include_within_the_rule_is_not_reported(path: str, line: str) -> None:
     assert violations(path, line) == []
+
+
+def imports(path: str, text: str) -> list[str]:
+    """Return the full names that the module at ``path`` imports: ``from a import b`` is ``a.b``."""
+    package = ".".join(Path(path).parent.parts)
+    names = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        if isinstance(node, ast.ImportFrom):
+            module = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            names += [f"{module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def folder_of(name: str) -> str:
+    """Return the folder that has what is imported by a full name of the tests."""
+    folder = ROOT.joinpath(*name.split("."))
+    while not folder.is_dir():
+        folder = folder.parent
+    return folder.relative_to(ROOT).as_posix()
+
+
+def foreign_imports(path: str, text: str) -> list[str]:
+    """Return what the test or helper at ``path`` (from the root) imports against the rule."""
+    own = Path(path).parent.as_posix()
+    return [
+        f"{path}: {own} may not import {name}: what folders share is in {SHARED}"
+        for name in imports(path, text)
+        if name.split(".")[0] == "tests" and folder_of(name) not in {own, SHARED}
+    ]
+
+
+def test_no_folder_of_tests_imports_from_another() -> None:
+    modules = sorted((ROOT / "tests").rglob("*.py"))
+    assert modules
+    found = [
+        foreign
+        for path in modules
+        for foreign in foreign_imports(path.relative_to(ROOT).as_posix(), path.read_text())
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("tests/python/runtime/test_load.py", "from tests.end_to_end.twins import Twins"),
+        ("tests/python/runtime/test_load.py", "import tests.end_to_end.twins as twins"),
+        ("tests/python/runtime/test_load.py", "from tests.end_to_end import twins"),
+        ("tests/python/runtime/test_load.py", "from tests import end_to_end"),
+        ("tests/python/runtime/test_load.py", "from tests.python.export.programs import trace"),
+        ("tests/python/runtime/test_load.py", "from ..export.programs import trace"),
+        ("tests/python/runtime/test_load.py", "def f():\n    import tests.end_to_end.twins"),
+        ("tests/end_to_end/twins.py", "from tests.python.export.programs import trace"),
+        ("tests/python/test_layers.py", "from tests.python.export.programs import trace"),
+        ("tests/support/executables.py", "from tests.end_to_end.twins import Twins"),
+        ("tests/conftest.py", "from tests.end_to_end.twins import Twins"),
+    ],
+)
+def test_an_import_from_another_folder_of_tests_is_found(path: str, line: str) -> None:
+    assert foreign_imports(path, f"import torch\n\n{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("tests/python/export/test_checks.py", "from tests.python.export.programs import trace"),
+        ("tests/python/export/test_checks.py", "from tests.python.export import programs"),
+        ("tests/python/export/test_checks.py", "from .programs import trace"),
+        ("tests/python/export/test_checks.py", "from tests.support import executables"),
+        ("tests/python/export/test_checks.py", "import tests.support.executables"),
+        ("tests/python/export/test_checks.py", "from polystate.export import verify"),
+        ("tests/end_to_end/test_aoti.py", "from tests.end_to_end.twins import Twins"),
+        ("tests/support/executables.py", "from tests.support.altered_artifacts import seal"),
+    ],
+)
+def test_an_import_from_the_own_folder_or_of_what_all_share_is_not_reported(
+    path: str, line: str
+) -> None:
+    assert foreign_imports(path, line) == []
