@@ -360,7 +360,7 @@ def test_a_tree_with_changes_is_refused(tree: Path, faults: dict[str, Fault]) ->
 
 
 def test_the_command_line_applies_what_it_draws(tree: Path) -> None:
-    tool = [sys.executable, str(ROOT / "tools" / "seed_faults")]
+    tool = [sys.executable, "-m", "tools.seed_faults"]
     drawing_all = ["draw", "--seed=1", "--count=100", "--language=python", "--paths", "python/"]
     lines = subprocess.check_output([*tool, *drawing_all, f"--root={tree}"], text=True)
     recorded = tree.parent / "faults.jsonl"
