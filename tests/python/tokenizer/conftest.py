@@ -14,24 +14,32 @@ from tests.python.tokenizer import corpus
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
-@pytest.fixture(scope="session")
-def lines() -> list[str]:
-    return corpus.lines()
+@pytest.fixture(
+    scope="session", params=["sampled", pytest.param("all", marks=pytest.mark.exhaustive)]
+)
+def lines(request: pytest.FixtureRequest) -> list[str]:
+    """Return a fifth of the corpus; `make test-all` runs with all of it."""
+    return corpus.lines() if request.param == "all" else corpus.sampled()
 
 
 @pytest.fixture(scope="session")
 def trained_sentence_piece() -> Callable[..., bytes]:
-    """Train a SentencePiece model with options of the trainer."""
+    """Train a SentencePiece model with options of the trainer, each once."""
+
+    trained: dict[str, bytes] = {}
 
     def train(**options: object) -> bytes:
-        model = io.BytesIO()
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(corpus.sentences()),
-            model_writer=model,
-            minloglevel=2,
-            **{"vocab_size": 1200, **options},
-        )
-        return model.getvalue()
+        key = repr(sorted(options.items()))
+        if key not in trained:
+            model = io.BytesIO()
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(corpus.sentences()),
+                model_writer=model,
+                minloglevel=2,
+                **{"vocab_size": 1200, **options},
+            )
+            trained[key] = model.getvalue()
+        return trained[key]
 
     return train
 

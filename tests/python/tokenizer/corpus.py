@@ -104,3 +104,8 @@ def generated(count: int, seed: int) -> list[str]:
 def lines() -> list[str]:
     """Return 10,000 lines: sentences, and as many generated ones."""
     return sentences() + generated(5000, seed=11)
+
+
+def sampled() -> list[str]:
+    """Return every fifth sentence, and the first fifth of the generated lines."""
+    return sentences()[::5] + generated(1000, seed=11)
