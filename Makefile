@@ -71,7 +71,7 @@ lint: environment  ## Check format, style, types and layers
 	PYTHONPATH=python lint-imports
 	gersemi --check $(CMAKE_SOURCES)
 	codespell
-	tools/tidy.py --build build/dev --jobs $(JOBS) $(if $(CI),--all)
+	tools/tidy.py --build build/dev --jobs $(JOBS)
 
 .PHONY: format
 format: | environment  ## Rewrite the sources in the project's format

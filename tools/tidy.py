@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""Run clang-tidy on the sources of a compilation database that changed since they were clean.
+"""Run clang-tidy on the sources of a compilation database that are not known to be clean.
 
-A source is unchanged when its command, its text, the project's headers that it includes, the
-configuration and clang-tidy's version are what they were; the digests of clean sources lie in the
-build directory.
+A source is known when its command, its text, the project's headers that it may include, the
+configuration, clang-tidy's version and the installed packages are what they were when it was clean.
+What is known outlives the build directory and the clone: it lies in the user's cache, as the
+digests of clean sources. POLYSTATE_CACHE names another folder, or none where it is empty.
 """
 
 from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
+import os
+import re
 import shlex
 import subprocess
 import sys
@@ -21,13 +25,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def main() -> int:
-    """Check what changed; the exit status is 1 when anything was found."""
+    """Check what is not known to be clean; the exit status is 1 when anything was found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=Path, required=True, help="a configured build directory")
     parser.add_argument("--jobs", type=int, default=2, help="sources at a time (default: 2)")
-    parser.add_argument(
-        "--all", action="store_true", help="also those that were clean before; remembers nothing"
-    )
     parser.add_argument("sources", nargs="*", type=Path, help="only these (default: all)")
     options = parser.parse_args()
 
@@ -35,22 +36,22 @@ def main() -> int:
     if options.sources:
         wanted = {source.resolve() for source in options.sources}
         commands = [command for command in commands if Path(command["file"]) in wanted]
-    clean = options.build / "clang-tidy"
-    clean.mkdir(exist_ok=True)
-    version = run(["clang-tidy", "--version"]).stdout
+    clean, digests = CleanSources.open(), Digests()
+    unknown = [(c, d) for c in commands for d in [digests.of(c)] if not clean.has(d)]
+    findings = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        reports = pool.map(
-            lambda command: (
-                tidy(command, options.build) if options.all else check(command, clean, version)
-            ),
-            commands,
-        )
-        findings = 0
-        for command, report in zip(commands, reports, strict=True):
+        reports = pool.map(lambda pair: tidy(pair[0], options.build), unknown)
+        for (command, digest), report in zip(unknown, reports, strict=True):
             if report:
                 findings += 1
                 print(f"{Path(command['file']).relative_to(ROOT)}:\n{report}", flush=True)
-    print(f"clang-tidy: {len(commands)} sources, {findings} with findings")
+            else:
+                clean.add(digest)
+    clean.prune()
+    print(
+        f"clang-tidy: {len(commands)} sources, {len(commands) - len(unknown)} of them known to be "
+        f"clean, {findings} with findings"
+    )
     return 1 if findings else 0
 
 
@@ -62,18 +63,6 @@ def own_commands(build: Path) -> list[dict[str, str]]:
     return [own[file] for file in sorted(own) if not Path(file).is_relative_to(generated)]
 
 
-def check(command: dict[str, str], clean: Path, version: bytes) -> str:
-    """Return clang-tidy's report on one source, empty when it is clean now or was before."""
-    digest = digest_of(command, version)
-    mark = clean / hashlib.sha256(command["file"].encode()).hexdigest()
-    if mark.exists() and mark.read_text() == digest:
-        return ""
-    report = tidy(command, clean.parent)
-    if not report:
-        mark.write_text(digest)
-    return report
-
-
 def tidy(command: dict[str, str], build: Path) -> str:
     """Return clang-tidy's report on one source, empty when it is clean."""
     # The commands are another compiler's, whose tuning clang does not know.
@@ -82,25 +71,103 @@ def tidy(command: dict[str, str], build: Path) -> str:
     return "" if result.returncode == 0 else (result.stdout + result.stderr).decode()
 
 
-def digest_of(command: dict[str, str], version: bytes) -> str:
-    """Digest everything that decides about a source's findings, but the system's headers."""
-    digest = hashlib.sha256(version + command["command"].encode())
-    configurations = [folder / ".clang-tidy" for folder in Path(command["file"]).parents]
-    files = [str(file) for file in configurations if file.exists()]
-    for file in [*files, *sorted(included_files(command))]:
-        digest.update(file.encode() + (Path(command["directory"]) / file).read_bytes())
-    return digest.hexdigest()
+_INCLUDE = re.compile(rb'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 
 
-def included_files(command: dict[str, str]) -> set[str]:
-    """Return the source and all that it includes but system headers, as the compiler sees it."""
-    arguments = shlex.split(command["command"])
-    compiler = arguments[1:] if Path(arguments[0]).name == "ccache" else arguments
-    without_output = compiler[: compiler.index("-o")]
-    rule = run([*without_output, "-MM", "-MT", "source", command["file"]], cwd=command["directory"])
-    if rule.returncode != 0:
-        return {command["file"]}
-    return set(rule.stdout.decode().replace("\\\n", " ").split()[1:])
+class CleanSources:
+    """The digests of clean sources: empty files of these names, the newest of them kept."""
+
+    _KEPT = 5000
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    @staticmethod
+    def open() -> CleanSources:
+        """Open those of the user's cache."""
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        cache = os.environ.get("POLYSTATE_CACHE", str(home / "polystate"))
+        if not cache:
+            return CleanSources(None)
+        folder = Path(cache) / "clang-tidy"
+        folder.mkdir(parents=True, exist_ok=True)
+        return CleanSources(folder)
+
+    def has(self, digest: str) -> bool:
+        """Tell whether a source was clean, which keeps it for longer."""
+        if self._folder is None or not (self._folder / digest).exists():
+            return False
+        (self._folder / digest).touch()
+        return True
+
+    def add(self, digest: str) -> None:
+        """Note that a source is clean."""
+        if self._folder is not None:
+            (self._folder / digest).touch()
+
+    def prune(self) -> None:
+        """Forget those that were not asked for the longest."""
+        if self._folder is not None:
+            newest = sorted(self._folder.iterdir(), key=lambda mark: -mark.stat().st_mtime)
+            for mark in newest[self._KEPT :]:
+                mark.unlink(missing_ok=True)
+
+
+class Digests:
+    """Digests of all that decides about a source's findings, the same in every clone."""
+
+    def __init__(self) -> None:
+        self._contents: dict[Path, bytes] = {}
+        version = run(["clang-tidy", "--version"]).stdout
+        packages = run(["dpkg-query", "-W"]).stdout  # whose headers may be included
+        pins = (ROOT / "tools/requirements.txt").read_bytes()
+        self._surroundings = hashlib.sha256(version + packages + pins).hexdigest()
+
+    def of(self, command: dict[str, str]) -> str:
+        """Return the digest of a source that is compiled by a command."""
+        words = [word.replace(str(ROOT), ".") for word in shlex.split(command["command"])]
+        digest = hashlib.sha256(f"{self._surroundings} {shlex.join(words)}".encode())
+        source = Path(command["file"])
+        configurations = [folder / ".clang-tidy" for folder in source.parents]
+        files = [file for file in configurations if file.exists() and file.is_relative_to(ROOT)]
+        for file in [*files, *sorted(self._included(source, include_folders(command)))]:
+            digest.update(f"{file.relative_to(ROOT)} ".encode() + self._content(file))
+        return digest.hexdigest()
+
+    def _included(self, source: Path, folders: list[Path]) -> set[Path]:
+        """Return a source and what it may include of this project, whatever its conditions say."""
+        found: set[Path] = set()
+        waiting = [source]
+        while waiting:
+            file = waiting.pop()
+            if file in found:
+                continue
+            found.add(file)
+            for name in re.findall(
+                rb'^\s*#\s*include\s*["<]([^">]+)[">]', self._content(file), re.M
+            ):
+                candidates = (folder / name.decode() for folder in (file.parent, *folders))
+                waiting += [path for path in candidates if path in _own_files()]
+        return found
+
+    def _content(self, file: Path) -> bytes:
+        if file not in self._contents:
+            self._contents[file] = file.read_bytes()
+        return self._contents[file]
+
+
+@functools.cache
+def _own_files() -> frozenset[Path]:
+    """Return what a source of this project may include of it."""
+    names = run(["git", "-C", str(ROOT), "ls-files", "-co", "--exclude-standard"]).stdout.decode()
+    return frozenset(ROOT / name for name in names.splitlines())
+
+
+def include_folders(command: dict[str, str]) -> list[Path]:
+    """Return the folders of this project in which a command looks for headers."""
+    words = shlex.split(command["command"])
+    folders = [Path(word[2:]) for word in words if word.startswith("-I")]
+    return [folder for folder in folders if folder.is_relative_to(ROOT)]
 
 
 def run(command: list[str], cwd: str | None = None) -> subprocess.CompletedProcess[bytes]:

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "fuzzer.h"
 #include "take_part.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/use_tokenizer.h"

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "fuzzer.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/use_tokenizer.h"
 

@@ -8,9 +8,9 @@
 #include <iterator>
 #include <string>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "fuzzer.h"
 
-int main(int count, char** arguments) {
+int main(int count, char* arguments[]) {
   if (count != 2) {
     std::cerr << "usage: " << arguments[0] << " FOLDER\n";
     return 2;

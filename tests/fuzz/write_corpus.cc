@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <ios>
 #include <string>
 
 #include "polystate/tokenizer/options.h"
@@ -55,7 +56,7 @@ void write(const std::filesystem::path& path, const std::string& content) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char* argv[]) {
   if (argc != 2) return 2;
   const std::filesystem::path corpus = argv[1];
   for (const SampleFile& file : polystate::sample_files()) {
