@@ -90,19 +90,17 @@ bench-setup: setup  ## Install the peers that benchmarks compare with
 
 DEMO_MODEL := models/en-fr-tatoeba
 DEMO := demo/en-fr-tatoeba
-DEMO_SOURCES := $(wildcard $(DEMO_MODEL)/*) \
-  $(shell find $(addprefix python/polystate/,artifact export ops recipes) -name '*.py')
 TEXT ?= Where is the station?
 override TEXT := $(value TEXT)
 export TEXT
 
 .PHONY: demo
-demo: $(DEMO)/manifest.json  ## Translate: make demo TEXT="I like it."
+demo: setup  ## Translate: make demo TEXT="I like it."
+	@ingredients=$$(python -m tools.ingredients polystate.recipes.pretrained $(DEMO_MODEL)); \
+	  if [[ ! -d $(DEMO) || $$(cat $(DEMO).made_from 2>/dev/null) != $$ingredients ]]; then \
+	    polystate-export $(DEMO_MODEL) $(DEMO) >&2 && echo $$ingredients >$(DEMO).made_from; \
+	  fi
 	@polystate translate $(DEMO) -- "$$TEXT"
-
-# Made again when the model or the exporter changes.
-$(DEMO)/manifest.json: $(DEMO_SOURCES) | setup
-	polystate-export $(DEMO_MODEL) $(DEMO) >&2
 
 .PHONY: clean
 clean:  ## Remove what was built (not .venv)

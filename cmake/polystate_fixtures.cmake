@@ -7,23 +7,15 @@ set(
   "Folder of the exported test artifacts"
 )
 
-file(
-  GLOB_RECURSE exporter_sources
-  CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/python/polystate/*.py
-  ${PROJECT_SOURCE_DIR}/tests/fixtures/*.py
-)
-add_custom_command(
-  OUTPUT ${POLYSTATE_FIXTURES}/.complete
+# Runs at each build, and does nothing where what the artifacts are made from is unchanged.
+add_custom_target(
+  fixtures
   COMMAND
-    ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/python ${Python_EXECUTABLE}
-    ${PROJECT_SOURCE_DIR}/tests/fixtures/export.py ${POLYSTATE_FIXTURES}
-  COMMAND ${CMAKE_COMMAND} -E touch ${POLYSTATE_FIXTURES}/.complete
-  DEPENDS ${exporter_sources}
-  COMMENT "Exporting the test artifacts"
+    ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/python:${PROJECT_SOURCE_DIR}
+    ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tests/fixtures/export.py ${POLYSTATE_FIXTURES}
+  COMMENT "Exporting the test artifacts, if they have changed"
   VERBATIM
 )
-add_custom_target(fixtures DEPENDS ${POLYSTATE_FIXTURES}/.complete)
 
 function(polystate_use_fixtures target)
   target_compile_definitions(${target} PRIVATE POLYSTATE_FIXTURES="${POLYSTATE_FIXTURES}")

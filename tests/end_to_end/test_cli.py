@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.end_to_end import toy as toys
 from tests.end_to_end.command_line import POLYSTATE, polystate
-from tests.end_to_end.toy import export_toy
 from tests.support.altered_artifacts import digest_of
 
 COMMANDS = ["inspect", "run", "doctor"]
@@ -17,7 +17,7 @@ COMMANDS = ["inspect", "run", "doctor"]
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return export_toy(tmp_path_factory.mktemp("cli") / "toy")
+    return toys.toy(tmp_path_factory.mktemp("cli"))
 
 
 def arguments_of(command: str, artifact: Path) -> list[object]:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.end_to_end import toy as toys
 from tests.end_to_end.command_line import polystate
-from tests.end_to_end.toy import export_toy
 from tests.support.altered_artifacts import change_golden, change_manifest
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return export_toy(tmp_path_factory.mktemp("doctor") / "toy")
+    return toys.toy(tmp_path_factory.mktemp("doctor"))
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from tests.end_to_end import toy as toys
 from tests.end_to_end.command_line import POLYSTATE, polystate
-from tests.end_to_end.toy import export_toy
 from tests.support.altered_artifacts import change_manifest, digest_of
 
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return export_toy(tmp_path_factory.mktemp("inspect") / "toy")
+    return toys.toy(tmp_path_factory.mktemp("inspect"))
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,14 @@ import pytest
 import torch
 from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
 
+from tests.end_to_end import toy as toys
 from tests.end_to_end.command_line import POLYSTATE, polystate
-from tests.end_to_end.toy import Toy, export_toy
+from tests.end_to_end.toy import Toy
 
 
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return export_toy(tmp_path_factory.mktemp("run") / "toy")
+    return toys.toy(tmp_path_factory.mktemp("run"))
 
 
 def answer(*arguments: object) -> list[dict[str, Any]]:

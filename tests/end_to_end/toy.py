@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import torch
 from torch.export import Dim
 
 import polystate as ps
+from tests.support.exported_models import kept
 
 
 class Toy(torch.nn.Module):
@@ -41,7 +43,12 @@ class Toy(torch.nn.Module):
         return x / 0, x > 0
 
 
-def export_toy(out: Path) -> Path:
+def toy(folder: Path) -> Path:
+    """A copy of its artifact in a folder, to do with as one likes."""
+    return Path(shutil.copytree(kept(_export) / "toy", folder / "toy"))
+
+
+def _export(out: Path) -> None:
     rows = Dim("rows", min=1, max=4)
     pairs = Dim("pairs", min=1, max=8)
     methods = {
@@ -57,5 +64,4 @@ def export_toy(out: Path) -> Path:
         "odd_values": ps.Method("odd_values", args=(torch.tensor([1.0, -1.0, 0.0]),)),
     }
     constants = {"max_length": 64, "name": "toy", "ratio": 0.5, "fast": True}
-    ps.export(Toy(), methods, backend="portable", constants=constants).save(out)
-    return out
+    ps.export(Toy(), methods, backend="portable", constants=constants).save(out / "toy")

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import polystate as ps
+from tests.support.exported_models import exported
 
 BACKENDS = ["portable", "xnnpack"]
 
@@ -36,7 +37,7 @@ class Twins:
     ) -> None:
         self.initial = model
         self.methods = dict(methods)
-        self.program = ps.export(model, methods, backend=backend, **options)
+        self.program = exported(model, methods, backend, **options)
         self.path = self.program.save(directory / "artifact")
         self.model = ps.load(self.path, trust_code=True)
         self.tolerance = {"rtol": 1e-4, "atol": 1e-5}

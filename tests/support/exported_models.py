@@ -1,43 +1,91 @@
-"""Artifacts of the models in ``models/``: exported once, kept for all tests and later runs."""
+"""Artifacts that tests only run: exported once, kept for all tests and later runs."""
 
 from __future__ import annotations
 
-import fcntl
+import functools
 import hashlib
 import os
+import pickle
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+import polystate as ps
+from tests.support.store import Store
+from tools import ingredients
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "models/en-fr-tatoeba"
-_KEPT = Path(os.environ.get("POLYSTATE_TEST_ARTIFACTS", ROOT / "build/test-artifacts"))
+
+_counts: Counter[str] = Counter()  # of exports, by test
+
+_EXPORTER = ("polystate.export.program", "polystate.recipes.pretrained")
 
 
 def demo_model(recipe: str = "xnnpack") -> Path:
-    """The artifact of models/en-fr-tatoeba, exported if the model or the exporter has changed.
+    """The artifact of models/en-fr-tatoeba."""
+    files = [*ingredients.sources(*_EXPORTER), *MODEL.iterdir()]
+    digest = ingredients.digest(files, _surroundings(recipe), recipe)
+    return (
+        _store().get(digest, lambda out: ps.export_pretrained(MODEL, out / "demo", recipe=recipe))
+        / "demo"
+    )
 
-    Tests only read it. Whoever comes first exports it; other processes wait meanwhile.
+
+def kept(make: Callable[..., object], *arguments: Any, backend: str = "portable") -> Path:
+    """The folder that ``make(out, *arguments)`` fills, where ``make`` is a module's function.
+
+    What it makes must follow from its module, what that imports, and the arguments' representation.
     """
-    artifact = _KEPT / f"{MODEL.name}-{recipe}-{_digest()[:16]}"
-    _KEPT.mkdir(parents=True, exist_ok=True)
-    with (_KEPT / f"{artifact.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not artifact.exists():  # an artifact appears as a whole or not at all
-            import polystate as ps
-
-            ps.export_pretrained(MODEL, artifact, recipe=recipe)
-    return artifact
+    files = ingredients.sources(*_EXPORTER, make.__module__)
+    words = (make.__module__, make.__qualname__, repr(arguments))
+    digest = ingredients.digest(files, _surroundings(backend), *words)
+    return _store().get(digest, lambda out: make(out, *arguments))
 
 
-def _digest() -> str:
-    """Of all that an artifact is made from."""
-    exporter = [
-        path
-        for layer in ("artifact", "export", "ops", "recipes")
-        for path in (ROOT / "python/polystate" / layer).rglob("*.py")
-    ]
-    files = [path for path in (*MODEL.iterdir(), *exporter) if path.is_file()]
-    digest = hashlib.sha256()
-    for path in sorted(files):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(ROOT)} {content}\n".encode())
+def exported(
+    model: torch.nn.Module, methods: Mapping[str, ps.Method], backend: str, **options: Any
+) -> ps.Program:
+    """What ``ps.export`` gives for a module that the running test makes.
+
+    It is kept by the test's name and file, what that imports, and the tensors of the module and of
+    the examples, so that a module with other weights is exported anew.
+    """
+    test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
+    files = ingredients.sources(*_EXPORTER, ROOT / test.partition("::")[0])
+    _counts[test] += 1
+    examples = {name: (method.args, method.kwargs) for name, method in methods.items()}
+    words = (test, str(_counts[test]), repr(sorted(options.items())), _values(model, examples))
+    digest = ingredients.digest(files, _surroundings(backend), backend, *words)
+
+    def make(out: Path) -> None:
+        program = ps.export(model, methods, backend=backend, **options)
+        (out / "program").write_bytes(pickle.dumps(program))
+
+    program: ps.Program = pickle.loads((_store().get(digest, make) / "program").read_bytes())
+    return program
+
+
+def _values(model: torch.nn.Module, examples: Any) -> str:
+    leaves = [*model.named_parameters(), *model.named_buffers()]
+    leaves += [item for module in model.modules() for item in vars(module).items()]
+    leaves += [("", leaf) for leaf in pytree.tree_leaves(examples)]
+    digest = hashlib.sha256(repr(model).encode())
+    for name, leaf in leaves:
+        if isinstance(leaf, torch.Tensor):
+            digest.update(f"{name} {leaf.dtype} {list(leaf.shape)} {leaf.stride()}".encode())
+            digest.update(pickle.dumps(leaf.detach().flatten().tolist()))
     return digest.hexdigest()
+
+
+def _surroundings(backend: str) -> str:
+    return ingredients.surroundings("aoti" if backend.startswith("aoti") else "")
+
+
+@functools.cache
+def _store() -> Store:
+    return Store.of_user()

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 
 import polystate as ps
 from tests.python.recipes.tiny_models import LONGEST, NAMES, VOCABULARY, tiny_model
+from tests.support.exported_models import kept
 
 SOURCES = 7
 ROWS = 12
@@ -73,16 +74,19 @@ def cases() -> Iterator[Any]:
 Exports = Callable[[str, str], tuple[PreTrainedModel, ps.Model]]
 
 
+def _export(out: Path, name: str, recipe: str) -> None:
+    ps.export_pretrained(
+        tiny_model(name), out / "artifact", recipe=recipe, max_length=LONGEST, max_batch=ROWS
+    )
+
+
 @pytest.fixture(scope="module")
-def exports(tmp_path_factory: pytest.TempPathFactory) -> Exports:
+def exports() -> Exports:
     """By a model's name and a recipe, the model and its artifact, made when first asked for."""
 
     @cache
     def exported(name: str, recipe: str) -> tuple[PreTrainedModel, ps.Model]:
-        out = tmp_path_factory.mktemp(name) / "artifact"
-        ps.export_pretrained(
-            tiny_model(name), out, recipe=recipe, max_length=LONGEST, max_batch=ROWS
-        )
+        out = kept(_export, name, recipe, backend=recipe) / "artifact"
         return tiny_model(name), ps.load(out, trust_code=True)
 
     return exported

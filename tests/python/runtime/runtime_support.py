@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
+from torch.export import Dim
+
+import polystate as ps
 
 # Runs a program in a process of its own, with its arguments; gives what it prints.
 RunPython = Callable[..., str]
@@ -49,3 +53,30 @@ class Toy(torch.nn.Module):
     def work(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         self.matrix.copy_(self.matrix @ self.weight + x)
         return self.matrix.sum(), self.matrix[0].clone()
+
+
+def export_toy(out: Path) -> None:
+    rows = {0: Dim("rows", min=1, max=8)}
+    two = torch.ones(2, 3)
+    methods = {
+        "add": ps.Method("add", (torch.ones(2, 4),), dynamic_shapes=(rows,)),
+        "get": ps.Method("get"),
+        "count": ps.Method("count", (torch.tensor(1),)),
+        "subtract": ps.Method("subtract", (two, two)),
+        "double": ps.Method("double", (torch.ones(2, 3),)),
+        "rescale": ps.Method("rescale", (torch.ones(2, dtype=torch.bfloat16),)),
+        "work": ps.Method("work", (torch.tensor(1.0),)),
+    }
+    program = ps.export(
+        Toy().eval(), methods, backend="portable", constants={"max_length": 64, "name": "toy"}
+    )
+    program.save(out / "toy")
+
+
+def export_echo(out: Path) -> None:
+    def method(dtype: str) -> ps.Method:
+        example = torch.zeros(2, 3, dtype=getattr(torch, dtype))
+        return ps.Method(lambda x: x.clone(), (example,), dynamic_shapes=({0: Dim("n", max=4)},))
+
+    methods = {dtype: method(dtype) for dtype in DTYPES}
+    ps.export(torch.nn.Module().eval(), methods, backend="portable").save(out / "echo")

@@ -1,0 +1,107 @@
+"""The store of what tests export: made once, whole or made again, and never too large."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import exported_models
+from tests.support.store import Store
+
+
+def write(out: Path, text: str = "artifact") -> None:
+    (out / "file").write_text(text)
+
+
+def refuse(out: Path) -> None:
+    raise AssertionError(f"{out} is made again")
+
+
+def test_what_was_made_is_found_by_another_process_s_store(tmp_path: Path) -> None:
+    made = Store(tmp_path).get("a", write)
+    found = Store(tmp_path).get("a", refuse)
+    assert found == made
+    assert (found / "file").read_text() == "artifact"
+
+
+@pytest.mark.parametrize("damage", ["changed", "missing", "added"])
+def test_a_damaged_folder_is_made_again(tmp_path: Path, damage: str) -> None:
+    file = Store(tmp_path).get("a", write) / "file"
+    if damage == "changed":
+        file.write_text("artifakt")
+    elif damage == "missing":
+        file.unlink()
+    else:
+        file.with_name("other").write_text("")
+    folder = Store(tmp_path).get("a", write)
+    assert sorted(path.name for path in folder.iterdir()) == ["KEPT", "file"]
+    assert (folder / "file").read_text() == "artifact"
+
+
+def test_what_failed_leaves_nothing_behind(tmp_path: Path) -> None:
+    def fail(out: Path) -> None:
+        write(out)
+        raise OSError("no")
+
+    with pytest.raises(OSError, match="no"):
+        Store(tmp_path).get("a", fail)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.lock"]
+    assert (Store(tmp_path).get("a", write) / "file").read_text() == "artifact"
+
+
+def test_of_processes_that_want_the_same_one_makes_it(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=_get_slowly, args=(tmp_path,)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0, 0]
+    assert (tmp_path / "made").read_text() == "once\n"
+
+
+def _get_slowly(folder: Path) -> None:
+    def make(out: Path) -> None:
+        with (folder / "made").open("a") as file:
+            file.write("once\n")
+        time.sleep(0.3)
+        write(out)
+
+    assert (Store(folder / "store").get("a", make) / "file").read_text() == "artifact"
+
+
+def test_the_longest_unused_go_where_there_are_too_many(tmp_path: Path) -> None:
+    for number, name in enumerate(("old", "used", "new")):
+        path = Store(tmp_path, 5000).get(name, lambda out: write(out, "x" * 2000))
+        os.utime(path, (number, number))
+    Store(tmp_path, 5000).get("used", refuse)
+    Store(tmp_path, 5000).get("another", lambda out: write(out, "x" * 2000))
+    kept = {path.name for path in tmp_path.iterdir() if path.is_dir()}
+    assert kept == {"used", "another"}
+
+
+def test_without_a_folder_nothing_outlives_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYSTATE_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = Store.of_user().get("a", write)
+    assert Store.of_user().get("a", write) != first
+    assert not any(tmp_path.iterdir())
+
+
+def _export(out: Path, option: int) -> None:
+    write(out, str(option))
+
+
+def test_what_a_function_makes_is_kept_by_its_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exported_models, "_store", lambda: Store(tmp_path))
+    one, two = (exported_models.kept(_export, option) for option in (1, 2))
+    assert one != two
+    assert exported_models.kept(_export, 1) == one

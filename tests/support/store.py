@@ -1,0 +1,113 @@
+"""Keeps what tests export, for all tests, later runs and other clones.
+
+A folder lies in the user's cache under the digest of all that it is made from, so that a change of
+any of that makes another one. Those that were not asked for the longest go first where the cache
+is full.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+_DIGESTS = "KEPT"  # lists the other files with their digests
+_LIMIT = 4 << 30  # bytes
+
+
+class Store:
+    """Folders by digest.
+
+    Parameters
+    ----------
+    folder
+        Where they lie; None: nothing outlives the process.
+    limit
+        How many bytes they may have together.
+    """
+
+    def __init__(self, folder: Path | None, limit: int = _LIMIT) -> None:
+        self._keeps = folder is not None
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="polystate-tests-"))
+        self._limit = limit
+        self._seen: set[str] = set()
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    @staticmethod
+    def of_user() -> Store:
+        """The store in the user's cache; POLYSTATE_CACHE names another, or none where empty."""
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        cache = os.environ.get("POLYSTATE_CACHE", str(home / "polystate"))
+        return Store(Path(cache) / "exports" if cache else None)
+
+    def get(self, digest: str, make: Callable[[Path], object]) -> Path:
+        """The folder of a digest, which ``make`` fills if there is none, or a damaged one.
+
+        Who comes first makes it; other processes wait meanwhile. Tests only read it.
+        """
+        path = self._folder / digest
+        if digest in self._seen:
+            return path
+        with self._locked(digest):
+            is_kept = _is_whole(path)
+            if not is_kept:
+                self._make(path, make)
+            os.utime(path)
+        _note(digest, is_kept)
+        self._seen.add(digest)
+        if self._keeps and not is_kept:
+            self._prune()
+        return path
+
+    def _make(self, path: Path, make: Callable[[Path], object]) -> None:
+        shutil.rmtree(path, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix="new-") as new:
+            made = Path(new) / "made"
+            made.mkdir()
+            make(made)
+            (made / _DIGESTS).write_text(_digests(made))
+            made.rename(path)
+
+    def _prune(self) -> None:
+        """Removes the folders that were not asked for the longest, as far as they are too many."""
+        kept = [path for path in self._folder.iterdir() if (path / _DIGESTS).is_file()]
+        room = self._limit
+        for path in sorted(kept, key=lambda path: -path.stat().st_mtime):
+            room -= sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+            if room < 0 and path.name not in self._seen:
+                with self._locked(path.name):
+                    shutil.rmtree(path, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _locked(self, digest: str) -> Iterator[None]:
+        with (self._folder / f"{digest}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        return (path / _DIGESTS).read_text() == _digests(path)
+    except OSError:
+        return False
+
+
+def _digests(folder: Path) -> str:
+    files = sorted(f for f in folder.rglob("*") if f.is_file() and f != folder / _DIGESTS)
+    return "".join(
+        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.relative_to(folder)}\n"
+        for file in files
+    )
+
+
+def _note(digest: str, is_kept: bool) -> None:
+    """Writes a line for the account of where a run's time went, where one is kept."""
+    account = os.environ.get("POLYSTATE_ACCOUNT")
+    if account:
+        with Path(account).open("a") as file:
+            file.write(f"export {'kept' if is_kept else 'made'} {digest}\n")
