@@ -11,6 +11,8 @@ export CCACHE_BASEDIR := $(CURDIR)
 COMPILED_SOURCES := CMakeLists.txt pyproject.toml \
   $(shell find cmake include src cli bindings -type f)
 sources = $(wildcard $(shell git ls-files -co --exclude-standard -- $(1)))
+# Notes what a step takes, where an account is kept.
+TIMED = tools/account.py step
 CXX_SOURCES = $(call sources,'*.h' '*.cc')
 CMAKE_SOURCES = $(call sources,'*CMakeLists.txt' '*.cmake')
 
@@ -23,7 +25,7 @@ setup: .venv/.installed  ## Install system packages, .venv, and polystate into i
 
 .PHONY: environment
 environment:
-	@tools/setup.sh
+	@$(TIMED) "system packages and .venv" tools/setup.sh
 
 # An editable install finds only the Python files that were there when it was made.
 .venv/.python_files: environment
@@ -31,8 +33,8 @@ environment:
 	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 .venv/.installed: $(COMPILED_SOURCES) .venv/.python_files | environment
-	pip install --quiet --no-input --disable-pip-version-check --no-build-isolation --no-deps \
-	  --editable .
+	$(TIMED) "build: the Python package" pip install --quiet --no-input \
+	  --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
 
 .PHONY: build
@@ -41,13 +43,14 @@ build: build-dev build-asan
 .PHONY: build-dev build-asan build-fuzz build-release
 build-dev build-asan build-fuzz build-release: build-%: | environment
 	cmake --preset $* --log-level=WARNING
-	cmake --build --preset $* --parallel $(JOBS)
+	$(TIMED) "build: $*" cmake --build --preset $* --parallel $(JOBS)
 
 .PHONY: test
 test: setup build  ## Build everything and run the tests
-	ctest --preset asan --parallel $(JOBS)
-	ctest --preset dev --parallel $(JOBS)
-	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(TIMED) "ctest: asan" ctest --preset asan --parallel $(JOBS) --output-junit ../asan-tests.xml
+	$(TIMED) "ctest: dev" ctest --preset dev --parallel $(JOBS) --output-junit ../dev-tests.xml
+	$(TIMED) "pytest" pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder \
+	  --junitxml build/python-tests.xml
 
 .PHONY: test-all
 test-all: test test-neon build-fuzz  ## Run every test, those that take long too
@@ -67,11 +70,11 @@ lint: environment  ## Check format, style, types and layers
 	clang-format --dry-run -Werror $(CXX_SOURCES)
 	ruff check
 	ruff format --check
-	mypy
+	$(TIMED) "mypy" mypy
 	PYTHONPATH=python lint-imports
 	gersemi --check $(CMAKE_SOURCES)
 	codespell
-	tools/tidy.py --build build/dev --jobs $(JOBS)
+	$(TIMED) "clang-tidy" tools/tidy.py --build build/dev --jobs $(JOBS)
 
 .PHONY: format
 format: | environment  ## Rewrite the sources in the project's format

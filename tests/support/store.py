@@ -13,8 +13,11 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from tools import account
 
 _DIGESTS = "KEPT"  # lists the other files with their digests
 _LIMIT = 4 << 30  # bytes
@@ -53,12 +56,13 @@ class Store:
         path = self._folder / digest
         if digest in self._seen:
             return path
+        begin = time.monotonic()
         with self._locked(digest):
             is_kept = _is_whole(path)
             if not is_kept:
                 self._make(path, make)
             os.utime(path)
-        _note(digest, is_kept)
+        account.note("export", "kept" if is_kept else "made", time.monotonic() - begin)
         self._seen.add(digest)
         if self._keeps and not is_kept:
             self._prune()
@@ -103,11 +107,3 @@ def _digests(folder: Path) -> str:
         f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.relative_to(folder)}\n"
         for file in files
     )
-
-
-def _note(digest: str, is_kept: bool) -> None:
-    """Writes a line for the account of where a run's time went, where one is kept."""
-    account = os.environ.get("POLYSTATE_ACCOUNT")
-    if account:
-        with Path(account).open("a") as file:
-            file.write(f"export {'kept' if is_kept else 'made'} {digest}\n")
