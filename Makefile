@@ -51,6 +51,13 @@ test: setup build  ## Build everything and run the tests
 	$(TIMED) "ctest: dev" ctest --preset dev --parallel $(JOBS) --output-junit ../dev-tests.xml
 	$(TIMED) "pytest" pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder \
 	  --junitxml build/python-tests.xml
+	@python -m tools.check --remember
+
+.PHONY: check
+check: setup build-asan  ## Check a change: formats, types and the tests that it can reach
+	@cmake --preset dev --log-level=ERROR >/dev/null
+	@cmake --build --preset dev --parallel $(JOBS) --target test_programs >/dev/null
+	@python -m tools.check --jobs $(JOBS)
 
 .PHONY: test-all
 test-all: test test-neon build-fuzz  ## Run every test, those that take long too

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +93,28 @@ def test_a_function_of_a_file_is_exported_with_what_lies_beside_it(
 def test_progress_is_silent_where_stderr_is_no_terminal(model: Path, tmp_path: Path) -> None:
     done = polystate_export(f"{model}:make", tmp_path / "out")
     assert "exporting" not in done.stderr
+
+
+def test_a_terminal_shows_each_step_of_an_export_with_its_time(model: Path, tmp_path: Path) -> None:
+    reader, terminal = pty.openpty()
+    done = polystate_export(f"{model}:make", tmp_path / "out", stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while piece := os.read(reader, 4096):
+            shown += piece
+    os.close(reader)
+    assert done.returncode == 0
+    lines = re.sub(r"\d+\.\d s", "N s", shown.decode()).splitlines()
+    begin = lines.index("exporting 1 methods of Counter ... ")
+    assert lines[begin + 1 : begin + 7] == [
+        "  tracing 'add', and comparing the graph with the module ... N s",
+        "  finding state and contract ... N s",
+        "  lowering for xnnpack ... N s",
+        "  recording calls of the module ... N s",
+        "  running the program beside the module ... N s",
+        "exporting 1 methods of Counter: done in N s",
+    ]
 
 
 def test_a_function_of_a_module_is_found_from_the_current_directory(

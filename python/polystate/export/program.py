@@ -33,6 +33,7 @@ from polystate.export.tracing import composite_operators, node_histories
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced, is_right, quiet, trace
 from polystate.export.verify import verify
+from polystate.steps import begin
 
 _BACKENDS = ("portable", "xnnpack", "aoti")
 
@@ -157,10 +158,15 @@ def export(
         node_histories.shared(),
     ):
         eager = EagerModule(model)
-        traced = [trace(eager, name, method) for name, method in methods.items()]
+        traced = []
+        for name, method in methods.items():
+            begin(f"tracing '{name}', and comparing the graph with the module")
+            traced.append(trace(eager, name, method))
+        begin("finding state and contract")
         state = find_state(eager, [(t.name, t.functional) for t in traced])
         contracts = [_contract(eager, t) for t in traced]
         programs = {t.name: t.functional for t in traced}
+        begin(f"lowering for {backend}")
         if backend == "aoti":
             keep_graphs = debug is not None
             lowered = compile_methods(programs, state, passes, target, keep_graphs)
@@ -168,6 +174,7 @@ def export(
             lowered = lower(programs, state, backend, passes, keep_record=debug is not None)
         files = {lowered.file: lowered.content}
         calls = None
+        begin("recording calls of the module")
         if not passes.given:  # a pass may change what the program computes
             calls = record(eager, traced, [_written(contract) for contract in contracts])
             files[GOLDEN_FILE] = golden_npz([call for _, call in calls])
@@ -176,6 +183,7 @@ def export(
         described = dataclasses.replace(described, constants=kept_constants)
         if debug is not None:
             debug.write(lowered)
+        begin("running the program beside the module")
         verify(eager, traced, described, files)
     return Program(described, files, {t.name: t.how for t in traced})
 

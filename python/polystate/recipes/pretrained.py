@@ -27,6 +27,7 @@ from polystate.recipes.text_files import (
     has_tokenizer,
     tokenizer_files,
 )
+from polystate.steps import begin
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -104,13 +105,16 @@ def export_pretrained(
     backend, quantization = _settings(recipe, backend, quantization)
     check_destination(Path(out))
     languages = Languages(source_language, target_language)
+    begin("loading the model")
     model, tokenizer = _loaded(source, tokenizer, languages)
     capacity = _capacity(model, max_length, max_batch)
     files = generation_files(_generation_config(model, tokenizer, languages))
     if tokenizer is not None:
+        begin("comparing the tokenizer with its library's")
         files |= tokenizer_files(tokenizer)
     with contextlib.ExitStack() as stack:
         stack.enter_context(shortened_positions(model, capacity))
+        begin("comparing the methods with the model")
         methods = _methods(model, capacity, quantization)
         stack.enter_context(own_attention(model))
         if quantization is None:  # what computes in 8 bits is packed by the export itself
@@ -136,6 +140,7 @@ def export_pretrained(
             },
         )
     program = program.with_files(files)
+    begin("saving")
     program.save(out)
     return program
 

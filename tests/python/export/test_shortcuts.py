@@ -1,0 +1,193 @@
+"""What an export spares its libraries changes none of their results."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from executorch.backends.xnnpack._passes.convert_to_sdpa import ConvertToSDPAPass
+from executorch.backends.xnnpack._passes.convert_to_upsample_bilinear2d import (
+    ConvertToUpsampleBilinear2d,
+)
+from executorch.backends.xnnpack.partition.graphs import bilinear_2d, sdpa
+from torch._export import utils
+from torch._subclasses import fake_impls
+from torch.export import exported_program
+
+import polystate as ps
+from polystate.export.lowering import xnnpack_patterns
+from polystate.export.tracing import composite_operators, node_histories
+from polystate.export.tracing.eager import identical, same_values
+from polystate.ops import packed, unpacked
+
+aten = torch.ops.aten
+NAN = float("nan")
+
+
+def preserved(*args: object, **kwargs: object) -> Any:
+    return NotImplemented
+
+
+def composite() -> dict[Any, Any]:
+    """Every operator that PyTorch would preserve, and one that is decomposed otherwise."""
+    operators = dict.fromkeys(utils._collect_all_valid_cia_ops(), preserved)
+    return {**operators, aten.linear.default: torch.add}
+
+
+def tables(operators: Any) -> dict[Any, dict[Any, str]]:
+    """The kernels of operators; functions that PyTorch makes anew each time by their names."""
+    return {op: {key: name(kernel) for key, kernel in op.py_kernels.items()} for op in operators}
+
+
+def name(kernel: Any) -> str:
+    while hasattr(kernel, "func"):
+        kernel = kernel.func
+    return f"{kernel.__module__}.{kernel.__qualname__}" if callable(kernel) else str(kernel)
+
+
+def test_composite_operators_have_the_kernels_that_pytorch_gives_them() -> None:
+    operators = composite()
+    with exported_program._override_composite_implicit_decomp(operators):
+        expected = tables(operators)
+    for _ in range(2):  # made, and remembered
+        before = tables(operators)
+        fakes = dict(fake_impls.op_implementations_dict)
+        with composite_operators.found_once():
+            with exported_program._override_composite_implicit_decomp(operators):
+                assert tables(operators) == expected
+                assert operators.keys() <= fake_impls.op_implementations_dict.keys()
+            assert tables(operators) == before
+        assert fake_impls.op_implementations_dict == fakes
+
+
+def test_composite_operators_are_as_before_after_an_error() -> None:
+    operators = composite()
+    before = tables(operators)
+    with (
+        composite_operators.found_once(),
+        contextlib.suppress(ZeroDivisionError),
+        exported_program._override_composite_implicit_decomp(operators),
+    ):
+        raise ZeroDivisionError
+    assert tables(operators) == before
+
+
+def test_the_same_operators_are_found_once_and_again_when_there_are_more() -> None:
+    with composite_operators.found_once():
+        found = exported_program._collect_all_valid_cia_ops()
+        assert found == utils._collect_all_valid_cia_ops()
+        with torch.library._scoped_library("polystate_tests", "DEF") as library:
+            library.define("twice(Tensor x) -> Tensor")
+            library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
+            operator = torch.ops.polystate_tests.twice.default
+            assert operator in exported_program._collect_all_valid_cia_ops()
+
+
+def test_histories_of_nodes_say_what_pytorch_s_own_say() -> None:
+    def histories() -> list[Any]:
+        model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.GELU())
+        program = torch.export.export(model, (torch.ones(1, 3),))
+        for _ in range(3):
+            program = program.run_decompositions()
+        return [
+            [without_ids(source.to_dict()) for source in node.meta.get("from_node", [])]
+            for node in program.graph.nodes
+        ]
+
+    def without_ids(source: dict[str, Any]) -> dict[str, Any]:
+        rest = {key: value for key, value in source.items() if key != "graph_id"}
+        return {**rest, "from_node": [without_ids(each) for each in source["from_node"]]}
+
+    expected = histories()
+    with node_histories.shared():
+        assert histories() == expected
+    assert any(expected)
+
+
+@pytest.mark.parametrize(
+    ("search", "patterns"),
+    [
+        (ConvertToSDPAPass, sdpa.get_graphs),
+        (ConvertToUpsampleBilinear2d, bilinear_2d.get_graphs),
+    ],
+)
+def test_every_pattern_has_the_operator_without_which_it_is_not_looked_for(
+    search: type[Any], patterns: Callable[[], list[torch.fx.GraphModule]]
+) -> None:
+    graphs = [module.graph for module in patterns()]
+    assert graphs
+    for graph in graphs:
+        assert xnnpack_patterns.NEEDED[search] in {node.target for node in graph.nodes}
+
+
+def test_interpolation_and_attention_are_exported() -> None:
+    class Both(torch.nn.Module):
+        def forward(self, image: torch.Tensor, q: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return (
+                torch.nn.functional.interpolate(image, scale_factor=2, mode="bilinear"),
+                torch.nn.functional.scaled_dot_product_attention(q, q, q, torch.zeros(4, 4)),
+            )
+
+    examples = (torch.randn(1, 2, 3, 3), torch.randn(1, 2, 4, 8))
+    ps.export(Both(), {"forward": ps.Method("forward", examples)})  # compares them with the module
+
+
+def pairs() -> Iterator[tuple[torch.Tensor, torch.Tensor, bool, bool]]:
+    """Two tensors, whether their bits are the same, and whether they hold the same."""
+    x = torch.randn(5, 7)
+    yield x, x.clone(), True, True
+    yield x, x + (x == x.max()), False, False
+    yield x.t(), x.t().clone(), True, True
+    yield x[:, ::2], x[:, ::2].clone(), True, True
+    yield torch.tensor([0.0]), torch.tensor([-0.0]), False, True
+    yield torch.tensor([NAN, 1]), torch.tensor([NAN, 1]), True, True
+    yield torch.tensor([NAN, 1]), torch.tensor([-NAN, 1]), False, True
+    yield torch.tensor([NAN, 1]), torch.tensor([NAN, 2]), False, False
+    yield torch.tensor([NAN, 1]), torch.tensor([1, NAN]), False, False
+    yield torch.tensor([float("inf")]), torch.tensor([-float("inf")]), False, False
+    z = torch.tensor([1 + 2j])
+    yield z.conj(), z, False, False
+    yield z.conj(), torch.tensor([1 - 2j]), True, True
+    yield z.conj().imag, torch.tensor([-2.0]), True, True
+    yield torch.tensor([True, False]), torch.tensor([True, True]), False, False
+    yield torch.zeros(0, 3), torch.zeros(0, 3), True, True
+    yield torch.tensor(3), torch.tensor(3), True, True
+
+
+@pytest.mark.parametrize(("a", "b", "bits", "values"), list(pairs()))
+def test_tensors_are_compared_by_bits_and_by_values(
+    a: torch.Tensor, b: torch.Tensor, bits: bool, values: bool
+) -> None:
+    assert identical(a, b) is bits
+    assert identical(b, a) is bits
+    assert same_values(a, b) is values
+    assert same_values(b, a) is values
+
+
+def test_unpacked_weights_are_those_of_their_tiles_within_and_after_the_block() -> None:
+    weights = [torch.randn(columns, 24) for columns in (16, 33, 33)]
+    tiles = [packed.pack_floats(weight) for weight in weights]
+    x = torch.randn(3, 24)
+    with unpacked.kept():
+        for _ in range(2):
+            for weight, packed_weight in zip(weights, tiles, strict=True):
+                found = torch.ops.polystate.packed_linear(x, packed_weight, len(weight), None)
+                assert torch.equal(found, x @ weight.T)
+        first = unpacked.unpacked(tiles[0], 16, lambda: weights[1])
+        assert torch.equal(first, weights[0])
+    tiles[0].mul_(2)
+    found = torch.ops.polystate.packed_linear(x, tiles[0], 16, None)
+    assert torch.equal(found, x @ (2 * weights[0]).T)
+
+
+def test_weights_over_the_limit_are_unpacked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacked, "_LIMIT", 100)
+    calls = []
+    weight = torch.randn(16, 24)
+    with unpacked.kept():
+        for _ in range(2):
+            unpacked.unpacked(weight, 16, lambda: calls.append(1) or weight)
+    assert len(calls) == 2

@@ -1,0 +1,120 @@
+"""What `make check` selects: all that a change can reach, the nearest first, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+
+from tools.check import memory as memories
+from tools.check import python_tests
+from tools.check.memory import Memory
+from tools.check.python_tests import _Reached, select
+from tools.ingredients import ROOT
+
+
+@pytest.fixture(scope="module")
+def all_passed() -> dict[str, dict[str, str]]:
+    memory = Memory(Path("none"))
+    python_tests.remember(memory)
+    return memory.files
+
+
+@pytest.fixture
+def memory(tmp_path: Path, all_passed: dict[str, dict[str, str]]) -> Memory:
+    """A memory in which all tests of the repository passed as they are."""
+    return Memory(tmp_path / "check.json", copy.deepcopy(all_passed))
+
+
+def changed(memory: Memory, file: str) -> None:
+    """Let a file be another than when tests passed."""
+    for digests in memory.files.values():
+        if file in digests:
+            digests[file] = "another"
+
+
+def selected(memory: Memory) -> list[str]:
+    selection = select(memory, 1e6)
+    assert not selection.left
+    return [str(file.path.relative_to(ROOT)) for file in selection.whole]
+
+
+def test_nothing_runs_when_nothing_changed(memory: Memory) -> None:
+    assert selected(memory) == []
+
+
+def test_a_change_of_the_exporter_reaches_what_exports_and_its_own_tests_come_first(
+    memory: Memory,
+) -> None:
+    changed(memory, "python/polystate/export/lowering/in_place.py")
+    names = selected(memory)
+    assert names[0] == "tests/python/export/test_in_place.py"
+    assert "tests/end_to_end/test_rolling_caches.py" in names
+    assert not [name for name in names if name.startswith("tests/python/tokenizer/")]
+    assert names[1] == "tests/end_to_end/test_state_hazards.py"
+    assert all(name.startswith("tests/python/export/") for name in names[2:12])
+
+
+def test_a_change_of_a_tokenizer_reaches_its_comparisons_first(memory: Memory) -> None:
+    changed(memory, "src/tokenizer/regex/translate.cc")
+    changed(memory, "src/tokenizer/text_encoder.cc")
+    names = selected(memory)
+    first = names[: len(list(ROOT.glob("tests/python/tokenizer/test_*.py")))]
+    assert all("tokenizer" in name for name in first)
+
+
+def test_a_change_of_a_helper_reaches_those_that_import_it(memory: Memory) -> None:
+    changed(memory, "tests/end_to_end/twins.py")
+    names = selected(memory)
+    assert "tests/end_to_end/test_differential.py" in names
+    assert "tests/end_to_end/test_cli_inspect.py" not in names
+
+
+def test_a_change_of_a_page_reaches_the_tests_that_run_what_it_prints(memory: Memory) -> None:
+    changed(memory, "README.md")
+    assert "tests/end_to_end/test_readme.py" in selected(memory)
+
+
+def test_what_takes_too_long_is_sampled_where_it_is_near_and_left_where_it_is_far(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reached(name: str, distance: int, count: int) -> _Reached:
+        tests = {f"{name}::{i}": 1.0 for i in range(count)}
+        return _Reached(ROOT / name, ["some.py"], distance, tests)
+
+    files = [reached("far", 4, 5), reached("near", 2, 100), reached("own", 0, 10)]
+    monkeypatch.setattr(python_tests, "_reached", lambda _: files)
+    selection = select(memory, 40)
+    assert [file.path.name for file in selection.whole] == ["own"]
+    assert len(selection.parts) == 30
+    assert all(name.startswith("near::") for name in selection.parts)
+    assert [file.path.name for file in selection.left] == ["near", "far"]
+
+
+def test_what_failed_is_selected_again(memory: Memory) -> None:
+    memory.forget("tests/python/test_layers.py")
+    assert selected(memory) == ["tests/python/test_layers.py"]
+
+
+def test_of_what_never_ran_the_committed_files_count_as_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memories, "_not_committed", lambda: frozenset({"README.md"}))
+    memory = Memory.open(tmp_path / "check.json")
+    assert memory.changes("new", [ROOT / "README.md", ROOT / "CHANGELOG.md"]) == ["README.md"]
+    assert memory.changes("new", [ROOT / "CHANGELOG.md"]) == []
+
+
+def test_a_memory_is_read_as_it_was_written_and_empty_where_it_is_damaged(
+    tmp_path: Path,
+) -> None:
+    memory = Memory.open(tmp_path / "check.json")
+    memory.note("a", [ROOT / "README.md"])
+    memory.seconds["a::b"] = 2.5
+    memory.save()
+    assert Memory.open(memory.path) == memory
+    assert memory.changes("a", [ROOT / "README.md"]) == []
+    assert memory.changes("a", [ROOT / "CHANGELOG.md"]) == ["CHANGELOG.md", "README.md"]
+    memory.path.write_text("{")
+    assert Memory.open(memory.path) == Memory(memory.path)

@@ -1,0 +1,51 @@
+"""Check a change: formats, types, and the tests that it can reach, in about two minutes.
+
+    python -m tools.check [--seconds N]
+
+What passed is remembered, in the build folder, by the digests of all files that it depends on, so
+that only what has changed since is checked again; of what never ran here, what was committed last
+counts as passed. Where the tests that a change can reach take longer than there is time, the
+nearest ones run, and it is said which are left to `make test`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+
+from tools.check import cpp_tests, python_tests, static_checks
+from tools.check.memory import Memory
+from tools.ingredients import ROOT
+
+
+def main() -> int:
+    """Check what has changed; the exit status is 1 when something is wrong."""
+    parser = argparse.ArgumentParser(prog="make check", description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, help="for the tests in Python (default: 45 or 120)")
+    parser.add_argument("--remember", action="store_true", help="that all passed; runs nothing")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+
+    begin = time.monotonic()
+    memory = Memory.open(ROOT / "build/check.json")
+    if options.remember:
+        cpp_tests.remember(memory)
+        python_tests.remember(memory)
+        memory.save()
+        return 0
+    passed = static_checks.run(memory)
+    changed_programs = cpp_tests.changed(memory)
+    passed = cpp_tests.run(changed_programs, memory, options.jobs) and passed
+    seconds = options.seconds or (45 if changed_programs else 120)
+    selection = python_tests.select(memory, seconds * options.jobs)
+    passed = python_tests.run(selection, memory, options.jobs) and passed
+    memory.save()
+    verdict = "passed" if passed else "FAILED"
+    print(f"check: {verdict} in {time.monotonic() - begin:.0f} s")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

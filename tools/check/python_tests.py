@@ -1,0 +1,244 @@
+"""The tests in Python that a change can reach, the nearest first, as far as there is time."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools import ingredients
+from tools.check.memory import Memory
+from tools.check.static_checks import reason
+from tools.ingredients import ROOT
+
+_REPORT = ROOT / "build/check-python-tests.xml"
+_WHOLE_REPORT = ROOT / "build/python-tests.xml"
+_UNKNOWN = 3.0  # seconds, of a test that never ran
+
+# For each folder of sources the tests that are nearest to it.
+_NEAREST = {
+    "bindings": ("tests/python/runtime",),
+    "cli": ("tests/end_to_end/test_cli",),
+    "docs": ("tests/end_to_end/test_",),
+    "python/polystate/artifact": ("tests/python/artifact",),
+    "python/polystate/cli": ("tests/end_to_end/test_cli_export",),
+    "python/polystate/export": ("tests/python/export", "tests/end_to_end/test_state_hazards"),
+    "python/polystate/ops": ("tests/python/ops", "tests/python/export"),
+    "python/polystate/recipes": ("tests/python/recipes",),
+    "python/polystate/runtime": ("tests/python/runtime",),
+    "src/artifact": ("tests/python/runtime/test_inputs", "tests/end_to_end/test_contract_table"),
+    "src/engine": ("tests/python/runtime", "tests/end_to_end/test_aoti"),
+    "src/kernels": ("tests/python/ops",),
+    "src/pipeline": ("tests/python/runtime/test_generation", "tests/end_to_end/test_cli_translate"),
+    "src/runner": ("tests/python/runner", "tests/python/recipes/test_generate"),
+    "src/sampler": ("tests/python/sampler", "tests/python/recipes/test_generate"),
+    "src/session": ("tests/python/runtime",),
+    "src/tokenizer": ("tests/python/tokenizer", "tests/python/runtime/test_tokenizer"),
+    "tools": ("tests/python/tools",),
+}
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """A file of tests that a change can reach.
+
+    Attributes
+    ----------
+    distance
+        From the change: 0 for what was changed itself, more for what is farther.
+    tests
+        Its tests with the seconds that each took when it ran last.
+    """
+
+    path: Path
+    changes: list[str]
+    distance: int
+    tests: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is to run: all tests of some files, and some tests of others."""
+
+    whole: list[_Reached]
+    parts: dict[str, float]
+    left: list[_Reached]
+
+
+def select(memory: Memory, seconds: float) -> Selection:
+    """Choose what runs of the tests whose ingredients changed, the nearest first.
+
+    Parameters
+    ----------
+    seconds
+        Of processor time, as far as it is known from earlier runs.
+    """
+    whole: list[_Reached] = []
+    parts: dict[str, float] = {}
+    left: list[_Reached] = []
+    for file in sorted(_reached(memory), key=lambda file: (file.distance, _cost(file))):
+        if _cost(file) <= seconds:
+            seconds -= _cost(file)
+            whole.append(file)
+            continue
+        left.append(file)
+        if file.distance <= _NEAR:
+            some = _spread(file.tests, seconds)
+            seconds -= sum(some.values())
+            parts |= some
+    return Selection(whole, parts, left)
+
+
+_NEAR = 2
+
+
+def run(selection: Selection, memory: Memory, jobs: int) -> bool:
+    """Run a selection, say why, and remember what passed; tell whether all of it did."""
+    for file in selection.whole:
+        print(f"check: {file.path.relative_to(ROOT)} ({reason(file.changes)})")
+    for file in selection.left:
+        some = [name for name in selection.parts if name in file.tests]
+        if some:
+            what = f"{len(some)} of {len(file.tests)} tests"
+            print(f"check: {what} of {file.path.relative_to(ROOT)} ({reason(file.changes)})")
+        memory.note(_key(file.path), _files(file.path))
+    if selection.left:
+        names = ", ".join(file.path.stem for file in selection.left)
+        print(f"check: for time left, in part or whole, to `make test`: {names}")
+    arguments = [str(file.path) for file in selection.whole] + list(selection.parts)
+    if not arguments:
+        return True
+    sys.stdout.flush()
+    _REPORT.unlink(missing_ok=True)
+    command = ["pytest", "--quiet", "--no-header", "--disable-warnings", "--dist=worksteal"]
+    command += [f"--numprocesses={jobs}", f"--junitxml={_REPORT}", *arguments]
+    status = subprocess.run(command, cwd=ROOT, check=False).returncode
+    failed = _read_report(memory, _REPORT)
+    for file in [*selection.whole, *selection.left]:
+        if status != 0 and (not _REPORT.is_file() or _key(file.path) in failed):
+            memory.forget(_key(file.path))
+        elif file in selection.whole:
+            memory.note(_key(file.path), _files(file.path))
+    return status == 0
+
+
+def remember(memory: Memory) -> None:
+    """Note that all tests passed as they are, and how long each took in `make test`."""
+    _read_report(memory, _WHOLE_REPORT)
+    for path in ROOT.glob("tests/**/test_*.py"):
+        memory.note(_key(path), _files(path))
+
+
+def _reached(memory: Memory) -> list[_Reached]:
+    found = []
+    for path in sorted(ROOT.glob("tests/**/test_*.py")):
+        changes = memory.changes(_key(path), _files(path))
+        if changes:
+            known = {
+                name: seconds
+                for name, seconds in memory.seconds.items()
+                if name.startswith(f"{_key(path)}::")
+            }
+            found.append(_Reached(path, changes, _distance(path, changes), known))
+    return found
+
+
+def _key(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def _cost(file: _Reached) -> float:
+    return sum(file.tests.values()) if file.tests else 5 * _UNKNOWN
+
+
+def _spread(tests: dict[str, float], seconds: float) -> dict[str, float]:
+    """Tests from all over a file that fit into some seconds."""
+    chosen: dict[str, float] = {}
+    names = list(tests)
+    for start in (7, 3, 5, 1, 0, 2, 4, 6):  # in an order that is no order of the file
+        for name in names[start::8]:
+            if tests[name] <= seconds:
+                seconds -= tests[name]
+                chosen[name] = tests[name]
+    return chosen
+
+
+def _distance(path: Path, changes: list[str]) -> int:
+    """How far a file of tests is from what changed."""
+    name = _key(path)
+    own = {change for change in changes if change.startswith("tests/")}
+    if name in own:
+        return 0
+    distances = [4]
+    for change in changes:
+        words = Path(change).stem
+        if words in path.stem or f".{words}" in _text(path):
+            distances.append(1)
+        for folder, nearest in _NEAREST.items():
+            if change.startswith(f"{folder}/") and name.startswith(nearest):
+                distances.append(2)
+        if own and Path(change).parent == Path(name).parent:
+            distances.append(1)
+    return min(distances)
+
+
+@functools.cache
+def _text(path: Path) -> str:
+    return path.read_text()
+
+
+@functools.cache
+def _files(path: Path) -> frozenset[Path]:
+    """What a file of tests depends on: sources, what it names, and the extension's sources."""
+    found = set(ingredients.sources(path, *path.parent.glob("conftest.py")))
+    found |= {file for source in tuple(found) for file in _named(source) if file.is_file()}
+    if any(_runs_cpp(source) for source in found):
+        found |= _cpp_sources()
+    return frozenset(found)
+
+
+def _runs_cpp(source: Path) -> bool:
+    return source.name == "executables.py" or "python/polystate/runtime" in str(source)
+
+
+@functools.cache
+def _cpp_sources() -> frozenset[Path]:
+    folders = ("include", "src", "bindings", "cli", "cmake")
+    files = (file for folder in folders for file in (ROOT / folder).rglob("*") if file.is_file())
+    return frozenset([*files, ROOT / "CMakeLists.txt"])
+
+
+@functools.cache
+def _named(source: Path) -> tuple[Path, ...]:
+    """The files of the repository, and those in folders, that a source of tests names."""
+    if "tests" not in source.relative_to(ROOT).parts:
+        return ()
+    texts = {
+        node.value
+        for node in ast.walk(ast.parse(source.read_bytes()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        and 3 < len(node.value) < 100 and "\n" not in node.value
+        and not node.value.startswith(("/", "build", "tests", "python", ".", "*"))
+    }  # fmt: skip
+    found: list[Path] = []
+    for text in texts:
+        path = ROOT / text
+        found += path.rglob("*") if path.is_dir() else [path] if path.is_file() else []
+    return tuple(found)
+
+
+def _read_report(memory: Memory, report: Path) -> set[str]:
+    """Remember how long tests took; return the files of those that failed."""
+    failed: set[str] = set()
+    if not report.is_file():
+        return failed
+    for case in ElementTree.parse(report).iter("testcase"):
+        file = case.get("classname", "").replace(".", "/") + ".py"
+        memory.seconds[f"{file}::{case.get('name')}"] = float(case.get("time", 0))
+        if any(child.tag in ("failure", "error") for child in case):
+            failed.add(file)
+    return failed
