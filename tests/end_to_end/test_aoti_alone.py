@@ -1,6 +1,7 @@
 """polystate built with AOTInductor's engine alone: without ExecuTorch, installed, and used."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -27,13 +28,15 @@ def save(backend: str, folder: Path) -> Path:
     return ps.export(Sum(), methods, backend=backend).save(folder)
 
 
-# What a build with ExecuTorch has compiled before is taken from ccache: the flags are the same.
+# What a build with ExecuTorch has compiled before is taken from ccache: the flags are the same, and
+# so are the paths from the folder of the build, which lies beside the others.
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
     folder = tmp_path_factory.mktemp("alone")
     options = ("-DPOLYSTATE_EXECUTORCH=OFF", "-DPOLYSTATE_BUILD_PYTHON=OFF")
     disabled = "-DCMAKE_DISABLE_FIND_PACKAGE_executorch=ON"
-    build = str(folder / "build")
+    build = str(ROOT / "build/alone")
+    shutil.rmtree(build, ignore_errors=True)
     run(ROOT, "cmake", "--preset", "editable", "-B", build, *options, disabled)
     run(ROOT, "cmake", "--build", build, "--parallel", str(os.cpu_count()))
     run(ROOT, "cmake", "--install", build, "--prefix", str(folder / "prefix"))
