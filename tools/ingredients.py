@@ -60,9 +60,9 @@ def digest(files: Iterable[Path], *words: str) -> str:
 
 @functools.cache
 def surroundings(backend: str = "") -> str:
-    """What runs an export: packages, interpreter, the extension; for "aoti" compiler and CPU."""
+    """What runs an export but the extension: packages, interpreter; for "aoti" compiler and CPU."""
     versions = [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
-    parts = [sys.version, *versions, digest(compiled())]
+    parts = [sys.version, *versions]
     if backend == "aoti":
         parts += [_output("c++", "--version"), _instructions()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -156,7 +156,7 @@ def main() -> None:
     paths = [Path(name).resolve() for name in sys.argv[1:] if Path(name).exists()]
     modules = [name for name in sys.argv[1:] if not Path(name).exists()]
     files = [file for path in paths for file in (path.iterdir() if path.is_dir() else [path])]
-    print(digest([*sources(*modules), *files], surroundings()))
+    print(digest([*sources(*modules), *files, *compiled()], surroundings()))
 
 
 if __name__ == "__main__":

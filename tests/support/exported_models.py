@@ -88,4 +88,4 @@ def _surroundings(backend: str) -> str:
 
 @functools.cache
 def _store() -> Store:
-    return Store.of_user()
+    return Store.of_user(ingredients.digest(ingredients.compiled()))

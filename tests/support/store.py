@@ -19,7 +19,8 @@ from pathlib import Path
 
 from tools import account
 
-_DIGESTS = "KEPT"  # lists the other files with their digests
+_DIGESTS = "KEPT"  # says what made the others, and lists them with their digests
+_ANY = "any"
 _LIMIT = 4 << 30  # bytes
 
 
@@ -30,11 +31,15 @@ class Store:
     ----------
     folder
         Where they lie; None: nothing outlives the process.
+    maker
+        What makes them and shows in nothing of them: an extension that checks what it exports. What
+        another one made is made again.
     limit
         How many bytes they may have together.
     """
 
-    def __init__(self, folder: Path | None, limit: int = _LIMIT) -> None:
+    def __init__(self, folder: Path | None, maker: str = "", limit: int = _LIMIT) -> None:
+        self._maker = maker
         self._keeps = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix="polystate-tests-"))
         self._limit = limit
@@ -42,11 +47,16 @@ class Store:
         self._folder.mkdir(parents=True, exist_ok=True)
 
     @staticmethod
-    def of_user() -> Store:
-        """The store in the user's cache; POLYSTATE_CACHE names another, or none where empty."""
+    def of_user(maker: str = "") -> Store:
+        """The store in the user's cache; POLYSTATE_CACHE names another, or none where empty.
+
+        POLYSTATE_ANY_MAKER takes what any maker made: a run for which it is enough that tests run
+        artifacts with the extension as it is.
+        """
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         cache = os.environ.get("POLYSTATE_CACHE", str(home / "polystate"))
-        return Store(Path(cache) / "exports" if cache else None)
+        any_maker = os.environ.get("POLYSTATE_ANY_MAKER")
+        return Store(Path(cache) / "exports" if cache else None, _ANY if any_maker else maker)
 
     def get(self, digest: str, make: Callable[[Path], object]) -> Path:
         """The folder of a digest, which ``make`` fills if there is none, or a damaged one.
@@ -58,7 +68,7 @@ class Store:
             return path
         begin = time.monotonic()
         with self._locked(digest):
-            is_kept = _is_whole(path)
+            is_kept = self._has(path)
             if not is_kept:
                 self._make(path, make)
             os.utime(path)
@@ -74,8 +84,15 @@ class Store:
             made = Path(new) / "made"
             made.mkdir()
             make(made)
-            (made / _DIGESTS).write_text(_digests(made))
+            (made / _DIGESTS).write_text(f"{self._maker}\n{_digests(made)}")
             made.rename(path)
+
+    def _has(self, path: Path) -> bool:
+        try:
+            maker, _, digests = (path / _DIGESTS).read_text().partition("\n")
+        except OSError:
+            return False
+        return self._maker in (maker, _ANY) and digests == _digests(path)
 
     def _prune(self) -> None:
         """Removes the folders that were not asked for the longest, as far as they are too many."""
@@ -92,13 +109,6 @@ class Store:
         with (self._folder / f"{digest}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
-
-
-def _is_whole(path: Path) -> bool:
-    try:
-        return (path / _DIGESTS).read_text() == _digests(path)
-    except OSError:
-        return False
 
 
 def _digests(folder: Path) -> str:

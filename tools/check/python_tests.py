@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -115,8 +116,10 @@ def run(selection: Selection, memory: Memory, jobs: int) -> bool:
     sys.stdout.flush()
     _REPORT.unlink(missing_ok=True)
     command = ["pytest", "--quiet", "--no-header", "--disable-warnings", "--dist=worksteal"]
+    command += ["--maxfail=5"]
     command += [f"--numprocesses={jobs}", f"--junitxml={_REPORT}", *arguments]
-    status = subprocess.run(command, cwd=ROOT, check=False).returncode
+    environment = {**os.environ, "POLYSTATE_ANY_MAKER": "1"}  # exporting takes minutes
+    status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     failed = _read_report(memory, _REPORT)
     for file in [*selection.whole, *selection.left]:
         if status != 0 and (not _REPORT.is_file() or _key(file.path) in failed):

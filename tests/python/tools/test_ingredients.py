@@ -97,18 +97,6 @@ def test_another_version_of_a_package_changes_the_surroundings(
     assert ingredients.surroundings() != before
 
 
-def test_another_extension_changes_the_surroundings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = ingredients.surroundings()
-    other = tmp_path / "_core.so"
-    other.write_bytes(b"other")
-    assert ingredients.compiled(), "polystate is not installed"
-    monkeypatch.setattr(ingredients, "compiled", lambda: (other,))
-    ingredients.surroundings.cache_clear()
-    assert ingredients.surroundings() != before
-
-
 @pytest.mark.parametrize("what", ["_instructions", "_output"])
 def test_another_processor_and_another_compiler_count_for_aoti_alone(
     what: str, monkeypatch: pytest.MonkeyPatch

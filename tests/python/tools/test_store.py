@@ -11,6 +11,7 @@ import pytest
 
 from tests.support import exported_models
 from tests.support.store import Store
+from tools import ingredients
 
 
 def write(out: Path, text: str = "artifact") -> None:
@@ -76,12 +77,31 @@ def _get_slowly(folder: Path) -> None:
 
 def test_the_longest_unused_go_where_there_are_too_many(tmp_path: Path) -> None:
     for number, name in enumerate(("old", "used", "new")):
-        path = Store(tmp_path, 5000).get(name, lambda out: write(out, "x" * 2000))
+        path = Store(tmp_path, limit=5000).get(name, lambda out: write(out, "x" * 2000))
         os.utime(path, (number, number))
-    Store(tmp_path, 5000).get("used", refuse)
-    Store(tmp_path, 5000).get("another", lambda out: write(out, "x" * 2000))
+    Store(tmp_path, limit=5000).get("used", refuse)
+    Store(tmp_path, limit=5000).get("another", lambda out: write(out, "x" * 2000))
     kept = {path.name for path in tmp_path.iterdir() if path.is_dir()}
     assert kept == {"used", "another"}
+
+
+def test_what_another_extension_made_is_made_again_unless_any_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYSTATE_CACHE", str(tmp_path))
+    monkeypatch.delenv("POLYSTATE_ANY_MAKER", raising=False)
+    Store.of_user("one").get("a", write)
+    Store.of_user("one").get("a", refuse)
+    with pytest.raises(AssertionError, match="made again"):
+        Store.of_user("another").get("a", refuse)
+    Store.of_user("one").get("a", write)
+    monkeypatch.setenv("POLYSTATE_ANY_MAKER", "1")
+    Store.of_user("another").get("a", refuse)
+
+
+def test_the_extension_is_the_maker_of_what_tests_export() -> None:
+    extension, *_ = ingredients.compiled()
+    assert extension.name.startswith("_core")
 
 
 def test_without_a_folder_nothing_outlives_the_store(
