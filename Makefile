@@ -81,7 +81,7 @@ lint: environment  ## Check format, style, types and layers
 	PYTHONPATH=python lint-imports
 	gersemi --check $(CMAKE_SOURCES)
 	codespell
-	$(TIMED) "clang-tidy" tools/tidy.py --build build/dev --jobs $(JOBS)
+	$(TIMED) "clang-tidy" python -m tools.tidy --build build/dev --jobs $(JOBS)
 
 .PHONY: format
 format: | environment  ## Rewrite the sources in the project's format

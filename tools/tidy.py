@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Run clang-tidy on the sources of a compilation database that are not known to be clean.
 
 A source is known when its command, its text, the project's headers that it may include, the
@@ -14,12 +13,13 @@ import concurrent.futures
 import functools
 import hashlib
 import json
-import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+from tools import user_cache
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -85,12 +85,9 @@ class CleanSources:
     @staticmethod
     def open() -> CleanSources:
         """Open those of the user's cache."""
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        cache = os.environ.get("POLYSTATE_CACHE", str(home / "polystate"))
-        if not cache:
-            return CleanSources(None)
-        folder = Path(cache) / "clang-tidy"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = user_cache.folder("clang-tidy")
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
         return CleanSources(folder)
 
     def has(self, digest: str) -> bool:
@@ -143,9 +140,7 @@ class Digests:
             if file in found:
                 continue
             found.add(file)
-            for name in re.findall(
-                rb'^\s*#\s*include\s*["<]([^">]+)[">]', self._content(file), re.M
-            ):
+            for name in _INCLUDE.findall(self._content(file)):
                 candidates = (folder / name.decode() for folder in (file.parent, *folders))
                 waiting += [path for path in candidates if path in _own_files()]
         return found

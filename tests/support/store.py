@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tools import account
+from tools import account, user_cache
 
 _DIGESTS = "KEPT"  # says what made the others, and lists them with their digests
 _ANY = "any"
@@ -53,13 +53,11 @@ class Store:
         POLYSTATE_ANY_MAKER takes what any maker made: a run for which it is enough that tests run
         artifacts with the extension as it is.
         """
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        cache = os.environ.get("POLYSTATE_CACHE", str(home / "polystate"))
         any_maker = os.environ.get("POLYSTATE_ANY_MAKER")
-        return Store(Path(cache) / "exports" if cache else None, _ANY if any_maker else maker)
+        return Store(user_cache.folder("exports"), _ANY if any_maker else maker)
 
     def get(self, digest: str, make: Callable[[Path], object]) -> Path:
-        """The folder of a digest, which ``make`` fills if there is none, or a damaged one.
+        """The folder of a digest. ``make`` fills it if it is missing or damaged.
 
         Who comes first makes it; other processes wait meanwhile. Tests only read it.
         """

@@ -29,7 +29,7 @@ class Memory:
 
     @staticmethod
     def open(path: Path) -> Memory:
-        """Reads a memory; an empty one where there is none, or none that can be read."""
+        """Reads a memory; an empty one if it is missing or cannot be read."""
         try:
             content = json.loads(path.read_text())
             return Memory(path, content["files"], content["seconds"])

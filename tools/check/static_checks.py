@@ -45,7 +45,7 @@ def run(memory: Memory) -> bool:
     for name, check in _CHECKS.items():
         files = [path for path in own if path.name.endswith(check.suffixes) and path.is_file()]
         changes = memory.changes(name, [*files, *configuration])
-        if changes == []:
+        if not changes:
             continue
         print(f"check: {name} ({reason(changes)})", flush=True)
         if _succeeds(check, files):
