@@ -73,7 +73,7 @@ test-neon:  ## Test the loops for 64-bit ARM, in an emulator
 
 .PHONY: lint
 lint: environment  ## Check format, style, types and layers
-	@cmake --preset dev --log-level=WARNING >/dev/null
+	@cmake --preset lint --log-level=WARNING >/dev/null
 	clang-format --dry-run -Werror $(CXX_SOURCES)
 	ruff check
 	ruff format --check
@@ -81,7 +81,7 @@ lint: environment  ## Check format, style, types and layers
 	PYTHONPATH=python lint-imports
 	gersemi --check $(CMAKE_SOURCES)
 	codespell
-	$(TIMED) "clang-tidy" python -m tools.tidy --build build/dev --jobs $(JOBS)
+	$(TIMED) "clang-tidy" python -m tools.tidy --build build/lint --jobs $(JOBS)
 
 .PHONY: format
 format: | environment  ## Rewrite the sources in the project's format

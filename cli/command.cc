@@ -1,6 +1,8 @@
 #include "cli/command.h"
 
 #include <CLI/App.hpp>
+#include <CLI/Config.hpp>     // IWYU pragma: keep (definitions that App's constructor needs)
+#include <CLI/Formatter.hpp>  // IWYU pragma: keep (likewise)
 #include <CLI/Validators.hpp>
 #include <cstdint>
 #include <string>

@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <CLI/Config.hpp>  // IWYU pragma: keep (definitions that App's constructor needs)
 #include <CLI/Error.hpp>
-#include <CLI/Formatter.hpp>  // IWYU pragma: keep (likewise)
 #include <algorithm>
 #include <clocale>
 #include <cstdio>

@@ -184,7 +184,7 @@ Result<ExitStatus> run(const RunArguments& arguments, Output& output) {
   return ExitStatus::kSuccess;
 }
 
-constexpr const char* kExamples =
+constexpr const char* kRunExamples =
     R"(An input's VALUE is an .npy file, an .npz file with an entry NAME, or a literal: 3, true,
 [1.5, nan], [[1, 2], [3, 4]]. A literal takes the input's dtype; its brackets give its shape.
 --input belongs to the last --call before it, or to METHOD.
@@ -240,7 +240,7 @@ void declare_run(CLI::App& polystate, Action& action) {
   command->add_option("--profile", arguments->profile, "Write an ETDump of the calls")
       ->type_name("FILE")
       ->check(empty_fault);
-  command->footer(kExamples);
+  command->footer(kRunExamples);
   command->callback([arguments, &action] {
     if (const std::string fault = shared_file_fault(*arguments); !fault.empty()) {
       throw CLI::ValidationError(fault);

@@ -139,7 +139,7 @@ Result<ExitStatus> tokenize(const TokenizeArguments& arguments, Output& output) 
   return ExitStatus::kSuccess;
 }
 
-constexpr const char* kExamples =
+constexpr const char* kTokenizeExamples =
     R"(PATH is tokenizer.json, a SentencePiece model or a TikToken file, or a directory that has one:
 a model of Hugging Face, Marian's or M2M100's files, an artifact. Without TEXT, each line of standard
 input is a text, and is answered at once: by a line of ids or of JSON, or, with --decode, by text
@@ -223,7 +223,7 @@ void declare_tokenize(CLI::App& polystate, Action& action) {
   command->add_option("PATH", arguments->path, "The tokenizer")->type_name("")->required();
   command->add_option("TEXT", arguments->texts, "Texts to encode, or ids to decode")->type_name("");
   declare_options(*command, *arguments);
-  command->footer(kExamples);
+  command->footer(kTokenizeExamples);
   command->callback([arguments, &action] {
     arguments->encode.offsets = arguments->json;
     action = [arguments](Output& output) { return tokenize(*arguments, output); };

@@ -210,7 +210,7 @@ Result<ExitStatus> translate(const TranslateArguments& arguments, Output& output
   return ExitStatus::kSuccess;
 }
 
-constexpr const char* kExamples =
+constexpr const char* kTranslateExamples =
     R"(Without TEXT, each line of standard input is a text, and gives a line; a blank line a blank one.
 Lines are translated in groups, as they come, and written in their order.
 
@@ -292,7 +292,7 @@ void declare_translate(CLI::App& polystate, Action& action) {
   declare_model_arguments(*command, arguments->model);
   command->add_option("TEXT", arguments->texts, "Texts to translate")->type_name("");
   declare_options(*command, *arguments);
-  command->footer(kExamples);
+  command->footer(kTranslateExamples);
   command->callback([arguments, &action] {
     action = [arguments](Output& output) { return translate(*arguments, output); };
   });

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,10 @@
 #include "polystate/core/result.h"
 
 namespace polystate {
+
+// The range of a document's integers.
+inline constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
 // A place in a document that is being read, and the way to it for messages. Whatever is not as the
 // reader asks for is recorded in `problem`, which the readers of one document share and where the

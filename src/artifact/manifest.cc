@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,8 +22,6 @@
 
 namespace polystate {
 namespace {
-
-constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
 // The version comes first: what else an unknown one means is not for this reader to judge.
 void check_format(const JsonCursor& at) {
@@ -90,7 +87,7 @@ std::map<std::string, std::uint64_t> read_files(const JsonCursor& at) {
 Constant read_constant(const JsonCursor& at) {
   if (at.is_string()) return at.any_text();
   if (at.is_boolean()) return at.boolean();
-  if (at.is_integer()) return at.integer(std::numeric_limits<std::int64_t>::min(), kLargest);
+  if (at.is_integer()) return at.integer(kSmallest, kLargest);
   return at.number();
 }
 

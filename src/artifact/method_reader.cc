@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,9 +18,6 @@ namespace polystate {
 namespace {
 
 using Names = std::span<const std::string>;
-
-constexpr std::int64_t kSmallest = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
 
 Symbol read_symbol(const JsonCursor& at, std::size_t input_count) {
   at.expect_keys({"name", "input", "dimension", "min", "max", "scale", "offset"});

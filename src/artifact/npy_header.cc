@@ -40,9 +40,7 @@ constexpr std::array<std::pair<std::string_view, DType>, 10> kDescriptions = {{
     {"<f8", DType::kFloat64},
 }};
 
-Error damaged(const std::string& what) {
-  return {ErrorCode::kContract, "not a .npy file: " + what};
-}
+Error no_npy(const std::string& what) { return {ErrorCode::kContract, "not a .npy file: " + what}; }
 
 // Reads the header's text, a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape':
 // (3, 4), }. Every function skips spaces first and returns nothing where the text goes on
@@ -159,18 +157,18 @@ struct Located {
 
 Result<Located> locate_text(std::span<const std::byte> bytes) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!all.starts_with(kMagic)) return damaged("it does not begin as one");
-  if (all.size() < kMagic.size() + 2) return damaged("it ends inside its header");
+  if (!all.starts_with(kMagic)) return no_npy("it does not begin as one");
+  if (all.size() < kMagic.size() + 2) return no_npy("it ends inside its header");
   const int version = static_cast<unsigned char>(all[kMagic.size()]);
   if (version < 1 || version > 3) {
     return Error{ErrorCode::kContract,
                  ".npy version " + std::to_string(version) + " is not one of 1, 2 and 3"};
   }
   const std::size_t start = kMagic.size() + (version == 1 ? 4 : 6);
-  if (all.size() < start) return damaged("it ends inside its header");
+  if (all.size() < start) return no_npy("it ends inside its header");
   const std::size_t length =
       version == 1 ? load_u16(bytes, kMagic.size() + 2) : load_u32(bytes, kMagic.size() + 2);
-  if (length > all.size() - start) return damaged("it ends inside its header");
+  if (length > all.size() - start) return no_npy("it ends inside its header");
   return Located{all.substr(start, length), start + length};
 }
 
@@ -192,8 +190,8 @@ Result<NpyHeader> parse_npy_header(std::span<const std::byte> bytes) {
   if (!located) return located.error();
   std::optional<Fields> fields = parse_fields(Literal(located->text));
   if (!fields) {
-    return damaged("its header is " + in_quotes(located->text) +
-                   ", not a dictionary of a plain dtype, an order and a shape");
+    return no_npy("its header is " + in_quotes(located->text) +
+                  ", not a dictionary of a plain dtype, an order and a shape");
   }
   const Result<DType> dtype = parse_description(fields->description);
   if (!dtype) return dtype.error();

@@ -13,8 +13,6 @@
 namespace polystate::sampler {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 // The start of the first whole block that has `score`; of the rest where none has.
 POLYSTATE_VECTORISED std::size_t find_block(std::span<const float> scores, float score) {
   std::size_t start = 0;

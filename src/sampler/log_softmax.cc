@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <span>
 
@@ -15,8 +14,6 @@
 
 namespace polystate::sampler {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Scores that are looked at twice while they lie in the nearest cache, and whose powers are added
 // in float32.

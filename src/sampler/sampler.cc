@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,8 +18,6 @@ namespace polystate {
 namespace {
 
 using sampler::kBlock;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 class GreedySampler final : public Sampler {
  public:
@@ -74,7 +71,7 @@ class MultinomialSampler final : public Sampler {
   Result<TokenId> sample(std::span<float> scores, const SamplePlace& place) const override {
     const Result<sampler::Largest> largest = sampler::find_largest(scores);
     if (!largest) return largest.error();
-    if (largest->score == kInfinity)
+    if (largest->score == sampler::kInfinity)
       return Error{ErrorCode::kContract, "a token's score is infinite"};
     const std::vector<double> sums = block_weights(scores, largest->score);
     double total = 0.0;

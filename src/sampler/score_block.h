@@ -8,6 +8,8 @@
 
 namespace polystate::sampler {
 
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
 // Loops over scores have blocks of this many, a constant that the compiler can vectorise.
 constexpr std::size_t kBlock = 32;
 using ScoreBlock = std::array<float, kBlock>;
@@ -19,7 +21,7 @@ inline ScoreBlock score_block(std::span<const float> scores, std::size_t start) 
   if (rest.size() >= kBlock) {
     std::copy_n(rest.begin(), kBlock, block.begin());
   } else {
-    block.fill(-std::numeric_limits<float>::infinity());
+    block.fill(-kInfinity);
     std::copy(rest.begin(), rest.end(), block.begin());
   }
   return block;

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support.warm_process import run_module
+
 _BIN = Path(sys.executable).parent
 POLYSTATE = Path(os.environ.get("POLYSTATE_COMMAND", _BIN / "polystate"))
 POLYSTATE_EXPORT = [sys.executable, "-m", "polystate.cli.export"]
@@ -17,7 +19,13 @@ def polystate(*arguments: object, **options: Any) -> subprocess.CompletedProcess
     return _run([str(POLYSTATE), *map(str, arguments)], **options)
 
 
-def polystate_export(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+def polystate_export(
+    *arguments: object, cwd: Path | None = None, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run the command, in a warm process unless options ask for other streams or variables."""
+    if not options:
+        return run_module("polystate.cli.export", *arguments, cwd=cwd)
+    options["cwd"] = cwd
     return _run([*POLYSTATE_EXPORT, *map(str, arguments)], **options)
 
 

@@ -7,7 +7,7 @@ import hashlib
 import os
 import pickle
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch.utils import _pytree as pytree
 
 import polystate as ps
 from tests.support.store import Store
+from tests.support.warm_process import run_module
 from tools import ingredients
 
 ROOT = Path(__file__).parents[2]
@@ -27,23 +28,31 @@ _EXPORTER = ("polystate.export.program", "polystate.recipes.pretrained")
 
 
 def demo_model(recipe: str = "xnnpack") -> Path:
-    """The artifact of models/en-fr-tatoeba."""
-    files = [*ingredients.sources(*_EXPORTER), *MODEL.iterdir()]
-    digest = ingredients.digest(files, _surroundings(recipe), recipe)
-    return (
-        _store().get(digest, lambda out: ps.export_pretrained(MODEL, out / "demo", recipe=recipe))
-        / "demo"
-    )
+    """The artifact of models/en-fr-tatoeba, made by ``polystate-export``."""
+    return kept(_export_demo, recipe, backend=recipe, files=MODEL.iterdir()) / "demo"
 
 
-def kept(make: Callable[..., object], *arguments: Any, backend: str = "portable") -> Path:
+def _export_demo(out: Path, recipe: str) -> None:
+    options = [] if recipe == "xnnpack" else ["--recipe", recipe]
+    source = MODEL.relative_to(ROOT)
+    done = run_module("polystate.cli.export", source, out / "demo", *options, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def kept(
+    make: Callable[..., object],
+    *arguments: Any,
+    backend: str = "portable",
+    files: Iterable[Path] = (),
+) -> Path:
     """The folder that ``make(out, *arguments)`` fills, where ``make`` is a module's function.
 
-    What it makes must follow from its module, what that imports, and the arguments' representation.
+    What it makes must follow from its module, what that imports, the arguments' representation, and
+    the files.
     """
-    files = ingredients.sources(*_EXPORTER, make.__module__)
+    sources = ingredients.sources(*_EXPORTER, make.__module__)
     words = (make.__module__, make.__qualname__, repr(arguments))
-    digest = ingredients.digest(files, _surroundings(backend), *words)
+    digest = ingredients.digest([*sources, *files], _surroundings(backend), *words)
     return _store().get(digest, lambda out: make(out, *arguments))
 
 

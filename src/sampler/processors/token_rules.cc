@@ -12,11 +12,11 @@
 #include "polystate/core/token.h"
 #include "polystate/sampler/logits_processor.h"
 #include "sampler/processors/processors.h"
+#include "sampler/score_block.h"
 
 namespace polystate::sampler {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
 
 // Forbids tokens while the row's length is from `first` to `last`.

@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "polystate/core/token.h"
+#include "sampler/score_block.h"
 #include "sampler/top_candidates.h"
 
 namespace polystate::sampler {
-namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<Candidate> remaining(std::span<const float> scores) {
   std::vector<Candidate> candidates;

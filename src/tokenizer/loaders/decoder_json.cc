@@ -25,40 +25,40 @@
 namespace polystate::tokenizer {
 namespace {
 
-using Parts = std::vector<std::unique_ptr<const Decoder>>;
+using Decoders = std::vector<std::unique_ptr<const Decoder>>;
 
-void add_byte_level(const JsonCursor&, Parts& parts) {
+void add_byte_level(const JsonCursor&, Decoders& parts) {
   parts.push_back(std::make_unique<ByteLevelDecoder>(parts.empty()));
 }
 
-void add_word_piece(const JsonCursor& json, Parts& parts) {
+void add_word_piece(const JsonCursor& json, Decoders& parts) {
   parts.push_back(
       std::make_unique<WordPieceDecoder>(json.string("prefix"), json.boolean("cleanup")));
 }
 
-void add_metaspace(const JsonCursor& json, Parts& parts) {
+void add_metaspace(const JsonCursor& json, Decoders& parts) {
   const bool prepends = read_prepend_scheme(json) != PrependScheme::kNever;
   parts.push_back(
       std::make_unique<MetaspaceDecoder>(json.field("replacement").character(), prepends));
 }
 
-void add_bpe(const JsonCursor& json, Parts& parts) {
+void add_bpe(const JsonCursor& json, Decoders& parts) {
   parts.push_back(std::make_unique<BpeDecoder>(json.string("suffix")));
 }
 
-void add_ctc(const JsonCursor& json, Parts& parts) {
+void add_ctc(const JsonCursor& json, Decoders& parts) {
   parts.push_back(std::make_unique<CtcDecoder>(
       json.string("pad_token"), json.string("word_delimiter_token"), json.boolean("cleanup")));
 }
 
-void add_replace(const JsonCursor& json, Parts& parts) {
+void add_replace(const JsonCursor& json, Decoders& parts) {
   auto pattern = read_pattern(json.field("pattern"));
   std::string content = json.string("content");
   if (pattern)
     parts.push_back(std::make_unique<ReplaceDecoder>(std::move(*pattern), std::move(content)));
 }
 
-void add_strip(const JsonCursor& json, Parts& parts) {
+void add_strip(const JsonCursor& json, Decoders& parts) {
   const std::uint64_t start = json.field("start").size();
   const std::uint64_t stop = json.field("stop").size();
   if (std::max(start, stop) > StripDecoder::kMaxCount) {
@@ -70,18 +70,18 @@ void add_strip(const JsonCursor& json, Parts& parts) {
 }
 
 template <typename T>
-void add_plain(const JsonCursor&, Parts& parts) {
+void add_plain(const JsonCursor&, Decoders& parts) {
   parts.push_back(std::make_unique<T>());
 }
 
-void add_parts(const JsonCursor& json, Parts& parts);
+void add_parts(const JsonCursor& json, Decoders& parts);
 
-void add_sequence(const JsonCursor& json, Parts& parts) {
+void add_sequence(const JsonCursor& json, Decoders& parts) {
   for (const JsonCursor& part : json.field("decoders").elements()) add_parts(part, parts);
 }
 
-void add_parts(const JsonCursor& json, Parts& parts) {
-  using Adder = void (*)(const JsonCursor&, Parts&);
+void add_parts(const JsonCursor& json, Decoders& parts) {
+  using Adder = void (*)(const JsonCursor&, Decoders&);
   static const std::map<std::string_view, Adder> kAdders = {
       {"BPEDecoder", add_bpe},
       {"ByteFallback", add_plain<ByteFallbackDecoder>},

@@ -28,7 +28,7 @@
 namespace polystate::tokenizer {
 namespace {
 
-constexpr NumberedPiecesDecoding kDecoding = {"", false};
+constexpr NumberedPiecesDecoding kM2M100Decoding = {"", false};
 
 // Languages in the order of their tokens, by the name that "language_codes" gives them.
 constexpr auto kM2M100Languages = std::to_array<std::string_view>(
@@ -190,7 +190,7 @@ Result<Stages> parse_m2m100(const M2M100Files& files) {
   std::vector<Template::Item> single = {first, {0, {}, 0}, last};
   std::vector<Template::Item> pair = {first, {0, {}, 0}, {1, {}, 0}, last};
   stages->post_processor = std::make_unique<Template>(std::move(single), std::move(pair));
-  add_decoding(*model, config->pieces, kDecoding, *stages);
+  add_decoding(*model, config->pieces, kM2M100Decoding, *stages);
   // As in transformers, an unused id is the unknown token, but none that decoding leaves out.
   stages->decoded_token = [decoded = std::move(stages->decoded_token),
                            unknown = config->pieces.unknown()](TokenId id, std::string_view token) {

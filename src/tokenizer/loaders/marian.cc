@@ -21,7 +21,7 @@
 namespace polystate::tokenizer {
 namespace {
 
-constexpr NumberedPiecesDecoding kDecoding = {" ", true};
+constexpr NumberedPiecesDecoding kMarianDecoding = {" ", true};
 
 Result<NumberedPiecesConfig> read_marian_config(std::string_view content) {
   const Result<JsonValue> json = parse_json(content.empty() ? "{}" : content, {});
@@ -69,7 +69,7 @@ Result<Stages> parse_marian(const MarianFiles& files) {
   std::vector<Template::Item> single = {{0, {}, 0}, last};
   std::vector<Template::Item> pair = {{0, {}, 0}, {1, {}, 0}, last};
   stages->post_processor = std::make_unique<Template>(std::move(single), std::move(pair));
-  add_decoding(*decoder, *config, kDecoding, *stages);
+  add_decoding(*decoder, *config, kMarianDecoding, *stages);
   return stages;
 }
 

@@ -17,32 +17,32 @@
 namespace polystate::tokenizer {
 namespace {
 
-using Parts = std::vector<std::unique_ptr<const PostProcessor>>;
+using PostProcessors = std::vector<std::unique_ptr<const PostProcessor>>;
 
 // The id of ["[SEP]", 102].
-TokenId read_token(const JsonCursor& json) {
+TokenId read_token_id(const JsonCursor& json) {
   const std::vector<JsonCursor> pair = json.elements();
   if (pair.size() == 2) return pair[1].id();
   json.fail(ErrorCode::kArtifact, "it must be a token and its id");
   return 0;
 }
 
-void add_trim(const JsonCursor& json, Parts& parts) {
+void add_trim(const JsonCursor& json, PostProcessors& parts) {
   if (json.boolean("trim_offsets"))
     parts.push_back(std::make_unique<TrimOffsets>(json.boolean("add_prefix_space")));
 }
 
-void add_bert(const JsonCursor& json, Parts& parts) {
+void add_bert(const JsonCursor& json, PostProcessors& parts) {
   parts.push_back(std::make_unique<ClassificationTokens>(ClassificationTokens::Style::kBert,
-                                                         read_token(json.field("cls")),
-                                                         read_token(json.field("sep"))));
+                                                         read_token_id(json.field("cls")),
+                                                         read_token_id(json.field("sep"))));
 }
 
-void add_roberta(const JsonCursor& json, Parts& parts) {
+void add_roberta(const JsonCursor& json, PostProcessors& parts) {
   add_trim(json, parts);
   parts.push_back(std::make_unique<ClassificationTokens>(ClassificationTokens::Style::kRoberta,
-                                                         read_token(json.field("cls")),
-                                                         read_token(json.field("sep"))));
+                                                         read_token_id(json.field("cls")),
+                                                         read_token_id(json.field("sep"))));
 }
 
 using SpecialTokens = std::map<std::string, std::vector<TokenId>>;
@@ -74,7 +74,7 @@ std::vector<Template::Item> read_template(const JsonCursor& json, const SpecialT
   return items;
 }
 
-void add_template(const JsonCursor& json, Parts& parts) {
+void add_template(const JsonCursor& json, PostProcessors& parts) {
   SpecialTokens special;
   for (const auto& [name, token] : json.field("special_tokens").fields()) {
     for (const JsonCursor& id : token.field("ids").elements()) special[name].push_back(id.id());
@@ -83,22 +83,22 @@ void add_template(const JsonCursor& json, Parts& parts) {
                                              read_template(json.field("pair"), special, 2)));
 }
 
-void add_parts(const JsonCursor& json, Parts& parts);
+void add_parts(const JsonCursor& json, PostProcessors& parts);
 
-void add_sequence(const JsonCursor& json, Parts& parts) {
+void add_sequence(const JsonCursor& json, PostProcessors& parts) {
   for (const JsonCursor& part : json.field("processors").elements()) add_parts(part, parts);
 }
 
 // Only offsets may be trimmed after a template, which leaves other parts than one for each text.
-bool follows_template(const std::string& type, const Parts& parts) {
+bool follows_template(const std::string& type, const PostProcessors& parts) {
   return type != "ByteLevel" && type != "Sequence" &&
          std::any_of(parts.begin(), parts.end(), [](const auto& part) {
            return dynamic_cast<const Template*>(part.get()) != nullptr;
          });
 }
 
-void add_parts(const JsonCursor& json, Parts& parts) {
-  using Adder = void (*)(const JsonCursor&, Parts&);
+void add_parts(const JsonCursor& json, PostProcessors& parts) {
+  using Adder = void (*)(const JsonCursor&, PostProcessors&);
   static const std::map<std::string_view, Adder> kAdders = {
       {"BertProcessing", add_bert},         {"ByteLevel", add_trim},
       {"RobertaProcessing", add_roberta},   {"Sequence", add_sequence},
@@ -117,7 +117,7 @@ void add_parts(const JsonCursor& json, Parts& parts) {
 }  // namespace
 
 std::unique_ptr<const PostProcessor> read_post_processor(const JsonCursor& json) {
-  Parts parts;
+  PostProcessors parts;
   add_parts(json, parts);
   return std::make_unique<PostProcessorSequence>(std::move(parts));
 }

@@ -25,7 +25,7 @@
 namespace polystate::tokenizer {
 namespace {
 
-using Parts = std::vector<std::unique_ptr<const PreTokenizer>>;
+using PreTokenizers = std::vector<std::unique_ptr<const PreTokenizer>>;
 
 // How GPT-2 splits text (encoder.py).
 constexpr std::string_view kGpt2Pattern =
@@ -41,7 +41,7 @@ std::optional<Pattern> known_pattern(const JsonCursor& json, std::string_view ex
 }
 
 // Pieces are what matches.
-void add_matches(const JsonCursor& json, std::string_view expression, Parts& parts) {
+void add_matches(const JsonCursor& json, std::string_view expression, PreTokenizers& parts) {
   auto pattern = known_pattern(json, expression, RegexSyntax::kFancyRegex);
   if (!pattern) return;
   parts.push_back(
@@ -63,11 +63,11 @@ DelimiterBehavior read_behavior(const JsonCursor& json) {
   return DelimiterBehavior::kRemoved;
 }
 
-void add_characters(CharacterSplit::Kind kind, DelimiterBehavior behavior, Parts& parts) {
+void add_characters(CharacterSplit::Kind kind, DelimiterBehavior behavior, PreTokenizers& parts) {
   parts.push_back(std::make_unique<CharacterSplit>(std::move(kind), behavior));
 }
 
-void add_byte_level(const JsonCursor& json, Parts& parts) {
+void add_byte_level(const JsonCursor& json, PreTokenizers& parts) {
   if (json.boolean("add_prefix_space")) parts.push_back(std::make_unique<SpacePrefix>());
   if (json.boolean("use_regex", true)) {
     auto pattern = known_pattern(json, kGpt2Pattern, RegexSyntax::kOniguruma);
@@ -78,38 +78,38 @@ void add_byte_level(const JsonCursor& json, Parts& parts) {
   parts.push_back(std::make_unique<ByteAlphabet>());
 }
 
-void add_delimiter(const JsonCursor& json, Parts& parts) {
+void add_delimiter(const JsonCursor& json, PreTokenizers& parts) {
   const std::string delimiter = json.field("delimiter").character();
   if (!json.ok()) return;
   const char32_t wanted = character_at(delimiter, 0).code_point;
   add_characters([wanted](char32_t c) { return c == wanted; }, DelimiterBehavior::kRemoved, parts);
 }
 
-void add_digits(const JsonCursor& json, Parts& parts) {
+void add_digits(const JsonCursor& json, PreTokenizers& parts) {
   const bool individual = json.boolean("individual_digits");
   add_characters(is_numeric,
                  individual ? DelimiterBehavior::kIsolated : DelimiterBehavior::kContiguous, parts);
 }
 
-void add_fixed_length(const JsonCursor& json, Parts& parts) {
+void add_fixed_length(const JsonCursor& json, PreTokenizers& parts) {
   const std::uint64_t length = json.size("length", 5);
   if (length == 0) return json.fail(ErrorCode::kArtifact, "the length is 0");
   parts.push_back(std::make_unique<FixedLength>(length));
 }
 
-void add_metaspace(const JsonCursor& json, Parts& parts) {
+void add_metaspace(const JsonCursor& json, PreTokenizers& parts) {
   const std::string marker = json.field("replacement").character();
   const PrependScheme scheme = read_prepend_scheme(json);
   parts.push_back(std::make_unique<Metaspace>(marker, scheme, json.boolean("split", true)));
 }
 
-void add_punctuation(const JsonCursor& json, Parts& parts) {
+void add_punctuation(const JsonCursor& json, PreTokenizers& parts) {
   const auto behavior = json.optional("behavior");
   add_characters([](char32_t c) { return c < 0x80 ? is_ascii_punctuation(c) : is_punctuation(c); },
                  behavior ? read_behavior(*behavior) : DelimiterBehavior::kIsolated, parts);
 }
 
-void add_pattern_split(const JsonCursor& json, Parts& parts) {
+void add_pattern_split(const JsonCursor& json, PreTokenizers& parts) {
   auto pattern = read_pattern(json.field("pattern"));
   const DelimiterBehavior behavior = read_behavior(json.field("behavior"));
   const bool invert = json.boolean("invert");
@@ -117,30 +117,30 @@ void add_pattern_split(const JsonCursor& json, Parts& parts) {
     parts.push_back(std::make_unique<PatternSplit>(std::move(*pattern), behavior, invert));
 }
 
-void add_whitespace(const JsonCursor& json, Parts& parts) {
+void add_whitespace(const JsonCursor& json, PreTokenizers& parts) {
   add_matches(json, R"(\w+|[^\w\s]+)", parts);
 }
 
-void add_whitespace_split(const JsonCursor&, Parts& parts) {
+void add_whitespace_split(const JsonCursor&, PreTokenizers& parts) {
   add_characters(is_white_space, DelimiterBehavior::kRemoved, parts);
 }
 
-void add_unicode_scripts(const JsonCursor& json, Parts& parts) {
+void add_unicode_scripts(const JsonCursor& json, PreTokenizers& parts) {
   add_matches(json, unicode_script_pattern(), parts);
 }
 
-void add_bert(const JsonCursor&, Parts& parts) {
+void add_bert(const JsonCursor&, PreTokenizers& parts) {
   parts.push_back(std::make_unique<BertPreTokenizer>());
 }
 
-void add_parts(const JsonCursor& json, Parts& parts);
+void add_parts(const JsonCursor& json, PreTokenizers& parts);
 
-void add_sequence(const JsonCursor& json, Parts& parts) {
+void add_sequence(const JsonCursor& json, PreTokenizers& parts) {
   for (const JsonCursor& part : json.field("pretokenizers").elements()) add_parts(part, parts);
 }
 
-void add_parts(const JsonCursor& json, Parts& parts) {
-  using Adder = void (*)(const JsonCursor&, Parts&);
+void add_parts(const JsonCursor& json, PreTokenizers& parts) {
+  using Adder = void (*)(const JsonCursor&, PreTokenizers&);
   static const std::map<std::string_view, Adder> kAdders = {
       {"BertPreTokenizer", add_bert},
       {"ByteLevel", add_byte_level},
@@ -185,7 +185,7 @@ PrependScheme read_prepend_scheme(const JsonCursor& json) {
 }
 
 PreTokenizerRead read_pre_tokenizer(const JsonCursor& json, bool bytes_suit) {
-  Parts parts;
+  PreTokenizers parts;
   add_parts(json, parts);
   PreTokenizerRead read;
   if (bytes_suit && !parts.empty() &&

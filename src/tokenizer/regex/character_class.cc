@@ -13,7 +13,7 @@
 namespace polystate::tokenizer {
 namespace {
 
-constexpr int kMaxDepth = 8;  // brackets within the outermost
+constexpr int kMaxBrackets = 8;  // brackets within the outermost
 
 class ClassReader {
  public:
@@ -21,7 +21,7 @@ class ClassReader {
 
   // Reads items up to and with the closing bracket.
   void items(CharacterSet& set, int depth) {
-    if (depth > kMaxDepth) return reader_.unsupported("[ within [ more than eight times");
+    if (depth > kMaxBrackets) return reader_.unsupported("[ within [ more than eight times");
     bool first = true;
     while (!reader_.failed()) {
       if (reader_.at_end()) return reader_.malformed("a bracket is not closed");

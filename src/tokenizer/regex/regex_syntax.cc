@@ -26,7 +26,7 @@
 namespace polystate::tokenizer {
 namespace {
 
-constexpr std::size_t kMaxDepth = 200;  // groups within groups
+constexpr std::size_t kMaxGroups = 200;  // groups within groups
 
 // A quantifier in braces.
 struct Interval {
@@ -181,7 +181,7 @@ class Translator {
   }
 
   void push_group(std::string_view opening) {
-    if (groups_.size() > kMaxDepth) return reader_.unsupported("( within ( more than 200 times");
+    if (groups_.size() > kMaxGroups) return reader_.unsupported("( within ( more than 200 times");
     groups_.push_back({out_.size(), 0, groups_.back().ignores_case});
     assertion(opening);
   }

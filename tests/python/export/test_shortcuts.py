@@ -175,12 +175,12 @@ def test_unpacked_weights_are_those_of_their_tiles_within_and_after_the_block() 
         for _ in range(2):
             for weight, packed_weight in zip(weights, tiles, strict=True):
                 found = torch.ops.polystate.packed_linear(x, packed_weight, len(weight), None)
-                assert torch.equal(found, x @ weight.T)
+                torch.testing.assert_close(found, x @ weight.T)
         first = unpacked.unpacked(tiles[0], 16, lambda: weights[1])
         assert torch.equal(first, weights[0])
     tiles[0].mul_(2)
     found = torch.ops.polystate.packed_linear(x, tiles[0], 16, None)
-    assert torch.equal(found, x @ (2 * weights[0]).T)
+    torch.testing.assert_close(found, x @ (2 * weights[0]).T)
 
 
 def test_weights_over_the_limit_are_unpacked_each_time(monkeypatch: pytest.MonkeyPatch) -> None:

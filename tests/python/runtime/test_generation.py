@@ -15,14 +15,14 @@ import torch
 
 import polystate as ps
 from tests.support.altered_artifacts import change_manifest
-from tests.support.exported_models import demo_model
+from tests.support.toy_translation import toy_translation
 
 TEXT = "I like it very much."
 
 
 @pytest.fixture(scope="module")
 def model() -> ps.Model:
-    return ps.load(demo_model())
+    return ps.load(toy_translation())
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def translate(model: ps.Model) -> ps.Pipeline:
 
 @pytest.fixture(scope="module")
 def ids(model: ps.Model) -> list[int]:
-    return list(ps.Tokenizer.open(demo_model()).encode(TEXT))
+    return list(ps.Tokenizer.open(toy_translation()).encode(TEXT))
 
 
 def greedy(translate: ps.Pipeline, text: str, **names: Any) -> str:
@@ -57,7 +57,7 @@ def test_answers_have_the_form_of_transformers_pipelines(translate: ps.Pipeline)
     [("summarization", "summary_text"), ("text2text-generation", "generated_text")],
 )
 def test_answers_are_named_by_the_task(tmp_path: Path, task: str, key: str) -> None:
-    artifact = shutil.copytree(demo_model(), tmp_path / "artifact")
+    artifact = shutil.copytree(toy_translation(), tmp_path / "artifact")
     change_manifest(artifact, lambda manifest: manifest["constants"].update(task=task))
     pipeline = ps.pipeline(artifact)
     assert pipeline.task == task
@@ -80,9 +80,9 @@ def test_any_iterable_of_texts_is_a_batch(translate: ps.Pipeline) -> None:
 
 
 def test_one_call_answers_one_text() -> None:
-    assert ps.generate(demo_model(), "Hello.", num_beams=1)
+    assert ps.generate(toy_translation(), "Hello.", num_beams=1)
     with pytest.raises(ps.ContractError, match="prompt is a list"):
-        ps.generate(demo_model(), ["Hello."])  # type: ignore[arg-type]
+        ps.generate(toy_translation(), ["Hello."])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import polystate as ps
 from tests.python.runtime.runtime_support import RunPython
-from tests.support.exported_models import demo_model
+from tests.support.toy_translation import toy_translation
 
 
 def test_every_public_name_is_there() -> None:
@@ -40,7 +40,7 @@ def test_generating_imports_neither_torch_nor_transformers(
 ) -> None:
     program = f"import sys, polystate as ps; artifact = sys.argv[1]; assert {generate}; "
     program += "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
-    assert run_python(program, demo_model()) == "[]\n"
+    assert run_python(program, toy_translation()) == "[]\n"
 
 
 @pytest.mark.parametrize("name", ["ContractError", "BusyError", "IoError", "ExportError"])

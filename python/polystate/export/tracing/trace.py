@@ -11,7 +11,7 @@ import contextlib
 import logging
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
@@ -78,12 +78,6 @@ class Traced:
     assumptions: Assumptions
     how: str
 
-    def covers_all(self) -> bool:
-        """Whether the graph holds for all that the user declared."""
-        return not self.dimensions.narrowed and all(
-            self.dimensions.declare(self.exported, guard.expr) for guard in self.assumptions.guards
-        )
-
     def points(self) -> list[tuple[str, Any, Any]]:
         """The example and the corners of the ranges.
 
@@ -132,81 +126,94 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
         raise
     except Exception as error:
         raise ExportError(f"method '{name}' fails on its own examples: {explain(error)}") from error
-    failures: dict[str, list[str]] = {}  # what went wrong -> the attempts where it did
-    rewrites: list[str] = []
-    narrow: list[Traced] = []
+    failures = _Failures(name)
+    for attempt in _attempts(eager, name, method, dimensions, failures):
+        with failures.noted(attempt.rung):
+            traced = _decomposed(attempt, name, function, args, kwargs)
+            deviation = _first_deviation(eager, traced)
+            if deviation is None:
+                return traced
+            failures.add(deviation, attempt.rung)
+    raise failures.error()
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What torch.export gave on a rung: a graph as in `Traced.exported`."""
+
+    rung: _Rung
+    exported: ExportedProgram
+    dimensions: Dimensions
+    assumptions: Assumptions
+
+    def covers_all(self) -> bool:
+        """Whether the graph holds for all that the user declared."""
+        return not self.dimensions.narrowed and all(
+            self.dimensions.declare(self.exported, guard.expr) for guard in self.assumptions.guards
+        )
+
+
+@dataclass
+class _Failures:
+    """What went wrong on the rungs of a method."""
+
+    method: str
+    _rungs: dict[str, list[str]] = field(default_factory=dict)  # by what went wrong there
+    _rewrites: list[str] = field(default_factory=list)
+
+    def add(self, what: str, rung: _Rung) -> None:
+        self._rungs.setdefault(what, []).append(rung.how)
+
+    @contextlib.contextmanager
+    def noted(self, rung: _Rung) -> Iterator[None]:
+        """Adds what the block raises, unless another rung cannot help."""
+        try:
+            yield
+        except UnsupportedError as error:
+            raise UnsupportedError(f"method '{self.method}': {error}") from error
+        except Exception as error:  # torch.export raises many kinds
+            self.add(explain(error), rung)
+            self._rewrites += [advice for advice in (rewrite(error),) if advice]
+
+    def error(self) -> ExportError:
+        lines = [
+            f"method '{self.method}' cannot be exported over its ranges; every attempt failed:",
+            *(f"{'; '.join(rungs)}: {failure}" for failure, rungs in self._rungs.items()),
+            *(f"rewrite: {advice}" for advice in dict.fromkeys(self._rewrites)),
+        ]
+        return ExportError("\n  ".join(lines))
+
+
+def _attempts(
+    eager: EagerModule, name: str, method: Method, dimensions: Dimensions, failures: _Failures
+) -> Iterator[_Attempt]:
+    """Climbs the ladder: gives what covers all as it is found, then the others, widest first.
+
+    The others wait, since decomposing a graph and comparing it takes longer than another rung.
+    """
+    narrow: list[_Attempt] = []
     for rung in _LADDER:
         if rung.grown and not dimensions.axes:
             continue
-        try:
-            traced = _climb(eager, name, method, dimensions, rung)
-        except UnsupportedError as error:
-            raise UnsupportedError(f"method '{name}': {error}") from error
-        except Exception as error:  # torch.export raises many kinds
-            failures.setdefault(explain(error), []).append(rung.how)
-            rewrites += [advice for advice in (rewrite(error),) if advice]
-            continue
-        deviation = _first_deviation(eager, traced)
-        if deviation is not None:
-            failures.setdefault(deviation, []).append(rung.how)
-        elif traced.covers_all():
-            return traced
-        else:
-            narrow.append(traced)
-    if narrow:
-        return max(narrow, key=lambda traced: traced.assumptions.breadth())
-    raise ExportError(
-        "\n  ".join(
-            [
-                f"method '{name}' cannot be exported over its ranges; every attempt failed:",
-                *(f"{'; '.join(rungs)}: {failure}" for failure, rungs in failures.items()),
-                *(f"rewrite: {advice}" for advice in dict.fromkeys(rewrites)),
-            ]
-        )
-    )
+        attempt = None
+        with failures.noted(rung):
+            attempt = _attempt(eager, name, method, dimensions, rung)
+        if attempt is not None and attempt.covers_all():
+            yield attempt
+        elif attempt is not None:
+            narrow.append(attempt)
+    yield from sorted(narrow, key=lambda attempt: attempt.assumptions.breadth(), reverse=True)
 
 
-def _climb(
+def _attempt(
     eager: EagerModule, name: str, method: Method, dimensions: Dimensions, rung: _Rung
-) -> Traced:
-    """One attempt."""
-    function = resolve(eager.model, name, method)
+) -> _Attempt:
     args, kwargs = method.examples()
-    traced_args, traced_kwargs = args, kwargs
     if rung.grown:
-        sizes = dimensions.interior(args, kwargs)
-        traced_args, traced_kwargs = dimensions.resized(args, kwargs, sizes)
-    exported = _export(eager, function, traced_args, traced_kwargs, method, rung)
-    assumptions = Assumptions.of(exported)
-    secure_assertions(exported)
-    with _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious), separated_changes():
-        functional = exported.run_decompositions(dict(DECOMPOSED))
-    refuse_randomness(functional)
-    assumptions.restore_ranges(functional)
-    return Traced(
-        name=name,
-        function=function,
-        args=args,
-        kwargs=kwargs,
-        dimensions=dimensions.found_by(exported),
-        exported=exported,
-        functional=functional,
-        assumptions=assumptions,
-        how=rung.how,
-    )
-
-
-def _export(
-    eager: EagerModule,
-    function: Callable[..., Any],
-    args: Any,
-    kwargs: Any,
-    method: Method,
-    rung: _Rung,
-) -> ExportedProgram:
+        args, kwargs = dimensions.resized(args, kwargs, dimensions.interior(args, kwargs))
     with (
         eager.restored(),
-        as_forward(eager.model, function) as module,
+        as_forward(eager.model, resolve(eager.model, name, method)) as module,
         _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious),
         recorded_assertions(),
         recorded_sources(),
@@ -214,9 +221,33 @@ def _export(
         quiet(),
         torch.no_grad(),
     ):
-        return torch.export.export(
+        exported = torch.export.export(
             module, args, kwargs, dynamic_shapes=method.dynamic_shapes, strict=False
         )
+    assumptions = Assumptions.of(exported)
+    return _Attempt(rung, exported, dimensions.found_by(exported), assumptions)
+
+
+def _decomposed(
+    attempt: _Attempt, name: str, function: Callable[..., Any], args: Any, kwargs: Any
+) -> Traced:
+    oblivious = attempt.rung.oblivious
+    secure_assertions(attempt.exported)
+    with _SHAPE_CONFIG.patch(backed_size_oblivious=oblivious), separated_changes():
+        functional = attempt.exported.run_decompositions(dict(DECOMPOSED))
+    refuse_randomness(functional)
+    attempt.assumptions.restore_ranges(functional)
+    return Traced(
+        name=name,
+        function=function,
+        args=args,
+        kwargs=kwargs,
+        dimensions=attempt.dimensions,
+        exported=attempt.exported,
+        functional=functional,
+        assumptions=attempt.assumptions,
+        how=attempt.rung.how,
+    )
 
 
 @contextlib.contextmanager

@@ -20,7 +20,6 @@
 namespace polystate {
 namespace {
 
-using executorch::runtime::Error;
 using executorch::runtime::EValue;
 using executorch::runtime::Kernel;
 using executorch::runtime::KernelRuntimeContext;
@@ -36,7 +35,7 @@ void call(KernelRuntimeContext& context, Span<EValue*> stack) {
   const Status status = arguments.status() ? Operator::run(arguments) : arguments.status();
   if (!status) {
     ET_LOG(Error, "%s: %s", Operator::kName, status.error().message.c_str());
-    context.fail(Error::InvalidArgument);
+    context.fail(executorch::runtime::Error::InvalidArgument);
   }
 }
 
