@@ -10,8 +10,6 @@
 #include "sampler/top_candidates.h"
 
 namespace polystate::sampler {
-namespace {}  // namespace
-
 std::vector<Candidate> remaining(std::span<const float> scores) {
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < scores.size(); ++i) {
