@@ -36,14 +36,20 @@ def sources(*starts: str | Path) -> frozenset[Path]:
 
     With the files of JSON that lie beside them.
     """
-    found: set[Path] = set()
-    waiting = [path for start in starts for path in _files(start)]
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += [file for name in _imports(path) for file in _files(name)]
+    found = set(steps(*starts))
     return frozenset(found | {file for path in found for file in path.parent.glob("*.json")})
+
+
+def steps(*starts: str | Path) -> dict[Path, int]:
+    """The files as `sources` gives them, each with how many imports lead to it, at the least."""
+    found: dict[Path, int] = {}
+    waiting = deque((path, 0) for start in starts for path in _files(start))
+    while waiting:
+        path, count = waiting.popleft()
+        if path not in found:
+            found[path] = count
+            waiting += [(file, count + 1) for name in _imports(path) for file in _files(name)]
+    return found
 
 
 def digest(files: Iterable[Path], *words: str) -> str:

@@ -51,6 +51,8 @@ class _Reached:
     ----------
     distance
         From the change: 0 for what was changed itself, more for what is farther.
+    imports
+        How many lead from it to the change, at the least.
     tests
         Its tests with the seconds that each took when it ran last.
     """
@@ -58,6 +60,7 @@ class _Reached:
     path: Path
     changes: list[str]
     distance: int
+    imports: int
     tests: dict[str, float]
 
 
@@ -81,7 +84,7 @@ def select(memory: Memory, seconds: float) -> Selection:
     whole: list[_Reached] = []
     parts: dict[str, float] = {}
     left: list[_Reached] = []
-    for file in sorted(_reached(memory), key=lambda file: (file.distance, _cost(file))):
+    for file in sorted(_reached(memory), key=lambda f: (f.distance, f.imports, _cost(f))):
         if _cost(file) <= seconds:
             seconds -= _cost(file)
             whole.append(file)
@@ -146,7 +149,8 @@ def _reached(memory: Memory) -> list[_Reached]:
                 for name, seconds in memory.seconds.items()
                 if name.startswith(f"{_key(path)}::")
             }
-            found.append(_Reached(path, changes, _distance(path, changes), known))
+            distance, imports = _distance(path, changes), _imports(path, changes)
+            found.append(_Reached(path, changes, distance, imports, known))
     return found
 
 
@@ -187,6 +191,11 @@ def _distance(path: Path, changes: list[str]) -> int:
         if own and Path(change).parent == Path(name).parent:
             distances.append(1)
     return min(distances)
+
+
+def _imports(path: Path, changes: list[str]) -> int:
+    steps = ingredients.steps(path)
+    return min((steps.get(ROOT / change, len(steps)) for change in changes), default=0)
 
 
 @functools.cache

@@ -110,7 +110,9 @@ TEST(Names, IdentifiersArePythons) {
 TEST(Names, HaveALimitOfBytes) {
   EXPECT_TRUE(is_identifier(std::string(kLongestName, 'a')));
   EXPECT_FALSE(is_identifier(std::string(kLongestName + 1, 'a')));
+  EXPECT_TRUE(is_dotted_name(std::string(kLongestName, 'a')));
   EXPECT_FALSE(is_dotted_name(std::string(kLongestName + 1, 'a')));
+  EXPECT_TRUE(is_file_name(std::string(kLongestName, 'a')));
   EXPECT_FALSE(is_file_name(std::string(kLongestName + 1, 'a')));
 }
 

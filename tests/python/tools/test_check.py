@@ -56,6 +56,15 @@ def test_a_change_of_the_exporter_reaches_what_exports_and_its_own_tests_come_fi
     assert all(name.startswith("tests/python/export/") for name in names[2:12])
 
 
+def test_of_tests_as_near_those_that_fewer_imports_part_from_the_change_come_first(
+    memory: Memory,
+) -> None:
+    changed(memory, "python/polystate/export/graph/sizes.py")
+    names = selected(memory)
+    by_contract, by_export = (f"tests/python/export/test_{n}.py" for n in ("contract", "quantize"))
+    assert names.index(by_contract) < names.index(by_export)
+
+
 def test_a_change_of_a_tokenizer_reaches_its_comparisons_first(memory: Memory) -> None:
     changed(memory, "src/tokenizer/regex/translate.cc")
     changed(memory, "src/tokenizer/text_encoder.cc")
@@ -81,7 +90,7 @@ def test_what_takes_too_long_is_sampled_where_it_is_near_and_left_where_it_is_fa
 ) -> None:
     def reached(name: str, distance: int, count: int) -> _Reached:
         tests = {f"{name}::{i}": 1.0 for i in range(count)}
-        return _Reached(ROOT / name, ["some.py"], distance, tests)
+        return _Reached(ROOT / name, ["some.py"], distance, 0, tests)
 
     files = [reached("far", 4, 5), reached("near", 2, 100), reached("own", 0, 10)]
     monkeypatch.setattr(python_tests, "_reached", lambda _: files)
