@@ -3,12 +3,15 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,10 +40,12 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 // How a caller wants a generation: fields of the configuration, and functions of the caller's own.
 class Request {
  public:
-  // `sampling` and `on_piece` may be None.
+  // `sampling`, `on_piece` and `on_progress` may be None.
   Request(Settings settings, const py::list& processing, const py::object& sampling,
-          py::object on_piece)
-      : settings_(std::move(settings)), on_piece_(std::move(on_piece)) {
+          py::object on_piece, py::object on_progress)
+      : settings_(std::move(settings)),
+        on_piece_(std::move(on_piece)),
+        on_progress_(std::move(on_progress)) {
     for (const py::handle function : processing) {
       processors_.push_back(std::make_shared<PythonProcessor>(
           py::reinterpret_borrow<py::function>(function), raised_));
@@ -64,6 +69,12 @@ class Request {
     options.config = std::move(config);
     options.processors = processors_;
     options.sampler = sampler_;
+    if (!on_progress_.is_none()) {
+      options.on_progress = [this](std::size_t done) { tell_progress(done); };
+    }
+    options.is_cancelled = [this, caller = std::this_thread::get_id()] {
+      return is_interrupted(caller);
+    };
   }
 
   // What the caller wants to be told with each token or piece of text; empty where it does not.
@@ -93,11 +104,44 @@ class Request {
     }
   }
 
+  void tell_progress(std::size_t done) const {
+    const py::gil_scoped_acquire gil;
+    try {
+      on_progress_(done);
+    } catch (const std::exception&) {
+      (void)raised_->keep();
+      interrupted_ = true;
+    }
+  }
+
+  // Whether a function of the caller's raised an exception that nothing else waits for, or a signal
+  // (Ctrl-C) did. Python gives signals to one thread alone, and the GIL may be long in coming: the
+  // thread that called asks, and not again within a moment.
+  bool is_interrupted(std::thread::id caller) const {
+    constexpr auto kMoment = std::chrono::milliseconds(10);
+    if (interrupted_ || std::this_thread::get_id() != caller) return interrupted_;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - asked_ < kMoment) return false;
+    asked_ = now;
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() == 0) return false;
+    try {
+      throw py::error_already_set();
+    } catch (const std::exception&) {
+      (void)raised_->keep();
+    }
+    interrupted_ = true;
+    return true;
+  }
+
   Settings settings_;
+  mutable std::atomic<bool> interrupted_ = false;
+  mutable std::chrono::steady_clock::time_point asked_;  // by the caller's thread
   std::shared_ptr<Raised> raised_ = std::make_shared<Raised>();
   LogitsProcessors processors_;
   std::shared_ptr<const Sampler> sampler_;
   py::object on_piece_;
+  py::object on_progress_;
 };
 
 std::unique_ptr<Runner> new_runner(const Model& model) {
@@ -147,7 +191,7 @@ void bind_generation(const py::module_& module) {
       .def_readonly("ids", &GeneratedText::ids)
       .def_readonly("score", &GeneratedText::score);
   py::class_<Request>(module, "GenerationRequest")
-      .def(py::init<Settings, const py::list&, const py::object&, py::object>());
+      .def(py::init<Settings, const py::list&, const py::object&, py::object, py::object>());
   py::class_<Runner>(module, "Runner")
       .def(py::init(&new_runner))
       .def("generate", &generate)

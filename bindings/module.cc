@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "crash.h"
 #include "generation.h"
 #include "model.h"
 #include "session.h"
@@ -10,6 +11,7 @@
 
 PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = POLYSTATE_VERSION;
+  polystate::python::bind_crash(module);
   polystate::python::bind_session(module);
   polystate::python::bind_model(module);
   polystate::python::bind_tokenizer(module);

@@ -1,9 +1,9 @@
 #include "cli/run_report.h"
 
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -38,7 +38,9 @@ Json element_json(const Tensor& tensor, std::size_t index) {
   if (const std::int64_t* integer = std::get_if<std::int64_t>(&element)) return *integer;
   std::string text = element_text(tensor, index);
   if (!std::isfinite(std::get<double>(element))) return text;
-  return std::strtod(text.c_str(), nullptr);
+  double value = 0.0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 // The elements from dimension `dimension` on, nested; `offset` counts parts of that size.

@@ -34,6 +34,13 @@ std::string shortest_text(T value) {
   return {buffer.data(), end};
 }
 
+// Unicode's White_Space, and what has no width.
+bool is_blank_character(char32_t c) {
+  return c == U' ' || (c >= U'\t' && c <= U'\r') || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200B) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+         c == 0x3000 || c == 0xFEFF;
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
@@ -96,5 +103,14 @@ std::string call_name(std::size_t index) {
 
 std::string number_text(double value) { return shortest_text(value); }
 std::string number_text(float value) { return shortest_text(value); }
+
+bool is_blank(std::string_view line) {
+  while (!line.empty()) {
+    const Utf8Character character = first_character(line);
+    if (character.size == 0 || !is_blank_character(character.code_point)) return false;
+    line.remove_prefix(character.size);
+  }
+  return true;
+}
 
 }  // namespace polystate::cli

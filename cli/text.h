@@ -36,4 +36,8 @@ std::string call_name(std::size_t index);
 std::string number_text(double value);
 std::string number_text(float value);
 
+// Whether nothing of a line is to be seen: it is empty, or all of it is white space, be it without
+// width (U+200B, U+FEFF).
+bool is_blank(std::string_view line);
+
 }  // namespace polystate::cli

@@ -138,10 +138,6 @@ class Translation {
     return {};
   }
 
-  static bool is_blank(const std::string& line) {
-    return line.find_first_not_of(" \t") == std::string::npos;
-  }
-
   [[nodiscard]] std::string blank() const {
     return arguments_->model.artifact.json ? R"({"translations":[{"text":""}]})"
                                              "\n"

@@ -12,6 +12,7 @@ def load(
     expect_sha256: str | None,
     /,
 ) -> Model: ...
+def report_crashes() -> None: ...
 
 class Model:
     @property
@@ -113,6 +114,7 @@ class GenerationRequest:
         processors: list[Any],
         sampler: Any,
         on_piece: Any,
+        on_progress: Any,
         /,
     ) -> None: ...
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "artifact/json_path.h"
+#include "core/plain_numbers.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -152,6 +153,7 @@ Result<Json> Json::parse(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) {
     return Error{ErrorCode::kArtifact, "not JSON: there is a NUL byte"};
   }
+  const PlainNumbers plain;
   Builder builder;
   (void)nlohmann::json::sax_parse(text, &builder);
   return builder.take();

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <locale>
 #include <map>
 #include <sstream>
 #include <string>
@@ -23,6 +24,7 @@ void expect_unique(const JsonCursor& at, const std::vector<Item>& items, const c
     const auto [other, is_new] = first.emplace(std::invoke(key, items[i]), i);
     if (is_new) continue;
     std::ostringstream shown;
+    shown.imbue(std::locale::classic());
     shown << other->first;
     return at.element(i).fail(std::string("the ") + what + " " + in_quotes(shown.str()) +
                               " is that of element " + std::to_string(other->second) + " too");

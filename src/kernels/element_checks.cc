@@ -1,5 +1,7 @@
 #include "kernels/element_checks.h"
 
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,7 +23,8 @@ std::string element_text(T value) {
   if constexpr (std::is_same_v<T, bool>) {
     return value ? "true" : "false";
   } else {
-    return std::to_string(value);
+    std::array<char, 32> text{};  // of any number at its shortest
+    return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
   }
 }
 

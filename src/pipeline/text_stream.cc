@@ -23,11 +23,9 @@ bool TextStreams::push(std::size_t input, TokenId token) {
   return !piece || piece->empty() || on_text_(input, *piece);
 }
 
-void TextStreams::finish() {
-  for (std::size_t input = 0; input < streams_.size(); ++input) {
-    const Result<std::string> rest = streams_[input]->finish();
-    if (rest && !rest->empty()) (void)on_text_(input, *rest);
-  }
+void TextStreams::finish(std::size_t input) {
+  const Result<std::string> rest = streams_[input]->finish();
+  if (rest && !rest->empty()) (void)on_text_(input, *rest);
 }
 
 }  // namespace polystate

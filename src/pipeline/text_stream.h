@@ -22,7 +22,7 @@ class TextStreams {
   // Passes on what `token` completes; false where the caller wants no more of this input.
   bool push(std::size_t input, TokenId token);
   // Passes on what is left of an input that is finished.
-  void finish();
+  void finish(std::size_t input);
 
  private:
   std::vector<std::unique_ptr<DecodeStream>> streams_;  // one an input

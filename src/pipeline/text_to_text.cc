@@ -52,18 +52,19 @@ Result<std::vector<std::vector<GeneratedText>>> TextToTextPipeline::run(
   GenerationOptions generation{.config = options.config.value_or(default_config()),
                                .processors = options.processors,
                                .sampler = options.sampler,
-                               .on_progress = options.on_progress};
+                               .on_progress = options.on_progress,
+                               .is_cancelled = options.is_cancelled};
   std::optional<TextStreams> streams;
   if (options.on_text) {
     streams.emplace(*tokenizer_, texts.size(), options.on_text);
     generation.on_token = [&](std::size_t input, TokenId token) {
       return streams->push(input, token);
     };
+    generation.on_done = [&](std::size_t input) { streams->finish(input); };
   }
   Result<std::vector<std::vector<GeneratedSequence>>> sequences =
       runner_->generate(*inputs, generation);
   if (!sequences) return sequences.error();
-  if (streams) streams->finish();
   std::vector<std::vector<GeneratedText>> answers(sequences->size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     for (GeneratedSequence& sequence : (*sequences)[i]) {

@@ -29,14 +29,18 @@ using Generated = std::vector<std::vector<GeneratedSequence>>;
 
 constexpr const char* kConfigFile = "generation_config.json";
 
-// What generation_config.json says; the defaults where there is none.
-Result<GenerationConfig> read_config(const Artifact& artifact) {
+// What generation_config.json says; the defaults where there is none. `warnings` receives a
+// sentence for each field that has no effect.
+Result<GenerationConfig> read_config(const Artifact& artifact, std::vector<std::string>& warnings) {
   if (!artifact.manifest().files.contains(kConfigFile)) return GenerationConfig();
   const auto file = artifact.read(kConfigFile);
   if (!file) return file.error();
   const auto bytes = (*file)->bytes();
-  Result<GenerationConfig> config =
-      GenerationConfig::parse({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  std::vector<std::string> sentences;
+  Result<GenerationConfig> config = GenerationConfig::parse(
+      {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, &sentences);
+  for (const std::string& sentence : sentences)
+    warnings.push_back(std::string(kConfigFile) + ": " + sentence);
   if (config) return config;
   return Error{config.error().code, std::string(kConfigFile) + ": " + config.error().message};
 }
@@ -49,18 +53,23 @@ constexpr std::size_t kRowsOfAThread = 16;
 
 EncoderDecoderRunner::EncoderDecoderRunner(const Model& model,
                                            std::unique_ptr<EncoderDecoder> encoder_decoder,
-                                           GenerationConfig config)
-    : model_(model), encoder_decoder_(std::move(encoder_decoder)), config_(std::move(config)) {
+                                           GenerationConfig config,
+                                           std::vector<std::string> warnings)
+    : model_(model),
+      encoder_decoder_(std::move(encoder_decoder)),
+      config_(std::move(config)),
+      warnings_(std::move(warnings)) {
   fit_lengths(config_, max_length(), warnings_);
 }
 
 Result<std::unique_ptr<Runner>> EncoderDecoderRunner::open(const Model& model) {
-  Result<GenerationConfig> config = read_config(model.artifact());
+  std::vector<std::string> warnings;
+  Result<GenerationConfig> config = read_config(model.artifact(), warnings);
   if (!config) return config.error();
   auto encoder_decoder = EncoderDecoder::open(model);
   if (!encoder_decoder) return encoder_decoder.error();
-  return std::unique_ptr<Runner>(new EncoderDecoderRunner(model, std::move(encoder_decoder).value(),
-                                                          std::move(config).value()));
+  return std::unique_ptr<Runner>(new EncoderDecoderRunner(
+      model, std::move(encoder_decoder).value(), std::move(config).value(), std::move(warnings)));
 }
 
 Result<Generated> EncoderDecoderRunner::generate(std::span<const GenerationInput> inputs,

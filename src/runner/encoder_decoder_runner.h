@@ -35,7 +35,7 @@ class EncoderDecoderRunner final : public Runner {
 
  private:
   EncoderDecoderRunner(const Model& model, std::unique_ptr<EncoderDecoder> encoder_decoder,
-                       GenerationConfig config);
+                       GenerationConfig config, std::vector<std::string> warnings);
 
   // What is to share the rows of a plan: encoder_decoder_, or several of single_threaded_.
   std::span<const std::unique_ptr<EncoderDecoder>> models_for(const GenerationPlan& plan);

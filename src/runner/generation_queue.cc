@@ -55,10 +55,15 @@ void GenerationQueue::finish(std::size_t input, std::vector<GeneratedSequence> s
   const std::lock_guard lock(mutex_);
   for (const std::size_t repeat : repeats_[input]) results_[repeat] = sequences;
   results_[input] = std::move(sequences);
-  for (std::size_t i = 0; i <= repeats_[input].size(); ++i) {
-    ++done_;
-    if (plan_.options().on_progress != nullptr) plan_.options().on_progress(done_);
-  }
+  tell(input);
+  for (const std::size_t repeat : repeats_[input]) tell(repeat);
+}
+
+void GenerationQueue::tell(std::size_t input) {
+  const GenerationOptions& options = plan_.options();
+  ++done_;
+  if (options.on_done != nullptr) options.on_done(input);
+  if (options.on_progress != nullptr) options.on_progress(done_);
 }
 
 }  // namespace polystate

@@ -37,6 +37,9 @@ class GenerationQueue {
   std::vector<std::vector<GeneratedSequence>> take_results() { return std::move(results_); }
 
  private:
+  // Tells the caller that an input is finished.
+  void tell(std::size_t input);
+
   const GenerationPlan& plan_;
   const EncoderDecoderLimits& limits_;
   std::vector<std::size_t> order_;                 // of the inputs, each the first of its like

@@ -34,7 +34,11 @@ Scheduler::Scheduler(EncoderDecoder& model, const GenerationPlan& plan, Generati
     : model_(model), plan_(plan), queue_(queue), most_rows_(rows) {}
 
 Status Scheduler::run() {
+  const auto& is_cancelled = plan_.options().is_cancelled;
   while (true) {
+    if (is_cancelled && is_cancelled()) {
+      return Error{ErrorCode::kContract, "the generation was cancelled"};
+    }
     if (Status admitted = admit(); !admitted) return admitted;
     if (running_.empty()) return {};
     if (Status stepped = step(); !stepped) return stepped;

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/plain_numbers.h"
 #include "polystate/core/result.h"
 
 namespace polystate::sampler {
@@ -115,6 +116,7 @@ const JsonValue::Array* JsonValue::array() const { return std::get_if<Array>(&co
 const JsonValue::Object* JsonValue::object() const { return std::get_if<Object>(&content); }
 
 Result<JsonValue> parse_json(std::string_view text) {
+  const PlainNumbers plain;
   Builder builder;
   if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
   return Error{ErrorCode::kArtifact, builder.error()};

@@ -52,7 +52,7 @@ Result<LogSum> log_sum(std::span<const float> scores) {
   }
   if (largest == -kInfinity)
     return no_probability("no token is left to choose: every score is -inf");
-  return LogSum{largest, static_cast<float>(std::log(sum))};
+  return LogSum{largest, static_cast<float>(std::log(sum)), static_cast<float>(sum)};
 }
 
 double entropy(std::span<const float> scores, const LogSum& sum) {

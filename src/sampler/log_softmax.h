@@ -11,6 +11,7 @@ namespace polystate::sampler {
 struct LogSum {
   float largest;  // of the scores
   float rest;     // log(sum of e^(score - largest))
+  float sum;      // that sum
 };
 
 // kContract when a score is NaN or +inf, or all are -inf.

@@ -27,10 +27,15 @@ def seal(artifact: Path) -> None:
 
 def change_manifest(artifact: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Edit the manifest, and leave the artifact with valid digests."""
-    path = artifact / "manifest.json"
-    manifest = json.loads(path.read_text())
-    change(manifest)
-    path.write_text(json.dumps(manifest))
+    change_file(artifact, "manifest.json", change)
+
+
+def change_file(artifact: Path, name: str, change: Callable[[dict[str, Any]], None]) -> None:
+    """Edit a file of JSON, and leave the artifact with valid digests."""
+    path = artifact / name
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
     seal(artifact)
 
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,8 +28,16 @@ struct Error {
   std::string message;
 };
 
+namespace internal {
+
+// End the program: with a message on stderr that has the error's own, or says that there is none.
+[[noreturn, gnu::cold]] void end_for_missing_value(const Error& error);
+[[noreturn, gnu::cold]] void end_for_missing_error();
+
+}  // namespace internal
+
 // A value or an Error; a subset of std::expected (C++23). Reading the side that is not there is a
-// bug of the caller.
+// bug of the caller, and ends the program with the error's message, as absl::StatusOr does.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -53,17 +60,17 @@ class [[nodiscard]] Result {
   const T* operator->() const { return checked_value(); }
 
   [[nodiscard]] const Error& error() const {
-    assert(!has_value());
+    if (has_value()) internal::end_for_missing_error();
     return *std::get_if<1>(&content_);
   }
 
  private:
   T* checked_value() {
-    assert(has_value());
+    if (!has_value()) internal::end_for_missing_value(error());
     return std::get_if<0>(&content_);
   }
   const T* checked_value() const {
-    assert(has_value());
+    if (!has_value()) internal::end_for_missing_value(error());
     return std::get_if<0>(&content_);
   }
 
@@ -80,7 +87,7 @@ class [[nodiscard]] Result<void> {
   [[nodiscard]] bool has_value() const { return !error_.has_value(); }
   explicit operator bool() const { return has_value(); }
   [[nodiscard]] const Error& error() const {
-    assert(error_.has_value());
+    if (!error_) internal::end_for_missing_error();
     return *error_;
   }
 

@@ -39,6 +39,8 @@ struct PipelineOptions {
   std::function<bool(std::size_t input, std::string_view piece)> on_text = nullptr;
   // Called when an input is finished, with how many of all are.
   std::function<void(std::size_t done)> on_progress = nullptr;
+  // Asked before each step, by every thread that runs one; true ends the call (kContract).
+  std::function<bool()> is_cancelled = nullptr;
   // How messages call an input: "line 17". Not given: "input 16".
   std::function<std::string(std::size_t input)> name_of = nullptr;
 };

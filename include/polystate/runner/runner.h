@@ -38,8 +38,12 @@ struct GenerationOptions {
   // Called with each token as it is chosen, with the number of its input; false ends the
   // generation of that input. Not for beams or several sequences of one input (kContract).
   std::function<bool(std::size_t input, TokenId token)> on_token = nullptr;
+  // Called with the number of an input that is finished, after its last token.
+  std::function<void(std::size_t input)> on_done = nullptr;
   // Called when an input is finished, with how many of all are.
   std::function<void(std::size_t done)> on_progress = nullptr;
+  // Asked before each step, by every thread that runs one; true ends the generation (kContract).
+  std::function<bool()> is_cancelled = nullptr;
 };
 
 // Generates tokens from tokens. One caller at a time, as a Session is.

@@ -208,6 +208,13 @@ def stream_call(
     return call
 
 
+def progress_call(function: Callable[[int], Any] | None) -> Callable[[int], Any] | None:
+    """What is called with how many inputs are finished."""
+    if function is not None:
+        _check_function("on_progress", function)
+    return function
+
+
 def _check_function(name: str, value: Any) -> None:
     if not callable(value):
         raise ContractError(f"{name} is a {type(value).__name__}; a function is needed")

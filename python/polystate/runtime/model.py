@@ -19,6 +19,7 @@ from polystate.runtime.generation import (
     Sampler,
     ids_of,
     processor_calls,
+    progress_call,
     sampler_call,
     settings_of,
     stream_call,
@@ -117,6 +118,7 @@ class Model:
         logits_processor: Sequence[LogitsProcessor] | None = None,
         sampler: Sampler | None = None,
         on_token: Callable[[int, int], Any] | None = None,
+        on_progress: Callable[[int], Any] | None = None,
         **names: Any,
     ) -> GenerateOutput:
         """Generate ids from ids, for inputs side by side.
@@ -135,6 +137,8 @@ class Model:
         on_token
             Called with the number of an input and each token as it is chosen; False ends that
             input. Of one beam only.
+        on_progress
+            Called when an input is finished, with how many of all are.
         **names
             Fields of transformers' ``GenerationConfig``: ``num_beams=4``; others are as the
             artifact's ``generation_config.json`` says.
@@ -163,6 +167,7 @@ class Model:
             processor_calls(logits_processor),
             sampler_call(sampler),
             stream_call("on_token", on_token),
+            progress_call(on_progress),
         )
         found = runner.generate(sources, prompts, request)
         sequences = [sequence for each in found for sequence in each]

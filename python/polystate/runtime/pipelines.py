@@ -13,6 +13,7 @@ from polystate.runtime.generation import (
     Sampler,
     checked_text,
     processor_calls,
+    progress_call,
     sampler_call,
     settings_of,
     stream_call,
@@ -24,17 +25,15 @@ from polystate.runtime.model import Model, load
 _KEYS = {"translation": "translation_text", "summarization": "summary_text"}
 
 
-def pipeline(
-    model: str | os.PathLike[str] | Model, *, trust_code: bool = False, threads: int | None = None
-) -> Pipeline:
+def pipeline(model: str | os.PathLike[str] | Model, **options: Any) -> Pipeline:
     """Make what turns text into text by an artifact.
 
     Parameters
     ----------
     model
         An artifact's directory, or an open model.
-    trust_code, threads
-        As for :func:`polystate.load`; an open model has them already.
+    **options
+        As for :func:`polystate.load` (``threads=2``); an open model has them already.
 
     Raises
     ------
@@ -44,10 +43,10 @@ def pipeline(
         As :func:`polystate.load`.
     """
     if not isinstance(model, Model):
-        return Pipeline(load(model, trust_code=trust_code, threads=threads))
-    if threads is not None or trust_code:
+        return Pipeline(load(model, **options))
+    if options:
         raise ContractError(
-            "threads and trust_code are given to polystate.load, which opened the model"
+            f"{' and '.join(options)} are given to polystate.load, which opened the model"
         )
     return Pipeline(model)
 
@@ -75,6 +74,11 @@ class Pipeline:
         """What the artifact is for: ``"translation"``, ``"summarization"``, ..."""
         return self._core.task
 
+    @property
+    def warnings(self) -> list[str]:
+        """What the artifact's files ask for and gets no effect here, a sentence each."""
+        return list(self._core.warnings)
+
     def __call__(
         self,
         text: str | Sequence[str],
@@ -83,6 +87,8 @@ class Pipeline:
         logits_processor: Sequence[LogitsProcessor] | None = None,
         sampler: Sampler | None = None,
         on_text: Callable[[int, str], Any] | None = None,
+        on_progress: Callable[[int], Any] | None = None,
+        return_scores: bool = False,
         **names: Any,
     ) -> list[Any]:
         """Answer one text, or many side by side.
@@ -98,6 +104,11 @@ class Pipeline:
         on_text
             Called with the number of a text and each piece of its answer as it is found; False ends
             that answer. Of one beam only.
+        on_progress
+            Called when an answer is complete, with how many of all are.
+        return_scores
+            Whether each dictionary has a ``"score"`` too: of a beam search the sum of its tokens'
+            log-probabilities divided by a power of its length; else None.
         **names
             Fields of transformers' ``GenerationConfig``: ``num_beams=4``; others are as the
             artifact's ``generation_config.json`` says.
@@ -122,10 +133,14 @@ class Pipeline:
             processor_calls(logits_processor),
             sampler_call(sampler),
             stream_call("on_text", on_text),
+            progress_call(on_progress),
         )
         answers = self._core.run(texts, truncation, request)
         key = _KEYS.get(self.task, "generated_text")
-        results = [[{key: each.text} for each in answer] for answer in answers]
+        results: list[list[dict[str, Any]]] = [
+            [{key: each.text} | ({"score": each.score} if return_scores else {}) for each in answer]
+            for answer in answers
+        ]
         if isinstance(text, str):
             return results[0]
         if all(len(result) == 1 for result in results):

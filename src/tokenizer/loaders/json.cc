@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/plain_numbers.h"
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 
@@ -131,6 +132,7 @@ class Builder {
 }  // namespace
 
 Result<JsonValue> parse_json(std::string_view text, const std::vector<JsonSinkPath>& sinks) {
+  const PlainNumbers plain;
   Builder builder(sinks);
   if (nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) return builder.take();
   return Error{ErrorCode::kArtifact,

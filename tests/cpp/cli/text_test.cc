@@ -10,6 +10,13 @@
 namespace polystate::cli {
 namespace {
 
+TEST(Text, IsBlankWhereNothingIsSeen) {
+  for (const char* line : {"", " \t", "\r", "\u00A0", "\u3000", "\u200B", " \uFEFF\u2003"})
+    EXPECT_TRUE(is_blank(line)) << printable(line);
+  for (const char* line : {".", " a", "\u00A0x", "\u200D", "\xC2", "\xA0"})
+    EXPECT_FALSE(is_blank(line)) << printable(line);
+}
+
 TEST(Text, PrintableKeepsTextInAnyScript) {
   EXPECT_EQ(printable("größe 长度 😀"), "größe 长度 😀");
 }

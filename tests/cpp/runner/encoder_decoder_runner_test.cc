@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -224,6 +225,41 @@ TEST(EncoderDecoderRunner, StreamsTheTokensOfEachInputInOrder) {
   }
   ASSERT_EQ(done.size(), inputs.size());
   for (std::size_t i = 0; i < done.size(); ++i) EXPECT_EQ(done[i], i + 1);
+}
+
+TEST(EncoderDecoderRunner, TellsOfEachInputThatIsFinishedAtOnce) {
+  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto inputs = random_inputs(20, 6);
+  GenerationOptions options = options_with_beams(1);
+  std::map<std::size_t, std::size_t> heard;
+  std::size_t done = 0;
+  options.on_token = [&](std::size_t input, TokenId) { return ++heard[input] > 0; };
+  options.on_done = [&](std::size_t input) {
+    heard[input] += 100;  // no token comes after it
+    ++done;
+  };
+  const Sequences generated = generate(*runner, inputs, options);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    EXPECT_EQ(heard[i], 100 + generated[i][0].ids.size() - 1);
+  EXPECT_EQ(done, inputs.size());
+}
+
+TEST(EncoderDecoderRunner, EndsWhereItIsCancelledAndRunsAgain) {
+  const auto inputs = random_inputs(100, 9);
+  for (const auto& fake : {std::make_shared<FakeEncoderDecoder>(), three_threads(96)}) {
+    const auto runner = open_fake(fake);
+    GenerationOptions options = options_with_beams(2);
+    const Sequences expected = generate(*runner, inputs, options);
+    std::atomic<int> asked = 0;
+    options.is_cancelled = [&asked] { return ++asked > 5; };
+    const auto cancelled = runner->generate(inputs, options);
+    ASSERT_FALSE(cancelled);
+    EXPECT_EQ(cancelled.error().code, ErrorCode::kContract);
+    EXPECT_EQ(cancelled.error().message, "the generation was cancelled");
+    EXPECT_LT(asked, 20);
+    options.is_cancelled = [] { return false; };
+    EXPECT_TRUE(generate(*runner, inputs, options) == expected);
+  }
 }
 
 TEST(EncoderDecoderRunner, EndsAnInputWhoseListenerHasEnough) {

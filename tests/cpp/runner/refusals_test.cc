@@ -224,7 +224,9 @@ TEST(DefaultConfig, GivesUpMaxNewTokensThatThereIsNoRoomFor) {
   fake->generation_config =
       R"({"max_new_tokens": 50, "max_cache_len": 51, "decoder_start_token_id": 0})";
   const auto runner = open_fake(fake);
-  EXPECT_THAT(runner->warnings(), ElementsAre(HasSubstr("max_new_tokens is 50 and becomes")));
+  EXPECT_THAT(runner->warnings(),
+              ElementsAre(HasSubstr("generation_config.json: 'max_cache_len': 51 has no effect"),
+                          HasSubstr("max_new_tokens is 50 and becomes")));
   GenerationOptions options;
   options.config = runner->default_config();
   EXPECT_TRUE(runner->generate(random_inputs(2, 1), options));

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 import polystate as ps
-from tests.support.altered_artifacts import change_manifest
+from tests.python.runtime.runtime_support import RunPython
+from tests.support.altered_artifacts import change_file, change_manifest
 from tests.support.toy_translation import toy_translation
 
 TEXT = "I like it very much."
@@ -360,3 +361,76 @@ def test_a_forked_process_is_refused(
     assert forked(lambda: translate([TEXT] * 8)) == "UnsupportedError"
     assert forked(lambda: model.generate([5, 0])) == "UnsupportedError"
     assert forked(lambda: ps.pipeline(model)) == "UnsupportedError"
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import polystate as ps
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
+translate = ps.pipeline(sys.argv[1])
+texts = [f"I have {i} words for it, and more." for i in range(4000)]
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+begin = time.monotonic()
+try:
+    translate(texts, num_beams=4)
+except KeyboardInterrupt:
+    print(time.monotonic() - begin)
+print(translate("Hello.", num_beams=1) == translate(["Hello."], num_beams=1))
+"""
+
+
+def test_ctrl_c_ends_a_call_within_a_step(run_python: RunPython) -> None:
+    seconds, goes_on = run_python(INTERRUPTED, toy_translation()).splitlines()
+    assert 1.0 < float(seconds) < 2.0
+    assert goes_on == "True"
+
+
+def test_progress_counts_the_finished(translate: ps.Pipeline, model: ps.Model) -> None:
+    counts: list[int] = []
+    texts = [TEXT, "Hello.", "Where is the station?"]
+    translate(texts, num_beams=1, on_progress=counts.append)
+    assert counts == [1, 2, 3]
+    counts.clear()
+    model.generate([[5, 0], [6, 0]], num_beams=2, on_progress=counts.append)
+    assert counts == [1, 2]
+
+    def fail(_: int) -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        translate(texts, num_beams=1, on_progress=fail)
+    with pytest.raises(ps.ContractError, match="on_progress is a int"):
+        translate(texts, on_progress=3)  # type: ignore[arg-type]
+
+
+def test_scores_are_those_of_the_beams(translate: ps.Pipeline) -> None:
+    answers = translate(TEXT, num_beams=3, num_return_sequences=3, return_scores=True)
+    scores = [answer["score"] for answer in answers]
+    assert scores == sorted(scores, reverse=True)
+    assert translate(TEXT, num_beams=1, return_scores=True)[0]["score"] is None
+    assert "score" not in translate(TEXT, num_beams=2)[0]
+
+
+def test_a_pipeline_takes_what_load_takes_and_has_its_warnings() -> None:
+    artifact = toy_translation()
+    sha256 = ps.load(artifact).sha256
+    pipeline = ps.pipeline(artifact, verification="trusted", expect_sha256=sha256)
+    assert pipeline.warnings == []
+    with pytest.raises(ps.ArtifactError):
+        ps.pipeline(artifact, expect_sha256="0" * 64)
+    with pytest.raises(TypeError, match="thread"):
+        ps.pipeline(artifact, thread=2)
+
+
+def test_fields_without_effect_are_told_when_an_artifact_is_opened(tmp_path: Path) -> None:
+    artifact = shutil.copytree(toy_translation(), tmp_path / "artifact")
+    change_file(
+        artifact,
+        "generation_config.json",
+        lambda config: config.update(cache_implementation="static", no_such_field=1),
+    )
+    with pytest.warns(UserWarning, match="generation_config.json: '") as caught:
+        pipeline = ps.pipeline(artifact)
+    assert len(pipeline.warnings) == len(caught) == 2
+    assert "'cache_implementation'" in pipeline.warnings[0]
+    assert "'no_such_field'" in pipeline.warnings[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import torch
 import polystate as ps
 from tests.python.runtime.runtime_support import RunPython
 from tests.support.exported_models import kept
+from tests.support.toy_translation import toy_translation
 
 FORKED = """
 import os, sys
@@ -233,3 +235,49 @@ time.sleep(0.3)
 def test_a_process_ends_while_threads_run(toy: Path, run_python: RunPython) -> None:
     for _ in range(5):
         run_python(RUNNING_AT_EXIT, toy)
+
+
+GERMAN = """
+import locale, os, sys
+import polystate as ps
+os.environ["LOCPATH"] = sys.argv[5]
+locale.setlocale(locale.LC_ALL, sys.argv[2])
+assert locale.localeconv()["decimal_point"] == sys.argv[3]
+session = ps.load(sys.argv[1]).session()
+try:
+    session.run("forward", [1.5], [0.25])
+except ps.ContractError as error:
+    print(error)
+print(session.run("forward", [1.5], [0.75])[0].tolist(), locale.localeconv()["decimal_point"])
+translate = ps.pipeline(sys.argv[4])
+options = dict(num_beams=2, length_penalty=0.7, return_scores=True, max_new_tokens=9)
+print(translate("I like it.", **options))
+try:
+    translate("Hi", temperature=-1.5)
+except ps.ContractError as error:
+    print(error)
+"""
+
+
+class Bounded(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        torch._assert_async((y > 0.5).all(), "y is too small")
+        k = y.sum().item()
+        torch._check(k < 100.5)
+        return x * y
+
+
+def export_bounded(out: Path) -> None:
+    method = ps.Method("forward", (torch.ones(1), torch.ones(1)))
+    ps.export(Bounded(), {"forward": method}, constants={"scale": 0.125}).save(out / "model")
+
+
+def test_nothing_depends_on_the_decimal_comma_of_a_locale(
+    tmp_path: Path, run_python: RunPython
+) -> None:
+    definition = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")]
+    subprocess.run(definition, check=True, capture_output=True)
+    model, translation = kept(export_bounded) / "model", toy_translation()
+    plain = run_python(GERMAN, model, "C", ".", translation, tmp_path)
+    german = run_python(GERMAN, model, "de_DE.UTF-8", ",", translation, tmp_path)
+    assert german.replace("] ,", "] .") == plain

@@ -145,6 +145,21 @@ def test_a_processor_alone_gives_what_transformers_gives(field: str, logarithms:
     assert assert_alike(cases) >= 5
 
 
+def test_top_p_ends_where_the_probabilities_meet_it_exactly() -> None:
+    rows = [(np.zeros(n, np.float32), [k / n for k in range(n + 1)]) for n in range(1, 40)]
+    powers = np.log(np.array([1, 2, 8, 1, 4], np.float32) / 16)
+    rows.append((powers, [0.5, 0.75, 0.875, 0.9375]))
+    cases = [
+        Case({"do_sample": True, "top_k": 0, "top_p": mass}, scores, [0], 1, [], 9)
+        for scores, masses in rows
+        for mass in masses
+    ]
+    for one, answer in zip(
+        cases, processed(cases), strict=True
+    ):  # which of equal ones is by chance
+        np.testing.assert_array_equal(np.sort(answer.scores), np.sort(expected(one)), str(one))
+
+
 def combined(random: Random, size: int) -> Config:
     """Return several fields at once, those of sampling in half of the configurations."""
     names = random.choice(list(FIELDS), random.integers(2, 9), replace=False)
