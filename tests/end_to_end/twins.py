@@ -14,6 +14,7 @@ import polystate as ps
 from tests.support.exported_models import exported
 
 BACKENDS = ["portable", "xnnpack"]
+ENGINES = [*BACKENDS, "aoti"]
 
 
 class Twins:

@@ -12,6 +12,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from polystate.errors import ContractError, ExportError
+from polystate.export import hooks
+from polystate.export.hooks import BareCall
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class Method:
     ----------
     target
         The name of a method of the module, or a callable over the same module (a bound method of a
-        submodule, a closure).
+        submodule, a closure). ``"forward"`` is ``model(...)`` with its hooks; any other name is the
+        bare method.
     args, kwargs
         Example arguments, as for ``torch.export.export``. Tensors may be nested in tuples, lists
         and dictionaries. Every value that is not a tensor is a constant of the exported method.
@@ -60,12 +63,18 @@ def _contiguous_copy(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def resolve(model: torch.nn.Module, name: str, method: Method) -> Callable[..., Any]:
-    """The callable that a method names; ExportError when the module has none such."""
+    """The callable that a method names; ExportError when the module has none such.
+
+    ``"forward"`` means ``model(...)``, as a module in the place of a function does: with its hooks.
+    Any other name is the bare method.
+    """
     function: Any = method.target
-    if isinstance(function, str):
+    if function == "forward":
+        function = model
+    elif isinstance(function, str):
         function = getattr(model, function, None)
     if isinstance(function, torch.nn.Module):
-        function = function.forward  # a module in the place of `forward` would be a submodule
+        return _call_of(function)
     if not callable(function):
         raise ExportError(
             f"method '{name}': {type(model).__name__} has no method {method.target!r}"
@@ -73,27 +82,47 @@ def resolve(model: torch.nn.Module, name: str, method: Method) -> Callable[..., 
     return cast("Callable[..., Any]", function)
 
 
+def _call_of(module: torch.nn.Module) -> Callable[..., Any]:
+    """A function that calls a module; a module itself would be registered as a submodule."""
+
+    @functools.wraps(module.forward)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return module(*args, **kwargs)
+
+    return call
+
+
 @contextlib.contextmanager
 def as_forward(model: torch.nn.Module, function: Callable[..., Any]) -> Iterator[torch.nn.Module]:
-    """The module with `function` in the place of ``forward``; its tensors keep their names.
+    """The module as one whose call is `function` and nothing else; its tensors keep their names.
 
-    While `function` runs, the module has its own ``forward`` again, so that it may call it.
+    While `function` runs, the module is itself again, so that it may be called.
     """
+    bare = BareCall(model)
     own = {name: value for name, value in model.__dict__.items() if name == "forward"}
 
     @functools.wraps(function)
     def entered(*args: Any, **kwargs: Any) -> Any:
-        _set_forward(model, own)
+        become_itself()
         try:
-            return function(*args, **kwargs)
+            with hooks.as_set():
+                return function(*args, **kwargs)
         finally:
-            _set_forward(model, {"forward": entered})
+            become_function()
 
-    _set_forward(model, {"forward": entered})
+    def become_function() -> None:
+        _set_forward(model, {"forward": entered})
+        bare.begin()
+
+    def become_itself() -> None:
+        bare.end()
+        _set_forward(model, own)
+
+    become_function()
     try:
         yield model
     finally:
-        _set_forward(model, own)
+        become_itself()
 
 
 def _set_forward(model: torch.nn.Module, value: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from polystate.artifact.manifest import Constant, Manifest, State
 from polystate.artifact.manifest import Method as DescribedMethod
 from polystate.artifact.names import is_dotted_name
 from polystate.errors import ContractError, ExportError
+from polystate.export import hooks
 from polystate.export.contract.contract import MethodContract, declared_sizes, method_contract
 from polystate.export.contract.trial import Trial
 from polystate.export.debug import DebugFolder
@@ -154,6 +155,7 @@ def export(
     with (
         quantized(model, quantization),
         quiet(),
+        hooks.set_aside(),
         composite_operators.found_once(),
         node_histories.shared(),
     ):
@@ -164,7 +166,7 @@ def export(
             traced.append(trace(eager, name, method))
         begin("finding state and contract")
         state = find_state(eager, [(t.name, t.functional) for t in traced])
-        contracts = [_contract(eager, t) for t in traced]
+        contracts = [_contract(eager, t, backend) for t in traced]
         programs = {t.name: t.functional for t in traced}
         begin(f"lowering for {backend}")
         if backend == "aoti":
@@ -208,7 +210,7 @@ def _check_arguments(model: torch.nn.Module, methods: Mapping[str, Method], back
         )
 
 
-def _contract(eager: EagerModule, traced: Traced) -> MethodContract:
+def _contract(eager: EagerModule, traced: Traced, backend: str) -> MethodContract:
     contract = method_contract(
         traced.name,
         traced.functional,
@@ -220,6 +222,7 @@ def _contract(eager: EagerModule, traced: Traced) -> MethodContract:
             traced.kwargs,
             lambda args, kwargs: is_right(eager, traced, args, kwargs),
         ),
+        checks_indices=backend == "aoti",
     )
     traced.assumptions.restore(traced.functional)
     for symbol in contract.symbols:

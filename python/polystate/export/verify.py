@@ -1,8 +1,9 @@
-"""Runs the finished program in the C++ runtime, and refuses it where it differs from the module."""
+"""Runs the finished program beside the module, and refuses it where it differs."""
 
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,10 @@ from torch.utils import _pytree as pytree
 
 from polystate.artifact import manifest, write_artifact
 from polystate.errors import ContractError, EngineError, ExportError
+from polystate.export.program_process import ProgramProcess
 from polystate.export.tolerances import first_deviation
 from polystate.export.tracing.eager import EagerModule, Outcome
 from polystate.export.tracing.trace import Traced
-from polystate.runtime import Session, load
 
 
 def verify(
@@ -39,32 +40,40 @@ def verify(
     with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
         artifact = Path(directory) / "artifact"
         write_artifact(artifact, described, files)
-        session = load(artifact, trust_code=True).session()
-        if described.golden is None:
-            return
-        twins = _Twins(
-            eager,
-            session,
-            (described.golden.relative_tolerance, described.golden.absolute_tolerance),
-        )
-        for method in methods:
-            for number, point in enumerate(method.points()):
-                session.reset()
-                with eager.restored():
-                    twins.call(method, point, is_example=number == 0)
-        session.reset()
-        with eager.restored():
-            for method in [*methods, *methods]:
-                _, args, kwargs = method.points()[0]
-                twins.call(method, ("after other calls", args, kwargs), is_example=False)
+        with _opened(artifact) as program:
+            if described.golden is None:
+                return
+            golden = described.golden
+            tolerance = (golden.relative_tolerance, golden.absolute_tolerance)
+            _compare(methods, _Twins(eager, program, tolerance))
+
+
+def _opened(artifact: Path) -> ProgramProcess:
+    try:
+        return ProgramProcess(artifact)
+    except EngineError as error:
+        raise ExportError(f"the lowered program does not open: {error}") from error
+
+
+def _compare(methods: Sequence[Traced], twins: _Twins) -> None:
+    for method in methods:
+        for number, point in enumerate(method.points()):
+            twins.program.reset()
+            with twins.eager.restored():
+                twins.call(method, point, is_example=number == 0)
+    twins.program.reset()
+    with twins.eager.restored():
+        for method in [*methods, *methods]:
+            _, args, kwargs = method.points()[0]
+            twins.call(method, ("after other calls", args, kwargs), is_example=False)
 
 
 @dataclass(frozen=True)
 class _Twins:
-    """The module and a session, in the same state."""
+    """The module and the program, in the same state."""
 
     eager: EagerModule
-    session: Session
+    program: ProgramProcess
     tolerance: tuple[float, float]  # relative, absolute
 
     def call(self, method: Traced, point: tuple[str, Any, Any], *, is_example: bool) -> None:
@@ -74,14 +83,15 @@ class _Twins:
         """
         where, args, kwargs = point
         before = self.eager.buffers()
+        begin = time.monotonic()
         try:
             expected = self.eager.call(method.function, args, kwargs)
         except Exception:  # the module itself refuses these sizes or this state
             self.eager.set_buffers(before)
             return
-        inputs = [t.clone() for t in _tensors((args, kwargs))]
+        seconds = time.monotonic() - begin
         try:
-            outputs = self.session.run(method.name, *inputs)
+            outputs, inputs = self.program.run(method.name, _tensors((args, kwargs)), seconds)
         except ContractError as error:
             if is_example:
                 raise ExportError(
@@ -91,9 +101,7 @@ class _Twins:
             return
         except EngineError as error:
             raise _backends_fault(method, where, f"the lowered program fails: {error}") from error
-        found = Outcome(
-            list(outputs), inputs, {name: self.session.state[name] for name in self.session.state}
-        )
+        found = Outcome(list(outputs), list(inputs), dict(self.program.state()))
         difference = self._difference(found, expected)
         if difference is not None:
             raise _backends_fault(method, where, difference)

@@ -66,7 +66,7 @@ def test_a_tied_table_is_stored_once(tmp_path, backend):
 
 def test_ids_beyond_the_table_are_refused(tmp_path):
     running = session(exported(Table(), "embed", x=torch.tensor([1, 2])), tmp_path)
-    with pytest.raises(ps.EngineError, match="ids has 300, which is not between 0 and 299"):
+    with pytest.raises(ps.ContractError, match=r"value 300 at .* is above 299, the largest that"):
         running.run("embed", torch.tensor([0, 300]))
 
 

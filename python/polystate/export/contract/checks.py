@@ -8,7 +8,7 @@ Every other condition is computed by tensor operators and tested inside the prog
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,7 @@ from polystate.export.contract.descriptions import (
     describe_tensor,
 )
 from polystate.export.contract.guards import guard
+from polystate.export.contract.indices import ComputedIndex, computed_indices
 from polystate.export.contract.input_bounds import input_bounds
 from polystate.export.graph.expressions import INT64_MAX, INT64_MIN
 from polystate.export.graph.provenance import Provenance
@@ -65,7 +66,10 @@ class Checked:
 
 
 def lower_assertions(
-    exported: ExportedProgram, sizes: Sizes, messages: Mapping[str, str] | None = None
+    exported: ExportedProgram,
+    sizes: Sizes,
+    messages: Mapping[str, str] | None = None,
+    checks_indices: bool = False,
 ) -> Checked:
     """Replace every assertion of a functional program, in place, by what survives lowering.
 
@@ -76,6 +80,9 @@ def lower_assertions(
     ----------
     messages
         The user's messages, see `user_messages`.
+    checks_indices
+        Whether indices that the graph computes are checked as well, before they are used: for an
+        engine whose operators cannot refuse them.
 
     Raises
     ------
@@ -95,9 +102,10 @@ def lower_assertions(
         i for i, spec in enumerate(specs.output_specs) if spec.kind == OutputKind.BUFFER_MUTATION
     ]
     provenance = Provenance(exported)
-    _Lowering(
+    lowering = _Lowering(
         exported.graph_module, sizes, messages or {}, checked, provenance, lifted, changed
-    ).lower()
+    )
+    lowering.lower(computed_indices(exported.graph, exported) if checks_indices else None)
     rename_outputs(exported)
     return checked
 
@@ -134,8 +142,14 @@ class _Lowering:
     def graph(self) -> Graph:
         return self.module.graph
 
-    def lower(self) -> None:
-        """Replace the assertions of the graph and of the branches inside it."""
+    def lower(self, indices: Sequence[ComputedIndex] | None = None) -> None:
+        """Replace the assertions of the graph and of the branches inside it.
+
+        Parameters
+        ----------
+        indices
+            Those of the graph that are to be checked, too; None: not even those of branches.
+        """
         assertions = list(find_assertions(self.graph, self.scalars, self.messages))
         erase_implied(self.graph)
         for assertion in assertions:
@@ -146,7 +160,9 @@ class _Lowering:
                 if isinstance(assertion.condition, Node):
                     source = source_of([assertion.node, assertion.condition])
                     self._lower_truth(assertion.condition, assertion.message, source)
-        self._lower_branches()
+            for index in indices or ():
+                self._lower_index(index)
+        self._lower_branches(checks_indices=indices is not None)
         self.graph.eliminate_dead_code()
         self.graph.lint()
         self.module.recompile()
@@ -211,6 +227,20 @@ class _Lowering:
         text = message or describe_tensor(tensor, self._names)
         self._add(operators.check.default, (tensor,), text, source)
 
+    def _lower_index(self, index: ComputedIndex) -> None:
+        """Check an index before it is used."""
+        writer = ScalarTensors(self.graph, self.scalars.leaves)
+        try:
+            low, high = writer.write_size(index.low), writer.write_size(index.high)
+        except UnsupportedError:  # only the run knows the size
+            return
+        bounds = Bounds(sympy.Symbol("index"), index.low, index.high)
+        label = describe_tensor(index.index, self._names)
+        text = f"{describe_bounds(bounds, label, self.sizes)}, which indexes {index.what}"
+        condition = (index.index, low, high)
+        source = source_of([index.use, index.index])
+        self._add(operators.check_range.default, condition, text, source, before=index.use)
+
     def _limit(self, name: str, bounds: Bounds, source: str) -> None:
         """Limit the elements of an input."""
         text = f"the method asserts {describe_bounds(bounds, name, self.sizes)}"
@@ -222,31 +252,39 @@ class _Lowering:
         self.checked.ranges.setdefault(name, []).append(limits)
 
     def _add(
-        self, target: Callable[..., Any], condition: tuple[Any, ...], text: str, source: str
+        self,
+        target: Callable[..., Any],
+        condition: tuple[Any, ...],
+        text: str,
+        source: str,
+        before: Node | None = None,
     ) -> None:
-        """Test a condition inside the program."""
+        """Test a condition inside the program, before an operator if that is given."""
         check = Check(len(self.checked.checks), printable(text) or "a condition", source)
         self.checked.checks.append(check)
         nodes = [operand for operand in condition if isinstance(operand, Node)]
         live = live_nodes(self.graph)
         read = [item for node in nodes for item in _items(node) if item in live]
+        read += [before] if before in live else []
         results = _results(self.graph)
         tie_in(
             self.graph,
             lambda tensor: call(self.graph, target, tensor, *condition, check.id),
             nodes,
-            must_follow=[*(results[i] for i in self.changed), *read],
+            must_follow=dict.fromkeys([*(results[i] for i in self.changed), *read]),
             fixed=self.fixed,
         )
 
-    def _lower_branches(self) -> None:
+    def _lower_branches(self, checks_indices: bool) -> None:
         live = live_nodes(self.graph)
         for node in self.graph.find_nodes(op="get_attr"):
             branch = getattr(self.module, node.target)
             if not isinstance(branch, GraphModule):
                 continue
             before = len(self.checked.checks)
-            _Lowering(branch, self.sizes, self.messages, self.checked, None, [], []).lower()
+            indices = computed_indices(branch.graph, None) if checks_indices else None
+            inside = _Lowering(branch, self.sizes, self.messages, self.checked, None, [], [])
+            inside.lower(indices)
             if len(self.checked.checks) > before and node not in live:
                 text = self.checked.checks[before].text
                 raise UnsupportedError(f"'{text}' is asserted in a branch whose result is not used")

@@ -54,6 +54,7 @@ def method_contract(
     declared: Declared,
     minimum_is_proved: bool = False,
     trial: Trial | None = None,
+    checks_indices: bool = False,
 ) -> MethodContract:
     """Read a method's contract and make its program keep what only the program can check.
 
@@ -74,6 +75,9 @@ def method_contract(
         Finds out which of PyTorch's assumptions matter, see `traced_guards`, and knows the user's
         messages. Without it all assumptions count.
 
+    checks_indices
+        See `lower_assertions`.
+
     Raises
     ------
     ExportError
@@ -89,7 +93,7 @@ def method_contract(
         guards = traced_guards(functional, sizes, trial)
         indexed = index_ranges(functional, sizes)
         messages = user_messages(trial.exported) if trial else {}
-        checked = lower_assertions(functional, sizes, messages)
+        checked = lower_assertions(functional, sizes, messages, checks_indices)
         written = mutated_arguments(functional)
         inputs = [
             Input(

@@ -11,8 +11,9 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
-from torch.fx import Node
+from torch.fx import Graph, Node
 
+import polystate.ops  # noqa: F401  (registers the operators of packed tables)
 from polystate.artifact.manifest import ValueRange
 from polystate.errors import UnsupportedError
 from polystate.export.graph.provenance import INTEGERS, Provenance, operand_of_same_values
@@ -27,13 +28,15 @@ aten = torch.ops.aten
 class _Use:
     """One use as an index: of dimension `dimension` of `tensor`, by elements of `index`.
 
-    `past_the_end` is 1 where the size of the dimension itself is allowed too, as a slice's bound.
+    `past_the_end` is 1 where the size of the dimension itself is allowed too, as a slice's bound;
+    `size` is that of what is indexed where the tensor holds it in another order.
     """
 
     tensor: Node
     dimension: int
     index: Any
     past_the_end: int = 0
+    size: int | None = None
 
 
 def index_ranges(exported: ExportedProgram, sizes: Sizes) -> dict[str, list[ValueRange]]:
@@ -41,8 +44,7 @@ def index_ranges(exported: ExportedProgram, sizes: Sizes) -> dict[str, list[Valu
 
     An input counts as an index if all its elements are used as such, as they are or with a known
     offset (constants, ``arange``). Negative indices, which count from the end in PyTorch, are
-    refused too. Indices that the graph computes in another way are left to the operators, which
-    check them.
+    refused too. Those that the graph computes in another way are `computed_indices`.
     """
     reader = _IndexReader(exported)
     found: dict[str, list[ValueRange]] = {}
@@ -59,6 +61,53 @@ def index_ranges(exported: ExportedProgram, sizes: Sizes) -> dict[str, list[Valu
 
 
 @dataclass(frozen=True)
+class ComputedIndex:
+    """An index whose elements only the run knows, and the limits of these.
+
+    Attributes
+    ----------
+    use
+        The operator that indexes by it.
+    what
+        The dimension that it indexes, in words.
+    """
+
+    use: Node
+    index: Node
+    low: sympy.Expr
+    high: sympy.Expr
+    what: str
+
+
+def computed_indices(graph: Graph, exported: ExportedProgram | None) -> list[ComputedIndex]:
+    """List the indices of a graph that no limit of an input covers.
+
+    Parameters
+    ----------
+    exported
+        The program whose graph it is; None for a branch, which is not always taken.
+    """
+    reader = _IndexReader(exported) if exported else None
+    found = []
+    for node in graph.nodes:
+        for use in _uses(node):
+            value = use.index.meta.get("val") if isinstance(use.index, Node) else None
+            shape = use.tensor.meta["val"].shape
+            is_computed = isinstance(value, torch.Tensor) and value.dtype in INTEGERS
+            if not is_computed or not shape or (reader and reader.knows(use.index)):
+                continue
+            dimension = use.dimension % len(shape)
+            size = to_sympy(shape[dimension] if use.size is None else use.size)
+            name = reader.provenance.name_of(use.tensor) if reader else None
+            table = f"'{name}'" if name else "a computed tensor"
+            low = -size if node.target in _BY_LISTS else sympy.Integer(0)
+            high = sympy.sympify(size) - 1
+            what = f"dimension {dimension} of {table}"
+            found.append(ComputedIndex(node, use.index, sympy.sympify(low), high, what))
+    return found
+
+
+@dataclass(frozen=True)
 class _Index:
     """Elements of an input, plus offsets that reach from `low` to `high`."""
 
@@ -72,7 +121,8 @@ def _range(use: _Use, index: _Index, provenance: Provenance, sizes: Sizes) -> Va
     dimension = use.dimension % max(len(shape), 1)
     if not shape:
         return None
-    last = to_sympy(shape[dimension]) - 1 + use.past_the_end
+    size = shape[dimension] if use.size is None else use.size
+    last = to_sympy(size) - 1 + use.past_the_end
     name = provenance.name_of(use.tensor)
     verb = "slices" if use.past_the_end else "indexes"
     what = f"'{name}'" if name else "a computed tensor"
@@ -91,6 +141,10 @@ class _IndexReader:
         self.provenance = Provenance(exported)
         self._scalars = Scalars()
         self._constants = _constants(exported)
+
+    def knows(self, node: Node) -> bool:
+        """Whether limits of an input, or the trace, say what elements an operand may have."""
+        return self.read(node) is not None or self._offsets(node) is not None
 
     def read(self, node: Any) -> _Index | None:
         """Read an operand; None where it is something else."""
@@ -199,6 +253,10 @@ def _uses(node: Node) -> Iterator[_Use]:
         yield from _listed_uses(operands[0], operands[1])
     elif node.target == aten.embedding.default:
         yield _Use(operands[0], 0, operands[1])
+    elif node.target == torch.ops.polystate.packed_embedding.default:
+        yield _Use(operands[1], 0, operands[0], size=operands[2])
+    elif node.target == torch.ops.polystate.quantized_embedding.default:
+        yield _Use(operands[2], 0, operands[0])  # a scale for each row of the table
     elif node.target in _SLICES:
         tensor, *bounds = (operands[i] for i in _SLICES[node.target] if i < len(operands))
         dimension, *ends = bounds or [0]

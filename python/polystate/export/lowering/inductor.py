@@ -28,6 +28,7 @@ from polystate.export.explain import explain
 from polystate.export.graph.signature import read_buffers
 from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.in_place import ELEMENTWISE, Update, Updates, is_check
+from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.memory_order import store_row_major
 from polystate.export.lowering.passes import Passes, transformed
@@ -134,6 +135,7 @@ def compile_methods(
     with PT2ArchiveWriter(archive) as writer:
         for name, program in programs.items():
             store_row_major(program)
+            rewrite_integer_divisions(program)
             fuse_into_linears(program)
             library, constants = _compiled(name, _flat(program, places), processor)
             writer.write_bytes(f"{_LIBRARIES}/{name}/method.so", library)

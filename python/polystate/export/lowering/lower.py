@@ -25,6 +25,7 @@ from polystate.errors import ExportError
 from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
 from polystate.export.lowering import executorch_fixes, xnnpack_patterns
+from polystate.export.lowering.branch_results import copy_branch_results
 from polystate.export.lowering.edge_cleanup import (
     drop_constant_inputs,
     drop_full_copies,
@@ -33,6 +34,7 @@ from polystate.export.lowering.edge_cleanup import (
 from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.in_place import Updates, update_in_place
+from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
 from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.lowered import Lowered, readable
@@ -46,8 +48,8 @@ from polystate.export.lowering.passes import (
     transformed,
     valid_after_passes,
 )
-from polystate.export.lowering.remainders import rewrite_remainders
 from polystate.export.lowering.transposes import drop_undone_transposes
+from polystate.export.lowering.zero_dimensional import give_dimensions
 from polystate.export.state import StateBuffer
 from polystate.export.tracing.assumptions import Assumptions
 
@@ -145,6 +147,7 @@ def lower(
             return_written_inputs(method)
             drop_constant_inputs(method)
             drop_full_copies(method)
+            copy_branch_results(method)
             copy_old_values(method)
         record("2_edge", edge.exported_program)
         planning = _StatePlanning(frozenset(b.name for b in state if not b.zeros))
@@ -208,7 +211,8 @@ def _to_edge(
     )
     for program in programs.values():
         store_row_major(program)
-        rewrite_remainders(program)
+        rewrite_integer_divisions(program)
+        give_dimensions(program)
         vectors_to_rows(program)
         drop_undone_transposes(program)
         fuse_into_linears(program)

@@ -1,26 +1,39 @@
-"""Stores weights and state row by row: kernels and sessions know no other order in memory.
+"""Stores weights, state and constants row by row: engines and kernels know no other order.
 
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
-_KINDS = {InputKind.PARAMETER, InputKind.BUFFER}
+_KINDS = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
 
 
 def store_row_major(program: ExportedProgram) -> None:
-    """Copies what is stored otherwise (``channels_last``), in the program alone."""
+    """Copies what is stored otherwise (transposed, expanded, ``channels_last``) in the program."""
     nodes = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
     for spec in program.graph_signature.input_specs:
-        value = program.state_dict.get(str(spec.target))
-        if spec.kind in _KINDS and value is not None and not value.is_contiguous():
-            row_major = value.detach().contiguous()
+        if spec.kind not in _KINDS:
+            continue
+        name = str(spec.target)
+        # Constants are attributes of the module, and buffers that are not persistent.
+        stored: dict[str, Any] = (
+            program.state_dict if name in program.state_dict else program.constants
+        )
+        value = stored.get(name)
+        if isinstance(value, torch.Tensor) and not _is_row_major(value):
+            row_major = value.detach().resolve_neg().contiguous()
             if isinstance(value, torch.nn.Parameter):
                 row_major = torch.nn.Parameter(row_major, requires_grad=value.requires_grad)
-            program.state_dict[str(spec.target)] = row_major
+            stored[name] = row_major
             node = nodes[spec.arg.name]
             node.meta["val"] = node.meta["val"].contiguous()
+
+
+def _is_row_major(tensor: torch.Tensor) -> bool:
+    return tensor.is_contiguous() and not tensor.is_neg()

@@ -24,6 +24,10 @@ def _diagonal_scatter(
     return changed.movedim((0, 1), (dim1, dim2)).contiguous()
 
 
+def _narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
+    return x.narrow(dim, start, length).clone(memory_format=torch.contiguous_format)
+
+
 def _round(x: Tensor, *, decimals: int) -> Tensor:
     power = 10.0 ** abs(decimals)
     return torch.round(x * power) / power if decimals >= 0 else torch.round(x / power) * power
@@ -55,6 +59,13 @@ def _batch_norm(
     return result, mean, inverse, running_mean, running_var
 
 
+def _rrelu(
+    x: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, _: Any = None
+) -> Any:
+    """Of which only training draws."""
+    return NotImplemented if training else aten.leaky_relu(x, (lower + upper) / 2)
+
+
 DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten._is_all_true.default: torch.all,  # of torch._check_tensor_all
     aten.__lshift__.Scalar: aten.bitwise_left_shift.Tensor_Scalar,
@@ -63,5 +74,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.__rshift__.Tensor: aten.bitwise_right_shift.Tensor,
     aten._native_batch_norm_legit_functional.default: _batch_norm,
     aten.diagonal_scatter.default: _diagonal_scatter,
+    aten.narrow_copy.default: _narrow_copy,
     aten.round.decimals: _round,
+    aten.rrelu.default: _rrelu,
 }

@@ -12,6 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from polystate.export import hooks
 from polystate.export.tracing import attributes
 
 
@@ -109,7 +110,7 @@ class EagerModule:
 
     def call_on(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Outcome:
         """As `call`, but on the arguments themselves."""
-        with torch.no_grad():
+        with torch.no_grad(), hooks.as_set():
             torch.manual_seed(0)
             outputs = function(*args, **kwargs)
         return Outcome(copied_leaves(outputs), copied_leaves((args, kwargs)), self.buffers())

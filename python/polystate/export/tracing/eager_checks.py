@@ -2,9 +2,12 @@
 
 ExecuTorch computes ``index_copy`` and ``index_add`` as ``index_put``, for which negative indices
 count from the end, and ``one_hot`` as a comparison, which is false for classes that do not exist.
+No engine checks every divisor of integers.
 """
 
 from __future__ import annotations
+
+import re
 
 import torch
 from torch.fx import Graph, Node
@@ -44,4 +47,21 @@ def _condition(graph: Graph, node: Node) -> Node | None:
             return not_negative
         below = call(graph, aten.lt.Scalar, node.args[0], classes)
         return call(graph, aten.logical_and.default, not_negative, below)
-    return None
+    divisor = _integer_divisor(node)
+    return None if divisor is None else call(graph, aten.ne.Scalar, divisor, 0)
+
+
+_DIVISIONS = re.compile(r"aten::(div|floor_divide|remainder|fmod)_?")
+
+
+def _integer_divisor(node: Node) -> Node | None:
+    """What integers are divided by, where it is a tensor."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return None
+    result = node.meta.get("val")
+    if not _DIVISIONS.fullmatch(node.target._schema.name) or not isinstance(result, torch.Tensor):
+        return None
+    divisor = node.args[1]
+    if not isinstance(divisor, Node) or not isinstance(divisor.meta["val"], torch.Tensor):
+        return None
+    return None if result.dtype.is_floating_point else divisor

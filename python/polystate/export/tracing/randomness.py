@@ -35,15 +35,25 @@ def refuse_randomness(program: ExportedProgram) -> None:
 def _is_random(node: Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload):
         return False
-    return torch.Tag.nondeterministic_seeded in node.target.tags and _dropout_of(node) != 0
+    return torch.Tag.nondeterministic_seeded in node.target.tags and _draws(node)
 
 
-def _dropout_of(node: Node) -> Any:
-    """The part that an attention drops; None for operators of other kinds."""
+# Names of arguments: what switches drawing on, and the part of a tensor that is dropped.
+_SWITCHES = ("train", "training")
+_DROPPED = ("dropout_p", "dropout", "p")
+
+
+def _draws(node: Node) -> bool:
+    """Whether an operator draws with its arguments, which may leave it nothing to draw."""
     module = node.graph.owning_module
     assert module is not None
-    given = node.normalized_arguments(module, normalize_to_only_use_kwargs=True)
-    return None if given is None else given.kwargs.get("dropout_p")
+    normalized = node.normalized_arguments(module, normalize_to_only_use_kwargs=True)
+    given: dict[str, Any] = {} if normalized is None else normalized.kwargs
+    if any(given.get(name) is False for name in _SWITCHES):
+        return False
+    dropped = [given[name] for name in _DROPPED if name in given]
+    # A recurrent network drops between its layers.
+    return not (dropped and (dropped[0] == 0 or given.get("num_layers") == 1))
 
 
 def _rewrite(node: Node) -> str:

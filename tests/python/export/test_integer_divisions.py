@@ -5,7 +5,7 @@ import torch
 from executorch.exir import to_edge
 from executorch.runtime import Runtime
 
-from polystate.export.lowering.remainders import rewrite_remainders
+from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
 
 DIVIDENDS = torch.tensor([-7, -1, 7, 1, -6, 6, 0])
 DIVISORS = torch.tensor([3, 3, -3, -3, 3, -3, 5])
@@ -23,7 +23,7 @@ class Module(torch.nn.Module):
 def lowered(function, *args):
     """A function's result as ExecuTorch computes it."""
     program = torch.export.export(Module(function), args).run_decompositions({})
-    rewrite_remainders(program)
+    rewrite_integer_divisions(program)
     program.validate()
     method = Runtime.get().load_program(to_edge(program).to_executorch().buffer)
     return method.load_method("forward").execute(list(args))[0]

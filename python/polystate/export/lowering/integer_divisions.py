@@ -1,0 +1,97 @@
+"""Writes divisions of integers so that every engine computes them as PyTorch does.
+
+ExecuTorch's remainder, in tensors and outside them, takes the sign of the dividend: -1 % 5 is -1
+there and 4 in PyTorch; its division that rounds down is right, and the remainder is what it leaves.
+Processors have no quotient of the smallest integer by -1 or of anything by 0: the process ends.
+The first is the smallest integer in PyTorch. The second is an error, which a check of the divisor
+raises (`tracing/eager_checks.py`), sooner or later: until then the quotient may be anything.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Graph, Node
+
+from polystate.export.graph.scalar_tensors import call
+from polystate.export.graph.signature import changed_graphs, rename_outputs
+
+aten = torch.ops.aten
+
+_ROUNDING = {"aten::floor_divide": "floor", "aten::remainder": "floor", "aten::fmod": "trunc"}
+_SIGNED = {torch.int8, torch.int16, torch.int32, torch.int64}
+
+
+@dataclass(frozen=True)
+class _Division:
+    """One division of integers: its quotient, or the remainder that it leaves."""
+
+    dividend: Any
+    divisor: Any
+    rounding: str  # "floor" or "trunc"
+    leaves: bool
+
+
+def rewrite_integer_divisions(program: ExportedProgram) -> None:
+    """Replace them in a functional program, those in branches included."""
+    for graph in changed_graphs(program):
+        for node in list(graph.nodes):
+            with graph.inserting_before(node):
+                result = _written(graph, node)
+            if result is not None:
+                node.replace_all_uses_with(result)
+                graph.erase_node(node)
+    rename_outputs(program)
+
+
+def _written(graph: Graph, node: Node) -> Node | None:
+    """What takes a node's place; None where it may stay."""
+    value = node.meta.get("val")
+    if node.target is operator.mod and isinstance(value, torch.SymInt):
+        dividend, divisor = node.args
+        floored = call(graph, operator.floordiv, dividend, divisor)
+        return call(graph, operator.sub, dividend, call(graph, operator.mul, floored, divisor))
+    division = _division(node)
+    if division is None or not isinstance(value, torch.Tensor) or value.dtype not in _SIGNED:
+        return None
+    if not division.leaves and isinstance(division.divisor, int) and division.divisor != -1:
+        return None
+    a, b = (_operand(graph, each, value.dtype) for each in (division.dividend, division.divisor))
+    is_minus_one = call(graph, aten.eq.Scalar, b, -1)
+    has_none = call(graph, aten.logical_or.default, is_minus_one, call(graph, aten.eq.Scalar, b, 0))
+    one = call(graph, aten.full.default, [], 1, dtype=value.dtype)
+    safe = call(graph, aten.where.self, has_none, one, b)
+    quotient = call(graph, aten.div.Tensor_mode, a, safe, rounding_mode=division.rounding)
+    if division.leaves:
+        product = call(graph, aten.mul.Tensor, quotient, safe)
+        return call(graph, aten.sub.Tensor, a, product)
+    return call(graph, aten.where.self, is_minus_one, call(graph, aten.neg.default, a), quotient)
+
+
+def _division(node: Node) -> _Division | None:
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return None
+    name = node.target._schema.name
+    rounding = node.kwargs.get("rounding_mode") if name == "aten::div" else _ROUNDING.get(name)
+    if not isinstance(rounding, str):
+        return None
+    dividend, divisor = node.args
+    return _Division(dividend, divisor, rounding, name in ("aten::remainder", "aten::fmod"))
+
+
+def _is_tensor(operand: Any) -> bool:
+    return isinstance(operand, Node) and isinstance(operand.meta["val"], torch.Tensor)
+
+
+def _operand(graph: Graph, operand: Any, dtype: torch.dtype) -> Node:
+    """The operand as a tensor of the result's type."""
+    if not _is_tensor(operand):
+        return call(graph, aten.full.default, [], operand, dtype=dtype)
+    if operand.meta["val"].dtype == dtype:
+        node: Node = operand
+        return node
+    return call(graph, aten._to_copy.default, operand, dtype=dtype)

@@ -1,0 +1,151 @@
+"""A finished program in a process of its own, so that nothing it does can end the export.
+
+That process has no torch: a program runs there as it will in the end, with one pool of threads.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+from polystate.errors import EngineError
+
+# A call may take this many times as long as the module itself, and at least some seconds.
+_SLOWER = 100
+_SECONDS = 30.0
+
+# How the innermost function of an operator's kernel is named, with names as compilers write them.
+_KERNELS = re.compile(
+    r"(?:torch8executor6native|cria|at6native)\d+(?:opt_)?(?P<executorch>[a-z][a-z0-9_]*?)_out"
+    r"|cpp_fused_(?P<aoti>\w+?)_\d+\b"
+    r"|aoti_torch_cpu_(?P<shim>\w+)"
+)
+
+
+class ProgramProcess:
+    """One session of an artifact, called as a session is; use it in a ``with`` statement.
+
+    Every method raises what the session raises, and EngineError where its process ends or does not
+    answer in time, with the signal and the operator. No call is answered after that.
+    """
+
+    def __init__(self, artifact: Path) -> None:
+        self._state: dict[str, torch.Tensor] = {}
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "polystate.runtime.worker", str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=self._errors,
+                stderr=self._errors,
+                pass_fds=[theirs.fileno()],
+            )
+        self._connection = Connection(ours.detach())
+        try:
+            self._ask("open", _SECONDS * 10, str(artifact))
+        except BaseException:
+            self._end()
+            raise
+
+    def __enter__(self) -> ProgramProcess:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def run(
+        self, method: str, inputs: Sequence[torch.Tensor], seconds: float = 0.0
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Call a method; give its outputs, and the inputs after it.
+
+        Parameters
+        ----------
+        seconds
+            How long the module itself took.
+        """
+        limit = max(_SECONDS, _SLOWER * seconds)
+        outputs, after = self._ask("run", limit, method, [_array(each) for each in inputs])
+        return [_tensor(each) for each in outputs], [_tensor(each) for each in after]
+
+    def reset(self) -> None:
+        """Set all state to its initial values."""
+        self._ask("reset", _SECONDS)
+
+    def state(self) -> Mapping[str, torch.Tensor]:
+        """All state, by name."""
+        changed = self._ask("changed_state", _SECONDS * 10)
+        self._state |= {name: _tensor(value) for name, value in changed.items()}
+        return self._state
+
+    def set_state(self, values: Mapping[str, torch.Tensor]) -> None:
+        """Set some states."""
+        arrays = {name: _array(value) for name, value in values.items()}
+        self._ask("set_state", _SECONDS * 10, arrays)
+
+    def _ask(self, name: str, seconds: float, *arguments: Any) -> Any:
+        try:
+            self._connection.send((name, arguments))
+            if not self._connection.poll(seconds):
+                self._process.kill()
+                raise EngineError(f"it has not ended after {seconds:g} s")
+            error, answer = self._connection.recv()
+        except (EOFError, ConnectionError):
+            raise EngineError(self._how_it_ended()) from None
+        if error is not None:
+            raise error
+        return answer
+
+    def _how_it_ended(self) -> str:
+        status = self._process.wait()
+        self._errors.seek(0)
+        told = self._errors.read()
+        if status >= 0:
+            return f"its process ended with status {status}: {told.strip()[-300:]}"
+        found = _KERNELS.search(told)
+        operator = next((name for name in found.groups() if name), "") if found else ""
+        where = f" in '{operator}'" if operator else ""
+        return f"its process was ended by {signal.Signals(-status).name}{where}"
+
+    def _end(self) -> None:
+        self._connection.close()  # which ends it, unless it is running
+        deadline = time.monotonic() + 1
+        while self._process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.001)
+        self._process.kill()
+        self._process.wait()
+        self._errors.close()
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray[Any, np.dtype[Any]]:
+    tensor = tensor.detach().contiguous()
+    if tensor.dtype == torch.bfloat16:
+        bits: np.ndarray[Any, np.dtype[Any]] = tensor.view(torch.uint16).numpy()
+        return bits.view(ml_dtypes.bfloat16)
+    array: np.ndarray[Any, np.dtype[Any]] = tensor.numpy()
+    return array
+
+
+def _tensor(array: np.ndarray[Any, np.dtype[Any]]) -> torch.Tensor:
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)

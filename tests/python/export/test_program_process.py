@@ -1,0 +1,81 @@
+"""A finished program is tried in a process of its own, whatever it does there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import polystate as ps
+from polystate.export import program_process
+from polystate.export.program_process import ProgramProcess
+from polystate.export.tracing import decompositions
+
+
+class Narrow(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.narrow_copy(x, -1, 0, 2)
+
+
+def export(model: nn.Module, x: Tensor) -> ps.Program:
+    return ps.export(model, {"forward": ps.Method("forward", (x,))}, backend="portable")
+
+
+def test_a_program_that_ends_its_process_is_an_export_error_with_operator_and_signal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(decompositions.DECOMPOSED, torch.ops.aten.narrow_copy.default)
+    with pytest.raises(ps.ExportError, match=r"method 'forward' .* SIGABRT in 'narrow_copy'"):
+        export(Narrow(), torch.zeros(2, 3))
+
+
+class Half(nn.Module):
+    total: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.tensor([1.5, -2.0], dtype=torch.bfloat16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.total.add_(x)
+        x.mul_(2)
+        return self.total + x
+
+
+def test_values_of_every_kind_go_there_and_back(tmp_path: Path) -> None:
+    artifact = export(Half(), torch.zeros(2, dtype=torch.bfloat16)).save(tmp_path / "artifact")
+    x = torch.tensor([0.25, 3.0], dtype=torch.bfloat16)
+    with ProgramProcess(artifact) as program:
+        (output,), (after,) = program.run("forward", [x])
+        assert x.tolist() == [0.25, 3.0]
+        assert after.tolist() == [0.5, 6.0]
+        assert program.state()["total"].tolist() == [1.75, 1.0]
+        assert output.dtype == torch.bfloat16
+        assert output.tolist() == [2.25, 7.0]
+        program.reset()
+        assert program.state()["total"].tolist() == [1.5, -2.0]
+        program.set_state({"total": torch.zeros(2, dtype=torch.bfloat16)})
+        assert program.state()["total"].tolist() == [0.0, 0.0]
+        with pytest.raises(ps.ContractError, match="forward"):
+            program.run("forward", [torch.zeros(3, dtype=torch.bfloat16)])
+        with pytest.raises(ps.ContractError, match="float32"):
+            program.run("forward", [torch.zeros(2)])
+
+
+def test_what_is_no_artifact_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ps.IoError):
+        ProgramProcess(tmp_path / "nothing")
+
+
+def test_a_program_that_does_not_end_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifact = export(Half(), torch.zeros(2, dtype=torch.bfloat16)).save(tmp_path / "artifact")
+    with ProgramProcess(artifact) as program:
+        monkeypatch.setattr(program_process, "_SECONDS", 0.2)
+        os.kill(program._process.pid, 19)  # stopped
+        with pytest.raises(ps.EngineError, match=r"not ended after 0\.2 s"):
+            program.run("forward", [torch.zeros(2, dtype=torch.bfloat16)])
