@@ -5,8 +5,8 @@
 namespace polystate {
 namespace {
 
-locale_t plain_locale() {
-  static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+auto plain_locale() {
+  static const auto plain = newlocale(LC_ALL_MASK, "C", nullptr);
   return plain;
 }
 
