@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 import polystate as ps
-from tests.end_to_end.twins import ENGINES
+from tests.end_to_end.twins import aoti_first
 from tests.support.exported_models import exported
 
 SIZE = 5
@@ -56,7 +56,7 @@ USES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("backend", ENGINES)
+@aoti_first
 def test_an_index_out_of_range_is_an_error_that_leaves_the_state(
     tmp_path: Path, backend: str
 ) -> None:

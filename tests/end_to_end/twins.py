@@ -88,6 +88,12 @@ class Twins:
             )
 
 
+# For what AOTInductor alone gets wrong.
+aoti_first = pytest.mark.parametrize(
+    "backend",
+    ["aoti", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in BACKENDS)],
+)
+
 # Every case is exported anew, which takes seconds: on the default backend, and on all in
 # `make test-all`. test_differential.py samples "portable", test_aoti.py "aoti".
 every_backend = pytest.mark.parametrize(
