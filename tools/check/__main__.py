@@ -23,7 +23,7 @@ from tools.ingredients import ROOT
 def main() -> int:
     """Check what has changed; the exit status is 1 when something is wrong."""
     parser = argparse.ArgumentParser(prog="make check", description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=int, help="for the tests in Python (default: 45 or 100)")
+    parser.add_argument("--seconds", type=int, help="for the tests in Python (default: 25 or 100)")
     parser.add_argument("--remember", action="store_true", help="that all passed; runs nothing")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
@@ -39,7 +39,7 @@ def main() -> int:
     changed_programs = cpp_tests.changed(memory)
     passed = cpp_tests.run(changed_programs, memory, options.jobs) and passed
     if passed:
-        seconds = options.seconds or (45 if changed_programs else 100)
+        seconds = options.seconds or (25 if changed_programs else 100)
         selection = python_tests.select(memory, seconds * options.jobs)
         passed = python_tests.run(selection, memory, options.jobs)
     else:
