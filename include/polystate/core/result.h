@@ -30,7 +30,7 @@ struct Error {
 
 namespace internal {
 
-// End the program: with a message on stderr that has the error's own, or says that there is none.
+// Both write a message to stderr and end the program. The first message contains the error's.
 [[noreturn, gnu::cold]] void end_for_missing_value(const Error& error);
 [[noreturn, gnu::cold]] void end_for_missing_error();
 

@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from polystate.errors import EngineError
+from polystate.export.golden import as_array
 
 # A call may take this many times as long as the module itself, and at least some seconds.
 _SLOWER = 100
@@ -137,12 +138,8 @@ class ProgramProcess:
 
 
 def _array(tensor: torch.Tensor) -> np.ndarray[Any, np.dtype[Any]]:
-    tensor = tensor.detach().contiguous()
-    if tensor.dtype == torch.bfloat16:
-        bits: np.ndarray[Any, np.dtype[Any]] = tensor.view(torch.uint16).numpy()
-        return bits.view(ml_dtypes.bfloat16)
-    array: np.ndarray[Any, np.dtype[Any]] = tensor.numpy()
-    return array
+    array = as_array(tensor)
+    return array.view(ml_dtypes.bfloat16) if tensor.dtype == torch.bfloat16 else array
 
 
 def _tensor(array: np.ndarray[Any, np.dtype[Any]]) -> torch.Tensor:

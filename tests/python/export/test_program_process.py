@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,6 @@ def test_a_program_that_does_not_end_is_ended(
     artifact = export(Half(), torch.zeros(2, dtype=torch.bfloat16)).save(tmp_path / "artifact")
     with ProgramProcess(artifact) as program:
         monkeypatch.setattr(program_process, "_SECONDS", 0.2)
-        os.kill(program._process.pid, 19)  # stopped
+        os.kill(program._process.pid, signal.SIGSTOP)
         with pytest.raises(ps.EngineError, match=r"not ended after 0\.2 s"):
             program.run("forward", [torch.zeros(2, dtype=torch.bfloat16)])

@@ -154,9 +154,8 @@ def test_top_p_ends_where_the_probabilities_meet_it_exactly() -> None:
         for scores, masses in rows
         for mass in masses
     ]
-    for one, answer in zip(
-        cases, processed(cases), strict=True
-    ):  # which of equal ones is by chance
+    # Which of equal ones stays is by chance.
+    for one, answer in zip(cases, processed(cases), strict=True):
         np.testing.assert_array_equal(np.sort(answer.scores), np.sort(expected(one)), str(one))
 
 

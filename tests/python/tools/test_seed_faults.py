@@ -125,9 +125,9 @@ def test_faults_are_of_all_kinds_and_all_parts_evenly() -> None:
             for fault in found
         )
         assert set(kinds) == set(KINDS)
-        assert max(kinds.values()) <= 2 * min(kinds.values())
+        assert max(kinds.values()) - min(kinds.values()) <= 4
         assert set(parts) == set(drawing.PARTS[language])
-        assert max(parts.values()) <= 2 * min(parts.values())
+        assert max(parts.values()) - min(parts.values()) <= 4
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
