@@ -22,7 +22,7 @@ from polystate.errors import (
 
 if TYPE_CHECKING:
     from polystate._core import __version__
-    from polystate.export import Method, export
+    from polystate.export import Draws, Method, export
     from polystate.recipes.pretrained import export_pretrained
     from polystate.runtime import (
         GenerateOutput,
@@ -40,6 +40,7 @@ __all__ = [
     "ArtifactError",
     "BusyError",
     "ContractError",
+    "Draws",
     "EngineError",
     "Error",
     "ExportError",
@@ -62,6 +63,7 @@ __all__ = [
 
 # Where the names come from that need the C++ library, or torch; imported when first used.
 _LAZY = {
+    "Draws": "polystate.export",
     "GenerateOutput": "polystate.runtime",
     "Method": "polystate.export",
     "Model": "polystate.runtime",

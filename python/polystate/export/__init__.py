@@ -2,5 +2,6 @@
 
 from polystate.export.method import Method
 from polystate.export.program import Program, export
+from polystate.export.verification.draws import Draws
 
-__all__ = ["Method", "Program", "export"]
+__all__ = ["Draws", "Method", "Program", "export"]

@@ -9,15 +9,12 @@ from dataclasses import dataclass
 import torch
 
 import polystate
-from polystate.artifact import GoldenCall, manifest
+from polystate.artifact import manifest
 from polystate.export.contract.contract import MethodContract
 from polystate.export.graph.signature import read_buffers
 from polystate.export.lowering.lowered import Lowered
 from polystate.export.state import StateBuffer
-from polystate.export.tolerances import tolerances
 from polystate.export.tracing.trace import Traced
-
-GOLDEN_FILE = "golden.npz"
 
 
 @dataclass(frozen=True)
@@ -28,19 +25,16 @@ class Findings:
     ----------
     methods, contracts
         In the user's order, as many.
-    calls
-        Recorded calls with their methods' names; None where nothing was recorded.
     """
 
     methods: Sequence[Traced]
     contracts: Sequence[MethodContract]
     state: Sequence[StateBuffer]
     lowered: Lowered
-    calls: Sequence[tuple[str, GoldenCall]] | None
 
 
 def describe(found: Findings, backend: str, quantization: str | None) -> manifest.Manifest:
-    """The manifest of a lowered program, without constants and file sizes."""
+    """The manifest of a lowered program, without constants, file sizes and recorded calls."""
     return manifest.Manifest(
         versions=_versions(),
         program=manifest.Program(
@@ -58,19 +52,7 @@ def describe(found: Findings, backend: str, quantization: str | None) -> manifes
             _method(contract, traced, found)
             for traced, contract in zip(found.methods, found.contracts, strict=True)
         ],
-        golden=_golden(found, quantization),
     )
-
-
-def _golden(found: Findings, quantization: str | None) -> manifest.Golden | None:
-    if found.calls is None:
-        return None
-    dtypes = {buffer.dtype for buffer in found.state}
-    for contract in found.contracts:
-        dtypes |= {tensor.dtype for tensor in contract.inputs}
-        dtypes |= {tensor.dtype for tensor in contract.outputs}
-    relative, absolute = tolerances(dtypes, quantization)
-    return manifest.Golden(GOLDEN_FILE, [name for name, _ in found.calls], relative, absolute)
 
 
 def _versions() -> dict[str, str]:

@@ -15,6 +15,8 @@ from polystate.errors import ContractError, ExportError
 from polystate.export import hooks
 from polystate.export.hooks import BareCall
 
+Draw = Callable[[torch.Generator, tuple[Any, ...], dict[str, Any]], Any]
+
 
 @dataclass(frozen=True)
 class Method:
@@ -31,12 +33,18 @@ class Method:
         and dictionaries. Every value that is not a tensor is a constant of the exported method.
     dynamic_shapes
         Which dimensions vary and how far, in ``torch.export``'s form; None: all are static.
+    draw
+        Makes valid arguments of drawn ones, for inputs with a structure that drawn values do not
+        have (page tables, covariances): ``draw(generator, args, kwargs)`` gets a
+        ``torch.Generator`` and arguments of some sizes within the ranges, and returns
+        ``(args, kwargs)`` of the same sizes and types. An export calls the program with them.
     """
 
     target: str | Callable[..., Any]
     args: Sequence[Any] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     dynamic_shapes: Any = None
+    draw: Draw | None = None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.target, str) or callable(self.target)):
@@ -48,6 +56,11 @@ class Method:
             raise ContractError(
                 f"args of a Method is a {type(self.args).__name__}; it must be a sequence of the "
                 f"arguments: args=(x,)"
+            )
+        if self.draw is not None and not callable(self.draw):
+            raise ContractError(
+                f"draw of a Method is a {type(self.draw).__name__}; it must be a function: "
+                f"draw(generator, args, kwargs)"
             )
 
     def examples(self) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -6,13 +6,14 @@ import dataclasses
 import keyword
 import math
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
-from polystate.artifact import golden_npz, write_artifact
+from polystate.artifact import write_artifact
 from polystate.artifact.manifest import Constant, Manifest, State
 from polystate.artifact.manifest import Method as DescribedMethod
 from polystate.artifact.names import is_dotted_name
@@ -21,8 +22,7 @@ from polystate.export import hooks
 from polystate.export.contract.contract import MethodContract, declared_sizes, method_contract
 from polystate.export.contract.trial import Trial
 from polystate.export.debug import DebugFolder
-from polystate.export.describe import GOLDEN_FILE, Findings, describe
-from polystate.export.golden import record
+from polystate.export.describe import Findings, describe
 from polystate.export.lowering.inductor import compile_methods
 from polystate.export.lowering.lower import lower
 from polystate.export.lowering.passes import Pass, Passes
@@ -33,7 +33,8 @@ from polystate.export.state import find_state
 from polystate.export.tracing import composite_operators, node_histories
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced, is_right, quiet, trace
-from polystate.export.verify import verify
+from polystate.export.verification.draws import Draws
+from polystate.export.verification.verify import Finished, Verification, open_only, verify
 from polystate.steps import begin
 
 _BACKENDS = ("portable", "xnnpack", "aoti")
@@ -47,11 +48,15 @@ class Program:
     ----------
     manifest
         What the artifact will say of itself, as data; file sizes are filled in when it is saved.
+    verification
+        How the program was shown to do what the module does; None where passes of the user's
+        change what it computes.
     """
 
     manifest: Manifest
     _files: Mapping[str, bytes]
     _how: Mapping[str, str]
+    verification: Verification | None = None
 
     @property
     def methods(self) -> dict[str, DescribedMethod]:
@@ -70,7 +75,7 @@ class Program:
 
     def report(self) -> str:
         """Methods, contract, state and how it is updated and why, for people."""
-        return report(self.manifest, self._how)
+        return report(self.manifest, self._how, self.verification)
 
     def with_files(self, files: Mapping[str, bytes]) -> Program:
         """The program with more files in its artifact, such as a tokenizer's, by their names."""
@@ -102,6 +107,7 @@ def export(
     passes_before_lowering: Sequence[Pass] = (),
     passes_after_lowering: Sequence[Pass] = (),
     debug_dir: str | os.PathLike[str] | None = None,
+    draws: Draws | None = None,
 ) -> Program:
     """Exports the methods of a module into one program with shared weights and state.
 
@@ -132,6 +138,9 @@ def export(
         reference for the program: nothing is compared with it, and no calls are recorded.
     debug_dir
         Where the graphs between the stages, the memory plan and the ETRecord are kept.
+    draws
+        The seed and the number of the calls with drawn values that the program is compared with the
+        module on; None: seed 0, and as many as fit into a tenth of the export or two seconds.
 
     Raises
     ------
@@ -144,6 +153,7 @@ def export(
     IoError
         When `debug_dir` cannot be written.
     """
+    started = time.monotonic()
     _check_arguments(model, methods, backend)
     if target is not None and backend != "aoti":
         raise ContractError(
@@ -174,20 +184,22 @@ def export(
             lowered = compile_methods(programs, state, passes, target, keep_graphs)
         else:
             lowered = lower(programs, state, backend, passes, keep_record=debug is not None)
-        files = {lowered.file: lowered.content}
-        calls = None
-        begin("recording calls of the module")
-        if not passes.given:  # a pass may change what the program computes
-            calls = record(eager, traced, [_written(contract) for contract in contracts])
-            files[GOLDEN_FILE] = golden_npz([call for _, call in calls])
-        found = Findings(traced, contracts, state, lowered, calls)
-        described = describe(found, backend, quantization)
-        described = dataclasses.replace(described, constants=kept_constants)
         if debug is not None:
             debug.write(lowered)
+        found = Findings(traced, contracts, state, lowered)
+        described = describe(found, backend, quantization)
+        described = dataclasses.replace(described, constants=kept_constants)
+        finished = Finished(described, {lowered.file: lowered.content})
         begin("running the program beside the module")
-        verify(eager, traced, described, files)
-    return Program(described, files, {t.name: t.how for t in traced})
+        verification = None
+        if passes.given:  # a pass may change what the program computes
+            open_only(finished)
+        else:
+            taken = time.monotonic() - started
+            verification = verify(eager, traced, finished, draws or Draws(), taken)
+            finished = verification.recorded(finished)
+    how = {t.name: t.how for t in traced}
+    return Program(finished.described, finished.files, how, verification)
 
 
 def _check_arguments(model: torch.nn.Module, methods: Mapping[str, Method], backend: str) -> None:
@@ -232,10 +244,6 @@ def _contract(eager: EagerModule, traced: Traced, backend: str) -> MethodContrac
                 f"planned at export; give it one: Dim.AUTO(max=...)"
             )
     return contract
-
-
-def _written(contract: MethodContract) -> list[int]:
-    return [i for i, tensor in enumerate(contract.inputs) if tensor.written_from is not None]
 
 
 def _checked_constants(constants: Mapping[str, Constant]) -> dict[str, Constant]:

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 
 from polystate.artifact.expressions import Expression, to_text
 from polystate.artifact.manifest import Input, Manifest, Method, Symbol
+from polystate.export.verification.drawn_calls import Tally
+from polystate.export.verification.verify import Verification
+
+# When less than this part of a method's drawn calls show something, they show too little.
+_FEW = 0.1
 
 
-def report(manifest: Manifest, how: Mapping[str, str]) -> str:
+def report(manifest: Manifest, how: Mapping[str, str], verification: Verification | None) -> str:
     """The whole program: each method, its contract and what it does to the state; the state."""
     lines = [
         f"{_count(len(manifest.methods), 'method')} for {manifest.program.backend}, "
@@ -28,6 +33,11 @@ def report(manifest: Manifest, how: Mapping[str, str]) -> str:
                 "  not atomic: after a failure inside the engine the session must be reset or "
                 "restored"
             )
+        if verification is not None:
+            lines += [f"  {line}" for line in _verified(verification.tallies[method.name])]
+    if verification is not None:
+        draws = verification.draws
+        lines += ["", f"verified with {draws.count} drawn calls of seed {draws.seed}"]
     if manifest.state:
         lines += ["", "state"]
     for state in manifest.state:
@@ -35,6 +45,20 @@ def report(manifest: Manifest, how: Mapping[str, str]) -> str:
             f"  {state.name}: {state.dtype} {state.shape}, starts as {state.preview or 'empty'}"
         )
     return "\n".join(lines)
+
+
+def _verified(tally: Tally) -> list[str]:
+    """What the drawn calls of a method show, one line each."""
+    lines = [
+        f"verified: {tally.agreed} of {_count(tally.drawn, 'drawn call')} agree with the module"
+    ]
+    lines += [f"  {number} left out: {why}" for why, number in sorted(tally.left_out.items())]
+    if tally.agreed < _FEW * tally.drawn:
+        lines.append(
+            "  warning: that is less than a tenth; give valid inputs with Method(draw=...)"
+        )
+    lines += [f"  warning: no drawn call took the branch {branch}" for branch in tally.untaken]
+    return lines
 
 
 def contract_lines(method: Method) -> list[str]:

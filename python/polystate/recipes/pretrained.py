@@ -16,6 +16,7 @@ from polystate.artifact import check_destination
 from polystate.errors import ContractError, ExportError, UnsupportedError
 from polystate.export import Method, Program, export
 from polystate.export.packing import packed, quantized
+from polystate.recipes.drawn_pages import drawn_by_method
 from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder
 from polystate.recipes.paged_attention import own_attention
 from polystate.recipes.parity import Example, check_parity, check_quantized_parity, examples
@@ -121,7 +122,7 @@ def export_pretrained(
             stack.enter_context(packed(methods))
         program = export(
             methods,
-            _entry_points(capacity),
+            _entry_points(capacity, methods.padding),
             backend=backend,
             quantization=quantization,
             target=target,
@@ -301,7 +302,7 @@ def _check_quantized(
     methods.clear()
 
 
-def _entry_points(capacity: Capacity) -> dict[str, Method]:
+def _entry_points(capacity: Capacity, padding: int) -> dict[str, Method]:
     """The methods with their examples: two texts, of one page each."""
     batch, rows, copies = (_count(name, capacity.max_batch) for name in ("batch", "rows", "copies"))
     source = _size("source", capacity.max_source_length)
@@ -309,12 +310,14 @@ def _entry_points(capacity: Capacity) -> dict[str, Method]:
     pages = _size("pages", capacity.target_pages)
     count = min(2, capacity.max_batch)
     ids = torch.full((count, 1), 3)
+    draws = drawn_by_method(capacity, padding)
     ones, table = torch.ones(count, dtype=torch.int64), torch.arange(count)[:, None]
     return {
         "encode": Method(
             "encode",
             (ids, ones, table),
             dynamic_shapes=({0: batch, 1: source}, {0: batch}, {0: batch, 1: cross_pages}),
+            draw=draws["encode"],
         ),
         "decode": Method(
             "decode",
@@ -326,11 +329,13 @@ def _entry_points(capacity: Capacity) -> dict[str, Method]:
                 {0: rows, 1: cross_pages},
                 {0: rows},
             ),
+            draw=draws["decode"],
         ),
         "copy_pages": Method(
             "copy_pages",
             (torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)),
             dynamic_shapes=({0: copies}, {0: copies}),
+            draw=draws["copy_pages"],
         ),
     }
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 import polystate as ps
-from polystate.export import program_process
-from polystate.export.program_process import ProgramProcess
 from polystate.export.tracing import decompositions
+from polystate.export.verification import program_process
+from polystate.export.verification.program_process import ProgramProcess
 
 
 class Narrow(nn.Module):

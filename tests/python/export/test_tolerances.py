@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from polystate.export.tolerances import first_deviation, tolerances
+from polystate.export.verification.tolerances import first_deviation, tolerances
 
 
 def test_single_precision_is_kept_closer_than_half_precision():
@@ -39,3 +39,11 @@ def test_nan_equals_nan_and_infinity_the_same_infinity():
     values = torch.tensor([float("nan"), float("inf")])
     assert first_deviation(values, values.clone(), (0, 0)) is None
     assert first_deviation(-values, values, (1, 1)) == "[1] is -inf, expected inf"
+
+
+def test_numbers_beyond_half_of_the_range_are_as_infinite_as_infinity():
+    expected = torch.tensor([2.6e38, 2.6e38, -2.6e38])
+    infinite = torch.tensor([float("inf"), 3.0e38, float("-inf")])
+    assert first_deviation(infinite, expected, (0, 0)) is None
+    assert first_deviation(-infinite, expected, (0, 0)) is not None
+    assert first_deviation(infinite, expected / 4, (0, 0)) is not None

@@ -1,7 +1,8 @@
 """Writes divisions of integers so that every engine computes them as PyTorch does.
 
 ExecuTorch's remainder, in tensors and outside them, takes the sign of the dividend: -1 % 5 is -1
-there and 4 in PyTorch; its division that rounds down is right, and the remainder is what it leaves.
+there and 4 in PyTorch, and quotients that it rounds towards zero are those of doubles. Its division
+that rounds down is right; all others are made of it.
 Processors have no quotient of the smallest integer by -1 or of anything by 0: the process ends.
 The first is the smallest integer in PyTorch. The second is an error, which a check of the divisor
 raises (`tracing/eager_checks.py`), sooner or later: until then the quotient may be anything.
@@ -58,18 +59,33 @@ def _written(graph: Graph, node: Node) -> Node | None:
     division = _division(node)
     if division is None or not isinstance(value, torch.Tensor) or value.dtype not in _SIGNED:
         return None
-    if not division.leaves and isinstance(division.divisor, int) and division.divisor != -1:
+    is_safe = isinstance(division.divisor, int) and division.divisor not in (-1, 0)
+    if is_safe and not division.leaves and division.rounding == "floor":
         return None
     a, b = (_operand(graph, each, value.dtype) for each in (division.dividend, division.divisor))
     is_minus_one = call(graph, aten.eq.Scalar, b, -1)
     has_none = call(graph, aten.logical_or.default, is_minus_one, call(graph, aten.eq.Scalar, b, 0))
     one = call(graph, aten.full.default, [], 1, dtype=value.dtype)
     safe = call(graph, aten.where.self, has_none, one, b)
-    quotient = call(graph, aten.div.Tensor_mode, a, safe, rounding_mode=division.rounding)
+    quotient = call(graph, aten.div.Tensor_mode, a, safe, rounding_mode="floor")
+    if division.rounding == "trunc":
+        quotient = _towards_zero(graph, quotient, a, safe)
     if division.leaves:
-        product = call(graph, aten.mul.Tensor, quotient, safe)
-        return call(graph, aten.sub.Tensor, a, product)
+        return _rest(graph, quotient, a, safe)
     return call(graph, aten.where.self, is_minus_one, call(graph, aten.neg.default, a), quotient)
+
+
+def _towards_zero(graph: Graph, floored: Node, a: Node, b: Node) -> Node:
+    """The quotient without its fraction: one more than what is rounded down below zero."""
+    a_is_negative, b_is_negative = (call(graph, aten.lt.Scalar, each, 0) for each in (a, b))
+    is_below_zero = call(graph, aten.ne.Tensor, a_is_negative, b_is_negative)
+    has_fraction = call(graph, aten.ne.Scalar, _rest(graph, floored, a, b), 0)
+    is_off = call(graph, aten.logical_and.default, is_below_zero, has_fraction)
+    return call(graph, aten.where.self, is_off, call(graph, aten.add.Tensor, floored, 1), floored)
+
+
+def _rest(graph: Graph, quotient: Node, a: Node, b: Node) -> Node:
+    return call(graph, aten.sub.Tensor, a, call(graph, aten.mul.Tensor, quotient, b))
 
 
 def _division(node: Node) -> _Division | None:

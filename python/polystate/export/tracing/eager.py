@@ -144,10 +144,10 @@ class EagerModule:
         return initial
 
     def set_buffers(self, values: Mapping[str, torch.Tensor]) -> None:
-        """Gives every buffer one of these values, by its name."""
+        """Gives buffers these values, by their names."""
         with torch.no_grad():
             for name, buffer in self.model.named_buffers(remove_duplicate=False):
-                if not identical(buffer, values[name]):
+                if name in values and not identical(buffer, values[name]):
                     with torch.inference_mode() if buffer.is_inference() else torch.no_grad():
                         _unexpanded(buffer, buffer).copy_(_unexpanded(values[name], buffer))
 

@@ -24,7 +24,7 @@ from polystate.errors import Error, ExportError, UnsupportedError
 from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
 from polystate.export.graph.sources import recorded_sources
-from polystate.export.method import Method, as_forward, resolve
+from polystate.export.method import Draw, Method, as_forward, resolve
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.decompositions import DECOMPOSED
@@ -66,6 +66,8 @@ class Traced:
         What torch.export assumed.
     how
         The rung of the ladder that was taken, for the report.
+    draw
+        The user's own way to draw arguments, if there is one.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Traced:
     functional: ExportedProgram
     assumptions: Assumptions
     how: str
+    draw: Draw | None
 
     def points(self) -> list[tuple[str, Any, Any]]:
         """The example and the corners of the ranges.
@@ -129,7 +132,7 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
     failures = _Failures(name)
     for attempt in _attempts(eager, name, method, dimensions, failures):
         with failures.noted(attempt.rung):
-            traced = _decomposed(attempt, name, function, args, kwargs)
+            traced = _decomposed(attempt, name, method, function, (args, kwargs))
             deviation = _first_deviation(eager, traced)
             if deviation is None:
                 return traced
@@ -229,7 +232,11 @@ def _attempt(
 
 
 def _decomposed(
-    attempt: _Attempt, name: str, function: Callable[..., Any], args: Any, kwargs: Any
+    attempt: _Attempt,
+    name: str,
+    method: Method,
+    function: Callable[..., Any],
+    examples: tuple[tuple[Any, ...], dict[str, Any]],
 ) -> Traced:
     oblivious = attempt.rung.oblivious
     secure_assertions(attempt.exported)
@@ -240,13 +247,14 @@ def _decomposed(
     return Traced(
         name=name,
         function=function,
-        args=args,
-        kwargs=kwargs,
+        args=examples[0],
+        kwargs=examples[1],
         dimensions=attempt.dimensions,
         exported=attempt.exported,
         functional=functional,
         assumptions=attempt.assumptions,
         how=attempt.rung.how,
+        draw=method.draw,
     )
 
 

@@ -18,12 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import ml_dtypes
-import numpy as np
 import torch
 
 from polystate.errors import EngineError
-from polystate.export.golden import as_array
+from polystate.export.verification.arrays import as_array, as_tensor
 
 # A call may take this many times as long as the module itself, and at least some seconds.
 _SLOWER = 100
@@ -37,11 +35,15 @@ _KERNELS = re.compile(
 )
 
 
+class ProgramEndedError(EngineError):
+    """The process of a program ended, or was ended since it did not answer in time."""
+
+
 class ProgramProcess:
     """One session of an artifact, called as a session is; use it in a ``with`` statement.
 
-    Every method raises what the session raises, and EngineError where its process ends or does not
-    answer in time, with the signal and the operator. No call is answered after that.
+    Every method raises what the session raises, and ProgramEndedError where its process ends or
+    does not answer in time, with the signal and the operator. No call is answered after that.
     """
 
     def __init__(self, artifact: Path) -> None:
@@ -85,8 +87,8 @@ class ProgramProcess:
             How long the module itself took.
         """
         limit = max(_SECONDS, _SLOWER * seconds)
-        outputs, after = self._ask("run", limit, method, [_array(each) for each in inputs])
-        return [_tensor(each) for each in outputs], [_tensor(each) for each in after]
+        outputs, after = self._ask("run", limit, method, [as_array(each) for each in inputs])
+        return [as_tensor(each) for each in outputs], [as_tensor(each) for each in after]
 
     def reset(self) -> None:
         """Set all state to its initial values."""
@@ -95,12 +97,12 @@ class ProgramProcess:
     def state(self) -> Mapping[str, torch.Tensor]:
         """All state, by name."""
         changed = self._ask("changed_state", _SECONDS * 10)
-        self._state |= {name: _tensor(value) for name, value in changed.items()}
+        self._state |= {name: as_tensor(value) for name, value in changed.items()}
         return self._state
 
     def set_state(self, values: Mapping[str, torch.Tensor]) -> None:
         """Set some states."""
-        arrays = {name: _array(value) for name, value in values.items()}
+        arrays = {name: as_array(value) for name, value in values.items()}
         self._ask("set_state", _SECONDS * 10, arrays)
 
     def _ask(self, name: str, seconds: float, *arguments: Any) -> Any:
@@ -108,10 +110,10 @@ class ProgramProcess:
             self._connection.send((name, arguments))
             if not self._connection.poll(seconds):
                 self._process.kill()
-                raise EngineError(f"it has not ended after {seconds:g} s")
+                raise ProgramEndedError(f"it has not ended after {seconds:g} s")
             error, answer = self._connection.recv()
         except (EOFError, ConnectionError):
-            raise EngineError(self._how_it_ended()) from None
+            raise ProgramEndedError(self._how_it_ended()) from None
         if error is not None:
             raise error
         return answer
@@ -135,14 +137,3 @@ class ProgramProcess:
         self._process.kill()
         self._process.wait()
         self._errors.close()
-
-
-def _array(tensor: torch.Tensor) -> np.ndarray[Any, np.dtype[Any]]:
-    array = as_array(tensor)
-    return array.view(ml_dtypes.bfloat16) if tensor.dtype == torch.bfloat16 else array
-
-
-def _tensor(array: np.ndarray[Any, np.dtype[Any]]) -> torch.Tensor:
-    if array.dtype == ml_dtypes.bfloat16:
-        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
-    return torch.from_numpy(array)

@@ -1,0 +1,1 @@
+"""Shows that a finished program does what its module does, or refuses it."""

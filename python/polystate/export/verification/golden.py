@@ -1,0 +1,85 @@
+"""Records what the module does, for `polystate doctor` to replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from polystate.artifact import GoldenCall
+from polystate.export.tracing.eager import Outcome
+from polystate.export.verification.arrays import Array, as_bits
+from polystate.export.verification.outcomes import tensors
+from polystate.export.verification.twins import Agreed, Call, Twins
+
+# Recorded arrays above this many bytes: the methods are called once instead of twice.
+_LARGE = 8 * 1024 * 1024
+
+# How many drawn calls of a method are tried, to find one that is alike on every machine.
+_TRIED = 8
+
+
+def record(
+    twins: Twins, examples: Sequence[Call], drawn: Callable[[str, int], Call]
+) -> list[tuple[str, GoldenCall]]:
+    """Calls every method on its example, then on drawn values, over one state.
+
+    The state starts at its initial values. A call that the module refuses, in the state that it is
+    in then, is left out; so is the second round where the first one is large. What is drawn gives
+    the same however operators round; where nothing such is found, the example is called again.
+
+    Parameters
+    ----------
+    drawn
+        Gives a call of a method by its name and a number.
+
+    Returns
+    -------
+    list
+        Method names with their calls, in the order in which they ran.
+    """
+    calls: list[tuple[str, GoldenCall]] = []
+    for call in examples:
+        _add(calls, twins, call, twins.call_example(call, is_given=False))
+    for call in examples:
+        if _bytes(calls) >= _LARGE:
+            break
+        name = call.method.name
+        if not any(_has_added(calls, twins, drawn(name, number)) for number in range(_TRIED)):
+            _add(calls, twins, call, twins.call_example(call, is_given=False))
+    return calls
+
+
+def _has_added(calls: list[tuple[str, GoldenCall]], twins: Twins, call: Call) -> bool:
+    """Adds a drawn call, unless it is left out or unsteady; then the state is as before."""
+    before = twins.eager.buffers()
+    result = twins.call_drawn(call, is_reached=True)
+    if isinstance(result, Agreed) and twins.is_steady(call, before, result.outcome):
+        _add(calls, twins, call, result)
+        return True
+    twins.eager.set_buffers(before)
+    twins.copy_state()
+    return False
+
+
+def _add(calls: list[tuple[str, GoldenCall]], twins: Twins, call: Call, result: Any) -> None:
+    if isinstance(result, Agreed):
+        inputs = twins.method(call.method.name).inputs
+        written = [i for i, tensor in enumerate(inputs) if tensor.written_from is not None]
+        calls.append((call.method.name, _golden(call, result.outcome, written)))
+
+
+def _golden(call: Call, outcome: Outcome, written: Sequence[int]) -> GoldenCall:
+    after = _arrays(outcome.inputs)
+    return GoldenCall(
+        _arrays((call.args, call.kwargs)),
+        _arrays(outcome.outputs),
+        {i: after[i] for i in written},
+    )
+
+
+def _bytes(calls: Sequence[tuple[str, GoldenCall]]) -> int:
+    return sum(array.nbytes for _, call in calls for _, array in call.arrays())
+
+
+def _arrays(tree: Any) -> list[Array]:
+    return [as_bits(tensor) for tensor in tensors(tree)]

@@ -1,0 +1,44 @@
+"""Compares what the module and a program did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from polystate.export.tracing.eager import Outcome
+from polystate.export.verification.tolerances import Tolerance, first_deviation
+
+
+def pairs(found: Outcome, expected: Outcome) -> Iterator[tuple[str, torch.Tensor, torch.Tensor]]:
+    """What belongs together in two outcomes of one call: what it is, and both values."""
+    for kind, mine, theirs in (
+        ("output", found.outputs, expected.outputs),
+        ("input", found.inputs, expected.inputs),
+    ):
+        both = zip(tensors(mine), tensors(theirs), strict=True)
+        yield from ((f"{kind} {i}", a, b) for i, (a, b) in enumerate(both))
+    for name, value in found.buffers.items():
+        yield f"state '{name}'", value, expected.buffers[name]
+
+
+def tensors(tree: Any) -> list[torch.Tensor]:
+    """The tensors in arguments or results."""
+    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+
+
+def has_nan(outcome: Outcome) -> bool:
+    """Whether some number in a result or in the state is none."""
+    found = [*tensors(outcome.outputs), *tensors(outcome.inputs), *outcome.buffers.values()]
+    return any(each.is_floating_point() and bool(each.isnan().any()) for each in found)
+
+
+def difference(found: Outcome, expected: Outcome, tolerance: Tolerance) -> str | None:
+    """The first result of a program that differs from the module's, in words."""
+    for label, value, wanted in pairs(found, expected):
+        deviation = first_deviation(value, wanted, tolerance)
+        if deviation is not None:
+            return f"{label} of the lowered program differs from the module's: {deviation}"
+    return None

@@ -1,0 +1,102 @@
+"""How far the results of a module depend on how its operators round.
+
+After each operator that rounds, its result is changed at random by about as much as other kernels
+may round otherwise (Monte Carlo arithmetic, Parker 1997). What this changes much, such as which of
+two nearly equal logits is the largest, no two implementations have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from polystate.export.tracing.eager import Outcome
+from polystate.export.verification.dispatch import Operators
+from polystate.export.verification.outcomes import pairs
+from polystate.export.verification.tolerances import Tolerance, deviating
+
+aten = torch.ops.aten
+
+# In units of the last place. Sums of thousands of float32 in another order are off by some.
+_UNITS = {torch.float32: 8.0, torch.float64: 8.0}
+_HALF_UNITS = 1.0
+
+# Move, choose or round elements; what comes out is exact.
+_EXACT = """
+    clone copy_ _to_copy cat stack index index_select gather index_put index_put_ index_copy
+    index_copy_ scatter scatter_ masked_fill masked_fill_ masked_select where embedding
+    constant_pad_nd roll flip repeat sort topk max min amax amin maximum minimum clamp clamp_
+    clamp_min clamp_max relu relu_ abs neg sign floor ceil round trunc fill_ zero_ tril triu
+    max_pool2d_with_indices equal _local_scalar_dense lift_fresh detach
+"""
+_EXACT_OPERATORS = {getattr(aten, name) for name in _EXACT.split()}
+
+
+class Rounding(Operators):
+    """Changes what operators compute within their rounding errors."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an operator and change its results."""
+        results = function(*args, **kwargs)
+        if function._overloadpacket not in _EXACT_OPERATORS and not function.is_view:
+            is_elementwise = torch.Tag.pointwise in function.tags
+            for result in results if isinstance(results, tuple | list) else (results,):
+                if isinstance(result, torch.Tensor) and result.dtype.is_floating_point:
+                    self._round(result, is_elementwise)
+        return results
+
+    def _round(self, result: torch.Tensor, is_elementwise: bool) -> None:
+        units = _UNITS.get(result.dtype, _HALF_UNITS) * torch.finfo(result.dtype).eps
+        signs = torch.rand(result.shape, generator=self._generator).sub_(0.5).mul_(2 * units)
+        if is_elementwise:
+            result.mul_((1 + signs).to(result.dtype))
+        else:  # sums, whose terms may be much larger than what they come to
+            finite = result[result.isfinite()]
+            if finite.numel():
+                result.add_((signs * finite.abs().max()).to(result.dtype))
+
+
+def is_explained(
+    found: Outcome, expected: Outcome, others: Sequence[Outcome | None], tolerance: Tolerance
+) -> bool:
+    """Tell whether rounding may be all that parts two outcomes of one call.
+
+    Parameters
+    ----------
+    others
+        What the module does with other roundings; None where it refuses.
+    """
+    rounded = [None if other is None else list(pairs(other, expected)) for other in others]
+    for number, (_, value, wanted) in enumerate(pairs(found, expected)):
+        variants = [None if other is None else other[number][1] for other in rounded]
+        if any(each is None or each.shape != wanted.shape for each in variants):
+            continue
+        if value.shape != wanted.shape or value.dtype != wanted.dtype:
+            return False
+        off = deviating(value, wanted, tolerance)
+        for variant in variants:
+            off &= ~_reaches(variant, value, wanted)
+        if bool(off.any()):
+            return False
+    return True
+
+
+# Other kernels may be off by this many times what other roundings showed.
+_FACTOR = 4.0
+
+
+def _reaches(
+    variant: torch.Tensor | None, value: torch.Tensor, wanted: torch.Tensor
+) -> torch.Tensor:
+    """Which elements another rounding moved about as far as they are off."""
+    assert variant is not None
+    if not wanted.dtype.is_floating_point:
+        return variant != wanted
+    moved, needed = (variant - wanted).abs().mul(_FACTOR), (value - wanted).abs()
+    return (moved >= needed) | (moved.isnan() & ~wanted.isnan())

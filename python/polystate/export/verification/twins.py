@@ -1,0 +1,240 @@
+"""The module and the finished program, called side by side."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from polystate.artifact import manifest
+from polystate.errors import ContractError, EngineError, ExportError
+from polystate.export.tracing.eager import EagerModule, Outcome
+from polystate.export.tracing.trace import Traced
+from polystate.export.verification.dispatch import Operators, under
+from polystate.export.verification.outcomes import difference, has_nan, tensors
+from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
+from polystate.export.verification.rounding import Rounding, is_explained
+from polystate.export.verification.tolerances import Tolerance, first_deviation
+from polystate.export.verification.undefined import Undefined
+
+# How often a module runs with other roundings, to find what depends on them.
+_ROUNDINGS = 6
+
+
+@dataclass(frozen=True)
+class Call:
+    """A method with arguments; `where` says in words which."""
+
+    method: Traced
+    where: str
+    args: Any
+    kwargs: Any
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """What a call did, in the module and in the program alike."""
+
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A call that shows nothing of the program's results.
+
+    Attributes
+    ----------
+    because
+        The kind of reason, in words.
+    has_run
+        Whether it changed the state: not where the module or the contract refused it.
+    """
+
+    because: str
+    has_run: bool = False
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The module and the program, in the same state.
+
+    Every call leaves both in one state; ExportError says how they differ.
+    """
+
+    eager: EagerModule
+    program: ProgramProcess
+    described: manifest.Manifest
+    tolerance: Tolerance
+
+    def method(self, name: str) -> manifest.Method:
+        """What the program says of a method."""
+        return next(method for method in self.described.methods if method.name == name)
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """The module's values of the states."""
+        buffers = self.eager.buffers()
+        return {state.name: buffers[state.name] for state in self.described.state}
+
+    @contextlib.contextmanager
+    def from_initial_state(self) -> Iterator[None]:
+        """Put both into the initial state, for the calls of the block; the module is then itself.
+
+        Attributes of the module, which calls may fill, are as they were as well.
+        """
+        self.program.reset()
+        with self.eager.restored():
+            yield
+
+    def set_state(self, values: Mapping[str, torch.Tensor]) -> None:
+        """Give both some states, by name."""
+        self.eager.set_buffers(values)
+        self.copy_state()
+
+    def copy_state(self) -> None:
+        """Give the program the module's state."""
+        self.program.set_state(self.state())
+
+    def call_example(self, call: Call, *, is_given: bool) -> Agreed | LeftOut:
+        """Call both with an example's values; a call that only one of them takes runs on neither.
+
+        The contract may exclude sizes and values, as the report says, but not the user's example.
+
+        Parameters
+        ----------
+        is_given
+            Whether it is the user's example, in the initial state.
+        """
+        before = self.eager.buffers()
+        begin = time.monotonic()
+        try:
+            expected = self.eager.call(call.method.function, call.args, call.kwargs)
+        except Exception:  # the module itself refuses these sizes or this state
+            self.eager.set_buffers(before)
+            return LeftOut("the module refused them")
+        try:
+            found = self._run(call, time.monotonic() - begin)
+        except ContractError as error:
+            if is_given:
+                raise ExportError(
+                    f"method '{call.method.name}': its contract refuses its own example: {error}"
+                ) from error
+            self.eager.set_buffers(before)
+            return LeftOut("the contract refused them")
+        differing = difference(found, expected, self.tolerance)
+        if differing is not None:
+            raise fault(call, f"{differing}; the module itself runs there")
+        return Agreed(expected)
+
+    def call_drawn(self, call: Call, *, is_reached: bool) -> Agreed | LeftOut:
+        """Call both with drawn values.
+
+        Parameters
+        ----------
+        is_reached
+            Whether calls reach the state; then the program must refuse what the module refuses.
+        """
+        before = self.eager.buffers()
+        undefined = Undefined()
+        begin = time.monotonic()
+        try:
+            expected = self._expected(call, undefined)
+        except Exception as error:  # the module may raise anything
+            self.eager.set_buffers(before)
+            if is_reached:
+                self._expect_refusal(call, before, error)
+            return LeftOut("the module refused them")
+        try:
+            found = self._run(call, time.monotonic() - begin)
+        except ContractError:
+            self.eager.set_buffers(before)
+            return LeftOut("the contract refused them")
+        differing = difference(found, expected, self.tolerance)
+        if differing is None:
+            return Agreed(expected)
+        reason = undefined.reason or self._reason(call, before, expected)
+        if reason is None:
+            raise fault(call, differing)
+        self.copy_state()
+        return LeftOut(reason, has_run=True)
+
+    def is_steady(self, call: Call, before: Mapping[str, torch.Tensor], outcome: Outcome) -> bool:
+        """Tell whether a call does the same however its operators round."""
+        after = self.eager.buffers()
+        others = list(self._otherwise_rounded(call, before))
+        self.eager.set_buffers(after)
+        return not has_nan(outcome) and all(
+            other is not None and difference(other, outcome, self.tolerance) is None
+            for other in others
+        )
+
+    def _expected(self, call: Call, mode: Operators) -> Outcome:
+        return self.eager.call(under(mode, call.method.function), call.args, call.kwargs)
+
+    def _run(self, call: Call, seconds: float) -> Outcome:
+        """Run the program; ExportError where it breaks what the contract promises."""
+        inputs = tensors((call.args, call.kwargs))
+        try:
+            outputs, after = self.program.run(call.method.name, inputs, seconds)
+        except EngineError as error:
+            raise fault(call, f"the lowered program fails: {error}") from error
+        return Outcome(list(outputs), list(after), dict(self.program.state()))
+
+    def _expect_refusal(
+        self, call: Call, before: Mapping[str, torch.Tensor], error: Exception
+    ) -> None:
+        """Refuse a program that takes what the module refuses, or changes its state for it."""
+        refuses = f"the module refuses them ({type(error).__name__}: {error}"[:300] + ")"
+        try:
+            self.program.run(call.method.name, tensors((call.args, call.kwargs)))
+        except ProgramEndedError as ended:
+            raise fault(call, f"{refuses}; the lowered program fails: {ended}") from ended
+        except ContractError:
+            pass
+        except EngineError:
+            if not self.method(call.method.name).atomic:  # which the report says, with what to do
+                self.program.reset()
+                self.copy_state()
+        else:
+            raise fault(call, f"{refuses}; the lowered program takes them") from error
+        for name, value in self.program.state().items():
+            if first_deviation(value, before[name], self.tolerance) is not None:
+                what = f"{refuses}; so does the lowered program, and it changes state '{name}'"
+                raise fault(call, what) from error
+
+    def _reason(
+        self, call: Call, before: Mapping[str, torch.Tensor], expected: Outcome
+    ) -> str | None:
+        """Why a difference does not count; None where it does."""
+        if has_nan(expected):
+            return "the module gave NaN"
+        after = self.eager.buffers()
+        self.eager.set_buffers(before)
+        self.copy_state()  # which may have been off, within the tolerance
+        found = self._run(call, 0.0)
+        others = list(self._otherwise_rounded(call, before))
+        self.eager.set_buffers(after)
+        is_rounding = is_explained(found, expected, others, self.tolerance)
+        return "rounding decided the result" if is_rounding else None
+
+    def _otherwise_rounded(
+        self, call: Call, before: Mapping[str, torch.Tensor]
+    ) -> Iterator[Outcome | None]:
+        """What the module does with other roundings; None where it refuses."""
+        for seed in range(_ROUNDINGS):
+            self.eager.set_buffers(before)
+            try:
+                yield self._expected(call, Rounding(seed))
+            except Exception:  # the module may raise anything
+                yield None
+
+
+def fault(call: Call, what: str) -> ExportError:
+    """The refusal of a program."""
+    return ExportError(
+        f"method '{call.method.name}' {call.where}: {what}; this is the backend's fault: try "
+        f"another one, or other operators"
+    )

@@ -1,0 +1,128 @@
+"""Runs the finished program beside the module, and refuses it where it differs."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polystate.artifact import GoldenCall, golden_npz, manifest, write_artifact
+from polystate.errors import EngineError, ExportError
+from polystate.export.tracing.eager import EagerModule
+from polystate.export.tracing.trace import Traced
+from polystate.export.verification.drawn_calls import DrawnCalls, Tally
+from polystate.export.verification.draws import Draws
+from polystate.export.verification.golden import record
+from polystate.export.verification.program_process import ProgramProcess
+from polystate.export.verification.tolerances import Tolerance, tolerances
+from polystate.export.verification.twins import Call, Twins
+
+_GOLDEN_FILE = "golden.npz"
+
+# Calls with drawn values take this part of an export, or these seconds.
+_PART = 0.1
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program as it will be written."""
+
+    described: manifest.Manifest
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How a program was shown to do what its module does.
+
+    Attributes
+    ----------
+    draws
+        The seed and the number of the drawn calls; given to ``export``, they make the same again.
+    tallies
+        What came of them, by method.
+    """
+
+    draws: Draws
+    tallies: Mapping[str, Tally]
+    _golden: Sequence[tuple[str, GoldenCall]]
+    _tolerance: Tolerance
+
+    def recorded(self, finished: Finished) -> Finished:
+        """The program with the calls that `polystate doctor` replays."""
+        names = [name for name, _ in self._golden]
+        golden = manifest.Golden(_GOLDEN_FILE, names, *self._tolerance)
+        return Finished(
+            dataclasses.replace(finished.described, golden=golden),
+            {**finished.files, _GOLDEN_FILE: golden_npz([call for _, call in self._golden])},
+        )
+
+
+def open_only(finished: Finished) -> None:
+    """Opens the program, where the module is no reference for it; ExportError when that fails."""
+    with (
+        tempfile.TemporaryDirectory(prefix="polystate-") as directory,
+        _opened(finished, Path(directory)),
+    ):
+        pass
+
+
+def verify(
+    eager: EagerModule,
+    methods: Sequence[Traced],
+    finished: Finished,
+    draws: Draws,
+    seconds: float,
+) -> Verification:
+    """Opens the program, and calls its methods as the module's.
+
+    Each from the initial state at its example; then those calls that are recorded, in a row over
+    one state; then drawn ones, at the corners of the ranges first. What lowering and the kernels do
+    is no part of torch.export's promises; this is where it is seen.
+
+    Parameters
+    ----------
+    seconds
+        What the export has taken until now.
+
+    Raises
+    ------
+    ExportError
+        With the method, the sizes and the first value that differs, or what failed.
+    """
+    tolerance = _tolerance(finished.described)
+    with (
+        tempfile.TemporaryDirectory(prefix="polystate-") as directory,
+        _opened(finished, Path(directory)) as program,
+    ):
+        twins = Twins(eager, program, finished.described, tolerance)
+        for method in methods:
+            call = Call(method, "at its example", method.args, method.kwargs)
+            with twins.from_initial_state():
+                twins.call_example(call, is_given=True)
+        drawn = DrawnCalls(twins, methods, draws)
+        with twins.from_initial_state():
+            examples = [Call(m, "after other calls", m.args, m.kwargs) for m in methods]
+            golden = record(twins, examples, drawn.golden)
+        made, tallies = drawn.run(max(_SECONDS, _PART * seconds))
+    return Verification(made, tallies, golden, tolerance)
+
+
+def _tolerance(described: manifest.Manifest) -> Tolerance:
+    dtypes = {state.dtype for state in described.state}
+    for method in described.methods:
+        dtypes |= {tensor.dtype for tensor in method.inputs}
+        dtypes |= {tensor.dtype for tensor in method.outputs}
+    return tolerances(dtypes, described.program.quantization)
+
+
+def _opened(finished: Finished, directory: Path) -> ProgramProcess:
+    artifact = directory / "artifact"
+    write_artifact(artifact, finished.described, finished.files)
+    try:
+        return ProgramProcess(artifact)
+    except EngineError as error:
+        raise ExportError(f"the lowered program does not open: {error}") from error

@@ -1,0 +1,71 @@
+"""Draws arguments of an encoder-decoder's methods: every page belongs to one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from polystate.recipes.encoder_decoder import Capacity
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Draw = Callable[[torch.Generator, tuple[Any, ...], dict[str, Any]], Arguments]
+
+
+def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
+    """For each method, what makes valid arguments of drawn ones.
+
+    Parameters
+    ----------
+    padding
+        The token that texts are padded with.
+    """
+
+    def encode(
+        generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Arguments:
+        ids, lengths, cross_table = args
+        lengths = _whole(generator, lengths, 1, _least(ids.shape[1], cross_table, capacity))
+        is_padding = torch.arange(ids.shape[1])[None] >= lengths[:, None]
+        table = _distinct(generator, cross_table, capacity.cross_pages)
+        return (ids.masked_fill(is_padding, padding), lengths, table), kwargs
+
+    def decode(
+        generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Arguments:
+        ids, positions, page_table, cross_table, cross_lengths = args
+        last = _least(capacity.max_length, page_table, capacity) - 1
+        longest = _least(capacity.max_source_length, cross_table, capacity)
+        drawn = (
+            ids,
+            _whole(generator, positions, 0, last),
+            _distinct(generator, page_table, capacity.pages),
+            _distinct(generator, cross_table, capacity.cross_pages),
+            _whole(generator, cross_lengths, 1, longest),
+        )
+        return drawn, kwargs
+
+    def copy_pages(
+        generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Arguments:
+        source, target = args
+        pages = torch.randperm(capacity.pages, generator=generator)
+        half = capacity.pages // 2
+        chosen = torch.arange(len(target)) % half  # where they do not suffice, some copy again
+        return (pages[:half][chosen].to(source.dtype), pages[half:][chosen]), kwargs
+
+    return {"encode": encode, "decode": decode, "copy_pages": copy_pages}
+
+
+def _least(length: int, table: torch.Tensor, capacity: Capacity) -> int:
+    """How many positions fit into a length and the pages of a table's row."""
+    return min(length, table.shape[1] * capacity.page_size)
+
+
+def _whole(generator: torch.Generator, like: torch.Tensor, low: int, high: int) -> torch.Tensor:
+    return low + torch.randint(high - low + 1, like.shape, generator=generator)
+
+
+def _distinct(generator: torch.Generator, table: torch.Tensor, pages: int) -> torch.Tensor:
+    return torch.randperm(pages, generator=generator)[: table.numel()].reshape(table.shape)

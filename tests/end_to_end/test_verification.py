@@ -1,0 +1,186 @@
+"""An export whose program is wrong fails: each repair is taken away, and verification sees it."""
+
+from contextlib import contextmanager
+from unittest import mock
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+
+import polystate as ps
+from polystate.export import hooks, program
+from polystate.export.lowering import inductor, lower
+from polystate.export.tracing import assertions
+from tests.end_to_end.printed_programs import run, write_programs
+from tests.end_to_end.twins import BACKENDS
+
+
+@contextmanager
+def without(owner, *names):
+    """Has functions of a module do nothing."""
+    with mock.patch.multiple(owner, **dict.fromkeys(names, lambda *_: None)):
+        yield
+
+
+class Branches(nn.Module):
+    def forward(self, p, v):
+        a = torch.cond(p, lambda v: v * 2, lambda v: v * 3, (v,))
+        b = torch.cond(p, lambda v: v * 4, lambda v: v * 5, (v,))
+        return a, b
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_branches_that_share_memory(backend):
+    example = (torch.tensor(True), torch.zeros(3))
+    with without(lower, "copy_branch_results"), pytest.raises(ps.ExportError, match="output 0"):
+        ps.export(Branches(), {"forward": ps.Method("forward", example)}, backend=backend)
+
+
+class Table(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.arange(6.0).reshape(2, 3).t()
+
+    def forward(self, x):
+        return x @ self.table
+
+
+def test_a_constant_that_is_read_in_another_order():
+    example = (torch.zeros(2, 3),)
+    with without(inductor, "store_row_major"), pytest.raises(ps.ExportError, match="output 0"):
+        ps.export(Table(), {"forward": ps.Method("forward", example)}, backend="aoti")
+
+
+class Hooked(nn.Module):
+    def forward(self, x):
+        return x
+
+    def raw(self, x):
+        return x * 2
+
+
+def test_hooks_of_the_root_in_other_methods():
+    model = Hooked()
+    model.register_forward_hook(lambda module, args, out: out.clamp(-1, 1))
+    with without(hooks.BareCall, "begin", "end"), pytest.raises(ps.ExportError, match="output 0"):
+        ps.export(model, {"raw": ps.Method("raw", (torch.zeros(2),))}, backend="portable")
+
+
+class Divisions(nn.Module):
+    def by(self, a, b):
+        return torch.fmod(a, b)
+
+    def quotient(self, a, b):
+        return torch.div(a, b, rounding_mode="trunc")
+
+    def floored(self, a, b):
+        return a // b
+
+
+@pytest.mark.parametrize("method", ["by", "quotient", "floored"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_divisions_by_zero(backend, method):
+    example = (torch.zeros(3, dtype=torch.int32), torch.ones(3, dtype=torch.int32))
+    with (
+        without(assertions, "assert_eager_checks"),
+        pytest.raises(ps.ExportError, match=r"the module refuses them .*(takes them|fails)"),
+    ):
+        ps.export(Divisions(), {method: ps.Method(method, example)}, backend=backend)
+
+
+def test_quotients_that_end_the_process():
+    example = (torch.zeros(16, dtype=torch.int32), torch.ones(16, dtype=torch.int32))
+    with (
+        without(lower, "rewrite_integer_divisions"),
+        pytest.raises(ps.ExportError, match=r"ended by SIGFPE|output 0"),
+    ):
+        ps.export(Divisions(), {"floored": ps.Method("floored", example)}, backend="portable")
+
+
+class Scatter(nn.Module):
+    def forward(self, x, i):
+        return x.scatter_add(0, i * 2, torch.ones(2)), (x - 0.5)[i * 3]
+
+
+def test_computed_indices_that_nothing_checks():
+    original = program.method_contract
+
+    def unchecked(*args, **kwargs):
+        return original(*args, **{**kwargs, "checks_indices": False})
+
+    example = (torch.zeros(8), torch.zeros(2, dtype=torch.int64))
+    with (
+        mock.patch.object(program, "method_contract", unchecked),
+        pytest.raises(ps.ExportError, match=r"the module refuses them .*(takes them|fails)"),
+    ):
+        ps.export(Scatter(), {"forward": ps.Method("forward", example)}, backend="aoti")
+
+
+class Sorted(nn.Module):
+    """What is right only where numbers have no ties, no order of writing and no NaN."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(4, 3))
+        self.linear = nn.Linear(3, 64)
+
+    def best(self, x):
+        return self.linear(x).argmax(-1), self.linear(x) > 0, x.log().sum(-1)
+
+    def write(self, x, i):
+        self.rows.index_copy_(0, i, x)
+        return self.rows.sum(0), (x * 1e6).to(torch.int8)
+
+
+def test_what_no_two_implementations_have_in_common_is_no_difference():
+    torch.manual_seed(0)
+    batch = Dim("batch", min=1, max=64)
+    exported = ps.export(
+        Sorted(),
+        {
+            "best": ps.Method("best", (torch.ones(2, 3),), dynamic_shapes={"x": {0: batch}}),
+            "write": ps.Method("write", (torch.ones(3, 3), torch.tensor([0, 1, 2]))),
+        },
+        draws=ps.Draws(seed=3, count=120),
+    )
+    tallies = exported.verification.tallies
+    assert sum(tally.drawn for tally in tallies.values()) == 120
+    assert all(tally.agreed > tally.drawn / 4 for tally in tallies.values())
+    assert "seed 3" in exported.report()
+
+
+class Chosen(nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 1e6, lambda v: v * 2, lambda v: v * 3, (x,))
+
+
+def test_branches_that_no_draw_took_are_reported():
+    exported = ps.export(
+        Chosen(), {"forward": ps.Method("forward", (torch.zeros(3),))}, backend="portable"
+    )
+    assert "warning: no drawn call took the branch True of the cond" in exported.report()
+    assert "branch False" not in exported.report()
+
+
+def test_the_documentations_program_draws_valid_arguments(tmp_path):
+    write_programs("docs/verification.md", "verification", tmp_path)
+    told = run(tmp_path, "python", "export.py")
+    assert "verified: 20 of 20 drawn calls agree" in told
+    assert "verified with 20 drawn calls of seed 7" in told
+
+
+class Symmetric(nn.Module):
+    def forward(self, matrix):
+        torch._assert_async((matrix == matrix.mT).all(), "not symmetric")
+        return matrix.sum(-1)
+
+
+def test_too_few_valid_draws_are_a_warning_and_a_wrong_draw_is_refused():
+    methods = {"forward": ps.Method("forward", (torch.eye(3),))}
+    told = ps.export(Symmetric(), methods, backend="portable").report()
+    assert "verified: 0 of 32" in told and "32 left out: the module refused them" in told
+    assert "warning: that is less than a tenth" in told
+    methods = {"forward": ps.Method("forward", (torch.eye(3),), draw=lambda g, a, k: (a[0][:1], k))}
+    with pytest.raises(ps.ContractError, match=r"its draw\(generator, args, kwargs\) must return"):
+        ps.export(Symmetric(), methods, backend="portable")

@@ -1,0 +1,186 @@
+"""What an export draws for verification, and which differences it does not count."""
+
+import pytest
+import torch
+
+import polystate as ps
+from polystate.artifact.manifest import Input, Method, Symbol, ValueRange
+from polystate.export.tracing.eager import Outcome
+from polystate.export.verification.draws import MANNERS, Source, drawn_arguments
+from polystate.export.verification.rounding import Rounding, is_explained
+from polystate.export.verification.undefined import Undefined
+
+SMALLEST = torch.iinfo(torch.int32).min
+
+
+def sources(count=200, **options):
+    return [Source(7, number, **options) for number in range(count)]
+
+
+def test_the_same_seed_and_number_draw_the_same():
+    for _ in range(2):
+        first, second, other = Source(1, 2), Source(1, 2), Source(1, 3)
+        values = first.floats((5,), torch.float32)
+        assert torch.equal(values, second.floats((5,), torch.float32))
+        assert not torch.equal(values, other.floats((5,), torch.float32))
+
+
+def test_floats_have_signs_and_a_scale_of_each_tensor():
+    drawn = [source.floats((50,), torch.float32) for source in sources()]
+    scales = torch.stack([values.abs().mean() for values in drawn])
+    assert scales.min() < 1e-2 and scales.max() > 1e2
+    assert all((values < 0).any() and (values > 0).any() for values in drawn)
+    plain = [source.floats((50,), torch.float32).abs().mean() for source in sources(plain=True)]
+    assert min(plain) > 0.4 and max(plain) < 1.3
+    last = [source.floats((50,), torch.float32) for source in sources(manner=MANNERS - 1)]
+    assert all(((values >= 0) & (values < 1)).all() for values in last)
+
+
+def test_integers_stay_in_their_range_and_reach_its_ends():
+    drawn = [s.integers((3,), torch.int64, 2, 9, range(2, 4)) for s in sources()]
+    together = torch.stack(drawn)
+    assert together.min() == 2 and together.max() == 9 and together.unique().numel() == 8
+    assert any(values.unique().numel() == 3 for values in drawn)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64, torch.uint8])
+def test_integers_without_a_range_are_near_the_example_and_at_the_ends_of_the_type(dtype):
+    together = torch.stack([s.integers((4,), dtype, None, None, range(5, 6)) for s in sources()])
+    limits = torch.iinfo(dtype)
+    assert together.min() == limits.min and together.max() == limits.max
+    near = {3, 4, 5, 6, 7} if limits.bits > 16 else set()
+    assert near <= set(together.flatten().tolist())
+
+
+def test_both_values_of_a_bool_are_drawn():
+    assert {bool(source.bools(())) for source in sources(20)} == {True, False}
+    drawn = [source.bools((6,)) for source in sources()]
+    assert any(b.all() for b in drawn) and any(not b.any() for b in drawn)
+
+
+def described(values):
+    return Method(
+        name="step",
+        symbols=[Symbol("n", input=0, dimension=0, min=1, max=9)],
+        inputs=[Input("x", "float32", ["n"]), Input("i", "int64", [2], values)],
+        outputs=[],
+        guards=[],
+        checks=[],
+        reads=[],
+        writes=[],
+        atomic=True,
+        checks_first=True,
+        activation_bytes=0,
+    )
+
+
+def test_arguments_are_drawn_within_limits_that_follow_from_sizes():
+    method = described([ValueRange(0, ["+", "n", -1], "index"), ValueRange(None, 100, "check")])
+    for source in sources(50):
+        args, kwargs = drawn_arguments(
+            source, method, (torch.zeros(4), "mode"), {"i": torch.zeros(2, dtype=torch.int64)}, None
+        )
+        assert args[0].shape == (4,) and args[1] == "mode"
+        assert kwargs["i"].dtype == torch.int64
+        assert kwargs["i"].min() >= 0 and kwargs["i"].max() <= 3
+
+
+@pytest.mark.parametrize("draws", [{"seed": -1}, {"seed": 0.5}, {"count": -1}, {"count": True}])
+def test_draws_that_cannot_be_made_are_refused(draws):
+    with pytest.raises(ps.ContractError, match="must be a whole number from 0 on"):
+        ps.Draws(**draws)
+
+
+def test_a_draw_that_is_no_function_is_refused():
+    with pytest.raises(ps.ContractError, match="it must be a function"):
+        ps.Method("step", (torch.zeros(2),), draw=3)
+
+
+def reason(function):
+    mode = Undefined()
+    with mode:
+        function()
+    return mode.reason
+
+
+ROWS = torch.zeros(4, 3)
+TWICE, ONCE = torch.tensor([1, 1]), torch.tensor([1, 2])
+
+
+@pytest.mark.parametrize(
+    ("undefined", "defined"),
+    [
+        (lambda: torch.tensor(300.0).to(torch.int8), lambda: torch.tensor(127.5).to(torch.int8)),
+        (lambda: torch.tensor(float("nan")).int(), lambda: torch.tensor(-0.5).to(torch.uint8)),
+        (
+            lambda: torch.zeros(1, dtype=torch.int8).copy_(torch.tensor([1e9])),
+            lambda: torch.zeros(1, dtype=torch.int8).copy_(torch.tensor([1e9]).clamp(max=5)),
+        ),
+        (
+            lambda: ROWS.index_copy(0, TWICE, ROWS[:2]),
+            lambda: ROWS.index_copy(0, ONCE, ROWS[:2]),
+        ),
+        (
+            lambda: ROWS.clone().index_put_((TWICE, TWICE), torch.ones(2)),
+            lambda: ROWS.clone().index_put_((TWICE, ONCE), torch.ones(2)),
+        ),
+        (
+            lambda: ROWS.clone().index_put_((torch.tensor([1, -3]),), torch.ones(2, 3)),
+            lambda: ROWS.clone().index_put_((TWICE,), torch.ones(2, 3), accumulate=True),
+        ),
+        (
+            lambda: ROWS.scatter(0, TWICE[:, None], torch.ones(2, 1)),
+            lambda: ROWS.scatter(1, TWICE[:, None], torch.ones(2, 1)),
+        ),
+        (lambda: TWICE.topk(1), lambda: ONCE.topk(1)),
+        (lambda: TWICE.sort(), lambda: TWICE.sort(stable=True)),
+    ],
+)
+def test_what_pytorch_leaves_to_chance_is_noticed(undefined, defined):
+    assert reason(undefined) is not None
+    assert reason(defined) is None
+
+
+@pytest.mark.parametrize("divisor", [-1, torch.tensor(-1), torch.tensor([-1, 3]).int()])
+def test_the_smallest_integer_by_minus_one_does_not_end_the_process(divisor):
+    values = torch.tensor([SMALLEST, 7], dtype=torch.int32)
+    with Undefined() as mode:
+        quotient = torch.div(values, divisor, rounding_mode="trunc")
+        floored, rest, left = values // divisor, values % divisor, torch.fmod(values, divisor)
+    assert quotient[0] == floored[0] == SMALLEST and rest[0] == left[0] == 0
+    assert quotient[1] == torch.div(values[1:], divisor, rounding_mode="trunc").flatten()[-1]
+    with Undefined():
+        assert (values / divisor)[0] == 2.0**31 and (values // -1.0)[0] == 2.0**31
+    assert mode.reason is None
+
+
+def outcome(*outputs):
+    return Outcome(list(outputs), [], {})
+
+
+def test_only_differences_that_rounding_can_make_are_explained():
+    torch.manual_seed(0)
+    weight, x = torch.randn(8, 64), torch.randn(64)
+    weight[3] = weight[5] = 9 * x  # two equal largest products, which round apart
+    weight[5, 0] += 1e-7
+
+    def run(seed):
+        with Rounding(seed):
+            products = weight @ x
+            return outcome(products.argmax(), products, x.clone() > 0)
+
+    expected, others = run(100), [run(seed) for seed in range(6)]
+    products = expected.outputs[1]
+    swapped = torch.tensor(8 - int(expected.outputs[0]))
+    tolerance = (1e-4, 2e-5)
+    assert is_explained(outcome(swapped, products, x > 0), expected, others, tolerance)
+    wrong = torch.tensor(1)
+    assert not is_explained(outcome(wrong, products * 1.01, x > 0), expected, others, tolerance)
+    assert not is_explained(outcome(swapped, products, x >= 0.1), expected, others, tolerance)
+
+
+def test_rounding_changes_nothing_that_is_exact():
+    x = torch.randn(100)
+    with Rounding(0):
+        assert torch.equal(torch.cat([x, x]).view(2, 100)[1].clone().relu(), x.relu())
+        assert not torch.equal(x * 3, torch.mul(x, 3))
