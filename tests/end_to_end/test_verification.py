@@ -43,11 +43,11 @@ class Table(nn.Module):
         self.table = torch.arange(6.0).reshape(2, 3).t()
 
     def forward(self, x):
-        return x @ self.table
+        return x + self.table
 
 
 def test_a_constant_that_is_read_in_another_order():
-    example = (torch.zeros(2, 3),)
+    example = (torch.zeros(3, 2),)
     with without(inductor, "store_row_major"), pytest.raises(ps.ExportError, match="output 0"):
         ps.export(Table(), {"forward": ps.Method("forward", example)}, backend="aoti")
 

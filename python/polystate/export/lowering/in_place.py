@@ -257,10 +257,12 @@ def _changed_by_operators(
             and node.target not in ours
             and node.kwargs.get("out") not in states
         ):
-            writer = node
-            if node.op == "placeholder":  # the operator's result is another tensor
-                writer = next(user for user in reversed(node.users) if _writes(user, {node: ""}))
-            changed[str(written[node.name])] = writer
+            writer: torch.fx.Node | None = node
+            if node.op == "placeholder":  # of an operator with another result, or of none
+                writers = (user for user in reversed(node.users) if _writes(user, {node: ""}))
+                writer = next(writers, None)
+            if writer is not None:
+                changed[str(written[node.name])] = writer
     return changed
 
 

@@ -1,42 +1,114 @@
-"""Lets layer norms run on all threads, and the rows of one where the next product reads them.
+"""Computes layer, group and instance norms by our own kernel, on all threads.
+
+ExecuTorch's kernels take the variance for the mean square less the square of the mean, which leaves
+nothing of it where the mean is large.
 
 Needs the functional program before it is lowered. Keeps what the method computes, to rounding.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Node
+from torch.fx import Graph, Node
 
 from polystate import ops  # noqa: F401  (defines the operator)
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
 
+aten = torch.ops.aten
+
 
 def spread_layer_norms(program: ExportedProgram) -> None:
-    """Replaces those over one dimension in a functional program, branches included."""
-    target = torch.ops.aten.layer_norm.default
+    """Replace them in a functional program, branches included."""
     for graph in changed_graphs(program):
-        for node in graph.find_nodes(op="call_function", target=target):
-            arguments = _arguments(node)
-            if arguments is not None:
+        for target, write in _WRITERS.items():
+            for node in graph.find_nodes(op="call_function", target=target):
                 with graph.inserting_before(node):
-                    result = call(graph, torch.ops.polystate.layer_norm.default, *arguments)
-                node.replace_all_uses_with(result)
-                graph.erase_node(node)
+                    result = write(graph, node)
+                if result is not None:
+                    node.replace_all_uses_with(result)
+                    graph.erase_node(node)
     rename_outputs(program)
 
 
-def _arguments(node: Node) -> tuple[Any, ...] | None:
-    """Of our operator; None where it does not fit."""
-    defaults = (None, None, 1e-5)
-    given: tuple[Any, ...] = (*node.args, *defaults[len(node.args) - 2 :])
-    x, shape, weight, bias, eps = given[:5]
-    if node.kwargs or len(shape) != 1 or weight is None or bias is None:
+def _layer_norm(graph: Graph, node: Node) -> Node:
+    x, shape, weight, bias, eps = _given(node, (None, None, 1e-5))
+    form, dtype = x.meta["val"].shape, x.meta["val"].dtype
+    columns = math.prod(shape)
+    rows = _rows(graph, x, [*form[: len(form) - len(shape)], columns])
+    scale = _vector(graph, weight, columns, 1.0)
+    offset = _vector(graph, bias, columns, 0.0)
+    normed = call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)
+    return _as(graph, _view(graph, normed, form), dtype)
+
+
+def _group_norm(graph: Graph, node: Node) -> Node:
+    x, groups, weight, bias, eps = _given(node, (None, None, 1e-5))
+    return _grouped(graph, x, groups, (weight, bias), eps)
+
+
+def _instance_norm(graph: Graph, node: Node) -> Node | None:
+    x, weight, bias, running_mean, _, _, _, eps, _ = node.args
+    if running_mean is not None or not isinstance(x, Node):
         return None
-    values = [each.meta["val"] for each in (x, weight, bias)]
-    is_single = all(value.dtype == torch.float32 for value in values)
-    return (x, weight, bias, eps) if is_single and values[0].is_contiguous() else None
+    return _grouped(graph, x, x.meta["val"].shape[1], (weight, bias), eps)
+
+
+def _grouped(graph: Graph, x: Node, groups: Any, affine: tuple[Any, Any], eps: Any) -> Node:
+    """Normalise channels by groups; then each channel has a weight and a bias of its own."""
+    form, dtype = x.meta["val"].shape, x.meta["val"].dtype
+    columns = math.prod(form[1:]) // groups
+    rows = _rows(graph, x, [form[0], groups, columns])
+    scale, offset = (_vector(graph, None, columns, value) for value in (1.0, 0.0))
+    normed = call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)
+    result = _view(graph, normed, form)
+    per_channel = [form[1], *[1] * (len(form) - 2)]
+    for operator, vector in zip((aten.mul.Tensor, aten.add.Tensor), affine, strict=True):
+        if vector is not None:
+            single = _as(graph, vector, torch.float32)
+            result = call(graph, operator, result, _view(graph, single, per_channel))
+    return _as(graph, result, dtype)
+
+
+_WRITERS: dict[Any, Callable[[Graph, Node], Node | None]] = {
+    aten.layer_norm.default: _layer_norm,
+    aten.group_norm.default: _group_norm,
+    aten.instance_norm.default: _instance_norm,
+}
+
+
+def _given(node: Node, defaults: Sequence[Any]) -> tuple[Any, ...]:
+    """The operands, without ``cudnn_enabled``."""
+    given = (*node.args, *defaults[len(node.args) - 2 :])
+    names = ("weight", "bias", "eps")
+    return (*given[:2], *(node.kwargs.get(n, v) for n, v in zip(names, given[2:5], strict=True)))
+
+
+def _rows(graph: Graph, x: Node, form: Sequence[Any]) -> Node:
+    """What our kernel takes: float32, row by row."""
+    if not x.meta["val"].is_contiguous():
+        x = call(graph, aten.clone.default, x, memory_format=torch.contiguous_format)
+    return _view(graph, _as(graph, x, torch.float32), form)
+
+
+def _vector(graph: Graph, given: Node | None, columns: Any, otherwise: float) -> Node:
+    if given is None:
+        return call(graph, aten.full.default, [columns], otherwise, dtype=torch.float32)
+    return _view(graph, _as(graph, given, torch.float32), [columns])
+
+
+def _as(graph: Graph, x: Node, dtype: torch.dtype) -> Node:
+    if x.meta["val"].dtype == dtype:
+        return x
+    return call(graph, aten._to_copy.default, x, dtype=dtype)
+
+
+def _view(graph: Graph, x: Node, form: Sequence[Any]) -> Node:
+    if list(x.meta["val"].shape) == list(form):
+        return x
+    return call(graph, aten.view.default, x, [*form])

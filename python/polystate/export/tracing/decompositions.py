@@ -59,6 +59,19 @@ def _batch_norm(
     return result, mean, inverse, running_mean, running_var
 
 
+def _batch_norm_of_itself(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """As above, where nothing keeps averages."""
+    none = torch.zeros(1)
+    return _batch_norm(x, weight, bias, none, none, True, momentum, eps)[:3]
+
+
 def _rrelu(
     x: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, _: Any = None
 ) -> Any:
@@ -72,6 +85,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.__lshift__.Tensor: aten.bitwise_left_shift.Tensor,
     aten.__rshift__.Scalar: aten.bitwise_right_shift.Tensor_Scalar,
     aten.__rshift__.Tensor: aten.bitwise_right_shift.Tensor,
+    aten._native_batch_norm_legit.no_stats: _batch_norm_of_itself,
     aten._native_batch_norm_legit_functional.default: _batch_norm,
     aten.diagonal_scatter.default: _diagonal_scatter,
     aten.narrow_copy.default: _narrow_copy,

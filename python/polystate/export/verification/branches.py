@@ -11,7 +11,8 @@ from torch.fx import GraphModule, Node
 from polystate.export.graph.sources import source_of
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced
-from polystate.export.verification.dispatch import Operators, under
+from polystate.export.verification.dispatch import Operators
+from polystate.export.verification.live_graph import LiveGraph
 
 _COND = torch.ops.higher_order.cond
 
@@ -20,17 +21,14 @@ class Branches:
     """The branches of one method; each is a graph of its own in the method's."""
 
     def __init__(self, method: Traced) -> None:
-        self._graph = method.exported.graph_module
-        self._exported = method.exported
-        self._all = dict(_branches(self._graph))
+        self._graph = LiveGraph(method)
+        self._all = dict(_branches(self._graph.module))
         self._taken: set[Any] = set()
 
     def see(self, eager: EagerModule, args: Any, kwargs: Any) -> None:
         """Find out which ones a call takes, in the state that the module has now."""
         if self.untaken():
-            watch = _Watch(self._taken)
-            inputs = self._exported._graph_module_flat_inputs(args, kwargs)
-            eager.call(under(watch, self._graph), inputs, {})
+            self._graph.run(eager, args, kwargs, _Watch(self._taken))
 
     def untaken(self) -> list[str]:
         """Where the others are: ``true at model.py:12 in step``."""

@@ -1,0 +1,136 @@
+"""PyTorch's own samples of its operators, as modules.
+
+``python -m tests.end_to_end.operator_samples --backend portable --results FILE`` tries all of them
+and goes on where it ended; ``--part 5`` tries every fifth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from tests.end_to_end.trials import Trial, run_resumable
+
+
+class Sampled(nn.Module):
+    """An operator on a sample's values that are no tensors, with a counter."""
+
+    def __init__(self, function: Callable[..., Any], sample: Any) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.tensor(0))
+        self._function = function
+        self._leaves, self._structure = _flat(sample)
+
+    def forward(self, *inputs: torch.Tensor) -> list[torch.Tensor]:
+        self.count += 1
+        return _tensors(self._call(iter(inputs)))
+
+    def _call(self, inputs: Iterator[torch.Tensor]) -> Any:
+        leaves = [next(inputs) if isinstance(x, torch.Tensor) else x for x in self._leaves]
+        first, args, kwargs = pytree.tree_unflatten(leaves, self._structure)
+        return self._function(first, *args, **kwargs)
+
+
+class SampledInPlace(Sampled):
+    """The same operator in place, on a buffer."""
+
+    def __init__(self, function: Callable[..., Any], sample: Any) -> None:
+        super().__init__(function, sample)
+        self.register_buffer("value", sample.input.clone())
+
+    def forward(self, *inputs: torch.Tensor) -> list[torch.Tensor]:
+        self.count += 1
+        self._call(iter([self.value, *inputs]))
+        return [self.value.clone()]
+
+
+def _flat(sample: Any) -> Any:
+    leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
+    return leaves, structure
+
+
+def _tensors(result: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+
+
+def trials(part: int = 1) -> Iterator[tuple[str, Callable[[], Trial | None]]]:
+    """All samples by name, in an order that mixes the kinds, or one of `part`."""
+    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
+
+    names = [
+        (f"{info.formatted_name}{form}", functools.partial(_trial, info, number, in_place))
+        for info in op_db
+        for number, in_place, form in ((0, False, ""), (1, False, " 1"), (0, True, "_"))
+    ]
+    random.Random(0).shuffle(names)
+    return itertools.islice(names, 0, None, part)
+
+
+def _trial(info: Any, number: int, in_place: bool) -> Trial | None:
+    """One sample; None where there is none, or where it draws random numbers."""
+    if torch.float32 not in info.dtypes:
+        return None
+    function = info.get_inplace() if in_place else info.get_op()
+    torch.manual_seed(0)
+    samples = info.sample_inputs("cpu", torch.float32, requires_grad=False)
+    sample = next(itertools.islice(samples, number, None), None)
+    if function is None or sample is None:
+        return None
+    if in_place and (not isinstance(sample.input, torch.Tensor) or sample.broadcasts_input):
+        return None
+    model = (SampledInPlace if in_place else Sampled)(function, sample)
+    leaves = _tensors(_flat(sample)[0][1:] if in_place else _flat(sample)[0])
+    inputs = tuple(leaf.detach().clone() for leaf in leaves)
+    if _is_random(model, inputs):
+        return None
+    name = info.formatted_name
+    return Trial(name, model, {"forward": [inputs, inputs]})
+
+
+def _is_random(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bool:
+    """Whether two seeds give different results, or PyTorch itself takes the sample for wrong."""
+    results = []
+    for seed in (1, 2):
+        kept = {name: buffer.clone() for name, buffer in model.named_buffers()}
+        torch.manual_seed(seed)
+        try:
+            with torch.no_grad():
+                results.append(model(*(each.clone() for each in inputs)))
+        except Exception:
+            return True
+        finally:
+            model.load_state_dict(kept)
+    return any(
+        a.shape != b.shape or not torch.equal(a.nan_to_num(), b.nan_to_num())
+        for a, b in zip(*results, strict=True)
+        if not a.is_quantized and a.layout == torch.strided
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--backend", required=True)
+    parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--part", type=int, default=1)
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    run_resumable(
+        "tests.end_to_end.operator_samples",
+        lambda: trials(options.part),
+        options.backend,
+        options.results,
+        options.worker,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Norms of numbers that are far from zero, beside how far they are from one another."""
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+from torch.nn import functional
+
+import polystate as ps
+from tests.end_to_end.twins import Twins
+
+
+class Norms(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.group = nn.GroupNorm(2, 4)
+        self.instance = nn.InstanceNorm1d(4, affine=True)
+        for parameter in self.parameters():
+            nn.init.normal_(parameter)
+
+    def layers(self, x):
+        return functional.layer_norm(x, (6,)), functional.layer_norm(x, (4, 6), eps=1e-6)
+
+    def groups(self, x):
+        return self.group(x), functional.group_norm(x.mT.reshape(-1, 6, 4), 3)
+
+    def instances(self, x):
+        return self.instance(x), functional.instance_norm(x, eps=1e-4)
+
+    def batches(self, x):
+        return functional.batch_norm(x, None, None, training=True)
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+def test_norms_keep_their_precision_where_the_mean_is_large(tmp_path, backend):
+    generator = torch.Generator().manual_seed(0)
+    names = ["layers", "groups", "instances", "batches"]
+    batch = ({0: Dim("batch", min=1, max=5)},)
+    example = (torch.randn(3, 4, 6, generator=generator),)
+    methods = {name: ps.Method(name, example, dynamic_shapes=batch) for name in names}
+    twins = Twins(Norms().eval(), methods, tmp_path, backend)
+    for size in (2, 5):
+        x = torch.randn(size, 4, 6, generator=generator)
+        for name in names:
+            twins.call(name, x)
+            # Rounding of single precision alone moves these by some thousandths.
+            twins.tolerance = {"rtol": 0.02, "atol": 0.02}
+            twins.call(name, x + 1000)
+            twins.tolerance = {"rtol": 1e-4, "atol": 1e-5}

@@ -1,0 +1,178 @@
+"""Exports modules by the hundreds, compares each with PyTorch, and keeps what came of it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+import polystate as ps
+from polystate.export.verification.outcomes import tensors
+from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
+from polystate.export.verification.tolerances import first_deviation
+
+_TOLERANCE = (1e-4, 2e-5)  # relative, absolute
+
+EQUAL, REFUSED, DIFFERENT, DIED, UNTYPED = "equal", "refused", "different", "died", "untyped"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A module with methods, each with calls that are compared; the first one is its example."""
+
+    name: str
+    model: nn.Module
+    calls: Mapping[str, Sequence[tuple[torch.Tensor, ...]]]
+
+
+def outcome(trial: Trial, backend: str) -> tuple[str, str]:
+    """What came of a trial, and what was told of it."""
+    methods = {name: ps.Method(name, calls[0]) for name, calls in trial.calls.items()}
+    try:
+        program = ps.export(trial.model, methods, backend=backend)
+    except ps.Error as error:
+        return REFUSED, f"{type(error).__name__}: {error}"
+    except Exception as error:
+        return UNTYPED, f"{type(error).__name__}: {error}"
+    with tempfile.TemporaryDirectory() as directory:
+        artifact = program.save(Path(directory) / "artifact")
+        with ProgramProcess(artifact) as session:
+            return _compared(trial, session)
+
+
+def _compared(trial: Trial, session: ProgramProcess) -> tuple[str, str]:
+    eager = copy.deepcopy(trial.model)
+    for name, calls in trial.calls.items():
+        for number, args in enumerate(calls):
+            with torch.no_grad():
+                expected = tensors(getattr(eager, name)(*(arg.clone() for arg in args)))
+            try:
+                found, _ = session.run(name, args)
+            except ProgramEndedError as error:
+                return DIED, f"{name}, call {number}: {error}"
+            except ps.Error as error:
+                return DIFFERENT, f"{name}, call {number}: {error}"
+            buffers = dict(eager.named_buffers())
+            pairs = [*zip(found, expected, strict=True)]
+            pairs += [(value, buffers[key]) for key, value in session.state().items()]
+            for value, wanted in pairs:
+                deviation = first_deviation(value, wanted, _TOLERANCE)
+                if deviation is not None:
+                    return DIFFERENT, f"{name}, call {number}: {deviation}"
+    return EQUAL, ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A line of the file of results."""
+
+    name: str
+    outcome: str
+    told: str
+    seconds: float
+
+
+def run_all(
+    trials: Iterable[tuple[str, Callable[[], Trial | None]]],
+    backend: str,
+    seconds: float,
+    keep: Callable[[Result], None],
+) -> list[Result]:
+    """Tries modules until the time is over."""
+    results = []
+    deadline = time.monotonic() + seconds
+    for name, made in trials:
+        if time.monotonic() >= deadline:
+            break
+        begin = time.monotonic()
+        trial = made()
+        if trial is not None:
+            what, told = outcome(trial, backend)
+            results.append(Result(name, what, told[:400], round(time.monotonic() - begin, 2)))
+            keep(results[-1])
+    return results
+
+
+def counts(results: Iterable[Result]) -> str:
+    """How many trials came to what."""
+    found = Counter(result.outcome for result in results)
+    return ", ".join(f"{number} {what}" for what, number in found.most_common())
+
+
+class ResultFile:
+    """Results as lines of JSON, so that a run goes on where one ended, even one that died."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def begin(self, name: str) -> None:
+        """Notes what is being tried."""
+        self._add({"name": name})
+
+    def add(self, result: Result) -> None:
+        """Notes what came of it."""
+        self._add(vars(result))
+
+    def _add(self, line: dict[str, Any]) -> None:
+        with self._path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def read(self) -> dict[str, Result]:
+        """All results; what was begun and has none ended its process."""
+        lines = self._path.read_text().splitlines() if self._path.exists() else []
+        results = {}
+        for line in map(json.loads, lines):
+            fields = {"outcome": DIED, "told": "the exporting process ended", "seconds": 0.0}
+            results[line["name"]] = Result(**{**fields, **line})
+        return results
+
+
+def run_resumable(
+    module: str,
+    trials: Callable[[], Iterable[tuple[str, Callable[[], Trial | None]]]],
+    backend: str,
+    path: Path,
+    is_worker: bool,
+) -> None:
+    """Tries all that have no result yet in a process that may end; prints the counts.
+
+    Parameters
+    ----------
+    module
+        The module to run for that, with the same arguments and ``--worker``.
+    """
+    file = ResultFile(path)
+    if not is_worker:
+        command = [sys.executable, "-m", module, *sys.argv[1:], "--worker"]
+        while subprocess.run(command).returncode != 0:
+            pass
+        results = file.read().values()
+        for result in results:
+            if result.outcome not in (EQUAL, REFUSED):
+                print(result)
+        print(f"{backend}: {counts(results)}")
+        return
+    done = file.read()
+
+    def begun(name: str, make: Callable[[], Trial | None]) -> Callable[[], Trial | None]:
+        def begin() -> Trial | None:
+            trial = make()
+            if trial is not None:
+                file.begin(name)
+            return trial
+
+        return begin
+
+    left = ((name, begun(name, make)) for name, make in trials() if name not in done)
+    run_all(left, backend, float("inf"), file.add)
