@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
+from executorch.backends.xnnpack._passes.fuse_batch_norm import FuseBatchNormPass
+from executorch.backends.xnnpack.utils.utils import is_param_node
 from executorch.exir.emit._emitter import _Emitter
 from executorch.exir.program import _program
 from executorch.exir.tensor import TensorSpec
 from torch.export import ExportedProgram
+from torch.fx import Node
 
 from polystate.export.lowering.weight_keys import distinct_keys
 
@@ -32,6 +35,11 @@ def applied() -> Iterator[None]:
             _Emitter,
             "_tensor_spec_to_evalue",
             _with_state_apart(_Emitter._tensor_spec_to_evalue),
+        ),
+        mock.patch.object(
+            FuseBatchNormPass,
+            "can_fuse",
+            staticmethod(_with_constants_alone(FuseBatchNormPass.can_fuse)),
         ),
     ):
         yield
@@ -72,3 +80,21 @@ def _with_state_apart(emit: Any) -> Any:
             return emit(emitter, spec, *args, **kwargs)
 
     return emit_with_state_apart
+
+
+def _with_constants_alone(can_fuse: Any) -> Any:
+    """Fuses a batch norm with what is before it where all that both compute with is constant.
+
+    XNNPACK looks at the two weights alone. Statistics and biases that are state would be folded
+    with the values that they have at the export, or the delegate would not be built.
+    """
+
+    def can_fuse_constants(before: Node, norm: Node, program: ExportedProgram, *rest: Any) -> bool:
+        operands = [*before.args[1:3], *norm.args[1:5]]
+        are_constant = all(
+            each is None or (isinstance(each, Node) and is_param_node(program, each))
+            for each in operands
+        )
+        return are_constant and bool(can_fuse(before, norm, program, *rest))
+
+    return can_fuse_constants
