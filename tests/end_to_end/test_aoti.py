@@ -14,7 +14,7 @@ from torch import nn
 from torch.export import Dim
 
 import polystate as ps
-from polystate.errors import ArtifactError, ContractError, EngineError, UnsupportedError
+from polystate.errors import ArtifactError, ContractError, UnsupportedError
 from tests.end_to_end.command_line import polystate
 from tests.end_to_end.twins import Twins
 from tests.support.altered_artifacts import seal
@@ -402,27 +402,3 @@ def test_entries_with_other_paths_are_never_written(twins, tmp_path):
 
     ps.load(changed(twins.path, tmp_path / "changed", add), trust_code=True).session()
     assert not list(tmp_path.rglob("outside"))
-
-
-def test_a_session_says_how_to_go_on_after_a_failure_between_writes(tmp_path):
-    class Late(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("table", torch.zeros(4))
-
-        def put(self, x):
-            self.table[1:3] = x
-            total = self.table.sum().item()
-            torch._check(total < 10)
-            return self.table * total
-
-    program = ps.export(Late(), {"put": ps.Method("put", (torch.ones(2),))}, backend="aoti")
-    assert not program.methods["put"].checks_first  # the table may be written by then
-    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
-    with pytest.raises(ContractError, match="found false"):
-        session.run("put", torch.tensor([6.0, 6.0]))
-    with pytest.raises(EngineError, match="reset"):
-        session.run("put", torch.ones(2))
-    session.reset()
-    (table,) = session.run("put", torch.ones(2))
-    torch.testing.assert_close(table, torch.tensor([0.0, 2.0, 2.0, 0.0]))

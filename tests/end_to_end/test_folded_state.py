@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 import polystate as ps
 from tests.end_to_end.twins import Twins, every_backend
@@ -67,9 +67,9 @@ class Parts(nn.Module):
         return [
             *(part(x) for part in self.images),
             *(part(row) for part in self.rows),
-            F.prelu(x, self.slopes),
+            functional.prelu(x, self.slopes),
             torch.addmm(self.offset, row, torch.eye(3)),
-            F.linear(row, torch.eye(3), self.offset),
+            functional.linear(row, torch.eye(3), self.offset),
         ]
 
     def change(self, by: Tensor) -> None:

@@ -4,6 +4,6 @@ The forms here say what the operators mean: the exporter traces them, and tests 
 runtime's kernels with them.
 """
 
-from polystate.ops import attention, checks, in_place, norms, packed, quantized
+from polystate.ops import attention, checks, in_place, norms, order, packed, quantized
 
-__all__ = ["attention", "checks", "in_place", "norms", "packed", "quantized"]
+__all__ = ["attention", "checks", "in_place", "norms", "order", "packed", "quantized"]

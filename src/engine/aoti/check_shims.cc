@@ -61,6 +61,12 @@ POLYSTATE_SHIM aoti_torch_cpu_check_size(AtenTensorHandle x, std::int64_t value,
   return pass_on(check_size(value, {low, high}, id), x, result);
 }
 
+// By the time that a library calls it, it has computed what the copy is to follow.
+POLYSTATE_SHIM aoti_torch_cpu_copy_after(AtenTensorHandle x, const AtenTensorHandle* /*others*/,
+                                         std::int64_t /*others_size*/, AtenTensorHandle* result) {
+  return aoti_torch_clone(x, result);
+}
+
 }  // extern "C"
 
 }  // namespace polystate

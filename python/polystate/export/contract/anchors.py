@@ -45,7 +45,8 @@ def tie_in(
     condition
         What the check looks at.
     must_follow
-        Live nodes that are to come after the check. Those that the condition itself needs cannot.
+        Live nodes that are to come after the check. Those that the condition itself needs cannot,
+        nor those of which all operands are fixed, unless they are results.
     fixed
         Tensors whose users must go on seeing them directly: weights and state, for delegates and
         operators that work in place. Only as a result a copy may take their place.
@@ -53,14 +54,14 @@ def tie_in(
     before = _with_ancestors(condition)
     wanted = [node for node in must_follow if node not in before] or [graph.output_node()]
     ways = _ways(graph, wanted, before, fixed)
-    missing = (1 << len(wanted)) - 1
-    for tensor in sorted(_tensors(graph), key=lambda tensor: _cost(tensor, ways)):
+    tensors = _tensors(graph)
+    missing = reduce(operator.or_, map(ways.all_reached, tensors), 0)
+    for tensor in sorted(tensors, key=lambda tensor: _cost(tensor, ways)):
         if ways.all_reached(tensor) & missing:
             missing &= ~ways.all_reached(tensor)
             _insert(graph, check, tensor, ways)
         if not missing:
             break
-    assert not missing  # at the least, a copy of a wanted result can take its place
     _sort(graph)
 
 

@@ -38,7 +38,7 @@ from polystate.export.graph.provenance import Provenance
 from polystate.export.graph.scalar_tensors import ScalarTensors, call
 from polystate.export.graph.scalars import ITEMS, Leaf, Scalars
 from polystate.export.graph.signature import rename_outputs
-from polystate.export.graph.sizes import Sizes
+from polystate.export.graph.sizes import Sizes, shape_environment
 from polystate.export.graph.sources import source_of
 from polystate.export.tracing.assertions import Assertion, erase_implied, find_assertions
 
@@ -102,11 +102,13 @@ def lower_assertions(
         i for i, spec in enumerate(specs.output_specs) if spec.kind == OutputKind.BUFFER_MUTATION
     ]
     provenance = Provenance(exported)
+    writers = _writers(exported) if checks_indices else []
     lowering = _Lowering(
-        exported.graph_module, sizes, messages or {}, checked, provenance, lifted, changed
+        exported.graph_module, sizes, messages or {}, checked, provenance, lifted, changed, writers
     )
     lowering.lower(computed_indices(exported.graph, exported) if checks_indices else None)
     rename_outputs(exported)
+    _forget_inequalities(exported)
     return checked
 
 
@@ -127,6 +129,8 @@ class _Lowering:
         Weights and state among the placeholders.
     changed
         Which results are new values of state.
+    writers
+        Operators that may change a part of a state at once.
     """
 
     module: GraphModule
@@ -136,6 +140,7 @@ class _Lowering:
     provenance: Provenance | None
     fixed: list[Node]
     changed: list[int]
+    writers: list[Node]
     scalars: Scalars = field(default_factory=Scalars)
 
     @property
@@ -160,8 +165,8 @@ class _Lowering:
                 if isinstance(assertion.condition, Node):
                     source = source_of([assertion.node, assertion.condition])
                     self._lower_truth(assertion.condition, assertion.message, source)
-            for index in indices or ():
-                self._lower_index(index)
+            for alike in _alike(indices or ()):
+                self._lower_index(alike)
         self._lower_branches(checks_indices=indices is not None)
         self.graph.eliminate_dead_code()
         self.graph.lint()
@@ -213,7 +218,8 @@ class _Lowering:
             return
         ok = ScalarTensors(self.graph, self.scalars.leaves).write(condition)
         text = assertion.message or describe_condition(condition, self.sizes, labels)
-        self._add(operators.check.default, (ok,), text, source)
+        read = [item for symbol in labels for item in _items(self.scalars.leaves[symbol].node)]
+        self._add(operators.check.default, (ok,), text, source, before=read)
 
     def _lower_truth(self, tensor: Node, message: str, source: str) -> None:
         """Assert that a tensor is true."""
@@ -227,8 +233,9 @@ class _Lowering:
         text = message or describe_tensor(tensor, self._names)
         self._add(operators.check.default, (tensor,), text, source)
 
-    def _lower_index(self, index: ComputedIndex) -> None:
-        """Check an index before it is used."""
+    def _lower_index(self, alike: Sequence[ComputedIndex]) -> None:
+        """Check an index before it is used, as often as that is within the same limits."""
+        index = alike[0]
         writer = ScalarTensors(self.graph, self.scalars.leaves)
         try:
             low, high = writer.write_size(index.low), writer.write_size(index.high)
@@ -239,7 +246,8 @@ class _Lowering:
         text = f"{describe_bounds(bounds, label, self.sizes)}, which indexes {index.what}"
         condition = (index.index, low, high)
         source = source_of([index.use, index.index])
-        self._add(operators.check_range.default, condition, text, source, before=index.use)
+        uses = [each.use for each in alike]
+        self._add(operators.check_range.default, condition, text, source, before=uses)
 
     def _limit(self, name: str, bounds: Bounds, source: str) -> None:
         """Limit the elements of an input."""
@@ -257,21 +265,22 @@ class _Lowering:
         condition: tuple[Any, ...],
         text: str,
         source: str,
-        before: Node | None = None,
+        before: Sequence[Node] = (),
     ) -> None:
-        """Test a condition inside the program, before an operator if that is given."""
+        """Test a condition inside the program, before the operators that are given."""
         check = Check(len(self.checked.checks), printable(text) or "a condition", source)
         self.checked.checks.append(check)
         nodes = [operand for operand in condition if isinstance(operand, Node)]
         live = live_nodes(self.graph)
-        read = [item for node in nodes for item in _items(node) if item in live]
-        read += [before] if before in live else []
+        items = (item for node in nodes for item in _items(node))
+        read = [node for node in (*items, *before) if node in live]
+        written = [node for node in self.writers if node in live]
         results = _results(self.graph)
         tie_in(
             self.graph,
             lambda tensor: call(self.graph, target, tensor, *condition, check.id),
             nodes,
-            must_follow=dict.fromkeys([*(results[i] for i in self.changed), *read]),
+            must_follow=dict.fromkeys([*(results[i] for i in self.changed), *written, *read]),
             fixed=self.fixed,
         )
 
@@ -283,7 +292,7 @@ class _Lowering:
                 continue
             before = len(self.checked.checks)
             indices = computed_indices(branch.graph, None) if checks_indices else None
-            inside = _Lowering(branch, self.sizes, self.messages, self.checked, None, [], [])
+            inside = _Lowering(branch, self.sizes, self.messages, self.checked, None, [], [], [])
             inside.lower(indices)
             if len(self.checked.checks) > before and node not in live:
                 text = self.checked.checks[before].text
@@ -313,3 +322,42 @@ def _placeholders(graph: Graph) -> list[Node]:
 def _results(graph: Graph) -> list[Node]:
     results: Any = graph.output_node().args[0]
     return list(results)
+
+
+def _forget_inequalities(exported: ExportedProgram) -> None:
+    """Keep PyTorch from asserting again, when it decomposes a graph, what ExecuTorch cannot.
+
+    What it knows of sizes by other conditions it may need.
+    """
+    environment = shape_environment(exported)
+    if environment is not None:
+        for asserted in environment.deferred_runtime_asserts.values():
+            asserted[:] = [each for each in asserted if not each.expr.has(sympy.Ne, sympy.Not)]
+
+
+def _alike(indices: Iterable[ComputedIndex]) -> Iterable[list[ComputedIndex]]:
+    """Group indices of which the same is to be checked."""
+    groups: dict[Any, list[ComputedIndex]] = {}
+    for index in indices:
+        groups.setdefault((index.index, index.low, index.high), []).append(index)
+    return groups.values()
+
+
+def _writers(exported: ExportedProgram) -> list[Node]:
+    """Find what may be computed into a state's memory before the state's new value is known.
+
+    That is all on the way from a state to its new value, except operators that give their result
+    as a whole, element by element.
+    """
+    signature = exported.graph_signature
+    states = set(signature.buffers_to_mutate.values())
+    of_state: set[Node] = set()
+    for node in exported.graph.nodes:
+        is_state = signature.inputs_to_buffers.get(node.name) in states
+        if is_state or not of_state.isdisjoint(node.all_input_nodes):
+            of_state.add(node)
+    return [node for node in of_state if node.op == "call_function" and not _is_pointwise(node)]
+
+
+def _is_pointwise(node: Node) -> bool:
+    return torch.Tag.pointwise in getattr(node.target, "tags", ())

@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,10 @@ import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.errors import ExportError, UnsupportedError
 from polystate.export.explain import explain
 from polystate.export.graph.signature import read_buffers
+from polystate.export.lowering import inductor_fixes
+from polystate.export.lowering.checks_first import write_after_checks
 from polystate.export.lowering.fused_linears import fuse_into_linears
-from polystate.export.lowering.in_place import ELEMENTWISE, Update, Updates, is_check
+from polystate.export.lowering.in_place import Update, Updates
 from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.memory_order import store_row_major
@@ -50,6 +52,7 @@ _OPERATORS = (
     operators.check.default,
     operators.check_range.default,
     operators.check_size.default,
+    operators.copy_after.default,
     operators.copy_pages.default,
     operators.cross_attention.default,
     operators.layer_norm.default,
@@ -64,6 +67,7 @@ _OPERATORS = (
 # How C passes what a schema names.
 _C_TYPES = {
     "Tensor": "AtenTensorHandle",
+    "List[Tensor]": "const AtenTensorHandle*, int64_t",
     "Optional[Tensor]": "const AtenTensorHandle*",
     "int": "int64_t",
     "float": "double",
@@ -131,12 +135,13 @@ def compile_methods(
     _refuse_unknown_operators(programs)
     processor = processor_named(target)
     weights = _Weights()
-    archive = io.BytesIO()
+    archive, updates = io.BytesIO(), {}
     with PT2ArchiveWriter(archive) as writer:
         for name, program in programs.items():
             store_row_major(program)
             rewrite_integer_divisions(program)
             fuse_into_linears(program)
+            updates[name] = _updates(program, places, copied=write_after_checks(program))
             library, constants = _compiled(name, _flat(program, places), processor)
             writer.write_bytes(f"{_LIBRARIES}/{name}/method.so", library)
             described = {constant: weights.add(value) for constant, value in constants.items()}
@@ -151,7 +156,7 @@ def compile_methods(
         engine="aoti",
         file=PROGRAM_FILE,
         content=archive.getvalue(),
-        updates={name: _updates(program, places) for name, program in programs.items()},
+        updates=updates,
         activation_bytes=dict.fromkeys(programs, 0),  # allocated as it goes
         operators=[],
         delegates=[],
@@ -301,7 +306,8 @@ def _compiled(
     with tempfile.TemporaryDirectory(prefix="polystate-") as folder:
         options = {**_OPTIONS, **_for(processor), "aot_inductor.output_path": folder}
         try:
-            files = torch._inductor.aot_compile(method, examples, options=options)
+            with inductor_fixes.applied():
+                files = torch._inductor.aot_compile(method, examples, options=options)
         except Exception as error:  # the compiler raises many kinds
             raise ExportError(
                 f"method '{name}': AOTInductor does not compile it: {explain(error)}"
@@ -333,44 +339,13 @@ def _refuse_extern_nodes(name: str, files: Sequence[str]) -> None:
                 )
 
 
-def _updates(program: ExportedProgram, places: Mapping[str, int]) -> Updates:
+def _updates(program: ExportedProgram, places: Mapping[str, int], copied: Set[str]) -> Updates:
+    """How a method updates its states; `copied` are those that it changes in copies."""
     written = sorted(program.graph_signature.buffers_to_mutate.values(), key=lambda n: places[n])
-    reason = "AOTInductor computes it where it lies, if nothing reads the old value later"
+    reasons = dict.fromkeys(copied, "a check comes later: AOTInductor changes a copy")
+    usual = "AOTInductor computes it where it lies, if nothing reads the old value later"
     return Updates(
-        [Update(name, "written_back", reason) for name in written],
+        [Update(name, "written_back", reasons.get(name, usual)) for name in written],
         atomic=not written,
-        checks_first=_checks_come_first(program),
-    )
-
-
-def _checks_come_first(program: ExportedProgram) -> bool:
-    """Whether no state is written before the last check, whatever AOTInductor computes in place.
-
-    A new value goes into the state's memory when it is known, and so after every check that it
-    depends on; but an operator that changes a part of the state may do so at once.
-    """
-    changed = program.graph_signature.buffers_to_mutate
-    buffers = program.graph_signature.inputs_to_buffers
-    known: dict[Node, set[Any]] = {}  # the conditions that were checked before a node
-    parts: dict[Node, set[Node]] = {}  # what it depends on that may change a state at once
-    of_state: set[Node] = set()
-    for node in program.graph.nodes:
-        known[node] = set().union(*(known[each] for each in node.all_input_nodes))
-        parts[node] = set().union(*(parts[each] for each in node.all_input_nodes))
-        if node.op == "placeholder" and buffers.get(node.name) in changed.values():
-            of_state.add(node)
-        elif not of_state.isdisjoint(node.all_input_nodes):
-            of_state.add(node)
-            if not is_check(node) and not _is_elementwise(node):
-                parts[node].add(node)
-        if is_check(node):
-            known[node].add(node.args[1:])
-    conditions = {node.args[1:] for node in known if is_check(node)}
-    values = [node for node in known if node.name in changed]
-    return all(known[each] == conditions for value in values for each in (value, *parts[value]))
-
-
-def _is_elementwise(node: Node) -> bool:
-    return isinstance(node.target, torch._ops.OpOverload) and (
-        node.target._schema.name in ELEMENTWISE
+        checks_first=True,
     )

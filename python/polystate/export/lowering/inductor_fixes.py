@@ -1,0 +1,49 @@
+"""Corrections of AOTInductor of torch 2.13.0 that hold while a method is compiled.
+
+Each says what goes wrong without it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+from torch._inductor.dependencies import MemoryDep, WeakDep
+from torch._inductor.scheduler import Scheduler
+
+
+@contextlib.contextmanager
+def applied() -> Iterator[None]:
+    """All corrections, for the length of the block."""
+    fusable = _with_every_name(Scheduler.fusable_weak_dep)
+    with mock.patch.object(Scheduler, "fusable_weak_dep", fusable):
+        yield
+
+
+def _with_every_name(fusable: Any) -> Any:
+    """Looks at every read of the memory that a loop writes before another joins that loop.
+
+    What reads a buffer may join the loop that changes it where both are at the same element.
+    Inductor finds the reads by the buffer's first name, and misses all after an earlier change,
+    which gave it another: ``line.index_copy_(0, i, v); line[1:] = line[:-1].clone()`` would read
+    what the same loop has written.
+    """
+
+    def fusable_with_every_name(
+        scheduler: Scheduler, dep: WeakDep, reader: Any, writer: Any
+    ) -> bool:
+        if not fusable(scheduler, dep, reader, writer):
+            return False
+        names = scheduler.mutation_real_name
+        memory = names[dep.mutating_buf]
+        (write,) = (w for w in writer.read_writes.writes if w.name == dep.mutating_buf)
+        reads = [r for r in reader.read_writes.reads if names.get(r.name, r.name) == memory]
+        return all(
+            isinstance(read, MemoryDep) and (read.index, read.size) == (write.index, write.size)
+            for read in reads
+            if not isinstance(read, WeakDep)
+        )
+
+    return fusable_with_every_name

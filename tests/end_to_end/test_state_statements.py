@@ -1,0 +1,58 @@
+"""State that statements change in parts and read shifted, in other orders and in each other."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+import torch
+
+import polystate as ps
+from tests.end_to_end.state_statements import Sequence, Sequences, Statement, drawn_inputs
+from tests.end_to_end.twins import aoti_first
+from tests.support.exported_models import exported
+
+# A part is written, and what follows reads all of it at other places than it writes.
+DELAY_LINES = [
+    ["a.index_copy_(0, i, v)", "a[1:] = a[:-1].clone()"],
+    ["a[i] = v", "a.copy_(a.flip(0))"],
+    ["a.scatter_(0, i[:, None].expand(2, 3), v)", "a.copy_(a.roll(1, 0))"],
+    ["a.index_add_(0, i, v)", "a[p] = w", "a[:-1] = a[1:].clone()"],
+    ["a[:2] = v", "a.copy_(a.gather(0, g))"],
+    ["a[i] = v", "a.copy_(a.as_strided((5, 3), (1, 1)).clone())"],
+    ["a[i] = v", "a.copy_(b)", "b.copy_(a.flip(0))"],
+    ["a[i] = v", "a.zero_()", "a[4 - i] = v"],
+]
+
+
+@aoti_first
+@pytest.mark.parametrize("drawn", [False, True])
+def test_statements_over_state_do_what_eager_does(
+    tmp_path: Path, backend: str, drawn: bool
+) -> None:
+    listed = [Sequence([Statement(text, "s", "t") for text in each]) for each in DELAY_LINES]
+    sequences = [Sequence.drawn(seed) for seed in range(8)] if drawn else listed
+    check(sequences, tmp_path, backend)
+
+
+def check(sequences: list[Sequence], folder: Path, backend: str) -> None:
+    """Compare a program of all sequences with them, over some calls."""
+    model, generator = Sequences(sequences), torch.Generator().manual_seed(1)
+    eager = copy.deepcopy(model)
+    inputs = drawn_inputs(generator)
+    methods = {"run": ps.Method(model.forward, (inputs,))}
+    program = exported(model, methods, backend)
+    session = ps.load(program.save(folder / "artifact"), trust_code=True).session()
+    for _ in range(4):
+        inputs = drawn_inputs(generator)
+        torch.testing.assert_close([*session.run("run", *inputs.values())], eager(inputs))
+        for name in session.state:
+            statements = eager.get_submodule(name.rpartition(".")[0]).statements
+            torch.testing.assert_close(
+                session.state[name],
+                eager.get_buffer(name),
+                rtol=1e-4,
+                atol=1e-5,
+                msg=lambda text, of=statements: f"{of}: {text}",
+            )
