@@ -23,6 +23,8 @@ DELAY_LINES = [
     ["a[i] = v", "a.copy_(a.as_strided((5, 3), (1, 1)).clone())"],
     ["a[i] = v", "a.copy_(b)", "b.copy_(a.flip(0))"],
     ["a[i] = v", "a.zero_()", "a[4 - i] = v"],
+    ["a.t().copy_(a.t().flip(1))"],
+    ["a[i] = a.flip(0)[:2]", "a.view(15).copy_(a.view(15).flip(0))"],
 ]
 
 

@@ -30,7 +30,7 @@ from polystate.export.method import Method
 from polystate.export.packing import quantized
 from polystate.export.report import contract_lines, report
 from polystate.export.state import find_state
-from polystate.export.tracing import composite_operators, node_histories
+from polystate.export.tracing import composite_operators, fast_paths, node_histories
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced, is_right, quiet, trace
 from polystate.export.verification.draws import Draws
@@ -166,6 +166,7 @@ def export(
         quantized(model, quantization),
         quiet(),
         hooks.set_aside(),
+        fast_paths.closed(),
         composite_operators.found_once(),
         node_histories.shared(),
     ):

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
+from torch._inductor import lowering
 from torch._inductor.dependencies import MemoryDep, WeakDep
+from torch._inductor.ir import BaseView, TensorBox
 from torch._inductor.scheduler import Scheduler
 
 
@@ -18,7 +20,10 @@ from torch._inductor.scheduler import Scheduler
 def applied() -> Iterator[None]:
     """All corrections, for the length of the block."""
     fusable = _with_every_name(Scheduler.fusable_weak_dep)
-    with mock.patch.object(Scheduler, "fusable_weak_dep", fusable):
+    with (
+        mock.patch.object(Scheduler, "fusable_weak_dep", fusable),
+        mock.patch.object(lowering, "mutate_to", _of_known_values(lowering.mutate_to)),
+    ):
         yield
 
 
@@ -47,3 +52,18 @@ def _with_every_name(fusable: Any) -> Any:
         )
 
     return fusable_with_every_name
+
+
+def _of_known_values(mutate_to: Any) -> Any:
+    """Computes what a view shows before the view is copied into a buffer.
+
+    Inductor would compute it in the loop that writes the buffer, of which it may read other
+    elements: ``table.t().copy_(table.t().flip(1))``.
+    """
+
+    def mutate_to_known(changed: Any, value: Any, *rest: Any, **options: Any) -> Any:
+        if isinstance(value, TensorBox) and isinstance(value.data, BaseView):
+            value.realize()
+        return mutate_to(changed, value, *rest, **options)
+
+    return mutate_to_known

@@ -25,6 +25,7 @@ from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
 from polystate.export.graph.sources import recorded_sources
 from polystate.export.method import Draw, Method, as_forward, resolve
+from polystate.export.tracing import fast_paths
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.decompositions import DECOMPOSED
@@ -39,6 +40,7 @@ from polystate.export.tracing.eager import (
 )
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.randomness import refuse_randomness
+from polystate.export.tracing.undeclared_writes import declare_writes
 
 _SHAPE_CONFIG: Any = torch.fx.experimental._config
 
@@ -65,7 +67,7 @@ class Traced:
     assumptions
         What torch.export assumed.
     how
-        The rung of the ladder that was taken, for the report.
+        The rung of the ladder that was taken, and which paths of the module, for the report.
     draw
         The user's own way to draw arguments, if there is one.
     """
@@ -142,12 +144,13 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
 
 @dataclass(frozen=True)
 class _Attempt:
-    """What torch.export gave on a rung: a graph as in `Traced.exported`."""
+    """What torch.export gave on a rung: a graph as in `Traced.exported`, by which paths."""
 
     rung: _Rung
     exported: ExportedProgram
     dimensions: Dimensions
     assumptions: Assumptions
+    paths: list[str]
 
     def covers_all(self) -> bool:
         """Whether the graph holds for all that the user declared."""
@@ -220,6 +223,7 @@ def _attempt(
         _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious),
         recorded_assertions(),
         recorded_sources(),
+        fast_paths.told() as paths,
         _no_overlap_check(),
         quiet(),
         torch.no_grad(),
@@ -228,7 +232,7 @@ def _attempt(
             module, args, kwargs, dynamic_shapes=method.dynamic_shapes, strict=False
         )
     assumptions = Assumptions.of(exported)
-    return _Attempt(rung, exported, dimensions.found_by(exported), assumptions)
+    return _Attempt(rung, exported, dimensions.found_by(exported), assumptions, paths)
 
 
 def _decomposed(
@@ -240,6 +244,7 @@ def _decomposed(
 ) -> Traced:
     oblivious = attempt.rung.oblivious
     secure_assertions(attempt.exported)
+    declare_writes(attempt.exported)
     with _SHAPE_CONFIG.patch(backed_size_oblivious=oblivious), separated_changes():
         functional = attempt.exported.run_decompositions(dict(DECOMPOSED))
     refuse_randomness(functional)
@@ -253,7 +258,7 @@ def _decomposed(
         exported=attempt.exported,
         functional=functional,
         assumptions=attempt.assumptions,
-        how=attempt.rung.how,
+        how="; ".join([attempt.rung.how, *attempt.paths]),
         draw=method.draw,
     )
 

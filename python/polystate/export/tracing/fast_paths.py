@@ -1,0 +1,57 @@
+"""Has eager PyTorch take the path that a trace takes, and tells which of two that is.
+
+In inference, ``nn.TransformerEncoder`` and the modules that it is made of compute padding as zeros,
+by operators that no trace reaches. Code may also ask whether it is being traced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+
+from polystate.export.graph.sources import is_user_code
+
+
+@contextlib.contextmanager
+def closed() -> Iterator[None]:
+    """Keeps PyTorch's modules from their fast paths within the block, whoever runs them."""
+    with mock.patch.object(torch.backends.mha, "get_fastpath_enabled", lambda: False):
+        yield
+
+
+@contextlib.contextmanager
+def told() -> Iterator[list[str]]:
+    """Lists in words which paths a trace within the block takes where it has two."""
+    paths: list[str] = []
+
+    def tell(path: str) -> None:
+        if path not in paths:
+            paths.append(path)
+
+    def module_asks() -> bool:
+        module = sys._getframe(1).f_locals.get("self")
+        tell(f"without the fast path of {type(module).__name__}")
+        return False
+
+    def with_note(ask: Callable[[], bool], name: str) -> Callable[[], bool]:
+        def user_asks() -> bool:
+            if is_user_code(sys._getframe(1).f_code.co_filename):
+                tell(f"torch.compiler.{name}() is {ask()}")
+            return ask()
+
+        return user_asks
+
+    patches: list[Any] = [
+        mock.patch.object(torch.compiler, name, with_note(getattr(torch.compiler, name), name))
+        for name in ("is_compiling", "is_exporting")
+    ]
+    patches.append(mock.patch.object(torch.backends.mha, "get_fastpath_enabled", module_asks))
+    with contextlib.ExitStack() as stack:
+        for patch in patches:
+            stack.enter_context(patch)
+        yield paths
