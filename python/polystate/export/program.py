@@ -30,7 +30,12 @@ from polystate.export.method import Method
 from polystate.export.packing import quantized
 from polystate.export.report import contract_lines, report
 from polystate.export.state import find_state
-from polystate.export.tracing import composite_operators, fast_paths, node_histories
+from polystate.export.tracing import (
+    composite_operators,
+    decompositions,
+    fast_paths,
+    node_histories,
+)
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced, is_right, quiet, trace
 from polystate.export.verification.draws import Draws
@@ -168,6 +173,7 @@ def export(
         hooks.set_aside(),
         fast_paths.closed(),
         composite_operators.found_once(),
+        decompositions.corrected(),
         node_histories.shared(),
     ):
         eager = EagerModule(model)

@@ -5,11 +5,17 @@ Each computes what PyTorch's operator of its name does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table
+from torch._prims_common import is_contiguous_or_false
 
 aten = torch.ops.aten
 
@@ -79,6 +85,49 @@ def _rrelu(
     return NotImplemented if training else aten.leaky_relu(x, (lower + upper) / 2)
 
 
+def _split_with_sizes(x: Tensor, sizes: Sequence[int], dim: int = 0) -> list[Tensor]:
+    """Returns parts as operators of one result each: ExecuTorch plans lists of fixed sizes only."""
+    ends = list(itertools.accumulate(sizes))
+    return [aten.slice.Tensor(x, dim, end - n, end) for n, end in zip(sizes, ends, strict=True)]
+
+
+def _split(x: Tensor, size: int, dim: int = 0) -> list[Tensor]:
+    whole = x.shape[dim]
+    if whole == 0:
+        return [aten.slice.Tensor(x, dim, 0, 0)]
+    starts = range(0, whole, size)
+    return _split_with_sizes(x, [min(size, whole - start) for start in starts], dim)
+
+
+def _unbind(x: Tensor, dim: int = 0) -> list[Tensor]:
+    return [aten.select.int(x, dim, i) for i in range(x.shape[dim])]
+
+
+def _glu(x: Tensor, dim: int = -1) -> Tensor:
+    half = x.shape[dim] // 2
+    values, gates = _split_with_sizes(x, [half, half], dim)
+    return values * torch.sigmoid(gates)
+
+
+@contextlib.contextmanager
+def corrected() -> Iterator[None]:
+    """Corrects what torch.export itself writes by others over sizes that vary, within the block.
+
+    Its ``meshgrid`` lacks the default of an argument.
+    """
+    default = aten.meshgrid.default
+    meshgrid = functools.partial(decomposition_table[default], indexing="ij")
+    with mock.patch.dict(decomposition_table, {default: meshgrid}):
+        yield
+
+
+def view_of_any_order(x: Tensor, shape: Sequence[int]) -> Any:
+    """Copies what lies in another order than the eager operator's result, of which it is a view."""
+    if is_contiguous_or_false(x):
+        return NotImplemented
+    return aten.view.default(x.clone(memory_format=torch.contiguous_format), shape)
+
+
 DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten._is_all_true.default: torch.all,  # of torch._check_tensor_all
     aten.__lshift__.Scalar: aten.bitwise_left_shift.Tensor_Scalar,
@@ -88,7 +137,17 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten._native_batch_norm_legit.no_stats: _batch_norm_of_itself,
     aten._native_batch_norm_legit_functional.default: _batch_norm,
     aten.diagonal_scatter.default: _diagonal_scatter,
+    aten.glu.default: _glu,
     aten.narrow_copy.default: _narrow_copy,
     aten.round.decimals: _round,
     aten.rrelu.default: _rrelu,
+    aten.split.Tensor: _split,
+    aten.split_copy.Tensor: _split,
+    aten.split_with_sizes.default: _split_with_sizes,
+    aten.split_with_sizes_copy.default: _split_with_sizes,
+    aten.unbind.int: _unbind,
+    aten.unbind_copy.int: _unbind,
+    aten.unsafe_split.Tensor: _split,
+    aten.unsafe_split_with_sizes.default: _split_with_sizes,
+    aten.view.default: view_of_any_order,
 }
