@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.export import Dim
+from transformers import GPT2Config, GPT2LMHeadModel
 
 import polystate as ps
 from tests.end_to_end.twins import ENGINES, Twins
@@ -53,3 +55,26 @@ def test_tables_are_read_in_their_order(tmp_path: Path, backend: str) -> None:
     twins = Twins(Tables(), methods, tmp_path, backend)
     for x in (3.0, -1.0):
         twins.call("forward", torch.tensor(x))
+
+
+class Attention(nn.Module):
+    """A block of GPT-2, which takes a view of what attention returns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        config = GPT2Config(vocab_size=20, n_positions=16, n_embd=8, n_layer=1, n_head=2)
+        self.model = GPT2LMHeadModel(config).eval()
+
+    def forward(self, ids: Tensor) -> Tensor:
+        logits: Tensor = self.model(input_ids=ids, use_cache=False).logits
+        return logits
+
+
+def test_a_view_is_of_what_an_operator_is_written_by(tmp_path: Path, backend: str) -> None:
+    sizes = ({0: Dim("batch", min=1, max=3), 1: Dim("length", min=1, max=9)},)
+    example = torch.zeros(2, 5, dtype=torch.int64)
+    methods = {"forward": ps.Method("forward", (example,), dynamic_shapes=sizes)}
+    twins = Twins(Attention(), methods, tmp_path, backend)
+    for shape in ((1, 1), (3, 9), (2, 4)):
+        twins.call("forward", torch.randint(0, 20, shape))

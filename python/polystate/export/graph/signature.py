@@ -240,6 +240,13 @@ def _key_name(key: Any) -> str:
     return name
 
 
+def stored(exported: ExportedProgram, name: str) -> Any:
+    """What a program holds under a name: a parameter, a buffer or a constant."""
+    # Constants are attributes of the module, and buffers that are not persistent.
+    held = exported.state_dict if name in exported.state_dict else exported.constants
+    return held[name]
+
+
 def read_buffers(exported: ExportedProgram) -> set[str]:
     """The buffers whose old values a functional program uses."""
     names = exported.graph_signature.inputs_to_buffers

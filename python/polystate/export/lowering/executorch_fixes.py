@@ -6,19 +6,22 @@ Each says what goes wrong without it.
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
+import torch
 from executorch.backends.xnnpack._passes.fuse_batch_norm import FuseBatchNormPass
 from executorch.backends.xnnpack.utils.utils import is_param_node
-from executorch.exir.emit._emitter import _Emitter
+from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
 from executorch.exir.program import _program
 from executorch.exir.tensor import TensorSpec
 from torch.export import ExportedProgram
 from torch.fx import Node
 
 from polystate.export.lowering.weight_keys import distinct_keys
+from polystate.export.tracing.decompositions import view_of_any_order
 
 
 @contextlib.contextmanager
@@ -31,6 +34,14 @@ def applied() -> Iterator[None]:
             _in_placeholder_order(_program.lift_constant_tensor_pass),
         ),
         distinct_keys(),
+        mock.patch.object(
+            _program,
+            "_default_decomposition_table",
+            _with_copying_views(_program._default_decomposition_table),
+        ),
+        mock.patch.object(
+            _TopLevelEmitter, "__init__", _without_structures(_TopLevelEmitter.__init__)
+        ),
         mock.patch.object(
             _Emitter,
             "_tensor_spec_to_evalue",
@@ -61,6 +72,33 @@ def _in_placeholder_order(lift: Any) -> Any:
         return program
 
     return lift_in_order
+
+
+def _with_copying_views(table: Any) -> Any:
+    """Lets views copy what does not lie as it did when the graph was traced.
+
+    Results of what operators are written by may lie in another order than the operators' own: those
+    of attention lie with the sequence outermost, and a view that joins the batch with it fails.
+    """
+
+    def table_with_copying_views() -> dict[Any, Any]:
+        return {**table(), torch.ops.aten.view.default: view_of_any_order}
+
+    return table_with_copying_views
+
+
+def _without_structures(make: Any) -> Any:
+    """Leaves out how the method's arguments and results are nested, which nothing of ours reads.
+
+    It fails on named tuples and dataclasses, for which there is no form as text.
+    """
+
+    def make_without_structures(emitter: Any, *args: Any, **kwargs: Any) -> None:
+        unknown = property(lambda _: types.SimpleNamespace(in_spec=None, out_spec=None))
+        with mock.patch.object(ExportedProgram, "call_spec", unknown):
+            make(emitter, *args, **kwargs)
+
+    return make_without_structures
 
 
 def _with_state_apart(emit: Any) -> Any:
