@@ -76,4 +76,11 @@ struct LayerNorm {
   static Status run(Arguments& arguments);  // x, weight, bias, eps
 };
 
+struct Recurrence {
+  static constexpr const char* kName = "polystate::recurrence.out";
+  static constexpr std::size_t kArguments = 9;
+  // gates, hidden, cell, tiles, bias, projection, kind, reverse
+  static Status run(Arguments& arguments);
+};
+
 }  // namespace polystate

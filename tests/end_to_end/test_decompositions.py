@@ -90,3 +90,27 @@ def test_batch_norms_in_training_mode_may_have_neither_weights_nor_statistics(tm
         twins = Twins(model, {"features": ps.Method("features", (x,))}, tmp_path, backend)
         twins.call("features", x)
         twins.call("features", 2 * x)
+
+
+class Averaged(nn.Module):
+    """Batch norms that average over all batches."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.of_features = nn.BatchNorm1d(4, momentum=None)
+        self.of_images = nn.BatchNorm2d(2, momentum=None, affine=False)
+
+    def forward(self, x, images):
+        return self.of_features(x), self.of_images(images)
+
+
+def test_batch_norms_may_average_over_all_batches(tmp_path, backend):
+    generator = torch.Generator().manual_seed(0)
+    sizes = ({0: Dim("B", min=2, max=8)}, None)
+    example = (torch.randn(3, 4), torch.randn(2, 2, 3, 3))
+    methods = {"forward": ps.Method("forward", example, dynamic_shapes=sizes)}
+    twins = Twins(Averaged().train(), methods, tmp_path, backend)
+    for size in (2, 5, 8, 2):
+        x = 3 * torch.randn(size, 4, generator=generator) + 1
+        twins.call("forward", x, torch.randn(2, 2, 3, 3, generator=generator))

@@ -1,4 +1,4 @@
-"""Recurrent modules of PyTorch, whose state is in buffers."""
+"""Recurrent modules of PyTorch, whose state is in buffers, over sequences of any length."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.export import Dim
+from torch.nn.utils.parametrizations import weight_norm
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pack_sequence
 
 import polystate as ps
 from tests.end_to_end.twins import Twins, every_backend
 
 pytestmark = every_backend
 
+OPERATOR = "polystate::recurrence.out"
+
 
 class Stream(nn.Module):
-    """A recurrent network that goes on where the last call ended."""
+    """A recurrent network that goes on where the last call ended, or starts anew."""
 
     def __init__(self, network: nn.RNNBase) -> None:
         super().__init__()
@@ -23,10 +28,10 @@ class Stream(nn.Module):
         directions = 2 if network.bidirectional else 1
         layers = network.num_layers * directions
         hidden = network.proj_size or network.hidden_size
-        self.register_buffer("h", torch.randn(layers, 1, hidden))
-        self.register_buffer("c", torch.randn(layers, 1, network.hidden_size))
+        self.register_buffer("h", torch.randn(layers, 2, hidden))
+        self.register_buffer("c", torch.randn(layers, 2, network.hidden_size))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def go_on(self, x: Tensor) -> Tensor:
         if isinstance(self.network, nn.LSTM):
             result, (h, c) = self.network(x, (self.h, self.c))
             self.c.copy_(c)
@@ -35,29 +40,103 @@ class Stream(nn.Module):
         self.h.copy_(h)
         return result
 
+    def start(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        result, states = self.network(x)
+        return result, states[1] if isinstance(states, tuple) else states
+
 
 NETWORKS = {
     "lstm": lambda: nn.LSTM(4, 5, batch_first=True),
-    "lstm of two layers": lambda: nn.LSTM(4, 5, 2, dropout=0.3),
-    "lstm of both directions": lambda: nn.LSTM(4, 5, bidirectional=True),
-    "lstm with a projection": lambda: nn.LSTM(4, 5, proj_size=3),
+    "lstm of two layers": lambda: nn.LSTM(4, 33, 2, dropout=0.3),
+    "lstm of both directions": lambda: nn.LSTM(4, 5, 2, bidirectional=True, bias=False),
+    "lstm with a projection": lambda: nn.LSTM(4, 16, proj_size=3, bidirectional=True),
+    "normed lstm": lambda: weight_norm(nn.LSTM(4, 5), "weight_hh_l0"),
     "gru": lambda: nn.GRU(4, 5, 2, bias=False),
-    "rnn": lambda: nn.RNN(4, 5, nonlinearity="relu", bidirectional=True),
+    "gru of both directions": lambda: nn.GRU(4, 17, bidirectional=True, batch_first=True),
+    "rnn": lambda: nn.RNN(4, 5, 2, nonlinearity="relu", bidirectional=True),
+    "rnn of tanh": lambda: nn.RNN(4, 20),
 }
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("steps", [1, 3])
-def test_a_network_goes_on_from_its_state(
-    tmp_path: Path, backend: str, name: str, steps: int
-) -> None:
+def test_a_network_goes_on_from_its_state(tmp_path: Path, backend: str, name: str) -> None:
     torch.manual_seed(1)
     network = NETWORKS[name]()
-    shape = (1, steps, 4) if network.batch_first else (steps, 1, 4)
-    methods = {"forward": ps.Method("forward", (torch.zeros(shape),))}
+    length = 1 if network.batch_first else 0
+    steps, rows = Dim("steps", max=40), Dim("rows", min=1, max=5)
+
+    def inputs(steps: int, rows: int = 2) -> Tensor:
+        return 3 * torch.randn((rows, steps, 4) if length else (steps, rows, 4))
+
+    methods = {
+        "go_on": ps.Method("go_on", (inputs(7),), dynamic_shapes=({length: steps},)),
+        "start": ps.Method(
+            "start", (inputs(7),), dynamic_shapes=({length: steps, 1 - length: rows},)
+        ),
+    }
     twins = Twins(Stream(network), methods, tmp_path, backend)
-    for _ in range(3):
-        twins.call("forward", torch.randn(shape))
+    for count in (1, 40, 3, 1):
+        twins.call("go_on", inputs(count))
+        twins.call("start", inputs(count, 5))
+    before = {name: value.clone() for name, value in twins.session.state.items()}
+    with pytest.raises(ps.ContractError):  # as PyTorch, which wants a step
+        twins.session.run("go_on", inputs(0))
+    for key, value in before.items():
+        assert torch.equal(twins.session.state[key], value)
+
+
+class Steps(nn.Module):
+    """Networks of a fixed length, of a type that our operator does not compute and of one step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide, self.narrow = nn.GRU(3, 4).double().eval(), nn.LSTM(3, 4).eval()
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.wide(x.double())[0], self.narrow(x[0])[0]  # without a batch
+
+
+def test_a_length_may_be_fixed(tmp_path: Path, backend: str) -> None:
+    methods = {"forward": ps.Method("forward", (torch.zeros(3, 1, 3),))}
+    twins = Twins(Steps(), methods, tmp_path, backend)
+    twins.call("forward", torch.randn(3, 1, 3))
+
+
+class Refused(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = nn.GRU(3, 4).eval()
+        self.of_doubles = nn.GRU(3, 4).double().eval()
+
+    def given(self, x: PackedSequence) -> Tensor:
+        return self.network(x)[0].data
+
+    def packed(self, x: Tensor) -> Tensor:
+        return self.network(pack_padded_sequence(x, [2, 1]))[1]
+
+    def wide(self, x: Tensor) -> Tensor:
+        return self.of_doubles(x)[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        (
+            ps.Method("given", (pack_sequence([torch.ones(2, 3), torch.ones(1, 3)]),)),
+            "method 'given': a PackedSequence has other sizes for other lengths; give the network",
+        ),
+        (ps.Method("packed", (torch.ones(2, 2, 3),)), "method 'packed': a PackedSequence has"),
+        (
+            ps.Method(
+                "wide", (torch.ones(2, 1, 3).double(),), dynamic_shapes=({0: Dim("n", max=9)},)
+            ),
+            r"of torch.float64 has sequences of a length that varies, .* convert it by .float\(\)",
+        ),
+    ],
+)
+def test_what_no_operator_computes_is_refused(backend: str, method: ps.Method, words: str) -> None:
+    with pytest.raises(ps.UnsupportedError, match=words):
+        ps.export(Refused(), {str(method.target): method}, backend=backend)
 
 
 def test_rrelu_draws_nothing_in_eval(tmp_path: Path, backend: str) -> None:

@@ -4,6 +4,15 @@ The forms here say what the operators mean: the exporter traces them, and tests 
 runtime's kernels with them.
 """
 
-from polystate.ops import attention, checks, in_place, norms, order, packed, quantized
+from polystate.ops import attention, checks, in_place, norms, order, packed, quantized, recurrent
 
-__all__ = ["attention", "checks", "in_place", "norms", "order", "packed", "quantized"]
+__all__ = [
+    "attention",
+    "checks",
+    "in_place",
+    "norms",
+    "order",
+    "packed",
+    "quantized",
+    "recurrent",
+]

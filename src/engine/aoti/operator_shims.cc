@@ -106,6 +106,15 @@ POLYSTATE_SHIM aoti_torch_cpu_layer_norm(AtenTensorHandle x, AtenTensorHandle we
   return call<LayerNorm>({x, weight, bias, eps}, result);
 }
 
+POLYSTATE_SHIM aoti_torch_cpu_recurrence(AtenTensorHandle gates, AtenTensorHandle hidden,
+                                         const AtenTensorHandle* cell, AtenTensorHandle tiles,
+                                         const AtenTensorHandle* bias,
+                                         const AtenTensorHandle* projection, const char* kind,
+                                         std::int32_t reverse, AtenTensorHandle* result) {
+  return call<Recurrence>({gates, hidden, cell, tiles, bias, projection, kind, reverse != 0},
+                          result);
+}
+
 }  // extern "C"
 // NOLINTEND(readability-function-size)
 

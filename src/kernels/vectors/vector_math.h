@@ -36,7 +36,7 @@ typename S::Vector tanh(typename S::Vector x) {
   const auto one = S::set(1);
   const auto negative = S::subtract(zero, x);
   // From 9.02 on the nearest float is 1.
-  const auto size = S::min(S::max(x, negative), S::set(10));
+  const auto size = S::min(S::set(10), S::max(negative, x));  // the second where one is NaN
   const auto power = exp<S>(S::add(size, size));
   const auto far = S::subtract(one, S::divide(S::set(2), S::add(power, one)));
   const auto signed_far = S::select_less(x, zero, S::subtract(zero, far), far);
@@ -49,7 +49,16 @@ typename S::Vector tanh(typename S::Vector x) {
     near = S::multiply_add(near, square, S::set(coefficient));
   }
   near = S::multiply_add(S::multiply(near, square), x, x);
-  return S::select_less(size, S::set(0.625F), near, signed_far);
+  return S::select_less(S::set(0.625F), size, signed_far, near);  // near where it is NaN
+}
+
+// 1 / (1 + e^-x) with a relative error below 4e-7; below -87 what it is there.
+template <typename S>
+typename S::Vector sigmoid(typename S::Vector x) {
+  const auto bounded = S::min(S::set(87), S::max(S::set(-87), x));  // the second where one is NaN
+  const auto power = bounded_exp<S>(S::max(S::subtract(S::set(0), bounded), S::set(-87)));
+  const auto one = S::add(S::set(1), S::subtract(bounded, bounded));  // or NaN
+  return S::divide(one, S::add(S::set(1), power));
 }
 
 // x / (1 + e^-x) with a relative error below 4e-7; below -87, where it is above -2e-36, what it is

@@ -569,17 +569,3 @@ def test_a_global_number_that_one_method_writes_and_another_reads_is_refused():
     OUTER["kept"] = 0
     message = refusal(MethodsShareAGlobal(), decode=(X,), encode_size=(X,))
     assert "keep state outside of MethodsShareAGlobal" in message
-
-
-# Attributes of PyTorch's own
-
-
-@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm`")
-def test_the_old_form_of_weight_norm_is_refused_with_what_to_use():
-    model = Buffers()
-    model.convolution = nn.utils.weight_norm(nn.Conv1d(1, 1, 2))
-    model.step = lambda x: model.convolution(x)
-    message = refusal(model, step=(torch.ones(1, 1, 4),))
-    assert "changes the attribute 'convolution.weight' of Conv1d" in message
-    assert "torch.nn.utils.parametrizations.weight_norm" in message
-    assert "remove_weight_norm" in message

@@ -25,9 +25,10 @@ from torch.fx import Graph, GraphModule, Node
 import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.errors import ExportError, UnsupportedError
 from polystate.export.explain import explain
-from polystate.export.graph.signature import read_buffers
+from polystate.export.graph.signature import read_buffers, stored
 from polystate.export.lowering import inductor_fixes
 from polystate.export.lowering.checks_first import write_after_checks
+from polystate.export.lowering.constant_weights import compute_constant_weights
 from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.in_place import Update, Updates
 from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
@@ -61,6 +62,7 @@ _OPERATORS = (
     operators.paged_attention.default,
     operators.quantized_embedding.default,
     operators.quantized_linear.default,
+    operators.recurrence.default,
     operators.write_pages.default,
 )
 
@@ -139,6 +141,7 @@ def compile_methods(
     with PT2ArchiveWriter(archive) as writer:
         for name, program in programs.items():
             store_row_major(program)
+            compute_constant_weights(program, places)
             rewrite_integer_divisions(program)
             fuse_into_linears(program)
             updates[name] = _updates(program, places, copied=write_after_checks(program))
@@ -232,7 +235,7 @@ def _flat(program: ExportedProgram, places: Mapping[str, int]) -> GraphModule:
             is_tensor = isinstance(spec.arg, TensorArgument)
             values[node] = _placeholder(graph, node) if is_tensor else node.meta["val"]
         elif node not in values and node.users:
-            attributes[node.name] = _constant(program, str(spec.target))
+            attributes[node.name] = stored(program, str(spec.target)).detach()
             values[node] = graph.get_attr(node.name)
             values[node].meta = dict(node.meta)
     _copy_body(program.graph, graph, values)
@@ -284,12 +287,6 @@ def _submodules(module: GraphModule) -> dict[str, Any]:
         str(node.target): getattr(module, str(node.target))
         for node in module.graph.find_nodes(op="get_attr")
     }
-
-
-def _constant(program: ExportedProgram, name: str) -> torch.Tensor:
-    value = program.state_dict.get(name, program.constants.get(name))
-    assert isinstance(value, torch.Tensor)
-    return value.detach()
 
 
 def _touched(program: ExportedProgram, places: Mapping[str, int]) -> set[str]:

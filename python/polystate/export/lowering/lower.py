@@ -26,6 +26,7 @@ from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
 from polystate.export.lowering import executorch_fixes, xnnpack_patterns
 from polystate.export.lowering.branch_results import copy_branch_results
+from polystate.export.lowering.constant_weights import compute_constant_weights
 from polystate.export.lowering.edge_cleanup import (
     drop_constant_inputs,
     drop_full_copies,
@@ -211,6 +212,7 @@ def _to_edge(
     )
     for program in programs.values():
         store_row_major(program)
+        compute_constant_weights(program, state)
         rewrite_integer_divisions(program)
         give_dimensions(program)
         vectors_to_rows(program)

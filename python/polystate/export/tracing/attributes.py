@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.nn.utils.spectral_norm import SpectralNorm
+from torch.nn.utils.weight_norm import WeightNorm
 
 _REGISTERED = ("_parameters", "_buffers", "_modules", "forward")
+_LISTS_OF_WEIGHTS = ("_flat_weights", "_flat_weight_refs")
 _SCALARS = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -48,9 +51,14 @@ Contents = tuple[object, ...]
 
 
 def contents(model: torch.nn.Module) -> dict[Attribute, Contents]:
-    """What every attribute holds, in a form that compares."""
+    """What every attribute holds, in a form that compares; not those that each call sets anew."""
     seen: set[int] = set()
-    return {attribute: _flattened(value, seen) for attribute, value in _attributes(model)}
+    anew = set(_set_anew(model))
+    return {
+        attribute: _flattened(value, seen)
+        for attribute, value in _attributes(model)
+        if attribute.path not in anew
+    }
 
 
 def change(before: Contents, after: Contents) -> str:
@@ -125,6 +133,18 @@ def _attributes(model: torch.nn.Module) -> Iterator[tuple[Attribute, object]]:
             if name not in _REGISTERED and not name.startswith("__"):
                 label = f"{path}.{name}" if path else name
                 yield Attribute(type(module).__name__, label), value
+
+
+def _set_anew(model: torch.nn.Module) -> Iterator[str]:
+    """The attributes that modules of PyTorch compute from others before each of their calls.
+
+    A recurrent network lists its weights, and what is normed by a hook is an attribute.
+    """
+    for path, module in model.named_modules():
+        names = [*_LISTS_OF_WEIGHTS] if isinstance(module, torch.nn.RNNBase) else []
+        hooks = module._forward_pre_hooks.values()
+        names += [hook.name for hook in hooks if isinstance(hook, WeightNorm | SpectralNorm)]
+        yield from (f"{path}.{name}" if path else name for name in names)
 
 
 def _flattened(value: object, seen: set[int]) -> Contents:

@@ -22,6 +22,7 @@ from torch.export import exported_program
 Kernels = dict[Any, Any]
 
 _COMPOSITE = torch._C.DispatchKey.CompositeImplicitAutograd
+_AUTOGRAD = torch._C.DispatchKey.Autograd
 
 # Computes operators on fake tensors.
 _FAKES: dict[Any, Callable[..., Any]] = fake_impls.op_implementations_dict
@@ -41,6 +42,19 @@ def found_once() -> Iterator[None]:
         mock.patch.object(exported_program, "_collect_all_valid_cia_ops", _Collected()),
     ):
         yield
+
+
+@contextlib.contextmanager
+def overridden(kernels: Mapping[OperatorBase, Callable[..., Any]]) -> Iterator[None]:
+    """Lets composite operators be these functions while a graph is traced within the block."""
+    before = {op: dict(op.py_kernels) for op in kernels}
+    try:
+        for op, kernel in kernels.items():
+            _exchange(op, {**before[op], _COMPOSITE: kernel, _AUTOGRAD: kernel})
+        yield
+    finally:
+        for op in kernels:
+            _exchange(op, before[op])
 
 
 class _Collected:

@@ -2,7 +2,7 @@
 
 ExecuTorch computes ``index_copy`` and ``index_add`` as ``index_put``, for which negative indices
 count from the end, and ``one_hot`` as a comparison, which is false for classes that do not exist.
-No engine checks every divisor of integers.
+No engine checks every divisor of integers, and the operator of recurrent networks is no engine's.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import torch
 from torch.fx import Graph, Node
 
 from polystate.export.graph.scalar_tensors import call
+from polystate.export.tracing.recurrent import NETWORKS
 
 aten = torch.ops.aten
 
@@ -47,8 +48,23 @@ def _condition(graph: Graph, node: Node) -> Node | None:
             return not_negative
         below = call(graph, aten.lt.Scalar, node.args[0], classes)
         return call(graph, aten.logical_and.default, not_negative, below)
+    if node.target in NETWORKS:
+        return _has_a_step(graph, node)
     divisor = _integer_divisor(node)
     return None if divisor is None else call(graph, aten.ne.Scalar, divisor, 0)
+
+
+def _has_a_step(graph: Graph, node: Node) -> Node | None:
+    """Write that a network's sequences have a step, where they may have none."""
+    x, length = node.args[0], 1 if node.args[-1] else 0
+    assert isinstance(x, Node)
+    size = x.meta["val"].shape[length]
+    if not isinstance(size, torch.SymInt):
+        return None
+    if size.node.shape_env.bound_sympy(size.node.expr).lower > 0:
+        return None
+    steps = call(graph, aten.full.default, [], call(graph, aten.sym_size.int, x, length))
+    return call(graph, aten.gt.Scalar, steps, 0)
 
 
 _DIVISIONS = re.compile(r"aten::(div|floor_divide|remainder|fmod)_?")

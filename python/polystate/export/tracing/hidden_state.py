@@ -10,7 +10,6 @@ from typing import Any
 from unittest import mock
 
 import torch
-from torch.nn.utils.weight_norm import WeightNorm
 
 from polystate.errors import ExportError
 from polystate.export.tracing import attributes, caches, outer_state, shared_memory
@@ -49,7 +48,7 @@ def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
             for attribute, change in _changes(
                 model, after, attributes.contents(model), third.lines
             ).items():
-                raise ExportError(_hidden_attribute(model, entry.name, attribute, change))
+                raise ExportError(_hidden_attribute(entry.name, attribute, change))
         put_attributes_back()
         eager.reset()
         looked = Looked(entry, first.outcome, first.changed, tuple(filled.values()))
@@ -185,7 +184,7 @@ def _refuse_changed_constants(
     for attribute, tensor in held:
         if id(tensor) in values.values and values.differ(tensor):
             change = _described(attribute, "", lines.of(model, attribute.path))
-            raise ExportError(_hidden_attribute(model, method, attribute, change))
+            raise ExportError(_hidden_attribute(method, attribute, change))
 
 
 @contextlib.contextmanager
@@ -302,23 +301,12 @@ def _effective_attribute(filling: Looked, reader: str, effect: str) -> str:
     )
 
 
-def _hidden_attribute(
-    model: torch.nn.Module, method: str, attribute: attributes.Attribute, change: str
-) -> str:
-    owner, _, leaf = attribute.path.rpartition(".")
-    rewrite = (
-        f"make it a buffer: self.register_buffer('{leaf}', torch.tensor(...)), and change it in "
-        f"place"
-    )
-    hooks = model.get_submodule(owner)._forward_pre_hooks.values()
-    if any(isinstance(hook, WeightNorm) and hook.name == leaf for hook in hooks):
-        rewrite = (
-            "use torch.nn.utils.parametrizations.weight_norm, or call "
-            "torch.nn.utils.remove_weight_norm before the export"
-        )
+def _hidden_attribute(method: str, attribute: attributes.Attribute, change: str) -> str:
+    leaf = attribute.path.rpartition(".")[2]
     return (
         f"method '{method}' changes the attribute {change}: only buffers are state, and an "
-        f"exported program would keep the value of the trace; {rewrite}"
+        f"exported program would keep the value of the trace; make it a buffer: "
+        f"self.register_buffer('{leaf}', torch.tensor(...)), and change it in place"
     )
 
 

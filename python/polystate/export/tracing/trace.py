@@ -18,16 +18,19 @@ from unittest import mock
 import torch
 import torch.fx.experimental._config
 from torch.export import ExportedProgram
-from torch.export.graph_signature import OutputKind
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils import _pytree as pytree
 
 from polystate.errors import Error, ExportError, UnsupportedError
 from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
+from polystate.export.graph.signature import stored
 from polystate.export.graph.sources import recorded_sources
 from polystate.export.method import Draw, Method, as_forward, resolve
 from polystate.export.tracing import fast_paths
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumptions import Assumptions
+from polystate.export.tracing.batch_norms import traced_cumulative_averages
 from polystate.export.tracing.decompositions import DECOMPOSED
 from polystate.export.tracing.dimensions import Dimensions
 from polystate.export.tracing.eager import (
@@ -40,6 +43,11 @@ from polystate.export.tracing.eager import (
 )
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.randomness import refuse_randomness
+from polystate.export.tracing.recurrent import (
+    NETWORKS,
+    networks_of_any_length,
+    refuse_packed_sequences,
+)
 from polystate.export.tracing.undeclared_writes import declare_writes
 
 _SHAPE_CONFIG: Any = torch.fx.experimental._config
@@ -122,6 +130,7 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
     """
     function = resolve(eager.model, name, method)
     args, kwargs = method.examples()
+    refuse_packed_sequences(name, args, kwargs)
     dimensions = Dimensions.of(name, function, args, kwargs, method.dynamic_shapes)
     try:
         sizes = [*dimensions.corners()[:1], dimensions.interior(args, kwargs)]
@@ -224,6 +233,8 @@ def _attempt(
         recorded_assertions(),
         recorded_sources(),
         fast_paths.told() as paths,
+        networks_of_any_length(),
+        traced_cumulative_averages(),
         _no_overlap_check(),
         quiet(),
         torch.no_grad(),
@@ -246,7 +257,7 @@ def _decomposed(
     secure_assertions(attempt.exported)
     declare_writes(attempt.exported)
     with _SHAPE_CONFIG.patch(backed_size_oblivious=oblivious), separated_changes():
-        functional = attempt.exported.run_decompositions(dict(DECOMPOSED))
+        functional = attempt.exported.run_decompositions({**DECOMPOSED, **NETWORKS})
     refuse_randomness(functional)
     attempt.assumptions.restore_ranges(functional)
     return Traced(
@@ -328,7 +339,7 @@ def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any
     """
     args, kwargs = copied(args, kwargs)
     with eager.restored(), torch.no_grad(), quiet():
-        inputs = program._graph_module_flat_inputs(args, kwargs)
+        inputs = _flat_inputs(program, args, kwargs)
         torch.manual_seed(0)
         results = copied_leaves(list(program.graph_module(*inputs)))
     signature = program.graph_signature
@@ -346,6 +357,15 @@ def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any
         else:
             raise UnsupportedError(f"the graph has a result of kind {spec.kind.name}")
     return Outcome(outputs=outputs, inputs=copied_leaves((args, kwargs)), buffers=buffers)
+
+
+def _flat_inputs(program: ExportedProgram, args: Any, kwargs: Any) -> list[Any]:
+    """What a graph's placeholders stand for; PyTorch's own function fails on named tuples."""
+    given = iter(pytree.tree_leaves((args, kwargs)))
+    return [
+        next(given) if spec.kind == InputKind.USER_INPUT else stored(program, str(spec.target))
+        for spec in program.graph_signature.input_specs
+    ]
 
 
 def _difference(expected: Outcome, found: Outcome) -> str | None:

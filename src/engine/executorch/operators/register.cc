@@ -50,7 +50,7 @@ constexpr std::array kKernels = {
     kernel<IndexPut>(),           kernel<PagedAttention>(),  kernel<CrossAttention>(),
     kernel<DenseAttention>(),     kernel<WritePages>(),      kernel<CopyPages>(),
     kernel<PackedLinear>(),       kernel<PackedEmbedding>(), kernel<QuantizedLinear>(),
-    kernel<QuantizedEmbedding>(), kernel<LayerNorm>(),
+    kernel<QuantizedEmbedding>(), kernel<LayerNorm>(),       kernel<Recurrence>(),
 };
 
 }  // namespace

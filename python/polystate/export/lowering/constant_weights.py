@@ -1,0 +1,114 @@
+"""Computes weights that follow from constants once, not at each call.
+
+So are those of recurrent networks packed, and those that are normed (``spectral_norm``) found. A
+delegate of XNNPACK that computes the weight of a linear itself gives wrong results.
+
+Needs the functional program before it is lowered. Keeps what the method computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
+from torch.fx import Node
+from torch.fx.node import map_arg
+
+from polystate.export.graph.signature import stored
+
+aten = torch.ops.aten
+operators = torch.ops.polystate
+
+# Operators that read weights, and which arguments these are.
+_READERS: dict[Any, tuple[int, ...]] = {
+    aten.addmm.default: (0, 2),
+    aten.conv1d.default: (1, 2),
+    aten.conv2d.default: (1, 2),
+    aten.conv3d.default: (1, 2),
+    aten.conv_transpose1d.default: (1, 2),
+    aten.conv_transpose2d.input: (1, 2),
+    aten.conv_transpose3d.input: (1, 2),
+    aten.convolution.default: (1, 2),
+    aten.embedding.default: (0,),
+    aten.linear.default: (1, 2),
+    aten.mm.default: (1,),
+    operators.packed_linear.default: (1, 3),
+    operators.recurrence.default: (3, 4, 5),
+}
+
+_CONSTANTS = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
+
+
+def compute_constant_weights(program: ExportedProgram, state: Collection[str]) -> None:
+    """Replace weights that follow from constants alone by constants; `state` is not constant."""
+    found = _Constants(program, state)
+    for reader in list(program.graph.nodes):
+        for place in _READERS.get(reader.target, ()):
+            if place < len(reader.args):
+                weight = _viewed(reader.args[place])
+                if weight in found.nodes and weight.op != "placeholder":
+                    weight.replace_all_uses_with(_added(program, weight, found.value(weight)))
+    found.drop_unused()
+    program.graph_module.recompile()
+
+
+def _viewed(weight: Any) -> Any:
+    """What a weight is a view of, which costs nothing at a call."""
+    while isinstance(weight, Node) and isinstance(weight.target, torch._ops.OpOverload):
+        (returned, *_) = weight.target._schema.returns
+        if returned.alias_info is None:
+            break
+        weight = weight.args[0]
+    return weight
+
+
+class _Constants:
+    """The nodes that follow from constants alone, in the graph's order, and their values."""
+
+    def __init__(self, program: ExportedProgram, state: Collection[str]) -> None:
+        self.nodes: dict[Node, None] = {}
+        self._values: dict[Node, Tensor] = {}
+        named = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
+        for spec in program.graph_signature.input_specs:
+            name = str(spec.target)
+            if spec.kind in _CONSTANTS and name not in state:
+                self.nodes[named[spec.arg.name]] = None
+                self._values[named[spec.arg.name]] = stored(program, name).detach()
+        for node in program.graph.nodes:
+            operands = node.all_input_nodes
+            is_computed = isinstance(node.target, torch._ops.OpOverload) and operands
+            if is_computed and all(each in self.nodes for each in operands):
+                self.nodes[node] = None
+
+    def value(self, node: Node) -> Tensor:
+        if node not in self._values:
+            assert callable(node.target)
+            args, kwargs = map_arg((node.args, node.kwargs), self.value)
+            self._values[node] = node.target(*args, **kwargs)
+        return self._values[node]
+
+    def drop_unused(self) -> None:
+        """Erases what computed weights."""
+        for node in reversed(self.nodes):
+            if node in self._values and not node.users and node.op != "placeholder":
+                node.graph.erase_node(node)
+
+
+def _added(program: ExportedProgram, weight: Node, value: Tensor) -> Node:
+    """A constant of the program, after its other ones."""
+    graph, specs = program.graph, program.graph_signature.input_specs
+    kinds = [spec.kind == InputKind.USER_INPUT for spec in specs]
+    place = kinds.index(True) if True in kinds else len(specs)
+    after = [node for node in graph.nodes if node.op == "placeholder"][place:]
+    first = after[0] if after else next(n for n in graph.nodes if n.op != "placeholder")
+    with graph.inserting_before(first):
+        node: Node = graph.placeholder("weight")
+    node.target, node.meta["val"] = node.name, weight.meta["val"].contiguous()
+    arg = TensorArgument(node.name)
+    specs.insert(place, InputSpec(InputKind.CONSTANT_TENSOR, arg, node.name))
+    program.constants[node.name] = value.contiguous()
+    return node

@@ -1,0 +1,43 @@
+"""Batch norms that average over all batches (``momentum=None``), whose factor is a state's value.
+
+PyTorch makes a Python number of it, which no trace can hold.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from unittest import mock
+
+import torch
+from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
+
+
+@contextlib.contextmanager
+def traced_cumulative_averages() -> Iterator[None]:
+    """Lets their factor be a tensor, within the block."""
+    original = _BatchNorm.forward
+
+    def forward(norm: _BatchNorm, input: Tensor) -> Tensor:
+        is_cumulative = norm.momentum is None and norm.training
+        if is_cumulative and norm.num_batches_tracked is not None:
+            return _averaged(norm, input)
+        return original(norm, input)
+
+    with mock.patch.object(_BatchNorm, "forward", forward):
+        yield
+
+
+def _averaged(norm: _BatchNorm, x: Tensor) -> Tensor:
+    assert norm.num_batches_tracked is not None
+    norm._check_input_dim(x)  # type: ignore[no-untyped-call]
+    norm.num_batches_tracked.add_(1)
+    over = [dim for dim in range(x.dim()) if dim != 1]
+    found = (norm.running_mean, x.mean(over)), (norm.running_var, x.var(over))
+    for average, new in found:
+        if average is not None:
+            average.add_((new - average) / norm.num_batches_tracked)
+    return torch.nn.functional.batch_norm(
+        x, None, None, norm.weight, norm.bias, training=True, eps=norm.eps
+    )

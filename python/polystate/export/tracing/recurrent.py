@@ -1,0 +1,151 @@
+"""Recurrent networks as operators of polystate's own, over any length.
+
+PyTorch traces a network step by step, and so fixes the length of its sequences.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import Tensor
+from torch._decomp import decomposition_table
+from torch.nn.utils.rnn import PackedSequence
+from torch.utils import _pytree as pytree
+
+from polystate.errors import UnsupportedError
+from polystate.export.tracing.composite_operators import overridden
+from polystate.ops.packed import pack_floats
+
+aten = torch.ops.aten
+operators = torch.ops.polystate
+
+
+@dataclass(frozen=True)
+class _Network:
+    """A recurrent network, with what PyTorch's operators are given after the states."""
+
+    kind: str
+    parameters: Sequence[Tensor]
+    has_biases: bool
+    layers: int
+    dropout: float
+    train: bool
+    bidirectional: bool
+    batch_first: bool
+
+    def run(self, x: Tensor, hidden: Tensor, cell: Tensor | None) -> tuple[Tensor, ...]:
+        """What PyTorch's operator returns: results by step, last hidden states, cell states."""
+        directions = 2 if self.bidirectional else 1
+        x = x.transpose(0, 1) if self.batch_first else x
+        states = []
+        for layer in range(self.layers):
+            places = range(layer * directions, (layer + 1) * directions)
+            found = [
+                self._layer(x, hidden[i], None if cell is None else cell[i], i, i != places[0])
+                for i in places
+            ]
+            results = [each for each, *_ in found]
+            x = results[0] if directions == 1 else torch.cat(results, -1)
+            states += [each for _, *each in found]
+            if self.dropout > 0 and self.train and layer + 1 < self.layers:
+                x = torch.dropout(x, self.dropout, True)
+        x = x.transpose(0, 1) if self.batch_first else x
+        return x, *(torch.stack(each) for each in zip(*states, strict=True))
+
+    def _layer(
+        self, x: Tensor, hidden: Tensor, cell: Tensor | None, place: int, reverse: bool
+    ) -> tuple[Tensor, ...]:
+        """One direction of a layer: its results by step, and its states after the last one."""
+        count = len(self.parameters) // (self.layers * (2 if self.bidirectional else 1))
+        of_input, of_hidden, *others = self.parameters[place * count : (place + 1) * count]
+        bias, hidden_bias = others[:2] if self.has_biases else (None, None)
+        is_projected = len(others) == (3 if self.has_biases else 1)
+        projection = pack_floats(others[-1]) if is_projected else None
+        columns, width, steps = of_input.shape[0], hidden.shape[1], x.shape[0]
+        gates = operators.packed_linear(x, pack_floats(of_input), columns, bias)
+        result = operators.recurrence(
+            gates, hidden, cell, pack_floats(of_hidden), hidden_bias, projection, self.kind, reverse
+        )
+        results = aten.slice.Tensor(result, 0, 0, steps)
+        if cell is None:
+            return results, result[-1]
+        return results[:, :, :width], result[-2, :, :width], result[-1]
+
+
+def _of_one_state(kind: str, operator: Any) -> Callable[..., Any]:
+    def run(x: Tensor, hidden: Tensor, parameters: Sequence[Tensor], *options: Any) -> Any:
+        if not _is_ours(x, options[-1]):
+            return decomposition_table[operator](x, hidden, parameters, *options)
+        return _Network(kind, parameters, *options).run(x, hidden, None)
+
+    return run
+
+
+def _lstm(x: Tensor, states: Sequence[Tensor], parameters: Sequence[Tensor], *options: Any) -> Any:
+    if not _is_ours(x, options[-1]):
+        return decomposition_table[aten.lstm.input](x, states, parameters, *options)
+    hidden, cell = states
+    return _Network("lstm", parameters, *options).run(x, hidden, cell)
+
+
+def _is_ours(x: Tensor, batch_first: bool) -> bool:
+    """Whether our operators compute a network; if not, PyTorch's decomposition does.
+
+    Raises
+    ------
+    UnsupportedError
+        Where neither does.
+    """
+    if x.dtype == torch.float32:
+        return True
+    if isinstance(x.shape[1 if batch_first else 0], torch.SymInt):
+        raise UnsupportedError(
+            f"a recurrent network of {x.dtype} has sequences of a length that varies, which only "
+            f"one of torch.float32 may: convert it by .float(), and its inputs"
+        )
+    return False
+
+
+def refuse_packed_sequences(method: str, args: Any, kwargs: Any) -> None:
+    """Refuses a method with one among its arguments.
+
+    Raises
+    ------
+    UnsupportedError
+        With what to give instead.
+    """
+    leaves = pytree.tree_leaves(
+        (args, kwargs), is_leaf=lambda each: isinstance(each, PackedSequence)
+    )
+    if any(isinstance(each, PackedSequence) for each in leaves):
+        raise UnsupportedError(f"method '{method}': {_PACKED}")
+
+
+def _refuse_packed(*_: Any) -> Any:
+    raise UnsupportedError(_PACKED)
+
+
+_PACKED = (
+    "a PackedSequence has other sizes for other lengths; give the network a padded tensor of one "
+    "sequence, or of sequences of one length"
+)
+
+NETWORKS: dict[Any, Callable[..., Any]] = {
+    aten.lstm.input: _lstm,
+    aten.gru.input: _of_one_state("gru", aten.gru.input),
+    aten.rnn_tanh.input: _of_one_state("tanh", aten.rnn_tanh.input),
+    aten.rnn_relu.input: _of_one_state("relu", aten.rnn_relu.input),
+}
+
+
+@contextlib.contextmanager
+def networks_of_any_length() -> Iterator[None]:
+    """Lets torch.export trace networks whose sequences vary in length, within the block."""
+    packing = mock.patch.object(torch._VF, "_pack_padded_sequence", _refuse_packed, create=True)
+    with overridden(NETWORKS), packing:
+        yield
