@@ -45,6 +45,18 @@ def eager_running_statistic(model: torch.nn.Module) -> Iterator[list[float]]:
     yield prior
 
 
+def eager_detector(model: torch.nn.Module) -> Iterator[list[float]]:
+    stream = ((torch.arange(57 * 3) * 7 % 11 - 5) / 5).reshape(-1, 3)
+    first, *others = stream.split([1, 19, 5, 32])
+    scores, level = model.listen(first)
+    beginning = [float(scores[-1]), float(level)]
+    yield beginning
+    for piece in others:
+        scores, level = model.listen(piece)
+        yield [float(scores[-1]), float(level)]
+    yield beginning
+
+
 def eager_encoder_decoder(model: torch.nn.Module) -> Iterator[list[float]]:
     model.encode(torch.tensor([5, 17, 3, 29, 8]))
     token = torch.tensor([0])
@@ -56,6 +68,7 @@ def eager_encoder_decoder(model: torch.nn.Module) -> Iterator[list[float]]:
 EAGER: dict[str, Callable[[torch.nn.Module], Iterator[list[float]]]] = {
     "stateful": eager_stateful,
     "running_statistic": eager_running_statistic,
+    "detector": eager_detector,
     "encoder_decoder": eager_encoder_decoder,
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.export import Dim
@@ -39,7 +41,12 @@ class Parts(nn.Module):
     def cut(self, x: Tensor) -> list[Tensor]:
         """Divides the dimension that varies."""
         first, rest = x.split([1, x.shape[0] - 1])
-        return [first, rest * 2, *torch.vsplit(x, [1, 2])]
+        a, b = x.chunk(2)
+        c, d = torch.chunk(x.repeat(2, 1), chunks=2)
+        return [first, rest * 2, *torch.vsplit(x, [1, 2]), a + 1, b * 2, c * d]
+
+    def too_few(self, x: Tensor) -> Tensor:
+        return x.chunk(3)[0] * 1
 
     def change(self, x: Tensor) -> tuple[Tensor, Tensor]:
         x = x * 1
@@ -61,3 +68,15 @@ def test_parts_are_those_of_pytorch(tmp_path: Path, backend: str) -> None:
     for name in methods:
         for count in (2, 7, 9):
             twins.call(name, torch.randn(count, 16))
+
+
+def test_the_number_of_chunks_must_not_vary(backend: str) -> None:
+    rows = ({0: Dim("rows", min=2, max=9)},)
+    methods = {"too_few": ps.Method("too_few", (torch.zeros(7, 16),), dynamic_shapes=rows)}
+    message = r"chunk\(3\) gives 2 to 3 parts of a dimension of 2 to 9, .* min for .* is 6 or more"
+    with pytest.raises(ps.UnsupportedError, match=message):
+        ps.export(Parts(), methods, backend=backend)
+    methods["too_few"] = dataclasses.replace(
+        methods["too_few"], dynamic_shapes=({0: Dim("rows", min=6, max=9)},)
+    )
+    ps.export(Parts(), methods, backend=backend)

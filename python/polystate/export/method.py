@@ -29,8 +29,9 @@ class Method:
         submodule, a closure). ``"forward"`` is ``model(...)`` with its hooks; any other name is the
         bare method.
     args, kwargs
-        Example arguments, as for ``torch.export.export``. Tensors may be nested in tuples, lists
-        and dictionaries. Every value that is not a tensor is a constant of the exported method.
+        Example arguments, as for ``torch.export.export``. Tensors may be nested in tuples, named
+        ones too, lists, dictionaries, dataclasses (``torch.export.register_dataclass``) and other
+        nodes of pytrees. Every value that is not a tensor is a constant of the exported method.
     dynamic_shapes
         Which dimensions vary and how far, in ``torch.export``'s form; None: all are static.
     draw

@@ -31,6 +31,7 @@ from polystate.export.tracing import fast_paths
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
+from polystate.export.tracing.chunks import ChunksOfAnySize
 from polystate.export.tracing.decompositions import DECOMPOSED
 from polystate.export.tracing.dimensions import Dimensions
 from polystate.export.tracing.eager import (
@@ -234,6 +235,7 @@ def _attempt(
         recorded_sources(),
         fast_paths.told() as paths,
         networks_of_any_length(),
+        ChunksOfAnySize(),
         traced_cumulative_averages(),
         _no_overlap_check(),
         quiet(),

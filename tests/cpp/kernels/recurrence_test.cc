@@ -1,0 +1,268 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/arguments.h"
+#include "kernels/instruction_set.h"
+#include "kernels/kernel_call.h"
+#include "kernels/linear/linear_functions.h"
+#include "kernels/linear/packed_weights.h"
+#include "kernels/operators.h"
+#include "kernels/recurrent/cell_functions.h"
+#include "kernels/recurrent/operators.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+#include "polystate/core/shape.h"
+#include "polystate/core/tensor.h"
+
+// Layers of recurrent networks: every instruction set against plain arithmetic.
+namespace polystate {
+namespace {
+
+constexpr std::array kSets = {InstructionSet::kScalar, InstructionSet::kNeon, InstructionSet::kAvx2,
+                              InstructionSet::kAvx512};
+
+using Values = std::vector<double>;
+
+Tensor random(const Shape& shape, unsigned seed, float scale = 1) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal(0, scale);
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  std::vector<float> values(static_cast<std::size_t>(count));
+  std::ranges::generate(values, [&] { return normal(generator); });
+  return Tensor::of<float>(shape, values).value();
+}
+
+Values values_of(const Tensor& tensor) {
+  const auto values = tensor.values<float>();
+  return {values.begin(), values.end()};
+}
+
+// The value of a packed matrix [columns, depth].
+double packed_value(const Values& tiles, std::int64_t depth, std::int64_t column, std::int64_t k) {
+  const std::int64_t row = column / kTileColumns * depth + k;
+  return tiles[static_cast<std::size_t>(row * kTileColumns + column % kTileColumns)];
+}
+
+Values product(const Values& tiles, const Values& x, std::int64_t columns) {
+  const auto depth = static_cast<std::int64_t>(x.size());
+  Values result(static_cast<std::size_t>(columns));
+  for (std::int64_t c = 0; c < columns; ++c) {
+    for (std::int64_t k = 0; k < depth; ++k) {
+      result[static_cast<std::size_t>(c)] +=
+          packed_value(tiles, depth, c, k) * x[static_cast<std::size_t>(k)];
+    }
+  }
+  return result;
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+struct LayerCase {
+  std::string kind;
+  std::int64_t steps;
+  std::int64_t batch;
+  std::int64_t size;
+  std::int64_t width;  // less than `size`: of a projection
+  bool reverse;
+  bool has_bias;
+  Tensor gates = random({steps, batch, columns()}, 1, 2);
+  Tensor hidden = random({batch, width}, 2);
+  std::optional<Tensor> cell = of_lstm(random({batch, size}, 3));
+  Tensor tiles = random({tile_count(columns()), width, kTileColumns}, 4, 0.3F);
+  std::optional<Tensor> bias = has_bias ? std::optional(random({columns()}, 5)) : std::nullopt;
+  std::optional<Tensor> projection =
+      width < size ? std::optional(random({tile_count(width), size, kTileColumns}, 6, 0.3F))
+                   : std::nullopt;
+
+  [[nodiscard]] bool is_lstm() const { return kind == "lstm"; }
+  [[nodiscard]] std::int64_t states() const { return is_lstm() ? 2 : 1; }
+  [[nodiscard]] std::int64_t columns() const {
+    return size * (is_lstm() ? 4 : kind == "gru" ? 3 : 1);
+  }
+  [[nodiscard]] std::optional<Tensor> of_lstm(const Tensor& tensor) const {
+    return is_lstm() ? std::optional(tensor) : std::nullopt;
+  }
+
+  [[nodiscard]] Result<Tensor> run(InstructionSet set) const {
+    KernelCall call("recurrence");
+    call.tensor(gates).tensor(hidden).optional(cell).tensor(tiles).optional(bias);
+    call.optional(projection).text(kind).boolean(reverse);
+    const RecurrentFunctions functions{multiply_floats(set), cell_functions(set)};
+    const Tensor out = Tensor::empty(DType::kFloat32, {steps + states(), batch, size}).value();
+    return call.into(out, [&](Arguments& arguments) { return recurrence(arguments, functions); });
+  }
+};
+
+// The states of one row, step after step, by their definition.
+class Row {
+ public:
+  Row(const LayerCase& layer, std::int64_t row)
+      : layer_(layer), row_(row), hidden_(part(values_of(layer.hidden), row, layer.width)) {
+    if (layer.cell) cell_ = part(values_of(*layer.cell), row, layer.size);
+  }
+
+  void advance(std::int64_t step) {
+    const Values x = part(values_of(layer_.gates), step * layer_.batch + row_, layer_.columns());
+    Values sums = product(values_of(layer_.tiles), hidden_, layer_.columns());
+    if (layer_.bias) {
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values_of(*layer_.bias)[i];
+    }
+    Values next(static_cast<std::size_t>(layer_.size));
+    for (std::size_t i = 0; i < next.size(); ++i) next[i] = next_state(x, sums, i);
+    hidden_ = layer_.projection ? product(values_of(*layer_.projection), next, layer_.width) : next;
+  }
+
+  [[nodiscard]] Values hidden() const {
+    Values filled = hidden_;
+    filled.resize(static_cast<std::size_t>(layer_.size));
+    return filled;
+  }
+  [[nodiscard]] const Values& cell() const { return cell_; }
+
+ private:
+  static Values part(const Values& values, std::int64_t row, std::int64_t size) {
+    return {values.begin() + row * size, values.begin() + (row + 1) * size};
+  }
+
+  double next_state(const Values& x, const Values& sums, std::size_t i) {
+    const auto size = static_cast<std::size_t>(layer_.size);
+    const auto gate = [&](std::size_t number) {
+      return x[number * size + i] + sums[number * size + i];
+    };
+    if (layer_.kind == "tanh") return std::tanh(gate(0));
+    if (layer_.kind == "relu") return std::max(gate(0), 0.0);
+    if (layer_.kind == "gru") {
+      const double fresh = std::tanh(x[2 * size + i] + sigmoid(gate(0)) * sums[2 * size + i]);
+      return fresh + sigmoid(gate(1)) * (hidden_[i] - fresh);
+    }
+    cell_[i] = sigmoid(gate(1)) * cell_[i] + sigmoid(gate(0)) * std::tanh(gate(2));
+    return sigmoid(gate(3)) * std::tanh(cell_[i]);
+  }
+
+  const LayerCase& layer_;
+  std::int64_t row_;
+  Values hidden_;
+  Values cell_;
+};
+
+Values expected(const LayerCase& layer) {
+  const auto size = static_cast<std::size_t>(layer.size);
+  Values result(static_cast<std::size_t>((layer.steps + layer.states()) * layer.batch) * size);
+  const auto put = [&](std::int64_t step, std::int64_t row, const Values& values) {
+    std::ranges::copy(values, result.begin() + (step * layer.batch + row) * layer.size);
+  };
+  for (std::int64_t r = 0; r < layer.batch; ++r) {
+    Row row(layer, r);
+    for (std::int64_t i = 0; i < layer.steps; ++i) {
+      const std::int64_t step = layer.reverse ? layer.steps - 1 - i : i;
+      row.advance(step);
+      put(step, r, row.hidden());
+    }
+    put(layer.steps, r, row.hidden());
+    if (layer.is_lstm()) put(layer.steps + 1, r, row.cell());
+  }
+  return result;
+}
+
+TEST(Recurrence, IsItsDefinition) {
+  const std::vector<LayerCase> cases{
+      {"lstm", 5, 3, 19, 19, false, true}, {"lstm", 4, 2, 33, 7, true, true},
+      {"lstm", 1, 1, 1, 1, false, false},  {"gru", 6, 4, 17, 17, true, true},
+      {"gru", 2, 1, 64, 64, false, false}, {"tanh", 7, 2, 40, 40, false, true},
+      {"relu", 3, 5, 8, 8, true, false},   {"lstm", 2, 300, 32, 32, false, true},
+      {"gru", 0, 2, 5, 5, false, true},    {"lstm", 0, 2, 6, 4, false, true},
+  };
+  for (const InstructionSet set : kSets) {
+    if (!is_available(set)) continue;
+    for (const LayerCase& layer : cases) {
+      const Result<Tensor> found = layer.run(set);
+      ASSERT_TRUE(found) << found.error().message;
+      const Values wanted = expected(layer);
+      const auto values = found->values<float>();
+      ASSERT_EQ(values.size(), wanted.size());
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        ASSERT_NEAR(values[i], wanted[i], 2e-5 * (1 + std::abs(wanted[i])))
+            << layer.kind << " of " << layer.size << ", " << static_cast<int>(set) << ", " << i;
+      }
+    }
+  }
+}
+
+TEST(Recurrence, LargeValuesSaturate) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const InstructionSet set : kSets) {
+    if (!is_available(set)) continue;
+    for (const float x : {1e4F, 3e38F, kInfinity}) {
+      LayerCase layer{"tanh", 1, 1, 2, 2, false, false};
+      layer.gates = Tensor::of<float>({1, 1, 2}, {{x, -x}}).value();
+      const auto tanh = values_of(layer.run(set).value());
+      EXPECT_EQ(tanh[0], 1);
+      EXPECT_EQ(tanh[1], -1);
+      LayerCase gated{"lstm", 1, 1, 1, 1, false, false};
+      gated.gates = Tensor::of<float>({1, 1, 4}, {{x, -x, x, x}}).value();
+      EXPECT_NEAR(values_of(gated.run(set).value())[2], 1, 1e-6);  // the cell state: only the input
+    }
+  }
+}
+
+TEST(Recurrence, WhatIsNotANumberStaysInItsRow) {
+  for (const InstructionSet set : kSets) {
+    if (!is_available(set)) continue;
+    for (const char* const kind : {"lstm", "gru", "tanh", "relu"}) {
+      for (std::int64_t column = 0; column < 20; column += 5) {
+        LayerCase layer{kind, 2, 2, 20, 20, false, true};
+        auto* const gates = reinterpret_cast<float*>(layer.gates.mutable_bytes().data());
+        gates[layer.columns() + column] = std::numeric_limits<float>::quiet_NaN();
+        const Values found = values_of(layer.run(set).value());
+        for (std::size_t i = 0; i < 20; ++i) {
+          EXPECT_FALSE(std::isnan(found[i]));
+          EXPECT_EQ(std::isnan(found[20 + i]), static_cast<std::int64_t>(i) == column) << kind;
+          EXPECT_FALSE(std::isnan(found[40 + i]));
+          EXPECT_TRUE(std::isnan(found[60 + i])) << kind;  // all depend on the hidden state
+        }
+      }
+    }
+  }
+}
+
+TEST(Recurrence, OfNoRowsIsNothing) {
+  EXPECT_TRUE((LayerCase{"lstm", 3, 0, 4, 4, false, true}.run(InstructionSet::kScalar)));
+}
+
+TEST(Recurrence, RefusesWhatDoesNotFit) {
+  const auto message_of = [](const LayerCase& layer) {
+    const Result<Tensor> found = layer.run(InstructionSet::kScalar);
+    return found ? std::string() : found.error().message;
+  };
+  const LayerCase sound{"lstm", 2, 3, 8, 4, false, true};
+  ASSERT_EQ(message_of(sound), "");
+  const auto refused = [&](const char* word, auto change) {
+    LayerCase layer = sound;
+    change(layer);
+    EXPECT_NE(message_of(layer).find(word), std::string::npos) << word << ": " << message_of(layer);
+  };
+  refused("the kind is 'no'", [](LayerCase& layer) { layer.kind = "no"; });
+  refused("cell state", [](LayerCase& layer) { layer.cell.reset(); });
+  refused("hidden", [](LayerCase& layer) { layer.hidden = random({2, 4}, 1); });
+  refused("hidden", [](LayerCase& layer) { layer.projection.reset(); });
+  refused("tiles", [](LayerCase& layer) { layer.tiles = random({2, 3, 16}, 1); });
+  refused("bias", [](LayerCase& layer) { layer.bias = random({31}, 1); });
+  refused("cell", [](LayerCase& layer) { layer.cell = random({3, 7}, 1); });
+  refused("projection", [](LayerCase& layer) { layer.projection = random({1, 7, 16}, 1); });
+  refused("gates", [](LayerCase& layer) { layer.gates = random({2, 3, 30}, 1); });
+}
+
+}  // namespace
+}  // namespace polystate
