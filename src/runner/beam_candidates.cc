@@ -46,6 +46,23 @@ std::vector<BeamCandidate> best_candidates(const BeamScores& scores, std::size_t
   return candidates;
 }
 
+std::vector<BeamCandidate> best_candidates_as_torch(const BeamScores& scores, std::size_t count) {
+  const std::size_t vocabulary = scores.vocabulary();
+  std::vector<float> log_probabilities;
+  log_probabilities.reserve(scores.beams.size() * vocabulary);
+  for (std::size_t beam = 0; beam < scores.beams.size(); ++beam) {
+    for (const float score : scores.row_of(beam))
+      log_probabilities.push_back(score + scores.beams[beam]);
+  }
+  std::vector<BeamCandidate> candidates;
+  candidates.reserve(count);
+  for (const std::size_t place : sampler::top_places(log_probabilities, count)) {
+    candidates.push_back(
+        {place / vocabulary, static_cast<TokenId>(place % vocabulary), log_probabilities[place]});
+  }
+  return candidates;
+}
+
 std::vector<BeamCandidate> drawn_candidates(const BeamScores& scores, std::size_t count,
                                             const SamplePlace& place) {
   std::vector<Drawn> drawn;

@@ -33,6 +33,9 @@ struct BeamScores {
 // of the earlier beam, then of the smaller token. No score may be NaN.
 std::vector<BeamCandidate> best_candidates(const BeamScores& scores, std::size_t count);
 
+// The same, with equals in the order that torch.topk gives them; `count` is at most all.
+std::vector<BeamCandidate> best_candidates_as_torch(const BeamScores& scores, std::size_t count);
+
 // `count` candidates drawn by probability without replacement, in the order of the draw: the
 // largest of log-probability + Gumbel noise (Kool et al. 2019, arXiv:1903.06059), which is the
 // distribution of torch.multinomial. No score may be NaN.

@@ -16,6 +16,7 @@
 #include "runner/finished_beams.h"
 #include "runner/search.h"
 #include "sampler/log_softmax.h"
+#include "sampler/top_candidates.h"
 
 namespace polystate {
 namespace {
@@ -72,7 +73,13 @@ std::vector<BeamCandidate> BeamSearch::choose(std::span<const float> scores) con
   const std::size_t ends = setting_.config.eos_token_id.size();
   const std::size_t count = std::max<std::size_t>(2, 1 + ends) * beam_count_;
   const BeamScores all = {scores, next_.size(), log_probabilities_};
-  if (!setting_.config.do_sample) return best_candidates(all, count);
+  if (!setting_.config.do_sample) {
+    std::vector<BeamCandidate> best = best_candidates(all, count);
+    // Beams that may not be chosen lose their differences to rounding: which of them stand where
+    // there is nothing better depends on the order of equals.
+    const bool enough = best.back().log_probability > kNoScore / 2;
+    return enough ? best : best_candidates_as_torch(all, best.size());
+  }
   return drawn_candidates(
       all, count,
       {.seed = setting_.seed,
@@ -86,26 +93,30 @@ bool BeamSearch::ends(const BeamCandidate& candidate) const {
 }
 
 void BeamSearch::finish(std::span<const BeamCandidate> candidates) {
-  for (const BeamCandidate& candidate : candidates.first(beam_count_)) {
-    if (ends(candidate)) finished_.add(tokens_of(candidate), candidate.log_probability);
+  std::vector<FinishedBeams::Candidate> merged;
+  merged.reserve(candidates.size());
+  for (const BeamCandidate& candidate : candidates) {
+    const bool counts = merged.size() < beam_count_;
+    merged.push_back({candidate.log_probability, counts && ends(candidate)});
   }
+  finished_.merge(merged, beams_.front().size() + 1,
+                  [&](std::size_t i) { return tokens_of(candidates[i]); });
 }
 
 void BeamSearch::keep_running(std::vector<BeamCandidate> candidates) {
   for (BeamCandidate& candidate : candidates) {
     if (ends(candidate)) candidate.log_probability += kNoScore;
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const BeamCandidate& left, const BeamCandidate& right) {
-                     return left.log_probability > right.log_probability;
-                   });
+  std::vector<float> log_probabilities;
+  log_probabilities.reserve(candidates.size());
+  for (const BeamCandidate& each : candidates) log_probabilities.push_back(each.log_probability);
   std::vector<std::vector<TokenId>> beams;
   const bool share_row = next_.size() < beam_count_;
   next_.clear();
-  for (std::size_t i = 0; i < beam_count_; ++i) {
-    const BeamCandidate& candidate = candidates[i];
+  for (const std::size_t chosen : sampler::top_places(log_probabilities, beam_count_)) {
+    const BeamCandidate& candidate = candidates[chosen];
+    log_probabilities_[beams.size()] = candidate.log_probability;
     beams.push_back(tokens_of(candidate));
-    log_probabilities_[i] = candidate.log_probability;
     next_.push_back({share_row ? 0 : candidate.beam, candidate.token});
   }
   beams_ = std::move(beams);

@@ -30,7 +30,7 @@ class BeamSearch final : public Search {
   [[nodiscard]] std::vector<BeamCandidate> choose(std::span<const float> scores) const;
   // Whether a candidate ends its sequence.
   [[nodiscard]] bool ends(const BeamCandidate& candidate) const;
-  // Keeps the candidates among the first beams that end.
+  // Offers the candidates to finished_; those among the first beams that end may stay.
   void finish(std::span<const BeamCandidate> candidates);
   // Makes the best candidates that do not end the running beams.
   void keep_running(std::vector<BeamCandidate> candidates);

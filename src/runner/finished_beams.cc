@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
+#include "sampler/top_candidates.h"
 
 namespace polystate {
 
@@ -30,14 +31,31 @@ float FinishedBeams::score(float log_probability, std::size_t length) const {
   return log_probability / static_cast<float>(std::pow(generated, length_penalty_));
 }
 
-void FinishedBeams::add(std::vector<TokenId> tokens, float log_probability) {
-  const float own = score(log_probability, tokens.size());
-  const auto after = std::find_if(places_.begin(), places_.end(), [own](const Place& place) {
-    return place.score < own || (place.score == own && !place.filled);
-  });
-  if (after == places_.end()) return;
-  std::move_backward(after, std::prev(places_.end()), places_.end());
-  *after = {std::move(tokens), own, true};
+void FinishedBeams::merge(std::span<const Candidate> candidates, std::size_t length,
+                          const std::function<std::vector<TokenId>(std::size_t)>& tokens_of) {
+  std::vector<float> scores;
+  scores.reserve(places_.size() + candidates.size());
+  for (const Place& place : places_) scores.push_back(place.score);
+  for (const Candidate& candidate : candidates) {
+    const float own = score(candidate.log_probability, length);
+    scores.push_back(candidate.has_ended ? own : own + kNoScore);
+  }
+  std::vector<Place> best;
+  best.reserve(places_.size());
+  for (const std::size_t chosen : sampler::top_places(scores, places_.size())) {
+    if (chosen < places_.size()) {
+      best.push_back(std::move(places_[chosen]));
+    } else {
+      const std::size_t candidate = chosen - places_.size();
+      best.push_back({tokens_of(candidate), scores[chosen], candidates[candidate].has_ended});
+    }
+  }
+  places_ = std::move(best);
+}
+
+bool FinishedBeams::is_empty() const {
+  return std::none_of(places_.begin(), places_.end(),
+                      [](const Place& place) { return place.filled; });
 }
 
 bool FinishedBeams::may_improve(std::size_t length, float log_probability) const {

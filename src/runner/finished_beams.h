@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,10 +23,18 @@ class FinishedBeams {
   FinishedBeams(const GenerationConfig& config, std::span<const TokenId> prompt,
                 std::int64_t max_length);
 
-  // A sequence that ended, with its log-probability. Of equal scores the earlier one is better.
-  void add(std::vector<TokenId> tokens, float log_probability);
+  // A sequence of the present step.
+  struct Candidate {
+    float log_probability;
+    bool has_ended;  // and may be kept
+  };
 
-  [[nodiscard]] bool is_empty() const { return !places_.front().filled; }
+  // Keeps the best of those that are there and of a step's candidates, which have `length` tokens:
+  // `tokens_of(i)`. One that has not ended may stand, as transformers has it, where none has.
+  void merge(std::span<const Candidate> candidates, std::size_t length,
+             const std::function<std::vector<TokenId>(std::size_t)>& tokens_of);
+
+  [[nodiscard]] bool is_empty() const;
 
   // Whether the search is to go on, when its best running sequence has `length` tokens and this
   // log-probability.
@@ -38,7 +47,7 @@ class FinishedBeams {
   struct Place {
     std::vector<TokenId> tokens;
     float score;
-    bool filled;
+    bool filled;  // with a sequence that ended
   };
 
   // log_probability / (length without the prompt) ^ length_penalty.

@@ -1,8 +1,10 @@
 #include "sampler/top_candidates.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <functional>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -53,6 +55,25 @@ std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t
     }
   }
   return best;
+}
+
+std::vector<std::size_t> top_places(std::span<const float> scores, std::size_t count) {
+  assert(count > 0 && count <= scores.size());
+  std::vector<std::size_t> places(scores.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  const auto larger = [scores](std::size_t left, std::size_t right) {
+    return scores[left] > scores[right];
+  };
+  // As topk_impl_loop of ATen's TopKImpl.h.
+  const auto end = places.begin() + static_cast<std::ptrdiff_t>(count);
+  if (count * 64 <= scores.size()) {
+    std::partial_sort(places.begin(), end, places.end(), larger);
+  } else {
+    std::nth_element(places.begin(), end - 1, places.end(), larger);
+    std::sort(places.begin(), end - 1, larger);
+  }
+  places.resize(count);
+  return places;
 }
 
 float nth_largest(std::span<const float> scores, std::size_t count) {

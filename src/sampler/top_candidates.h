@@ -19,6 +19,11 @@ struct Candidate {
 // for each score above those found so far. No score may be NaN.
 std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t count);
 
+// The places of the `count` largest scores, at most all of them: the largest first, and equal ones
+// in the order that torch.topk gives them on a CPU, which follows from its algorithm. No score may
+// be NaN.
+std::vector<std::size_t> top_places(std::span<const float> scores, std::size_t count);
+
 // The `count`th largest score, of any count from 1; the least where there are fewer.
 float nth_largest(std::span<const float> scores, std::size_t count);
 

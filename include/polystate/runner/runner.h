@@ -23,7 +23,9 @@ struct GenerationInput {
   std::vector<TokenId> prompt;  // the decoder's first tokens; empty: decoder_start_token_id
 };
 
-// A generated sequence: from the prompt or the start token through the first end token.
+// A generated sequence: from the prompt or the start token through the first end token. Where a
+// beam search finds fewer than asked for, the others have the score -1e9 and what transformers has
+// in their place: the prompt alone, for one.
 struct GeneratedSequence {
   std::vector<TokenId> ids;
   // Beam search: the log-probability / generated tokens ^ length_penalty, as transformers'

@@ -29,7 +29,8 @@ class GenerateOutput:
     ----------
     sequences
         The ids of each sequence, from the decoder's start token or prompt through the first end
-        token, without padding; ``num_return_sequences`` for each input, best first.
+        token, without padding; ``num_return_sequences`` for each input, best first. Where a beam
+        search finds fewer, the others are what transformers has in their place, of score -1e9.
     sequences_scores
         Of a beam search: the score of each, the sum of its log-probabilities divided by a power of
         its length; else None.

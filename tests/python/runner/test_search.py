@@ -43,6 +43,21 @@ def ended(row: list[int], start: int, ends: list[int]) -> list[int]:
     return row[: found[0] + 1] if found else row
 
 
+def written(rows: list[list[int]], scores: list[float], config: dict[str, Any]) -> list[list[int]]:
+    """Return rows without what transformers fills up those with that have not ended."""
+    fill = {config["pad_token_id"], *(config["eos_token_id"] or [-1])[:1]}
+    has_ended = [score > -1e8 for score in scores] or [True] * len(rows)
+    return [
+        row if ended else without_end(row, fill) for row, ended in zip(rows, has_ended, strict=True)
+    ]
+
+
+def without_end(row: list[int], fill: set[int]) -> list[int]:
+    """Return a row without tokens of ``fill`` at its end; the first token stays."""
+    last = max(i for i, token in enumerate(row) if i == 0 or token not in fill)
+    return row[: last + 1]
+
+
 def requests(kind: str) -> list[dict[str, Any]]:
     """Return random generations of a kind."""
     numbers = random.Random(kind)
@@ -62,6 +77,8 @@ def request(numbers: random.Random, kind: str) -> dict[str, Any]:
         "pad_token_id": numbers.choice([0, 6]),
         numbers.choice(["max_length", "max_new_tokens"]): numbers.randint(2, 20),
     }
+    if kind == "fewer":
+        config |= few_sequences(numbers, vocabulary)
     if kind == "processors":
         config |= {
             name: value
@@ -73,6 +90,19 @@ def request(numbers: random.Random, kind: str) -> dict[str, Any]:
         "config": config,
         "inputs": [one_input(numbers, vocabulary, config) for _ in range(3)],
     }
+
+
+def few_sequences(numbers: random.Random, vocabulary: int) -> dict[str, Any]:
+    """Return what leaves fewer sequences than there are beams."""
+    left = numbers.sample(range(vocabulary), k=numbers.randint(1, 3))
+    return numbers.choice(
+        [
+            {"forced_bos_token_id": left[0], "max_length": 2},
+            {"forced_bos_token_id": left[0], "max_new_tokens": 1},
+            {"forced_bos_token_id": left[0]},
+            {"suppress_tokens": [token for token in range(vocabulary) if token not in left]},
+        ]
+    )
 
 
 def choices(numbers: random.Random, config: dict[str, Any]) -> dict[str, Any]:
@@ -111,16 +141,16 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.filterwarnings("ignore:Unfeasible length constraints")
-@pytest.mark.parametrize("kind", ["greedy", "beams", "processors"])
+@pytest.mark.parametrize("kind", ["greedy", "beams", "processors", "fewer"])
 def test_sequences_and_scores_are_those_of_transformers(kind: str) -> None:
     every = requests(kind)
     for request, found in zip(every, generate_lines.run(map(answer, every)), strict=True):
         assert "error" not in found, (request, found)
-        beams = request["config"]["num_beams"]
+        config = request["config"]
+        beams = config["num_beams"]
         for i, (sequences, scores) in enumerate(zip(*reference(request), strict=True)):
-            # Where fewer sequences than asked for are possible, the others are of no meaning.
-            count = sum(score > -1e8 for score in scores) if beams > 1 else 1
-            assert found["sequences"][i][:count] == sequences[:count], request
+            assert written(found["sequences"][i], scores, config) == written(
+                sequences, scores, config
+            ), request
             if beams > 1:
-                ours = found["scores"][i][:count]
-                assert ours == pytest.approx(scores[:count], rel=1e-5, abs=1e-4), request
+                assert found["scores"][i] == pytest.approx(scores, rel=1e-5, abs=1e-4), request
