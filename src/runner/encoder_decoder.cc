@@ -116,12 +116,14 @@ Result<Tensor> EncoderDecoder::decode(std::span<const DecoderRow> rows) {
   ids_.clear();
   lengths_.clear();
   cross_lengths_.clear();
+  counted_.clear();
   for (const DecoderRow& row : rows) {
     assert(row.sequence->length() < limits_.max_length);
     sequences_.push_back(row.sequence);
     ids_.push_back(row.token);
     lengths_.push_back(row.sequence->length());  // the position of the token
     cross_lengths_.push_back(row.source->pages.length());
+    counted_.push_back(counted_before(row));
   }
   if (const Status appended = append_position(sequences_, copies_); !appended) {
     return appended.error();
@@ -133,10 +135,12 @@ Result<Tensor> EncoderDecoder::decode(std::span<const DecoderRow> rows) {
   lay_out(
       rows.size(), [&](std::size_t row) -> const PageTable& { return rows[row].source->pages; },
       cross_table_);
-  const std::array inputs = {as_matrix(ids_, rows.size()), as_vector(lengths_),
-                             as_matrix(page_table_, rows.size()),
-                             as_matrix(cross_table_, rows.size()), as_vector(cross_lengths_)};
-  if (const Status done = run("decode", inputs); !done) return done.error();
+  const std::array inputs = {
+      as_matrix(ids_, rows.size()),        as_vector(lengths_),
+      as_matrix(page_table_, rows.size()), as_matrix(cross_table_, rows.size()),
+      as_vector(cross_lengths_),           as_vector(counted_)};
+  const std::size_t taken = limits_.uncounted ? inputs.size() : inputs.size() - 1;
+  if (const Status done = run("decode", std::span(inputs).first(taken)); !done) return done.error();
   Tensor logits = std::move(outputs_.front());
   outputs_.clear();
   const Shape expected = {static_cast<std::int64_t>(rows.size()), limits_.vocabulary_size};
@@ -146,6 +150,14 @@ Result<Tensor> EncoderDecoder::decode(std::span<const DecoderRow> rows) {
                      to_string(logits.shape()) + "; logits are float32 " + to_string(expected)};
   }
   return logits;
+}
+
+std::int64_t EncoderDecoder::counted_before(const DecoderRow& row) const {
+  const std::int64_t length = row.sequence->length();
+  // Behind the prompt, transformers counts every token of the cache.
+  if (!limits_.uncounted || length >= std::ssize(row.prompt)) return length;
+  const auto before = row.prompt.first(static_cast<std::size_t>(length));
+  return length - std::ranges::count(before, *limits_.uncounted);
 }
 
 Status EncoderDecoder::copy_pages(std::span<const PageCopy> copies) {

@@ -26,8 +26,9 @@ struct EncodedSource {
 // What one row of the decoder reads.
 struct DecoderRow {
   TokenId token;
-  PageTable* sequence;          // grows by the position of `token`
-  const EncodedSource* source;  // of its sentence
+  PageTable* sequence;              // grows by the position of `token`
+  const EncodedSource* source;      // of its sentence
+  std::span<const TokenId> prompt;  // what its sequence begins with
 };
 
 // An artifact's encoder and decoder with caches of their own: its methods as calls in tokens. It
@@ -35,11 +36,12 @@ struct DecoderRow {
 //
 //   encode(input_ids [batch, source], lengths [batch], cross_table [batch, m]) -> ()
 //   decode(input_ids [rows, 1], positions [rows], page_table [rows, n], cross_table [rows, m],
-//          cross_lengths [rows]) -> logits [rows, vocabulary]
+//          cross_lengths [rows], counted [rows]?) -> logits [rows, vocabulary]
 //   copy_pages(source [k], target [k]) -> ()
 //
-// What a table has no page for is 0: the methods neither read nor write it. After a failure all
-// state is as at first, and what was encoded before is of no use.
+// `counted`, of models whose positions in a prompt leave out padding, are the tokens before each
+// row's that they count. What a table has no page for is 0: the methods neither read nor write it.
+// After a failure all state is as at first, and what was encoded before is of no use.
 class EncoderDecoder {
  public:
   // kArtifact as EncoderDecoderLimits::read, and as Model::new_session.
@@ -73,6 +75,8 @@ class EncoderDecoder {
 
   // Runs a method; its outputs are in outputs_.
   Status run(std::string_view method, std::span<const Tensor> inputs);
+  // Tokens before the row's next one that the model's positions count.
+  [[nodiscard]] std::int64_t counted_before(const DecoderRow& row) const;
   // Copies whole pages of the decoder's caches.
   Status copy_pages(std::span<const PageCopy> copies);
 
@@ -92,6 +96,7 @@ class EncoderDecoder {
   std::vector<std::int64_t> page_table_;
   std::vector<std::int64_t> cross_table_;
   std::vector<std::int64_t> cross_lengths_;
+  std::vector<std::int64_t> counted_;
 };
 
 }  // namespace polystate

@@ -11,6 +11,7 @@
 
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
+#include "polystate/core/token.h"
 
 namespace polystate {
 namespace {
@@ -32,18 +33,21 @@ struct MethodForm {
   std::string_view name;
   std::size_t inputs;
   std::size_t outputs;
+  std::size_t optional_inputs;
 };
+constexpr std::size_t kInputsOfDecode = 5;
 constexpr std::array<MethodForm, 3> kMethods = {
-    {{"encode", 3, 0}, {"decode", 5, 1}, {"copy_pages", 2, 0}}};
+    {{"encode", 3, 0, 0}, {"decode", kInputsOfDecode, 1, 1}, {"copy_pages", 2, 0, 0}}};
 
-Result<std::int64_t> read_constant(const Manifest& manifest, std::string_view name) {
+Result<std::int64_t> read_constant(const Manifest& manifest, std::string_view name,
+                                   std::int64_t least = 1) {
   const auto found = manifest.constants.find(std::string(name));
   const std::string label = "manifest.json: constants." + std::string(name);
   if (found == manifest.constants.end()) return Error{ErrorCode::kArtifact, label + " is missing"};
   const auto* value = std::get_if<std::int64_t>(&found->second);
-  if (value == nullptr || *value < 1 || *value > kLargest) {
-    return Error{ErrorCode::kArtifact,
-                 label + " is not an integer from 1 to " + std::to_string(kLargest)};
+  if (value == nullptr || *value < least || *value > kLargest) {
+    return Error{ErrorCode::kArtifact, label + " is not an integer from " + std::to_string(least) +
+                                           " to " + std::to_string(kLargest)};
   }
   return *value;
 }
@@ -53,7 +57,9 @@ Status check_methods(const Manifest& manifest) {
     const Result<std::size_t> index = manifest.method_index(form.name);
     if (!index) return Error{ErrorCode::kArtifact, index.error().message};
     const MethodSpec& method = manifest.methods[*index];
-    if (method.inputs.size() != form.inputs || method.outputs.size() != form.outputs) {
+    if (method.inputs.size() < form.inputs ||
+        method.inputs.size() > form.inputs + form.optional_inputs ||
+        method.outputs.size() != form.outputs) {
       return Error{ErrorCode::kArtifact,
                    "method '" + method.name + "' has " + std::to_string(method.inputs.size()) +
                        " inputs and " + std::to_string(method.outputs.size()) +
@@ -84,6 +90,11 @@ Result<EncoderDecoderLimits> EncoderDecoderLimits::read(const Manifest& manifest
     limits.*member = *value;
   }
   if (const Status checked = check_methods(manifest); !checked) return checked.error();
+  if (manifest.methods[*manifest.method_index("decode")].inputs.size() > kInputsOfDecode) {
+    const Result<std::int64_t> padding = read_constant(manifest, "padding_id", 0);
+    if (!padding) return padding.error();
+    limits.uncounted = static_cast<TokenId>(*padding);
+  }
   limits.max_sources = largest_first_size(manifest.methods[*manifest.method_index("encode")]);
   if (limits.pages_for(limits.max_length) > limits.pages ||
       limits.pages_for(limits.max_source_length) > limits.cross_pages) {

@@ -2,9 +2,11 @@
 
 #include <cassert>
 #include <cstdint>
+#include <optional>
 
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
+#include "polystate/core/token.h"
 
 namespace polystate {
 
@@ -18,6 +20,9 @@ struct EncoderDecoderLimits {
   std::int64_t pages;        // of the decoder's own caches
   std::int64_t cross_pages;  // of what the decoder sees of the sources
   std::int64_t max_sources;  // of one call of `encode`: the largest size of its first dimension
+  // The padding token, where the model's positions in a prompt do not count it: `decode` has a
+  // sixth input then.
+  std::optional<TokenId> uncounted;
 
   // kArtifact when a constant is missing or out of range, when a method is, or when the pages do
   // not hold a single sequence and source.

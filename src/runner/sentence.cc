@@ -17,6 +17,7 @@ Sentence::Sentence(std::size_t input, EncodedSource source, PageTable first,
                    const SearchSetting& setting)
     : input_(input),
       source_(std::move(source)),
+      prompt_(setting.prompt),
       unread_(setting.prompt.first(setting.prompt.size() - 1)),
       search_(make_search(setting)) {
   sequences_.push_back(std::move(first));
@@ -24,13 +25,13 @@ Sentence::Sentence(std::size_t input, EncodedSource source, PageTable first,
 
 void Sentence::append_rows(std::vector<DecoderRow>& rows) {
   if (!unread_.empty()) {
-    rows.push_back({unread_.front(), &sequences_.front(), &source_});
+    rows.push_back({unread_.front(), &sequences_.front(), &source_, prompt_});
     return;
   }
   const auto next = search_->next();
   assert(next.size() == sequences_.size());
   for (std::size_t i = 0; i < next.size(); ++i) {
-    rows.push_back({next[i].token, &sequences_[i], &source_});
+    rows.push_back({next[i].token, &sequences_[i], &source_, prompt_});
   }
 }
 

@@ -41,6 +41,7 @@ class Sentence {
  private:
   std::size_t input_;
   EncodedSource source_;
+  std::span<const TokenId> prompt_;
   std::span<const TokenId> unread_;   // of the prompt, before its last token
   bool has_chosen_ = false;           // what go_on is to follow
   std::vector<PageTable> sequences_;  // of each row

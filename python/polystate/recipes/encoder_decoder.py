@@ -66,6 +66,12 @@ class Capacity:
         return self.max_batch * self.source_pages
 
 
+def padding_token(model: PreTrainedModel) -> int:
+    """The padding token; 0 where the model has none."""
+    token: int | None = model.config.get_text_config().pad_token_id
+    return 0 if token is None else token
+
+
 class EncoderDecoder(torch.nn.Module):
     """The methods ``encode``, ``decode`` and ``copy_pages`` over a model and its pools of pages.
 
@@ -77,17 +83,27 @@ class EncoderDecoder(torch.nn.Module):
         How the rows of a step are given to the model: as a batch of sequences of one token, or as
         the tokens of one sequence. Which one a model takes depends on how it adds positions to
         embeddings; results are the same.
+    skips_padding
+        Whether the model's positions in a prompt leave out the padding tokens before them, as
+        M2M100's do. ``decode`` is told ``counted`` then.
     """
 
-    def __init__(self, model: PreTrainedModel, capacity: Capacity, *, rows_as_batch: bool) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        capacity: Capacity,
+        *,
+        rows_as_batch: bool,
+        skips_padding: bool = False,
+    ) -> None:
         super().__init__()
         self.model = model
+        self.skips_padding = skips_padding
         self._rows_as_batch = rows_as_batch
         self._width = model.config.hidden_size
         start = model.generation_config.decoder_start_token_id
         self._start = 0 if start is None else start
-        padding = model.config.get_text_config().pad_token_id
-        self.padding: int = 0 if padding is None else padding
+        self.padding = padding_token(model)
         shapes = self._key_value_shapes()
         self.layers = len(shapes)
         head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
@@ -149,6 +165,7 @@ class EncoderDecoder(torch.nn.Module):
         page_table: torch.Tensor,
         cross_table: torch.Tensor,
         cross_lengths: torch.Tensor,
+        counted: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """One token further in every row, each at a position of its own.
 
@@ -162,6 +179,8 @@ class EncoderDecoder(torch.nn.Module):
             [rows, pages]: where the row's keys and values are and go.
         cross_table, cross_lengths
             [rows, pages], [rows]: where its text is, as ``encode`` was told.
+        counted
+            [rows]: tokens before it that the model's own positions count. None: ``positions``.
 
         Returns
         -------
@@ -172,10 +191,11 @@ class EncoderDecoder(torch.nn.Module):
         rows = Rows(positions, page_table, cross_table, cross_lengths)
         own_pools, cross_pools = self._all_pools("self"), self._all_pools("cross")
         page = own_pools[0].keys.shape[3]
+        counted = positions if counted is None else counted
         if self._rows_as_batch:
-            batch, tokens, seen = count, 1, positions[:, None]
+            batch, tokens, seen = count, 1, counted[:, None]
         else:
-            batch, tokens, seen = 1, count, positions - torch.arange(count)
+            batch, tokens, seen = 1, count, counted - torch.arange(count)
         own = EarlierSteps(seen, page_table.shape[1] * page)
         encoded = EncodedText(cross_pools, batch, cross_table.shape[1] * page)
         caches = EncoderDecoderCache(own, encoded)

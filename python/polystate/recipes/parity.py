@@ -9,7 +9,7 @@ import torch
 from transformers import PreTrainedModel
 
 from polystate.errors import ExportError
-from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder
+from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder, padding_token
 
 # How far a position's logits may be from the model's, as a part of the largest: attention sums in
 # another order.
@@ -31,12 +31,17 @@ class Example:
 
 
 def examples(model: PreTrainedModel, capacity: Capacity) -> list[Example]:
-    """Texts of random tokens and of different lengths, beyond a page where there is room."""
+    """Texts of random tokens and of different lengths, beyond a page where there is room.
+
+    The longest target has padding inside, as a prompt may have.
+    """
     generator = torch.Generator().manual_seed(0)
     found = []
     for number in range(_TEXTS):
         source = random_tokens(model, _length(number, capacity.max_source_length), generator)
         target = random_tokens(model, _length(_TEXTS - 1 - number, capacity.max_length), generator)
+        if number == 0:
+            target[1::8] = padding_token(model)
         with torch.no_grad():
             output = model(input_ids=source[None], decoder_input_ids=target[None])
         found.append(Example(source, target, output.logits[0].float()))
@@ -121,10 +126,18 @@ def _decoded_batch(
                 table[rows],
                 cross_table[rows],
                 lengths[rows],
+                _counted([texts[i].target[:position] for i in rows], methods),
             )
             for i, row in zip(rows, logits, strict=True):
                 steps[i].append(row)
     return [torch.stack(rows) for rows in steps]
+
+
+def _counted(before: Sequence[torch.Tensor], methods: EncoderDecoder) -> torch.Tensor | None:
+    """How many of the tokens before each row's the model's positions count."""
+    if not methods.skips_padding:
+        return None
+    return torch.stack([(tokens != methods.padding).sum() for tokens in before])
 
 
 def _length(number: int, most: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -122,7 +123,7 @@ def export_pretrained(
             stack.enter_context(packed(methods))
         program = export(
             methods,
-            _entry_points(capacity, methods.padding),
+            _entry_points(methods, capacity),
             backend=backend,
             quantization=quantization,
             target=target,
@@ -263,23 +264,25 @@ def _methods(
     """
     texts = examples(model, capacity)
     failures = []
-    for rows_as_batch in (True, False):
+    for rows_as_batch, skips_padding in itertools.product((True, False), (False, True)):
+        form = {"rows_as_batch": rows_as_batch, "skips_padding": skips_padding}
         try:
             with own_attention(model):
-                methods = EncoderDecoder(model, capacity, rows_as_batch=rows_as_batch).eval()
+                methods = EncoderDecoder(model, capacity, **form).eval()
                 with packed(methods):
                     check_parity(methods, capacity, texts)
         except UnsupportedError:
             raise
         except Exception as error:  # model code may raise anything
             rows = "a batch" if rows_as_batch else "one sequence"
-            failures.append(f"rows as {rows}: {error}")
+            padding = "padding not counted" if skips_padding else "padding counted"
+            failures.append(f"rows as {rows}, {padding}: {error}")
         else:
             if quantization is None:
                 methods.clear()
                 return methods
             capacity = replace(capacity, dtype=torch.float16)
-            methods = EncoderDecoder(model, capacity, rows_as_batch=rows_as_batch).eval()
+            methods = EncoderDecoder(model, capacity, **form).eval()
             _check_quantized(methods, capacity, texts, quantization)
             return methods
     raise ExportError(
@@ -302,7 +305,7 @@ def _check_quantized(
     methods.clear()
 
 
-def _entry_points(capacity: Capacity, padding: int) -> dict[str, Method]:
+def _entry_points(methods: EncoderDecoder, capacity: Capacity) -> dict[str, Method]:
     """The methods with their examples: two texts, of one page each."""
     batch, rows, copies = (_count(name, capacity.max_batch) for name in ("batch", "rows", "copies"))
     source = _size("source", capacity.max_source_length)
@@ -310,8 +313,9 @@ def _entry_points(capacity: Capacity, padding: int) -> dict[str, Method]:
     pages = _size("pages", capacity.target_pages)
     count = min(2, capacity.max_batch)
     ids = torch.full((count, 1), 3)
-    draws = drawn_by_method(capacity, padding)
+    draws = drawn_by_method(capacity, methods.padding)
     ones, table = torch.ones(count, dtype=torch.int64), torch.arange(count)[:, None]
+    counted = (0 * ones,) if methods.skips_padding else ()
     return {
         "encode": Method(
             "encode",
@@ -321,13 +325,14 @@ def _entry_points(capacity: Capacity, padding: int) -> dict[str, Method]:
         ),
         "decode": Method(
             "decode",
-            (ids, 0 * ones, table, table, ones),
+            (ids, 0 * ones, table, table, ones, *counted),
             dynamic_shapes=(
                 {0: rows},
                 {0: rows},
                 {0: rows, 1: pages},
                 {0: rows, 1: cross_pages},
                 {0: rows},
+                *({0: rows} for _ in counted),
             ),
             draw=draws["decode"],
         ),
