@@ -148,9 +148,11 @@ Status StagedTokenizer::decode_id(TokenId id, const DecodeOptions& options,
                                   DecodeChain& chain) const {
   const DecodeTable::Entry* const entry = decode_table_.find(id);
   if (entry == nullptr) {
+    const bool is_left_out = id < decode_table_.id_limit();
     return Error{ErrorCode::kContract, "the id " + std::to_string(id) +
                                            " is not in the vocabulary, whose ids are less than " +
-                                           std::to_string(decode_table_.id_limit())};
+                                           std::to_string(decode_table_.id_limit()) +
+                                           (is_left_out ? " and leave it out" : "")};
   }
   if (!entry->special || !options.skip_special_tokens) chain.token(decode_table_.text(*entry));
   return {};

@@ -186,6 +186,21 @@ def test_files_that_are_missing_damaged_or_unknown_are_typed_errors(
         ps.Tokenizer.open(path, target_language=True)
 
 
+def test_an_unknown_id_is_told_why_it_is_none(tmp_path: Path) -> None:
+    known = {0: "a", 3: "b", 4: "c", 9: "d"}
+    tokenizer = Tokenizer(models.WordLevel({token: id for id, token in known.items()}, "a"))
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    ours = ps.Tokenizer.open(tmp_path)
+    for id in range(12):
+        if id in known:
+            assert ours.decode([id]) == known[id]
+            continue
+        reason = "less than 10 and leave it out$" if id < 10 else "less than 10$"
+        for decode in (ours.decode, ours.decode_stream().push):
+            with pytest.raises(ps.ContractError, match=f"id {id} is not in the .* {reason}"):
+                decode(id)
+
+
 def test_threads_share_a_tokenizer(ours: ps.Tokenizer) -> None:
     expected = [ours.encode(text) for text in TEXTS]
     with ThreadPoolExecutor(8) as pool:
