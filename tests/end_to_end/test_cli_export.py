@@ -16,6 +16,9 @@ import pytest
 from tests.end_to_end.command_line import polystate, polystate_export
 
 MODEL = """
+import ctypes
+import os
+import subprocess
 import torch
 import polystate as ps
 from neighbour import SCALE
@@ -31,6 +34,18 @@ class Counter(torch.nn.Module):
 
 def make():
     return Counter(), {"add": ps.Method("add", args=(torch.ones(2),))}
+
+class Noisy(Counter):
+    def add(self, x):
+        print("noise of a method")
+        os.write(1, b"noise of a descriptor\\n")
+        ctypes.CDLL(None).puts(b"noise of C")
+        return super().add(x)
+
+def noisy():
+    print("noise of a function")
+    subprocess.run(["echo", "noise of a process"])
+    return Noisy(), {"add": ps.Method("add", args=(torch.ones(2),))}
 
 def exported():
     return ps.export(*make(), backend="portable")
@@ -128,7 +143,7 @@ def test_a_function_of_a_module_is_found_from_the_current_directory(
 def test_options_reach_the_export(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = polystate_export(
-        f"{model}:make", out,
+        f"{model}:noisy", out,
         "--backend", "portable",
         "--constant", "max_length=64", "--constant", "name=a b", "--constant", "fast=true",
         "--debug-dir", tmp_path / "debug",
@@ -136,6 +151,9 @@ def test_options_reach_the_export(model: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "total" in done.stdout
+    assert "noise" not in done.stdout
+    kinds = ("a function", "a process", "a method", "a descriptor", "C")
+    assert all(f"noise of {kind}\n" in done.stderr for kind in kinds)
     report = inspected(out)
     assert report["constants"] == {"fast": True, "max_length": 64, "name": "a b"}
     assert any((tmp_path / "debug").iterdir())
@@ -169,6 +187,22 @@ def test_another_kind_of_source_is_a_usage_error_that_says_what_there_is(
 )
 def test_a_wrong_command_line_is_a_usage_error(arguments: list[str]) -> None:
     assert polystate_export(*arguments).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--constant", "a=1", "--constant", "b=1", "--constant", "a=2"], "--constant a"),
+        (["--constant", "a=x", "--constant", "a=x"], "--constant a"),
+        (["--backend", "portable", "--backend", "xnnpack"], "--backend"),
+        (["--quantization", "q8", "--quantization", "none"], "--quantization"),
+        (["--debug-dir", "a", "--debug-dir", "b"], "--debug-dir"),
+    ],
+)
+def test_what_is_given_twice_is_a_usage_error(options: list[str], message: str) -> None:
+    done = polystate_export("a.py:b", "out", *options)
+    assert done.returncode == 2
+    assert f"{message} is given twice" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import polystate
 from polystate.artifact import check_destination
 from polystate.cli.options import add_options, flags, overrides
 from polystate.cli.progress import step
-from polystate.cli.quiet import quiet_libraries, quiet_transformers
+from polystate.cli.quiet import prints_to_stderr, quiet_libraries, quiet_transformers
 from polystate.cli.source import FORMS, FunctionSource, PretrainedSource, SourceError, parse_source
 from polystate.errors import (
     ArtifactError,
@@ -120,10 +120,11 @@ def _export(options: argparse.Namespace) -> None:
         raise _ExitError(ExitStatus.USAGE, str(error)) from error
     check_destination(options.out)
     quiet_libraries()
-    if isinstance(source, PretrainedSource):
-        program = _export_model(source, options.out, arguments)
-    else:
-        program = _export_function(source, options.out, arguments)
+    with prints_to_stderr():
+        if isinstance(source, PretrainedSource):
+            program = _export_model(source, options.out, arguments)
+        else:
+            program = _export_function(source, options.out, arguments)
     if options.report:
         _print(program.report())
 
