@@ -1,6 +1,8 @@
 #include "cli/tokenize.h"
 
 #include <CLI/App.hpp>
+#include <CLI/Error.hpp>
+#include <CLI/Option.hpp>
 #include <charconv>
 #include <cstddef>
 #include <cstdio>
@@ -166,7 +168,9 @@ void add_special_token(const std::string& token, TokenizerOptions& options) {
   const std::optional<TokenId> id = id_of(token);
   if (!id) return;  // special_token_fault has refused it
   if (!options.tik_token) options.tik_token.emplace();
-  options.tik_token->special_tokens[token.substr(0, token.rfind('='))] = *id;
+  const std::string name = token.substr(0, token.rfind('='));
+  if (!options.tik_token->special_tokens.emplace(name, *id).second)
+    throw CLI::ValidationError("--special-token", "'" + name + "' is given twice");
 }
 
 std::string policy_fault(const std::string& name) {
@@ -175,13 +179,18 @@ std::string policy_fault(const std::string& name) {
 }
 
 void declare_options(CLI::App& command, TokenizeArguments& arguments) {
-  command.add_flag("--decode", arguments.decode, "TEXT is ids; print their text");
+  CLI::Option* const decode =
+      command.add_flag("--decode", arguments.decode, "TEXT is ids; print their text");
   command.add_flag("--json", arguments.json,
                    "One line of JSON a text: ids, tokens and offsets in bytes; or the text");
-  command.add_flag("!--no-special-tokens", arguments.encode.add_special_tokens,
-                   "Add none of the tokens that the file adds around a text");
-  command.add_flag("!--keep-special-tokens", arguments.decoding.skip_special_tokens,
-                   "Print special tokens when decoding");
+  command
+      .add_flag("!--no-special-tokens", arguments.encode.add_special_tokens,
+                "Add none of the tokens that the file adds around a text")
+      ->excludes(decode);
+  command
+      .add_flag("!--keep-special-tokens", arguments.decoding.skip_special_tokens,
+                "With --decode: print special tokens")
+      ->needs(decode);
   command
       .add_option_function<std::string>(
           "--special-tokens",
@@ -191,9 +200,12 @@ void declare_options(CLI::App& command, TokenizeArguments& arguments) {
           "What the text of a special token inside TEXT becomes: the token (accept), text like any "
           "other (plain_text), an error (refuse)")
       ->type_name("POLICY")
-      ->check(policy_fault);
-  command.add_flag("--target-language", arguments.open.target_language,
-                   "Of Marian's and M2M100's: encode texts in the target language");
+      ->check(policy_fault)
+      ->excludes(decode);
+  command
+      .add_flag("--target-language", arguments.open.target_language,
+                "Of Marian's and M2M100's: encode texts in the target language")
+      ->excludes(decode);
   command
       .add_option_function<std::string>(
           "--pattern",

@@ -271,8 +271,10 @@ void declare_options(CLI::App& command, TranslateArguments& arguments) {
       ->type_name("FILE")
       ->excludes("TEXT");
   for (const SettingOption& option : kSettings) add_setting(command, arguments, option);
-  command.add_flag("--scores", arguments.scores,
-                   "Print the score before each translation, and a tab (beam search)");
+  command
+      .add_flag("--scores", arguments.scores,
+                "Print the score before each translation, and a tab (beam search)")
+      ->excludes("--json");
   command.add_flag("--stream", arguments.stream, "Print each word as it is found (one beam)")
       ->excludes("--json", "--scores");
   command.add_flag("--truncate", arguments.truncate,

@@ -76,14 +76,24 @@ def test_a_directory_with_a_model_is_exported_and_says_nothing(
     assert "tokenizer" in refused.stderr
 
 
-@pytest.mark.parametrize("source", ["a/b/c", "./nowhere", "/nowhere/at/all", "org/", "gone.py"])
-def test_what_is_not_there_is_a_usage_error_that_says_what_there_may_be(
-    source: str, tmp_path: Path
+MISSING = ["a/b/c", "./nowhere", "../nowhere", "/nowhere/at/all", "~/x", "org/", "gone.py"]
+
+
+@pytest.mark.parametrize("source", [*MISSING, "folder/nowhere", "link"])
+def test_what_is_not_there_is_not_asked_from_the_hub(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = polystate_export(source, tmp_path / "out")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("nowhere")
+    done = polystate_export(source, "out", cwd=tmp_path)
     assert done.returncode == 2
     assert f"'{source}' is not there" in done.stderr
     assert all(form in done.stderr for form in FORMS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("transformers.AutoConfig.from_pretrained", None)  # which would ask
+    for given in (source, Path(source), Path("org/name")):
+        with pytest.raises(ps.ExportError, match="there is no such directory"):
+            ps.export_pretrained(given, tmp_path / "out")
 
 
 def test_a_directory_without_a_model_is_a_usage_error(tmp_path: Path) -> None:
@@ -108,6 +118,7 @@ def test_a_directory_without_a_model_is_a_usage_error(tmp_path: Path) -> None:
         ("org/name", ["--max-length", "many"], "--max-length"),
         ("org/name", ["--recipe", "fast"], "--recipe"),
         ("org/name", ["--task", "poetry"], "--task"),
+        ("org/name", ["--max-length", "9", "--max-length", "8"], "--max-length is given twice"),
     ],
 )
 def test_an_option_that_the_source_does_not_take_is_a_usage_error(

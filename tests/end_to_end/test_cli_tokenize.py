@@ -113,6 +113,17 @@ def test_special_tokens_are_as_the_policy_says(path: Path, theirs: Tokenizer) ->
         (["--decode", "99999"], 4, "99999"),
         (["--special-tokens", "maybe", "x"], 2, "'accept', 'plain_text' or 'refuse'"),
         (["--no-such-option"], 2, "--no-such-option"),
+        (["--decode", "--no-special-tokens", "1"], 2, "--no-special-tokens"),
+        (["--decode", "--special-tokens", "accept", "1"], 2, "--special-tokens"),
+        (["--decode", "--target-language", "1"], 2, "--target-language"),
+        (["--keep-special-tokens", "x"], 2, "--decode"),
+        (["--target-language", "x"], 4, "target_language"),
+        (["--pattern", ".", "x"], 4, "tik_token"),
+        (
+            ["--pattern", ".", "--special-token", "<a>=300", "--special-token", "<a>=301", "x"],
+            2,
+            "'<a>' is given twice",
+        ),
     ],
 )
 def test_a_mistake_is_an_exit_status(

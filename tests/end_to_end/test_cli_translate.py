@@ -286,6 +286,7 @@ def test_a_text_that_is_too_long_is_refused_by_its_line_or_cut(artifact: Path) -
         (["--stream", "--set", "num_beams=4"], 4, "a stream is of one sequence"),
         (["--stream", "--json"], 2, "--json"),
         (["--stream", "--beam", "2", "--scores"], 2, "--scores"),
+        (["--json", "--beam", "2", "--scores"], 2, "--scores"),
         (["--set", "num_beams"], 2, "NAME=VALUE is needed"),
         (["--set", "beams=4"], 2, "'beams': there is no such field"),
         (["--set", "bad_words_ids=[[1,"], 2, "bad_words_ids"),

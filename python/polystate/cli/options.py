@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,21 @@ class Option:
     flag: str
     argument: str
     settings: Mapping[str, Any]
+
+
+class _Once(argparse.Action):
+    """Stores a value; an option that is given again would have no effect the first time."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option_string} is given twice")
+        setattr(namespace, self.dest, values)
 
 
 def _name_and_value(text: str) -> tuple[str, bool | int | float | str]:
@@ -145,7 +160,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for title, options in groups.items():
         group = parser.add_argument_group(f"options of {title}")
         for option in options:
-            group.add_argument(option.flag, dest=option.argument, **option.settings)
+            settings = {"action": _Once, **option.settings}
+            group.add_argument(option.flag, dest=option.argument, **settings)
 
 
 def overrides(given: argparse.Namespace, source: Source) -> dict[str, Any]:
@@ -154,7 +170,7 @@ def overrides(given: argparse.Namespace, source: Source) -> dict[str, Any]:
     Raises
     ------
     SourceError
-        An option is for another kind of source, or says what another one says.
+        An option is for another kind of source, or says what another one says, or says it twice.
     """
     kind, own, others = (
         ("a function", _OF_FUNCTIONS, _OF_MODELS)
@@ -173,8 +189,17 @@ def overrides(given: argparse.Namespace, source: Source) -> dict[str, Any]:
     if said.get("quantization") == "none":
         said["quantization"] = None
     if "constants" in said:
-        said["constants"] = dict(said["constants"])
+        said["constants"] = _constants(said["constants"])
     return said
+
+
+def _constants(given: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    constants: dict[str, Any] = {}
+    for name, value in given:
+        if name in constants:
+            raise SourceError(f"--constant {name} is given twice: {constants[name]} and {value}")
+        constants[name] = value
+    return constants
 
 
 def flags(arguments: Mapping[str, Any]) -> str:

@@ -17,17 +17,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from polystate.recipes.hub import is_name_on_the_hub
+
 FORMS = """\
   path/to/file.py:function   a function that returns what to export
   package.module:function    the same, of a module
   path/to/model              a directory with a model of transformers (it has config.json)
-  organization/model         such a model's name on the hub of Hugging Face"""
+  organization/model         such a model's name on the hub of Hugging Face, where no directory
+                             'organization' is here"""
 
 _FILE_MODULE = "polystate_source"  # a file's own name might hide another module
 
 _NAME = r"[^\W\d]\w*"
 _DOTTED = re.compile(rf"{_NAME}(\.{_NAME})*")
-_ON_THE_HUB = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
 class SourceError(Exception):
@@ -107,7 +109,7 @@ def parse_source(text: str) -> Source:
             return FunctionSource(Path(origin), function)
         if _DOTTED.fullmatch(origin):
             return FunctionSource(origin, function)
-    if _ON_THE_HUB.fullmatch(text) and not path.exists() and not text.endswith(".py"):
+    if is_name_on_the_hub(text):
         return PretrainedSource(text)
     there_is = "is a file" if path.is_file() else "is not there"
     what = f"'{text}'" if colon else f"'{text}' {there_is}, and"

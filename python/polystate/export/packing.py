@@ -93,7 +93,7 @@ def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
     Raises
     ------
     ContractError
-        For an unknown name.
+        For an unknown name, and for a module without linears.
     UnsupportedError
         When a linear is not of float32.
     """
@@ -102,8 +102,13 @@ def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
         return
     if quantization != "q8":
         raise ContractError(f"quantization is {quantization!r}; it may be None or 'q8'")
+    linears = list(_linears(model))
+    if not linears:
+        raise ContractError(
+            f"quantization 'q8' is for linears, and {type(model).__name__} has none: leave it out"
+        )
     chosen = []
-    for name, linear in _linears(model):
+    for name, linear in linears:
         if linear.in_features == 1:
             continue
         if linear.weight.dtype != torch.float32:

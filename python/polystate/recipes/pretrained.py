@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from polystate.export import Method, Program, export
 from polystate.export.packing import packed, quantized
 from polystate.recipes.drawn_pages import drawn_by_method
 from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder
+from polystate.recipes.hub import is_name_on_the_hub
+from polystate.recipes.languages import Languages, language_token, with_languages
 from polystate.recipes.paged_attention import own_attention
 from polystate.recipes.parity import Example, check_parity, check_quantized_parity, examples
 from polystate.recipes.positions import shortened_positions
@@ -33,14 +35,6 @@ from polystate.steps import begin
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-
-@dataclass(frozen=True)
-class Languages:
-    """Of a model that translates between several, by the names of its tokenizer."""
-
-    source: str | None = None
-    target: str | None = None
 
 
 def export_pretrained(
@@ -87,7 +81,7 @@ def export_pretrained(
         For a model in memory. Without one the artifact takes and gives ids.
     source_language, target_language
         For models of many languages, by the tokenizer's names (``"eng_Latn"``, ``"en_XX"``,
-        ``"en"``).
+        ``"en"``). Refused where the tokenizer has no choice.
 
     Returns
     -------
@@ -174,10 +168,15 @@ def _loaded(
     if isinstance(source, PreTrainedModel):
         model = source
     else:
+        if not (Path(source).is_dir() or is_name_on_the_hub(source)):
+            raise ExportError(
+                f"cannot load {os.fspath(source)}: there is no such directory, and it is no name "
+                f"that the hub is asked for (organization/model, where no 'organization' is here)"
+            )
         try:
             model = _loaded_model(source)
             if tokenizer is None:
-                tokenizer = _loaded_tokenizer(source, languages)
+                tokenizer = _loaded_tokenizer(source)
         except (UnsupportedError, ContractError):
             raise
         except Exception as error:  # a damaged file may raise anything
@@ -192,7 +191,7 @@ def _loaded(
             f"model.float()"
         )
     model.eval()  # type: ignore[no-untyped-call]
-    return model, tokenizer
+    return model, with_languages(tokenizer, languages)
 
 
 def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
@@ -207,25 +206,13 @@ def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
     return model
 
 
-def _loaded_tokenizer(
-    source: str | os.PathLike[str], languages: Languages
-) -> PreTrainedTokenizerBase | None:
+def _loaded_tokenizer(source: str | os.PathLike[str]) -> PreTrainedTokenizerBase | None:
     """None where the model has no files of one."""
     from transformers import AutoTokenizer
 
     if _lacks_tokenizer(source):
         return None
-    given = {"src_lang": languages.source, "tgt_lang": languages.target}
-    try:
-        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-            source, **{name: value for name, value in given.items() if value is not None}
-        )
-    except KeyError as error:
-        if languages.source is None or error.args != (languages.source,):
-            raise
-        raise ContractError(
-            f"source_language is {languages.source!r}, which the tokenizer does not know"
-        ) from error
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(source)
     return tokenizer
 
 
@@ -362,26 +349,13 @@ def _generation_config(
     config = model.generation_config
     if languages.target is None:
         return config
-    if tokenizer is None:
-        raise ContractError("target_language needs a tokenizer")
-    token = _language_token(tokenizer, languages.target)
+    assert tokenizer is not None  # or with_languages refused it
+    token = language_token(tokenizer, languages.target)
     if token is None or token == tokenizer.unk_token_id:
         raise ContractError(f"target_language is {languages.target!r}, which is no token")
     chosen = type(config).from_dict(config.to_dict())
     chosen.forced_bos_token_id = token
     return chosen
-
-
-def _language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int | None:
-    """The id of a language's token, which some tokenizers write in another way than its name."""
-    if hasattr(tokenizer, "get_lang_id"):
-        try:
-            found: int = tokenizer.get_lang_id(language)
-        except KeyError:
-            return None
-        return found
-    token = tokenizer.convert_tokens_to_ids(language)
-    return token if isinstance(token, int) else None
 
 
 def _task(task: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> str:

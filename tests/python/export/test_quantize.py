@@ -252,3 +252,10 @@ def test_a_quantized_linear_takes_a_vector(tmp_path):
 def test_a_linear_of_another_type_is_refused_by_name():
     with pytest.raises(ps.UnsupportedError, match=r"linear 'inner' is torch\.bfloat16"):
         exported(Single(9, torch.bfloat16), "forward", x=torch.ones(2, 9, dtype=torch.bfloat16))
+
+
+def test_a_module_without_linears_is_refused():
+    model, ids = nn.Embedding(5, 3), torch.tensor([1])
+    methods = {"forward": ps.Method("forward", (ids,))}
+    with pytest.raises(ps.ContractError, match="for linears, and Embedding has none"):
+        ps.export(model, methods, quantization="q8")

@@ -25,8 +25,10 @@ from transformers import (
 )
 
 import polystate as ps
+from polystate.recipes.languages import Languages, with_languages
 from polystate.recipes.text_files import tokenizer_files
 from tests.python.recipes.tiny_models import BART
+from tests.support.exported_models import MODEL
 
 ROOT = Path(__file__).parents[3]
 BEGINNING = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -114,6 +116,47 @@ def test_files_give_an_equal_tokenizer(kind: str, tmp_path: Path) -> None:
         assert own.decode(ids) == theirs.decode(
             ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "target"),
+    [
+        ("nllb", "eng_Latn", "deu_Latn"),
+        ("m2m100", "en", "de"),
+        ("mbart", "en_XX", "de_DE"),
+        ("mbart50", "en_XX", "de_DE"),
+    ],
+)
+def test_a_tokenizer_is_given_languages(
+    kind: str, source: str, target: str, tmp_path: Path
+) -> None:
+    theirs = KINDS[kind](tmp_path)
+    before = theirs("Hello").input_ids
+    own = with_languages(theirs, Languages(target, source))
+    assert own is not None
+    assert theirs("Hello").input_ids == before
+    theirs.src_lang = target
+    assert own("Hello").input_ids == theirs("Hello").input_ids != before
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    for name, content in tokenizer_files(own).items():
+        (saved / name).write_bytes(content)
+    assert list(ps.Tokenizer.open(saved).encode("Hello")) == own("Hello").input_ids
+    with pytest.raises(ps.ContractError, match="source_language is 'xx', which the tokenizer"):
+        with_languages(theirs, Languages("xx"))
+
+
+@pytest.mark.parametrize("name", ["source_language", "target_language"])
+def test_languages_without_effect_are_refused(name: str, tmp_path: Path) -> None:
+    languages = Languages(**{name.removesuffix("_language"): "en"})
+    with pytest.raises(ps.ContractError, match=f"{name} needs a tokenizer"):
+        with_languages(None, languages)
+    for kind in ("t5", "pegasus"):
+        with pytest.raises(ps.ContractError, match=f"{name} is 'en', and .* has no choice"):
+            with_languages(KINDS[kind](tmp_path), languages)
+    with pytest.raises(ps.ContractError, match=f"{name} is 'en', and MarianTokenizer has no"):
+        ps.export_pretrained(MODEL, tmp_path / "out", **{name: "en"})
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
