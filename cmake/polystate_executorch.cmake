@@ -1,5 +1,6 @@
 # Finds ExecuTorch's wheel through Python_EXECUTABLE or, without Python, executorch_DIR.
 option(POLYSTATE_EXECUTORCH "Build the engine of ExecuTorch, a part of libpolystate" ON)
+set(POLYSTATE_EXECUTORCH_LIBRARIES) # the folder of the wheel's libraries
 if(NOT POLYSTATE_EXECUTORCH)
   return()
 endif()
@@ -35,3 +36,4 @@ foreach(component IN LISTS components)
     PROPERTIES INTERFACE_LINK_OPTIONS "${link_options}"
   )
 endforeach()
+set(POLYSTATE_EXECUTORCH_LIBRARIES $<PATH:NORMAL_PATH,$<TARGET_FILE_DIR:executorch::runtime>>)

@@ -5,11 +5,6 @@
 # path. The Python package (SKBUILD) has the command in <environment>/bin and the extension in
 # <site-packages>/polystate, beside <site-packages>/executorch.
 
-set(POLYSTATE_EXECUTORCH_LIBRARIES)
-if(POLYSTATE_EXECUTORCH)
-  set(POLYSTATE_EXECUTORCH_LIBRARIES $<TARGET_FILE_DIR:executorch::runtime>)
-endif()
-
 function(polystate_install_command target)
   if(SKBUILD)
     execute_process(
