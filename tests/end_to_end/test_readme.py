@@ -1,10 +1,12 @@
 """The README's programs work as they are printed."""
 
+import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import MarianTokenizer
 
 from tests.end_to_end.command_line import POLYSTATE
 from tests.end_to_end.printed_programs import ROOT, build_project, run, write_programs
@@ -17,9 +19,6 @@ def directory(tmp_path_factory):
     directory = tmp_path_factory.mktemp("readme")
     write_programs("README.md", "readme", directory)
     run(directory, sys.executable, "export.py")
-    tokenizer = Tokenizer(models.WordLevel({"Hello": 0, ",": 1, "world": 2}, unk_token=","))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.save(str(directory / "tokenizer.json"))
     (directory / "models").symlink_to(ROOT / "models")
     shutil.copytree(demo_model(), directory / "en-fr")
     return directory
@@ -36,7 +35,8 @@ def test_the_python_program_runs(directory):
 
 
 def test_the_tokenizer_gives_ids_and_text(directory):
-    assert run(directory, sys.executable, "to_ids.py") == "[0, 1, 2] Hello , world\n"
+    ids = MarianTokenizer.from_pretrained(ROOT / "models/en-fr-tatoeba")("Hello, world").input_ids
+    assert run(directory, sys.executable, "to_ids.py") == f"{ids} Hello, world\n"
 
 
 def test_the_cpp_program_builds_as_a_project_of_its_own_and_runs(directory):
@@ -64,4 +64,14 @@ def test_the_shell_commands_run(directory):
     for line in (directory / "shell").read_text(encoding="utf-8").splitlines():
         command = line.split()
         assert command[0] == "polystate"
-        assert run(directory, str(POLYSTATE), *command[1:])
+        shown = run(directory, str(POLYSTATE), *command[1:])
+        assert shown
+        assert "nan" not in shown
+
+
+def test_the_commands_are_where_the_text_says():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (folder,) = re.findall(r"source (\S+)/activate", text)
+    assert (ROOT / folder).samefile(Path(sys.executable).parent)
+    for command in ("polystate", "polystate-export", "python", "cmake"):
+        assert (ROOT / folder / command).is_file()
