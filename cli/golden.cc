@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "cli/compare.h"
 #include "cli/exit_status.h"
+#include "cli/recorded_contract.h"
 #include "cli/text.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
@@ -151,6 +154,17 @@ class Replayer {
   Replay replay_;
 };
 
+// The manifest's contract beside the one that was recorded, where there is one.
+Status check_contract(const Artifact& artifact, const GoldenSpec& golden, const Record& record) {
+  const auto found = record.find("contract");
+  if (found == record.end()) return {};
+  const std::span<const std::byte> bytes = found->second.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const Status same = check_recorded_contract(artifact.manifest_text(), text);
+  if (same) return {};
+  return Error{same.error().code, golden.file + ": " + same.error().message};
+}
+
 }  // namespace
 
 Result<Replay> replay_golden(const Artifact& artifact, const GoldenSpec& golden, Session& session) {
@@ -160,6 +174,7 @@ Result<Replay> replay_golden(const Artifact& artifact, const GoldenSpec& golden,
   if (!record) {
     return Error{ErrorCode::kArtifact, golden.file + ": " + record.error().message};
   }
+  if (const Status same = check_contract(artifact, golden, *record); !same) return same.error();
   return Replayer(artifact.manifest(), golden, *std::move(record), session).replay();
 }
 

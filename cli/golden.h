@@ -29,7 +29,8 @@ struct Replay {
 
 // Runs the golden calls that the artifact's manifest lists, in order on `session`, which must be in
 // its initial state, up to the first deviation. kArtifact where the record itself is at fault: a
-// tensor is missing, or a call breaks its own contract.
+// tensor is missing, a call breaks its own contract, or the manifest's contract is not the one that
+// was recorded.
 Result<Replay> replay_golden(const Artifact& artifact, const GoldenSpec& golden, Session& session);
 
 // "call_001 (decode), output '0' [0, 3]: expected 1.5, found 1.25, limit 2.5e-06".

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+import polystate as ps
 from tests.end_to_end import toy as toys
 from tests.end_to_end.command_line import polystate
 from tests.support.altered_artifacts import change_golden, change_manifest
+from tests.support.exported_models import kept
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +177,57 @@ def test_a_record_against_the_contract_is_a_bad_artifact(toy: Path) -> None:
         toy, lambda arrays: arrays.update({"call_000/input_0": np.ones((9, 3), np.float32)})
     )
     assert "call_000 (step)" in diagnosis(toy, 3)["steps"][-1]["detail"]
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "wider": lambda size: size.update(max=size["max"] + 1),
+    "without a limit": lambda size: size.update(max=2**63 - 1),
+    "from less": lambda size: size.update(min=size["min"] - 1),
+    "narrower": lambda size: size.update(max=size["max"] - 1),
+    "from more": lambda size: size.update(min=size["min"] + 1),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("backend", ["portable", "xnnpack", "aoti"])
+def test_ranges_that_the_program_does_not_have_are_found(
+    backend: str, change: Callable[[dict[str, Any]], None], tmp_path: Path
+) -> None:
+    made = kept(_export_ranges, backend, backend=backend)
+    artifact = Path(shutil.copytree(made / "ranges", tmp_path / "ranges"))
+    assert polystate("doctor", artifact, "--trust-code").returncode == 0
+    change_manifest(artifact, lambda manifest: change(manifest["methods"][0]["symbols"][0]))
+    done = polystate("doctor", artifact, "--trust-code")
+    assert done.returncode == 3
+    assert "'rows'" in done.stdout or '"rows"' in done.stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda values: values.clear(), lambda values: values[0].update(max=values[0]["max"] + 1)],
+)
+def test_values_that_the_program_does_not_take_are_found(
+    change: Callable[[list[dict[str, Any]]], None], toy: Path
+) -> None:
+    def of_step(manifest: dict[str, Any]) -> None:
+        (step,) = (each for each in manifest["methods"] if each["name"] == "step")
+        change(step["inputs"][1]["values"])
+
+    change_manifest(toy, of_step)
+    detail = diagnosis(toy, 3)["steps"][-1]["detail"]
+    assert 'method "step", inputs 1 "position": manifest.json says' in detail
+    assert "the program was made for" in detail
+
+
+class Halves(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.reshape(2, -1).sum(1)
+
+
+def _export_ranges(out: Path, backend: str) -> None:
+    sizes = {0: 2 * torch.export.Dim("rows", min=1, max=4)}
+    halves = ps.Method("forward", (torch.ones(4, 3),), dynamic_shapes=(sizes,))
+    ps.export(Halves(), {"halves": halves}, backend=backend).save(out / "ranges")
 
 
 def test_without_recorded_calls_the_step_is_skipped(toy: Path) -> None:

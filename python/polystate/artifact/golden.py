@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,9 @@ _PLAIN_FILE = 0o100644 << 16
 # artifact larger than its weights do.
 _WHOLE = 8192
 _SAMPLE = 2048
+
+# What a manifest says of a method that its program relies on.
+_CONTRACT = ("name", "symbols", "inputs", "guards", "checks")
 
 
 @dataclass(frozen=True)
@@ -61,13 +66,15 @@ class GoldenCall:
                 yield f"{name}_shape", np.array(array.shape)
 
 
-def golden_npz(calls: Sequence[GoldenCall]) -> bytes:
+def golden_npz(calls: Sequence[GoldenCall], methods: Sequence[Mapping[str, Any]] = ()) -> bytes:
     """Pack calls into an uncompressed .npz file; the same calls give the same bytes.
 
     Parameters
     ----------
     calls
         In the order in which they ran, from the initial state on.
+    methods
+        The manifest's, whose contracts are recorded, so that `doctor` sees others.
 
     Returns
     -------
@@ -83,11 +90,23 @@ def golden_npz(calls: Sequence[GoldenCall]) -> bytes:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for index, call in enumerate(calls):
             for name, array in call.arrays():
-                entry = zipfile.ZipInfo(f"call_{index:03d}/{name}.npy", _EARLIEST)
-                entry.create_system = 3  # Unix, wherever this runs
-                entry.external_attr = _PLAIN_FILE
-                archive.writestr(entry, _npy(array, entry.filename))
+                _add(archive, f"call_{index:03d}/{name}.npy", array)
+        if methods:
+            _add(archive, "contract.npy", _contract(methods))
     return file.getvalue()
+
+
+def _add(archive: zipfile.ZipFile, name: str, array: Array) -> None:
+    entry = zipfile.ZipInfo(name, _EARLIEST)
+    entry.create_system = 3  # Unix, wherever this runs
+    entry.external_attr = _PLAIN_FILE
+    archive.writestr(entry, _npy(array, entry.filename))
+
+
+def _contract(methods: Sequence[Mapping[str, Any]]) -> Array:
+    """The contract of the methods, as bytes of JSON."""
+    contract = [{field: method[field] for field in _CONTRACT} for method in methods]
+    return np.frombuffer(json.dumps(contract).encode(), np.uint8)
 
 
 def _places(array: Array) -> NDArray[np.int64]:

@@ -34,15 +34,17 @@ def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
     def decode(
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Arguments:
-        ids, positions, page_table, cross_table, cross_lengths = args
+        ids, _, page_table, cross_table, cross_lengths, *counted = args
         last = _least(capacity.max_length, page_table, capacity) - 1
         longest = _least(capacity.max_source_length, cross_table, capacity)
+        positions = _whole(generator, cross_lengths, 0, last)
         drawn = (
             ids,
-            _whole(generator, positions, 0, last),
+            positions,
             _distinct(generator, page_table, capacity.pages),
             _distinct(generator, cross_table, capacity.cross_pages),
             _whole(generator, cross_lengths, 1, longest),
+            *(positions for _ in counted),
         )
         return drawn, kwargs
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -83,6 +84,24 @@ Status check_tensor(const TensorInfo& info, const Expected& expected) {
   return {};
 }
 
+// A program has room for the largest size of each dimension, which is the size that it gives.
+Status check_ranges(const TensorInfo& info, const MethodSpec& method, std::size_t input) {
+  constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+  for (const Symbol& symbol : method.symbols) {
+    if (symbol.input != input) continue;
+    const std::int64_t room = info.sizes()[symbol.dimension];
+    // It fits 64 bits, or the manifest would not have been read.
+    const std::int64_t largest =
+        symbol.max == kUnlimited ? kUnlimited : symbol.scale * symbol.max + symbol.offset;
+    if (largest > room) {
+      return mismatch(input_label(method, input) + ", dimension " +
+                          std::to_string(symbol.dimension) + " '" + symbol.name + "'",
+                      "up to " + std::to_string(largest), "has room for " + std::to_string(room));
+    }
+  }
+  return {};
+}
+
 Status check_input(const MethodMeta& meta, const MethodSpec& method, std::size_t index) {
   const InputSpec& input = method.inputs[index];
   const std::string name = input_label(method, index);
@@ -98,7 +117,7 @@ Status check_input(const MethodMeta& meta, const MethodSpec& method, std::size_t
     return Error{ErrorCode::kUnsupported,
                  name + ": the program wants another order of dimensions in memory than row-major"};
   }
-  return {};
+  return check_ranges(*info, method, index);
 }
 
 Status check_output(const MethodMeta& meta, std::size_t program_output, const Expected& expected) {

@@ -55,10 +55,9 @@ class Verification:
         """The program with the calls that `polystate doctor` replays."""
         names = [name for name, _ in self._golden]
         golden = manifest.Golden(_GOLDEN_FILE, names, *self._tolerance)
-        return Finished(
-            dataclasses.replace(finished.described, golden=golden),
-            {**finished.files, _GOLDEN_FILE: golden_npz([call for _, call in self._golden])},
-        )
+        described = dataclasses.replace(finished.described, golden=golden)
+        calls = golden_npz([call for _, call in self._golden], described.to_json()["methods"])
+        return Finished(described, {**finished.files, _GOLDEN_FILE: calls})
 
 
 def open_only(finished: Finished) -> None:
