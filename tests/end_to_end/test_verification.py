@@ -1,6 +1,6 @@
 """An export whose program is wrong fails: each repair is taken away, and verification sees it."""
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from unittest import mock
 
 import pytest
@@ -10,8 +10,8 @@ from torch.export import Dim
 
 import polystate as ps
 from polystate.export import hooks, program
-from polystate.export.lowering import inductor, lower
-from polystate.export.tracing import assertions
+from polystate.export.lowering import executorch_fixes, inductor, inductor_fixes, lower
+from polystate.export.tracing import assertions, fast_paths
 from tests.end_to_end.printed_programs import run, write_programs
 from tests.end_to_end.twins import BACKENDS
 
@@ -115,6 +115,65 @@ def test_computed_indices_that_nothing_checks():
         pytest.raises(ps.ExportError, match=r"the module refuses them .*(takes them|fails)"),
     ):
         ps.export(Scatter(), {"forward": ps.Method("forward", example)}, backend="aoti")
+
+
+class Delayed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("line", torch.zeros(4))
+
+    def forward(self, v, i):
+        self.line.index_copy_(0, i, v)
+        self.line[1:] = self.line[:-1].clone()
+        return self.line * 1.0
+
+
+def test_a_state_that_is_read_shifted_while_it_is_written():
+    example = (torch.zeros(1), torch.tensor([0]))
+    with (
+        mock.patch.object(inductor_fixes, "applied", nullcontext),
+        pytest.raises(ps.ExportError, match=r"output 0|state 'line'"),
+    ):
+        ps.export(Delayed(), {"forward": ps.Method("forward", example)}, backend="aoti")
+
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.norm = nn.Conv2d(2, 3, 2), nn.BatchNorm2d(3)
+
+    def forward(self, x):
+        y = self.norm(self.convolution(x))
+        self.norm.running_mean.zero_()
+        return y
+
+
+def test_statistics_that_a_delegate_keeps():
+    methods = {"forward": ps.Method("forward", (torch.zeros(1, 2, 3, 3),))}
+    with (
+        mock.patch.object(executorch_fixes, "_with_constants_alone", lambda can_fuse: can_fuse),
+        pytest.raises(ps.ExportError, match="output 0"),
+    ):
+        ps.export(Normed().eval(), methods, backend="xnnpack")
+
+
+class Padded(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 1)
+
+    def forward(self, x, padding):
+        return self.encoder(x, src_key_padding_mask=padding)
+
+
+def test_padding_that_only_the_module_computes_as_zeros():
+    example = (torch.zeros(2, 4, 8), torch.zeros(2, 4, dtype=torch.bool))
+    with (
+        mock.patch.object(fast_paths, "closed", nullcontext),
+        pytest.raises(ps.ExportError, match="output 0"),
+    ):
+        ps.export(Padded().eval(), {"forward": ps.Method("forward", example)}, backend="portable")
 
 
 class Sorted(nn.Module):

@@ -92,9 +92,12 @@ class Source:
         return values.to(dtype)
 
     def bools(self, shape: Shape) -> torch.Tensor:
-        """A tensor of both values, or of one."""
-        threshold = (0.5, 0.5, 0.0, 1.0)[self.whole(0, 3)]
-        return torch.rand(shape, generator=self.generator) < threshold
+        """A tensor of both values, now and then in order, as a mask of padding is, or of one."""
+        values = torch.rand(shape, generator=self.generator) < 0.5
+        kind = self.whole(0, 3)
+        if kind == 0 and values.dim():
+            return values.sort(-1).values
+        return torch.full(shape, self.chance(0.5)) if kind == 1 else values
 
     def integers(
         self, shape: Shape, dtype: torch.dtype, low: int | None, high: int | None, like: range

@@ -63,20 +63,20 @@ class Rounding(Operators):
 
 
 def is_explained(
-    found: Outcome, expected: Outcome, others: Sequence[Outcome | None], tolerance: Tolerance
+    found: Outcome, expected: Outcome, others: Sequence[Outcome], tolerance: Tolerance
 ) -> bool:
     """Tell whether rounding may be all that parts two outcomes of one call.
 
     Parameters
     ----------
     others
-        What the module does with other roundings; None where it refuses.
+        What the module does with other roundings.
     """
-    rounded = [None if other is None else list(pairs(other, expected)) for other in others]
+    rounded = [list(pairs(other, expected)) for other in others]
     for number, (_, value, wanted) in enumerate(pairs(found, expected)):
-        variants = [None if other is None else other[number][1] for other in rounded]
-        if any(each is None or each.shape != wanted.shape for each in variants):
-            continue
+        variants = [each[number][1] for each in rounded]
+        if any(variant.shape != wanted.shape for variant in variants):
+            continue  # it even decides how much there is
         if value.shape != wanted.shape or value.dtype != wanted.dtype:
             return False
         off = deviating(value, wanted, tolerance)
@@ -91,11 +91,8 @@ def is_explained(
 _FACTOR = 4.0
 
 
-def _reaches(
-    variant: torch.Tensor | None, value: torch.Tensor, wanted: torch.Tensor
-) -> torch.Tensor:
+def _reaches(variant: torch.Tensor, value: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
     """Which elements another rounding moved about as far as they are off."""
-    assert variant is not None
     if not wanted.dtype.is_floating_point:
         return variant != wanted
     moved, needed = (variant - wanted).abs().mul(_FACTOR), (value - wanted).abs()

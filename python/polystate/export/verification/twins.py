@@ -218,7 +218,7 @@ class Twins:
         self.eager.set_buffers(before)
         self.copy_state()  # which may have been off, within the tolerance
         found = self._run(call, 0.0)
-        others = list(self._otherwise_rounded(call, before))
+        others = [other for other in self._otherwise_rounded(call, before) if other is not None]
         self.eager.set_buffers(after)
         is_rounding = is_explained(found, expected, others, self.tolerance)
         return "rounding decided the result" if is_rounding else None
