@@ -1,0 +1,42 @@
+"""Modules that are drawn, and PyTorch's own samples of its operators: as many as fit into a time.
+
+None differs in silence, none ends a process: each is as PyTorch computes it, or refused with a
+typed error. Both commands of drawn_modules.py and operator_samples.py try all of them.
+"""
+
+import itertools
+import os
+
+import pytest
+
+from tests.end_to_end import drawn_modules, operator_samples
+from tests.end_to_end.trials import EQUAL, REFUSED, counts, run_all
+
+# Of wall time, for each engine; all together about two minutes on one of two workers.
+_SECONDS = float(os.environ.get("POLYSTATE_TRIALS_SECONDS", "25"))
+
+
+def assert_never_wrong(results, what):
+    print(f"{what}: {counts(results)}")
+    wrong = [result for result in results if result.outcome not in (EQUAL, REFUSED)]
+    assert not wrong, "\n".join(map(str, wrong))
+    assert any(result.outcome == EQUAL for result in results)
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack", "aoti"])
+def test_drawn_modules_are_right_or_refused(backend, capsys):
+    first = {"portable": 0, "xnnpack": 10_000, "aoti": 20_000}[backend]
+    drawn = drawn_modules.trials(first, 10_000)
+    results = run_all(drawn, backend, _SECONDS, lambda result: None)
+    with capsys.disabled():
+        assert_never_wrong(results, f"\ndrawn modules on {backend}")
+    refused = [result for result in results if result.outcome == REFUSED]
+    assert len(refused) <= max(1, 0.05 * len(results)), "\n".join(map(str, refused))
+
+
+@pytest.mark.parametrize(("backend", "start"), [("portable", 0), ("xnnpack", 1)])
+def test_samples_of_operators_are_right_or_refused(backend, start, capsys):
+    samples = itertools.islice(operator_samples.trials(), start, None, 2)
+    results = run_all(samples, backend, _SECONDS, lambda result: None)
+    with capsys.disabled():
+        assert_never_wrong(results, f"\nsamples of operators on {backend}")
