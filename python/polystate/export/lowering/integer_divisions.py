@@ -1,4 +1,4 @@
-"""Writes divisions of integers so that every engine computes them as PyTorch does.
+"""Writes divisions of integers, and of floats that round down, so that all engines do as PyTorch.
 
 ExecuTorch's remainder, in tensors and outside them, takes the sign of the dividend: -1 % 5 is -1
 there and 4 in PyTorch, and quotients that it rounds towards zero are those of doubles. Its division
@@ -6,6 +6,9 @@ that rounds down is right; all others are made of it.
 Processors have no quotient of the smallest integer by -1 or of anything by 0: the process ends.
 The first is the smallest integer in PyTorch. The second is an error, which a check of the divisor
 raises (`tracing/eager_checks.py`), sooner or later: until then the quotient may be anything.
+
+A quotient of floats that is rounded down is what the remainder leaves as well: AOTInductor rounds
+the rounded quotient, and ExecuTorch's is infinite by 0, also that of 0 and of NaN.
 """
 
 from __future__ import annotations
@@ -57,7 +60,12 @@ def _written(graph: Graph, node: Node) -> Node | None:
         floored = call(graph, operator.floordiv, dividend, divisor)
         return call(graph, operator.sub, dividend, call(graph, operator.mul, floored, divisor))
     division = _division(node)
-    if division is None or not isinstance(value, torch.Tensor) or value.dtype not in _SIGNED:
+    if division is None or not isinstance(value, torch.Tensor):
+        return None
+    if value.dtype.is_floating_point:
+        is_floored = division.rounding == "floor" and not division.leaves
+        return _floored_float(graph, node, division) if is_floored else None
+    if value.dtype not in _SIGNED:
         return None
     is_safe = isinstance(division.divisor, int) and division.divisor not in (-1, 0)
     if is_safe and not division.leaves and division.rounding == "floor":
@@ -86,6 +94,29 @@ def _towards_zero(graph: Graph, floored: Node, a: Node, b: Node) -> Node:
 
 def _rest(graph: Graph, quotient: Node, a: Node, b: Node) -> Node:
     return call(graph, aten.sub.Tensor, a, call(graph, aten.mul.Tensor, quotient, b))
+
+
+def _floored_float(graph: Graph, node: Node, division: _Division) -> Node:
+    """As PyTorch's ``div_floor_floating``, from the remainder: ``1.0 // 0.1`` is 9."""
+    dtype = node.meta["val"].dtype
+    a, b = (_operand(graph, each, dtype) for each in (division.dividend, division.divisor))
+    remainder = call(graph, aten.fmod.Tensor, a, b)
+    quotient = call(graph, aten.div.Tensor, call(graph, aten.sub.Tensor, a, remainder), b)
+    signs = (call(graph, aten.lt.Scalar, each, 0) for each in (b, remainder))
+    is_below = call(
+        graph,
+        aten.logical_and.default,
+        call(graph, aten.ne.Scalar, remainder, 0),
+        call(graph, aten.logical_xor.default, *signs),
+    )
+    less = call(graph, aten.sub.Scalar, quotient, 1)
+    quotient = call(graph, aten.where.self, is_below, less, quotient)
+    floored = call(graph, aten.floor.default, quotient)
+    is_rounded = call(graph, aten.gt.Scalar, call(graph, aten.sub.Tensor, quotient, floored), 0.5)
+    more = call(graph, aten.add.Scalar, floored, 1)
+    floored = call(graph, aten.where.self, is_rounded, more, floored)
+    is_zero = call(graph, aten.eq.Scalar, b, 0)
+    return call(graph, aten.where.self, is_zero, call(graph, aten.div.Tensor, a, b), floored)
 
 
 def _division(node: Node) -> _Division | None:

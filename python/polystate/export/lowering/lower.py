@@ -36,6 +36,7 @@ from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.in_place import Updates, update_in_place
 from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
+from polystate.export.lowering.integer_powers import write_out_integer_powers
 from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.lowered import Lowered, readable
@@ -214,6 +215,7 @@ def _to_edge(
         store_row_major(program)
         compute_constant_weights(program, state)
         rewrite_integer_divisions(program)
+        write_out_integer_powers(program)
         give_dimensions(program)
         vectors_to_rows(program)
         drop_undone_transposes(program)

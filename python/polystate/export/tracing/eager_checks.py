@@ -2,17 +2,22 @@
 
 ExecuTorch computes ``index_copy`` and ``index_add`` as ``index_put``, for which negative indices
 count from the end, and ``one_hot`` as a comparison, which is false for classes that do not exist.
-No engine checks every divisor of integers, and the operator of recurrent networks is no engine's.
+No engine checks every divisor of integers, nor what is divided outside tensors, and the operator of
+recurrent networks is no engine's.
 """
 
 from __future__ import annotations
 
+import operator
 import re
+from typing import Any
 
 import torch
 from torch.fx import Graph, Node
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from polystate.export.graph.scalar_tensors import call
+from polystate.export.graph.scalars import ITEMS
 from polystate.export.tracing.recurrent import NETWORKS
 
 aten = torch.ops.aten
@@ -34,6 +39,9 @@ def assert_eager_checks(graph: Graph) -> None:
                 asserted = call(
                     graph, aten._assert_async.msg, call(graph, aten.all.default, holds), ""
                 )
+                asserted.meta["stack_trace"] = node.meta.get("stack_trace")
+            for condition in _number_conditions(graph, node):
+                asserted = graph.call_function(aten._assert_scalar.default, (condition, ""))
                 asserted.meta["stack_trace"] = node.meta.get("stack_trace")
 
 
@@ -81,3 +89,35 @@ def _integer_divisor(node: Node) -> Node | None:
     if not isinstance(divisor, Node) or not isinstance(divisor.meta["val"], torch.Tensor):
         return None
     return None if result.dtype.is_floating_point else divisor
+
+
+_NUMBER_DIVISIONS = {operator.floordiv, operator.mod, operator.truediv}
+_SMALLEST = torch.iinfo(torch.int64).min
+
+
+def _number_conditions(graph: Graph, node: Node) -> list[Node]:
+    """Write what holds for the operands of a division outside tensors."""
+    if node.target not in _NUMBER_DIVISIONS:
+        return []
+    dividend, divisor = node.args
+    conditions = [call(graph, operator.ne, divisor, 0)] if isinstance(divisor, Node) else []
+    if node.target is not operator.truediv and isinstance(node.meta["val"], torch.SymInt):
+        conditions += _quotient_fits(graph, dividend, divisor)
+    return [each for each in conditions if not statically_known_true(each.meta["val"])]
+
+
+def _quotient_fits(graph: Graph, dividend: Any, divisor: Any) -> list[Node]:
+    """Write that it is not the quotient of the smallest integer by -1, which has no place.
+
+    PyTorch brings the constants of a condition together, and they must have a place then as well:
+    what is computed is kept farther from the smallest integer.
+    """
+    if not isinstance(dividend, Node) or (not isinstance(divisor, Node) and divisor != -1):
+        return []
+    if dividend.target in ITEMS:
+        fits = call(graph, operator.ne, dividend, _SMALLEST)
+    else:
+        fits = call(graph, operator.ge, dividend, _SMALLEST // 2)
+    if not isinstance(divisor, Node):
+        return [fits]
+    return [call(graph, operator.or_, call(graph, operator.ne, divisor, -1), fits)]

@@ -1,0 +1,112 @@
+"""Values that no caller should pass: what eager raises is refused, and nothing ends the process."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import polystate as ps
+from tests.support.exported_models import exported
+
+SMALLEST, LARGEST = torch.iinfo(torch.int64).min, torch.iinfo(torch.int64).max
+INTEGERS = [0, -1, 1, 2, 3, 4, 7, -4, -5, 100, SMALLEST, SMALLEST + 1, LARGEST, 2**31, -(2**31)]
+FLOATS = [0.0, -0.0, 1.0, 0.1, -2.0, 3e38, -3e38, 1e-45, float("inf"), float("-inf"), float("nan")]
+DRAWS = 20  # for each operator
+
+
+def _bounded(number: Tensor) -> int:
+    k: int = number.item()
+    torch._check(k >= 0)
+    torch._check(k < 4)
+    return k
+
+
+# Each takes four floats and two times three integers.
+OPERATORS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "floored": lambda x, a, b: (a // b) % (b - 7),
+    "int32": lambda x, a, b: a.to(torch.int32) // b.to(torch.int32),
+    "int8": lambda x, a, b: torch.fmod(a.to(torch.int8), b.to(torch.int8)),
+    "numbers": lambda x, a, b: torch.full((), a[0].item() // b[0].item()),
+    "remainder_of_numbers": lambda x, a, b: torch.full((), a[0].item() % b[0].item()),
+    "quotient_of_numbers": lambda x, a, b: torch.full((), a[0].item() / b[0].item()),
+    "number_by_minus_one": lambda x, a, b: torch.full((), a[0].item() // -1),
+    "signs": lambda x, a, b: a.abs().neg() + b.sign() * a,
+    "sums": lambda x, a, b: (a + b).cumsum(0) * 2,
+    "index": lambda x, a, b: x[a],
+    "difference": lambda x, a, b: x[a - b],
+    "gather": lambda x, a, b: x.gather(0, a),
+    "scatter_add": lambda x, a, b: torch.zeros(4).scatter_add(0, a, x[:3]),
+    "index_add": lambda x, a, b: torch.zeros(4).index_add(0, a, x[:3]),
+    "embedding": lambda x, a, b: nn.functional.embedding(a, torch.eye(4)),
+    "one_hot": lambda x, a, b: nn.functional.one_hot(a, 4),
+    "slice": lambda x, a, b: x[: _bounded(a[0])].sum(),
+    "logarithms": lambda x, a, b: x.log() + x.sqrt() + x.exp(),
+    "floats_floored": lambda x, a, b: x // x.flip(0),
+    "remainder_of_floats": lambda x, a, b: torch.remainder(x, x.flip(0)),
+    "fmod": lambda x, a, b: torch.fmod(x, x.flip(0)),
+    "limited": lambda x, a, b: x.clamp(-1, 1).round() + x.softmax(0),
+    "largest": lambda x, a, b: torch.where(x > 0, x, a[:1].float()).amax(0),
+    "power": lambda x, a, b: x**2 + a[:1] ** 3,
+}
+
+
+class Operators(nn.Module):
+    calls: Tensor
+    last: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(1, dtype=torch.int64))
+        self.register_buffer("last", torch.zeros(3, dtype=torch.int64))
+
+    def forward(self, operands: dict[str, tuple[Tensor, Tensor, Tensor]]) -> list[Tensor]:
+        self.calls.add_(1)
+        self.last[1:] = operands["index"][1][1:]
+        return [operator(*operands[name]) for name, operator in OPERATORS.items()]
+
+
+def usual() -> dict[str, tuple[Tensor, Tensor, Tensor]]:
+    one = (torch.ones(4), torch.tensor([2, 1, 3]), torch.tensor([2, 1, 3]))
+    return dict.fromkeys(OPERATORS, one)
+
+
+# The kernels of these operators are the same on the backend that is left to `make test-all`.
+@pytest.mark.parametrize(
+    "backend", ["aoti", "xnnpack", pytest.param("portable", marks=pytest.mark.exhaustive)]
+)
+def test_no_value_ends_the_process(tmp_path: Path, backend: str) -> None:
+    model = Operators()
+    methods = {"forward": ps.Method("forward", (usual(),))}
+    program = exported(model, methods, backend)
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    chosen = random.Random(4)
+    for number, (name, operator) in enumerate(OPERATORS.items()):
+        for _ in range(DRAWS):
+            operands = (
+                torch.tensor(chosen.choices(FLOATS, k=4)),
+                *(torch.tensor(chosen.choices(INTEGERS, k=3)) for _ in range(2)),
+            )
+            given = [each for used in {**usual(), name: operands}.values() for each in used]
+            before = {key: session.state[key] for key in session.state}
+            what = f"{name}{operands}"
+            try:
+                expected = operator(*operands)
+            except (RuntimeError, IndexError, ZeroDivisionError):
+                expected = None
+            try:
+                found = session.run("forward", *given)[number]
+            except ps.Error:
+                for key, value in before.items():
+                    assert torch.equal(session.state[key], value), what
+                continue
+            assert expected is not None, f"{what} gives {found}"
+            if backend == "xnnpack" and expected.is_floating_point():
+                continue  # its kernels are not exact for NaN, infinities and the smallest floats
+            torch.testing.assert_close(
+                found, expected, equal_nan=True, msg=lambda text, of=what: f"{of}: {text}"
+            )
