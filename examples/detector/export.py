@@ -29,9 +29,10 @@ class Detector(nn.Module):
         self.hidden.copy_(hidden)
         self.cell.copy_(cell)
         scores = torch.sigmoid(self.head(found))[:, 0, 0]
-        places = (self.place + torch.arange(len(samples))) % WINDOW
+        count = samples.shape[0]
+        places = (self.place + torch.arange(count)) % WINDOW
         self.scores.index_copy_(0, places, scores)
-        self.place.copy_((self.place + len(samples)) % WINDOW)
+        self.place.copy_((self.place + count) % WINDOW)
         return scores, self.scores.mean()
 
 
