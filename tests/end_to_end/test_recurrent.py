@@ -102,6 +102,31 @@ def test_a_length_may_be_fixed(tmp_path: Path, backend: str) -> None:
     twins.call("forward", torch.randn(3, 1, 3))
 
 
+class Cells(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.lstm, self.gru = nn.LSTMCell(3, 4), nn.GRUCell(4, 5, bias=False)
+        self.rnn, self.relu = nn.RNNCell(5, 2), nn.RNNCell(2, 3, nonlinearity="relu")
+        self.register_buffer("hidden", torch.zeros(1, 4))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        rows = x.shape[0]
+        hidden, cell = self.lstm(x, (self.hidden.expand(rows, 4), x.new_ones(rows, 4)))
+        self.hidden.copy_(hidden.mean(0, keepdim=True))
+        gru = self.gru(hidden)
+        rnn = self.rnn(gru, x[:, :2])
+        return cell, gru, rnn, self.relu(rnn)
+
+
+def test_cells_take_any_batch(tmp_path: Path, backend: str) -> None:
+    rows = ({0: Dim("rows", min=1, max=6)},)
+    methods = {"forward": ps.Method("forward", (torch.zeros(2, 3),), dynamic_shapes=rows)}
+    twins = Twins(Cells(), methods, tmp_path, backend)
+    for count in (1, 6, 3):
+        twins.call("forward", torch.randn(count, 3))
+
+
 class Refused(nn.Module):
     def __init__(self) -> None:
         super().__init__()

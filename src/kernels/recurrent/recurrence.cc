@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -167,7 +168,7 @@ class Layer {
       const std::int64_t step = call_.reverse ? call_.steps() - 1 - i : i;
       multiply(hidden, step);
       advance(hidden, step);
-      if (call_.projection) project(step);
+      if (call_.projection) project(*call_.projection, step);
       hidden = {call_.step_out(step), call_.size()};
     }
     store(hidden, call_.steps());
@@ -194,6 +195,7 @@ class Layer {
     const AdvanceCell function = function_of(call_.kind, functions_.cells);
     const std::int64_t size = call_.size();
     const std::int64_t columns = call_.columns();
+    assert(size > 0);
     float* const out = call_.projection ? unprojected_.data() : call_.step_out(step);
     float* const cell = call_.cell ? cell_out() : nullptr;
     const auto advance_rows = [&](std::int64_t first, std::int64_t last) {
@@ -209,11 +211,11 @@ class Layer {
     parallel_for(call_.batch(), 1 + kWorthAThread / size, advance_rows);
   }
 
-  void project(std::int64_t step) {
+  void project(const TensorArgument& projection, std::int64_t step) {
     const std::int64_t size = call_.size();
     const std::int64_t width = call_.width();
     const FloatWeights weights{
-        .tiles = call_.projection->data<float>(), .bias = nullptr, .columns = width, .depth = size};
+        .tiles = projection.data<float>(), .bias = nullptr, .columns = width, .depth = size};
     const FloatRows rows{unprojected_.data(), size};
     multiply_rows({rows, weights, Activation::kNone, nullptr, projected_.data()}, call_.batch(),
                   functions_.multiply);
@@ -250,7 +252,7 @@ Status recurrence(Arguments& arguments, const RecurrentFunctions& functions) {
             .out = {}};
   Requirements require(arguments);
   if (Status checked = check(require, call); !checked) return checked;
-  if (call.batch() > 0) Layer(call, functions).run();
+  if (call.step_size() > 0) Layer(call, functions).run();
   return {};
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/arguments.h"
@@ -17,7 +16,6 @@
 #include "kernels/kernel_call.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/packed_weights.h"
-#include "kernels/operators.h"
 #include "kernels/recurrent/cell_functions.h"
 #include "kernels/recurrent/operators.h"
 #include "polystate/core/dtype.h"
@@ -222,7 +220,7 @@ TEST(Recurrence, WhatIsNotANumberStaysInItsRow) {
     if (!is_available(set)) continue;
     for (const char* const kind : {"lstm", "gru", "tanh", "relu"}) {
       for (std::int64_t column = 0; column < 20; column += 5) {
-        LayerCase layer{kind, 2, 2, 20, 20, false, true};
+        const LayerCase layer{kind, 2, 2, 20, 20, false, true};
         auto* const gates = reinterpret_cast<float*>(layer.gates.mutable_bytes().data());
         gates[layer.columns() + column] = std::numeric_limits<float>::quiet_NaN();
         const Values found = values_of(layer.run(set).value());

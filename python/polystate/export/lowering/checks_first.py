@@ -95,7 +95,7 @@ class _Order:
             order.parts[node] = set().union(*(order.parts[each] for each in operands))
             if not of_state.isdisjoint(operands):
                 of_state.add(node)
-                if not is_check(node) and not _is_elementwise(node):
+                if not _writes_no_part(node):
                     order.parts[node].add(node)
             if is_check(node):
                 order.checks[node.args[1:]] = node
@@ -110,10 +110,16 @@ class _Order:
         return [self.checks[condition] for condition in self.checks.keys() - self.done[node]]
 
 
-def _is_elementwise(node: Node) -> bool:
-    return isinstance(node.target, torch._ops.OpOverload) and (
-        node.target._schema.name in ELEMENTWISE
-    )
+def _writes_no_part(node: Node) -> bool:
+    """Whether an operator on a state writes its whole result, or none: a view of the state."""
+    if not isinstance(node.target, torch._ops.OpOverload):
+        return False
+    schema = node.target._schema
+    if schema.is_mutable:
+        return False
+    is_view = any(returned.alias_info is not None for returned in schema.returns)
+    is_ours = node.target.namespace == "polystate"
+    return is_view or is_ours or schema.name in ELEMENTWISE
 
 
 def _holds_checks(module: GraphModule, node: Node) -> bool:

@@ -135,6 +135,40 @@ _PACKED = (
     "sequence, or of sequences of one length"
 )
 
+
+def _lstm_cell(x: Tensor, states: Sequence[Tensor], *parameters: Any) -> Any:
+    hidden, cell = states
+    inputs, sums = _products(x, hidden, *parameters)
+    i, f, g, o = (inputs + sums).chunk(4, 1)
+    cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(cell), cell
+
+
+def _gru_cell(x: Tensor, hidden: Tensor, *parameters: Any) -> Tensor:
+    inputs, sums = _products(x, hidden, *parameters)
+    (r, z, n), (hr, hz, hn) = inputs.chunk(3, 1), sums.chunk(3, 1)
+    fresh = torch.tanh(n + torch.sigmoid(r + hr) * hn)
+    return (hidden - fresh) * torch.sigmoid(z + hz) + fresh
+
+
+def _products(
+    x: Tensor,
+    hidden: Tensor,
+    of_input: Tensor,
+    of_hidden: Tensor,
+    bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    linear = torch.nn.functional.linear
+    return linear(x, of_input, bias), linear(hidden, of_hidden, hidden_bias)
+
+
+# PyTorch's cells fix the size of a batch when they are written by others.
+CELLS: dict[Any, Callable[..., Any]] = {
+    aten.gru_cell.default: _gru_cell,
+    aten.lstm_cell.default: _lstm_cell,
+}
+
 NETWORKS: dict[Any, Callable[..., Any]] = {
     aten.lstm.input: _lstm,
     aten.gru.input: _of_one_state("gru", aten.gru.input),

@@ -45,6 +45,7 @@ from polystate.export.tracing.eager import (
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.randomness import refuse_randomness
 from polystate.export.tracing.recurrent import (
+    CELLS,
     NETWORKS,
     networks_of_any_length,
     refuse_packed_sequences,
@@ -259,7 +260,7 @@ def _decomposed(
     secure_assertions(attempt.exported)
     declare_writes(attempt.exported)
     with _SHAPE_CONFIG.patch(backed_size_oblivious=oblivious), separated_changes():
-        functional = attempt.exported.run_decompositions({**DECOMPOSED, **NETWORKS})
+        functional = attempt.exported.run_decompositions({**DECOMPOSED, **NETWORKS, **CELLS})
     refuse_randomness(functional)
     attempt.assumptions.restore_ranges(functional)
     return Traced(
