@@ -25,7 +25,7 @@ bool is_cjk_ideograph(char32_t c) {
 
 std::optional<char32_t> cleaned(char32_t c) {
   if (c == '\t' || c == '\n' || c == '\r') return ' ';
-  if (c == 0 || c == 0xFFFD || is_control_format_or_private(c)) return std::nullopt;
+  if (c == 0 || c == 0xFFFD || is_bert_control(c)) return std::nullopt;
   return is_white_space(c) ? ' ' : c;
 }
 
@@ -62,7 +62,7 @@ Status BertNormalizer::normalize(AlignedText& text) const {
   if (options_.handle_chinese_chars) space_ideographs(text);
   if (options_.strip_accents) {
     apply_unicode_form(UnicodeForm::kNfd, text);
-    remove_characters(text, is_nonspacing_mark);
+    remove_characters(text, is_bert_mark);
   }
   if (options_.lowercase) lowercase(text);
   return {};

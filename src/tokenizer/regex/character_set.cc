@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tokenizer/regex/ascii.h"
+#include "tokenizer/regex/newer_characters.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -65,23 +66,51 @@ constexpr std::array<std::string_view, 9> kBinaryProperties = {"alphabetic",
                                                                "lowercase",
                                                                "uppercase"};
 
-}  // namespace
+constexpr std::string_view kProperty = R"(\p{)";
+constexpr std::string_view kScript = "sc:";
 
-std::optional<std::string> named_set(std::string_view name) {
+// A property's name as the tables have it; nothing where it cannot be one.
+std::optional<std::string> key_of(std::string_view name) {
   std::string key;
   for (const char c : name) {
     if (c == ' ' || c == '-' || c == '_') continue;
     if (!is_letter_or_digit(c)) return std::nullopt;
     key += to_lower(c);
   }
+  return key;
+}
+
+const NewerCharacters* find_newer(std::string_view key) {
+  const auto all = newer_characters();
+  const auto found = std::ranges::find(all, key, &NewerCharacters::property);
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::optional<std::string> left_by(std::string_view name) {
+  const std::optional<std::string> key = key_of(name);
+  if (key == "c" || key == "other")
+    return std::string(R"(\P{C})").append(find_newer("not c")->characters);
+  if (key == "cn" || key == "unassigned")
+    return std::string(R"(\P{Cn})").append(find_newer("not cn")->characters);
+  return std::nullopt;
+}
+
+std::optional<std::string> named_set(std::string_view name) {
+  const std::optional<std::string> found_key = key_of(name);
+  if (!found_key) return std::nullopt;
+  const std::string& key = *found_key;
   const auto* const found = std::find_if(kNamedSets.begin(), kNamedSets.end(),
                                          [&](const Named& named) { return named.name == key; });
   if (found != kNamedSets.end()) return std::string(found->set);
   if (key.empty()) return std::nullopt;
+  const NewerCharacters* const newer = find_newer(key);
+  if (newer != nullptr && newer->is_new) return std::string(newer->characters);
   const bool is_property =
       key.size() <= 2 ||
       std::find(kBinaryProperties.begin(), kBinaryProperties.end(), key) != kBinaryProperties.end();
-  return (is_property ? R"(\p{)" : R"(\p{sc:)") + std::string(name) + "}";
+  return std::string(kProperty).append(is_property ? "" : kScript).append(name) + "}";
 }
 
 std::string hex_escape(char32_t code_point) {
@@ -112,7 +141,17 @@ void unite(CharacterSet& set, const CharacterSet& other) {
 }
 
 std::string bracketed(std::string_view set, bool complement) {
-  return (complement ? "[^" : "[") + std::string(set) + "]";
+  std::string whole(complement ? "[^" : "[");
+  whole += set;
+  for (std::size_t at = set.find(kProperty); at != std::string_view::npos;
+       at = set.find(kProperty, at + 1)) {
+    std::string_view name = set.substr(at + kProperty.size());
+    name = name.substr(0, name.find('}'));
+    if (name.starts_with(kScript)) name.remove_prefix(kScript.size());
+    const NewerCharacters* const newer = find_newer(key_of(name).value_or(""));
+    if (newer != nullptr) whole += newer->characters;
+  }
+  return whole + "]";
 }
 
 std::string to_expression(const CharacterSet& set, bool complement) {

@@ -18,6 +18,8 @@ inline constexpr std::string_view kJoiners = R"(\x{200C}\x{200D})";
 
 // The set of a property's name, as in \p{name}; nothing where it has none.
 std::optional<std::string> named_set(std::string_view name);
+// What the property of a name leaves, where that is how it is written: of C and Cn.
+std::optional<std::string> left_by(std::string_view name);
 
 // "\x{2581}".
 std::string hex_escape(char32_t code_point);
@@ -34,7 +36,7 @@ bool is_ascii(const CharacterSet& set);
 // Adds the characters of another one.
 void unite(CharacterSet& set, const CharacterSet& other);
 
-// "[set]", "[^set]".
+// "[set]", "[^set]", with the characters of its properties that PCRE2 may not know.
 std::string bracketed(std::string_view set, bool complement);
 
 // An expression that matches one character of the set, or of its complement.

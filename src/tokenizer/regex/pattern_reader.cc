@@ -139,6 +139,8 @@ std::optional<CharacterSet> PatternReader::property() {
     complement = !complement;
     name->remove_prefix(1);
   }
+  if (const auto left = left_by(*name))
+    return complement ? CharacterSet{*left} : CharacterSet{{}, {*left}};
   const auto set = named_set(*name);
   if (!set) {
     unsupported(since(start));

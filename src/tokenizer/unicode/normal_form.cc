@@ -1,31 +1,33 @@
 #include "tokenizer/unicode/normal_form.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
-#include <array>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/utf8.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/aligned_text.h"
+#include "tokenizer/unicode/tables.h"
 
 namespace polystate::tokenizer {
 namespace {
 
-// utf8proc takes sets of its options as values of their enumeration, which none of them is.
-constexpr utf8proc_option_t combined(utf8proc_option_t a, utf8proc_option_t b) {
-  // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): any set of bits fits
-  return static_cast<utf8proc_option_t>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
-}
+// Hangul syllables are composed and decomposed by arithmetic (section 3.12 of the standard).
+constexpr char32_t kSyllables = 0xAC00;
+constexpr char32_t kLeading = 0x1100;
+constexpr char32_t kVowels = 0x1161;
+constexpr char32_t kTrailing = 0x11A7;  // one before the first
+constexpr char32_t kLeadingCount = 19;
+constexpr char32_t kVowelCount = 21;
+constexpr char32_t kTrailingCount = 28;
+constexpr char32_t kSyllableCount = kLeadingCount * kVowelCount * kTrailingCount;
 
 struct Output : ChangedCharacter {
-  utf8proc_propval_t combining_class;
+  std::uint8_t combining_class;
 };
 
 bool is_composing(UnicodeForm form) {
@@ -40,8 +42,11 @@ bool is_compatible(UnicodeForm form) {
 // before them.
 char32_t first_affected(UnicodeForm form) { return form == UnicodeForm::kNfc ? 0x300 : 0xA0; }
 
-utf8proc_propval_t combining_class(char32_t code_point) {
-  return utf8proc_get_property(static_cast<utf8proc_int32_t>(code_point))->combining_class;
+std::uint8_t combining_class(char32_t code_point) {
+  if (code_point < 0x300) return 0;
+  const auto classes = combining_classes();
+  const auto found = std::ranges::lower_bound(classes, code_point, {}, &CombiningClass::code_point);
+  return found != classes.end() && found->code_point == code_point ? found->value : 0;
 }
 
 void sort_marks(std::vector<Output>& outputs, std::size_t begin) {
@@ -50,29 +55,38 @@ void sort_marks(std::vector<Output>& outputs, std::size_t begin) {
       [](const Output& a, const Output& b) { return a.combining_class < b.combining_class; });
 }
 
+// Calls `put` with each character of a full decomposition.
+template <typename Put>
+void decompose_character(char32_t code_point, bool compatible, const Put& put) {
+  if (code_point - kSyllables < kSyllableCount) {
+    const char32_t index = code_point - kSyllables;
+    put(kLeading + index / (kVowelCount * kTrailingCount));
+    put(kVowels + index / kTrailingCount % kVowelCount);
+    if (index % kTrailingCount != 0) put(kTrailing + index % kTrailingCount);
+    return;
+  }
+  const auto all = compatible ? compatible_decompositions() : canonical_decompositions();
+  const auto found = std::ranges::lower_bound(all, code_point, {}, &Decomposition::code_point);
+  if (found == all.end() || found->code_point != code_point) return put(code_point);
+  for (const char32_t part : decomposition_parts().subspan(found->begin, found->size)) put(part);
+}
+
 std::vector<Output> decompose(std::string_view text, bool compatible) {
-  const utf8proc_option_t options =
-      compatible ? combined(UTF8PROC_DECOMPOSE, UTF8PROC_COMPAT) : UTF8PROC_DECOMPOSE;
   std::vector<Output> outputs;
   std::size_t marks = 0;  // where the marks start that are not in order yet
-  std::array<utf8proc_int32_t, 64> parts{};
   for (std::size_t i = 0; i < text.size();) {
     const Utf8Character character = character_at(text, i);
     i += character.size;
-    int boundary = 0;
-    const utf8proc_ssize_t count =
-        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(character.code_point), parts.data(),
-                                parts.size(), options, &boundary);
-    assert(count > 0 && count <= static_cast<utf8proc_ssize_t>(parts.size()));
-    for (utf8proc_ssize_t part = 0; part < count; ++part) {
-      const auto code_point = static_cast<char32_t>(parts[static_cast<std::size_t>(part)]);
-      const utf8proc_propval_t order = combining_class(code_point);
+    bool is_first = true;
+    decompose_character(character.code_point, compatible, [&](char32_t code_point) {
+      const std::uint8_t order = combining_class(code_point);
       if (order == 0) {
         sort_marks(outputs, marks);
         marks = outputs.size() + 1;
       }
-      outputs.push_back({{code_point, part == 0 ? 1 : 0}, order});
-    }
+      outputs.push_back({{code_point, is_first ? 1 : 0}, order});
+      is_first = false;
+    });
   }
   sort_marks(outputs, std::min(marks, outputs.size()));
   return outputs;
@@ -81,11 +95,19 @@ std::vector<Output> decompose(std::string_view text, bool compatible) {
 // The character that a pair composes to, if any.
 std::optional<char32_t> composed(char32_t first, char32_t second) {
   if (second < 0x300) return std::nullopt;
-  std::array<utf8proc_int32_t, 2> pair = {static_cast<utf8proc_int32_t>(first),
-                                          static_cast<utf8proc_int32_t>(second)};
-  constexpr utf8proc_option_t kOptions = combined(UTF8PROC_COMPOSE, UTF8PROC_STABLE);
-  if (utf8proc_normalize_utf32(pair.data(), 2, kOptions) != 1) return std::nullopt;
-  return static_cast<char32_t>(pair[0]);
+  if (first - kLeading < kLeadingCount && second - kVowels < kVowelCount) {
+    return kSyllables + ((first - kLeading) * kVowelCount + second - kVowels) * kTrailingCount;
+  }
+  if (first - kSyllables < kSyllableCount && (first - kSyllables) % kTrailingCount == 0 &&
+      second > kTrailing && second - kTrailing < kTrailingCount) {
+    return first + second - kTrailing;
+  }
+  const auto all = compositions();
+  const auto found = std::ranges::lower_bound(
+      all, std::pair(first, second), {},
+      [](const Composition& each) { return std::pair(each.first, each.second); });
+  if (found == all.end() || found->first != first || found->second != second) return std::nullopt;
+  return found->composed;
 }
 
 // Composes in place what is decomposed and in order (definition D117 of the Unicode standard).

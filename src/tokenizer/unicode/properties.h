@@ -3,7 +3,8 @@
 #include <array>
 #include <cstddef>
 
-// Properties of code points, from utf8proc. Names and sets are those of the Unicode standard.
+// Properties of code points, each of the version of Unicode that the operation has which asks for
+// it (tables.h).
 namespace polystate::tokenizer {
 
 bool is_ascii_punctuation(char32_t code_point);
@@ -14,9 +15,9 @@ bool is_white_space(char32_t code_point);
 bool is_punctuation(char32_t code_point);  // P
 bool is_numeric(char32_t code_point);      // N
 bool is_mark(char32_t code_point);         // M
-// Cc, Cf and Co: not Cn, so a code point that is not assigned is none.
-bool is_control_format_or_private(char32_t code_point);
-bool is_nonspacing_mark(char32_t code_point);  // Mn
+// As BertNormalizer sees them: what it cleans away (Cc, Cf and Co), and accents (Mn).
+bool is_bert_control(char32_t code_point);
+bool is_bert_mark(char32_t code_point);
 
 // The full lower-case mapping without context (SpecialCasing.txt's one entry: U+0130 has two).
 struct LowerCase {

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+// Tables of the versions of Unicode that the operations of the `tokenizers` library have, in the
+// order of their code points (tools/make_unicode_tables.py). Python's are of version 0.23.
+namespace polystate::tokenizer {
+
+struct CodePointRange {
+  char32_t first;
+  char32_t last;
+};
+
+struct CodePointPair {
+  char32_t code_point;
+  char32_t other;
+};
+
+struct CombiningClass {
+  char32_t code_point;
+  std::uint8_t value;
+};
+
+// A full decomposition: `size` elements of decomposition_parts(), from `begin` on.
+struct Decomposition {
+  char32_t code_point;
+  std::uint16_t begin;
+  std::uint16_t size;
+};
+
+struct Composition {
+  char32_t first;
+  char32_t second;
+  char32_t composed;
+};
+
+std::span<const CodePointRange> numeric_ranges();       // of Digits
+std::span<const CodePointRange> punctuation_ranges();   // of Punctuation and BertPreTokenizer
+std::span<const CodePointRange> mark_ranges();          // of StripAccents
+std::span<const CodePointRange> bert_mark_ranges();     // of BertNormalizer
+std::span<const CodePointRange> bert_control_ranges();  // likewise
+std::span<const CodePointPair> lower_cases();           // but that of U+0130
+// Of the normalization forms; without Hangul syllables, which are computed.
+std::span<const CombiningClass> combining_classes();
+std::span<const Decomposition> canonical_decompositions();
+std::span<const Decomposition> compatible_decompositions();
+std::span<const char32_t> decomposition_parts();
+std::span<const Composition> compositions();
+
+}  // namespace polystate::tokenizer
