@@ -28,11 +28,18 @@ _WIDTH = 100
 # Properties whose characters the regular expressions of tokenizers ask for.
 _CATEGORIES = (
     "L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp Cf Co"
-).split()
+)
 _BINARY = (
     "Alphabetic Lowercase Uppercase Ideographic Emoji Emoji_Presentation Emoji_Modifier_Base "
     "Extended_Pictographic"
-).split()
+)
+
+# Characters that were there, and got a property after Unicode 14.
+_LATER = {
+    "Alphabetic": [*range(0x363, 0x370), 0xC04, 0xF82, 0xF83, *range(0x1DD3, 0x1DE7)]
+    + [0x11080, 0x11081],
+    "Lowercase": [0x10FC, 0xA7F2, 0xA7F3, 0xA7F4, 0xAB69],
+}
 
 
 def main() -> None:
@@ -60,6 +67,7 @@ def _tables() -> Iterator[str]:
     }
     for name, members in sets.items():
         yield from _ranges(name, members)
+    yield from _array("ScriptRange", "kScripts", _script_ranges())
     lower = _changed(normalizers.Lowercase())
     lower.pop("\u0130")  # the only one that becomes two
     pairs = [f"{{{_hex(c)},{_hex(to)}}}" for c, to in lower.items()]
@@ -88,6 +96,7 @@ def _tables() -> Iterator[str]:
     ):
         yield f"std::span<const CodePointRange> {function}() {{ return {name}; }}"
     for kind, function, name in (
+        ("ScriptRange", "script_ranges", "kScripts"),
         ("CodePointPair", "lower_cases", "kLowerCase"),
         ("CombiningClass", "combining_classes", "kClasses"),
         ("Decomposition", "canonical_decompositions", "kCanonical"),
@@ -108,9 +117,10 @@ def _newer_characters() -> Iterator[str]:
     yield "namespace {"
     yield ""
     entries = []
-    for name in [*_CATEGORIES, *_BINARY, *_scripts()]:
+    for name in [*_CATEGORIES.split(), *_BINARY.split(), *_scripts()]:
         every = _matched(rf"\p{{{name}}}")
-        newer = [c for c in every if unicodedata.category(c) == "Cn"]
+        later = _LATER.get(name, [])
+        newer = [c for c in every if unicodedata.category(c) == "Cn" or ord(c) in later]
         if newer:
             kind = "true" if newer == every else "false"
             key = name.replace("_", "").lower()
@@ -164,14 +174,43 @@ def _changed(normalizer: normalizers.Normalizer) -> dict[str, str]:
     return {c: text for c, text in texts if text != c}
 
 
+def _script_ranges() -> list[str]:
+    """Which characters the library puts into one script, by numbers of our own."""
+    pre_tokenizer = pre.UnicodeScripts()
+
+    def are_one(first: str, second: str) -> bool:
+        return len(pre_tokenizer.pre_tokenize_str(first + second)) == 1
+
+    members: list[str] = []  # one of each script
+    ranges: list[tuple[int, int, int]] = []
+    for character in CHARACTERS:
+        if are_one("a", character) and are_one("\u03b1", character):
+            continue  # of no script
+        code = ord(character)
+        if ranges and are_one(members[ranges[-1][2]], character):
+            script = ranges[-1][2]
+        else:
+            same = (i for i, member in enumerate(members) if are_one(member, character))
+            script = next(same, len(members))
+        if script == len(members):
+            members.append(character)
+        if ranges and ranges[-1][1:] == (code - 1, script):
+            ranges[-1] = (ranges[-1][0], code, script)
+        else:
+            ranges.append((code, code, script))
+    return [f"{{0x{first:X},0x{last:X},{script + 1}}}" for first, last, script in ranges]
+
+
 def _is_mark(character: str) -> bool:
     """Whether the library's forms put a character into the order of its combining class."""
     if character == _HIGHEST_MARK:
         return True
     if unicodedata.combining(character) == 0:
         return False
-    return not normalizers.NFD().normalize_str(f"a{_HIGHEST_MARK}{character}").startswith(
-        f"a{_HIGHEST_MARK}"
+    return (
+        not normalizers.NFD()
+        .normalize_str(f"a{_HIGHEST_MARK}{character}")
+        .startswith(f"a{_HIGHEST_MARK}")
     )
 
 
@@ -200,7 +239,7 @@ def _matched(expression: str) -> list[str]:
 def _scripts() -> list[str]:
     """The scripts that have new characters, as Oniguruma knows them."""
     found = []
-    for name in _SCRIPTS:
+    for name in _SCRIPTS.split():
         try:
             Regex(rf"\p{{{name}}}")
         except Exception:  # Oniguruma has no such script
@@ -210,12 +249,12 @@ def _scripts() -> list[str]:
 
 
 _SCRIPTS = (
-    "Arabic Bengali Bopomofo Common Cyrillic Devanagari Duployan Egyptian_Hieroglyphs Ethiopic "
-    "Garay Georgian Glagolitic Grantha Greek Gujarati Gurmukhi Gurung_Khema Han Hangul Hebrew "
-    "Hiragana Inherited Kaithi Kannada Katakana Kawi Khmer Khojki Kirat_Rai Latin Malayalam Meetei_"
-    "Mayek Mongolian Myanmar Nag_Mundari Ol_Onal Sunuwar Syriac Tamil Telugu Thai Tibetan Todhri "
-    "Tulu_Tigalari Balinese Lao Sinhala Oriya Armenian"
-).split()
+    "Arabic Armenian Balinese Bengali Bopomofo Common Cyrillic Devanagari Duployan "
+    "Egyptian_Hieroglyphs Ethiopic Garay Georgian Glagolitic Grantha Greek Gujarati Gurmukhi "
+    "Gurung_Khema Han Hangul Hebrew Hiragana Inherited Kaithi Kannada Katakana Kawi Khmer Khojki "
+    "Kirat_Rai Lao Latin Malayalam Meetei_Mayek Mongolian Myanmar Nag_Mundari Ol_Onal Oriya "
+    "Sinhala Sunuwar Syriac Tamil Telugu Thai Tibetan Todhri Tulu_Tigalari"
+)
 
 
 def _runs(characters: Iterable[str]) -> list[tuple[int, int]]:

@@ -125,8 +125,8 @@ void add_whitespace_split(const JsonCursor&, PreTokenizers& parts) {
   add_characters(is_white_space, DelimiterBehavior::kRemoved, parts);
 }
 
-void add_unicode_scripts(const JsonCursor& json, PreTokenizers& parts) {
-  add_matches(json, unicode_script_pattern(), parts);
+void add_unicode_scripts(const JsonCursor&, PreTokenizers& parts) {
+  parts.push_back(std::make_unique<UnicodeScripts>());
 }
 
 void add_bert(const JsonCursor&, PreTokenizers& parts) {

@@ -1,12 +1,17 @@
 #pragma once
 
-#include <string>
+#include "polystate/core/result.h"
+#include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 
 namespace polystate::tokenizer {
 
-// A regular expression, for RegexSyntax::kFancyRegex, that matches runs of one script
-// (UnicodeScripts). Spaces and characters of no script belong to the run before them; kanji, kana
-// and the prolonged sound mark are one script.
-std::string unicode_script_pattern();
+// Splits where the script changes (UnicodeScripts). Spaces and characters of no script belong to
+// the run before them, and those before the first run are left out; kanji, kana and the prolonged
+// sound mark are one script.
+class UnicodeScripts : public PreTokenizer {
+ public:
+  Status pre_tokenize(PreTokenizedText& text) const override;
+};
 
 }  // namespace polystate::tokenizer

@@ -94,8 +94,9 @@ R"(\x{1FAF7}-\x{1FAF8}\x{1FBCB}-\x{1FBEF})"
 R"(\x{13439}-\x{1343F})"
 },
 {"alphabetic", false,
-R"(\x{897}\x{CF3}\x{1C89}-\x{1C8A}\x{A7CB}-\x{A7CD}\x{A7DA}-\x{A7DC}\x{105C0}-\x{105F3})"
-R"(\x{10D4A}-\x{10D65}\x{10D69}\x{10D6F}-\x{10D85}\x{10EC2}-\x{10EC4}\x{10EFC}\x{1123F}-\x{11241})"
+R"(\x{363}-\x{36F}\x{897}\x{C04}\x{CF3}\x{F82}-\x{F83}\x{1C89}-\x{1C8A}\x{1DD3}-\x{1DE6})"
+R"(\x{A7CB}-\x{A7CD}\x{A7DA}-\x{A7DC}\x{105C0}-\x{105F3}\x{10D4A}-\x{10D65}\x{10D69})"
+R"(\x{10D6F}-\x{10D85}\x{10EC2}-\x{10EC4}\x{10EFC}\x{11080}-\x{11081}\x{1123F}-\x{11241})"
 R"(\x{11380}-\x{11389}\x{1138B}\x{1138E}\x{11390}-\x{113B5}\x{113B7}-\x{113C0}\x{113C2}\x{113C5})"
 R"(\x{113C7}-\x{113CA}\x{113CC}-\x{113CD}\x{113D1}\x{113D3}\x{11BC0}-\x{11BE0}\x{11F00}-\x{11F10})"
 R"(\x{11F12}-\x{11F3A}\x{11F3E}-\x{11F40}\x{1342F}\x{13441}-\x{13446}\x{13460}-\x{143FA})"
@@ -104,7 +105,8 @@ R"(\x{1E030}-\x{1E06D}\x{1E08F}\x{1E4D0}-\x{1E4EB}\x{1E5D0}-\x{1E5ED}\x{1E5F0}\x
 R"(\x{2EBF0}-\x{2EE5D}\x{31350}-\x{323AF})"
 },
 {"lowercase", false,
-R"(\x{1C8A}\x{A7CD}\x{A7DB}\x{10D70}-\x{10D85}\x{1DF25}-\x{1DF2A}\x{1E030}-\x{1E06D})"
+R"(\x{10FC}\x{1C8A}\x{A7CD}\x{A7DB}\x{A7F2}-\x{A7F4}\x{AB69}\x{10D70}-\x{10D85})"
+R"(\x{1DF25}-\x{1DF2A}\x{1E030}-\x{1E06D})"
 },
 {"uppercase", false,
 R"(\x{1C89}\x{A7CB}-\x{A7CC}\x{A7DA}\x{A7DC}\x{10D50}-\x{10D65})"
@@ -136,6 +138,9 @@ R"(\x{1FAE8}-\x{1FAEF}\x{1FAF7}-\x{1FAFF}\x{1FC00}-\x{1FFFD})"
 },
 {"arabic", false,
 R"(\x{897}\x{10EC2}-\x{10EC4}\x{10EFC}-\x{10EFF})"
+},
+{"balinese", false,
+R"(\x{1B4E}-\x{1B4F}\x{1B7F})"
 },
 {"common", false,
 R"(\x{2427}-\x{2429}\x{2FFC}-\x{2FFF}\x{31E4}-\x{31E5}\x{31EF}\x{1CC00}-\x{1CCF9})"
@@ -180,6 +185,9 @@ R"(\x{1123F}-\x{11241})"
 {"kiratrai", true,
 R"(\x{16D40}-\x{16D79})"
 },
+{"lao", false,
+R"(\x{ECE})"
+},
 {"latin", false,
 R"(\x{A7CB}-\x{A7CD}\x{A7DA}-\x{A7DC}\x{1DF25}-\x{1DF2A})"
 },
@@ -201,12 +209,6 @@ R"(\x{105C0}-\x{105F3})"
 {"tulutigalari", true,
 R"(\x{11380}-\x{11389}\x{1138B}\x{1138E}\x{11390}-\x{113B5}\x{113B7}-\x{113C0}\x{113C2}\x{113C5})"
 R"(\x{113C7}-\x{113CA}\x{113CC}-\x{113D5}\x{113D7}-\x{113D8}\x{113E1}-\x{113E2})"
-},
-{"balinese", false,
-R"(\x{1B4E}-\x{1B4F}\x{1B7F})"
-},
-{"lao", false,
-R"(\x{ECE})"
 },
 {"not cn", false,
 R"(\x{897}\x{CF3}\x{ECE}\x{1B4E}-\x{1B4F}\x{1B7F}\x{1C89}-\x{1C8A}\x{2427}-\x{2429})"

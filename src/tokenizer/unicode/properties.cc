@@ -1,6 +1,7 @@
 #include "tokenizer/unicode/properties.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 
 #include "tokenizer/unicode/tables.h"
@@ -44,6 +45,12 @@ bool is_bert_control(char32_t code_point) {
 
 bool is_bert_mark(char32_t code_point) {
   return code_point >= 0x300 && is_in(bert_mark_ranges(), code_point);
+}
+
+std::uint8_t script_of(char32_t code_point) {
+  const auto ranges = script_ranges();
+  const auto range = std::ranges::lower_bound(ranges, code_point, {}, &ScriptRange::last);
+  return range != ranges.end() && range->first <= code_point ? range->script : 0;
 }
 
 LowerCase lower_case(char32_t code_point) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 // Properties of code points, each of the version of Unicode that the operation has which asks for
 // it (tables.h).
@@ -18,6 +19,9 @@ bool is_mark(char32_t code_point);         // M
 // As BertNormalizer sees them: what it cleans away (Cc, Cf and Co), and accents (Mn).
 bool is_bert_control(char32_t code_point);
 bool is_bert_mark(char32_t code_point);
+
+// A number of the script, as UnicodeScripts tells them apart; 0: of none.
+std::uint8_t script_of(char32_t code_point);
 
 // The full lower-case mapping without context (SpecialCasing.txt's one entry: U+0130 has two).
 struct LowerCase {

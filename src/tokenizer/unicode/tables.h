@@ -12,6 +12,12 @@ struct CodePointRange {
   char32_t last;
 };
 
+struct ScriptRange {
+  char32_t first;
+  char32_t last;
+  std::uint8_t script;  // any number but 0
+};
+
 struct CodePointPair {
   char32_t code_point;
   char32_t other;
@@ -40,6 +46,7 @@ std::span<const CodePointRange> punctuation_ranges();   // of Punctuation and Be
 std::span<const CodePointRange> mark_ranges();          // of StripAccents
 std::span<const CodePointRange> bert_mark_ranges();     // of BertNormalizer
 std::span<const CodePointRange> bert_control_ranges();  // likewise
+std::span<const ScriptRange> script_ranges();           // of UnicodeScripts
 std::span<const CodePointPair> lower_cases();           // but that of U+0130
 // Of the normalization forms; without Hangul syllables, which are computed.
 std::span<const CombiningClass> combining_classes();
