@@ -52,6 +52,11 @@ def test_integers_without_a_range_are_near_the_example_and_at_the_ends_of_the_ty
     assert near <= set(together.flatten().tolist())
 
 
+def test_integers_of_loops_are_near_the_example():
+    drawn = [s.integers((4,), torch.int64, None, None, range(5, 6)) for s in sources(near=True)]
+    assert torch.stack(drawn).abs().max() < 10
+
+
 def test_both_values_of_a_bool_are_drawn():
     assert {bool(source.bools(())) for source in sources(20)} == {True, False}
     drawn = [source.bools((6,)) for source in sources()]

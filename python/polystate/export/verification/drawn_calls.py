@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
+from torch.fx import GraphModule
 
 from polystate.export.tracing.trace import Traced
 from polystate.export.verification.branches import Branches
 from polystate.export.verification.draws import MANNERS, Draws, Source, drawn_arguments
 from polystate.export.verification.twins import Agreed, Call, LeftOut, Twins
+
+_WHILE = torch.ops.higher_order.while_loop
 
 # How many calls follow one another over one state.
 _SEQUENCE = 6
@@ -67,12 +70,14 @@ class DrawnCalls:
         self._shown: set[int] = set()  # the corners at which a drawn call agreed
         self._tallies = {name: Tally() for name in self._methods}
         self._branches = {name: Branches(method) for name, method in self._methods.items()}
+        self._with_loops = {method.name for method in methods if _has_loops(method)}
         self._calls = 0
         self._sequences = 0
 
     def golden(self, name: str, number: int) -> Call:
         """A call of a method at its example's sizes, of the scale 1."""
-        source = Source(self._seed, -1 - number, number % MANNERS, plain=True)
+        has_loops = name in self._with_loops
+        source = Source(self._seed, -1 - number, number % MANNERS, plain=True, near=has_loops)
         return self._call(source, self._methods[name], None, "")
 
     def run(self, seconds: float) -> tuple[Draws, Mapping[str, Tally]]:
@@ -162,7 +167,8 @@ class DrawnCalls:
         method, sizes = self._corners[int(shuffled[place])]
         tally = self._tallies[method.name]
         manner = (tally.drawn - tally.agreed) % MANNERS
-        source = Source(self._seed, 2 * self._calls + 1, manner, plain=round_ == 0)
+        is_plain, has_loops = round_ == 0, method.name in self._with_loops
+        source = Source(self._seed, 2 * self._calls + 1, manner, plain=is_plain, near=has_loops)
         if round_ and sizes is not None and source.chance(0.5):
             ranges = method.dimensions.ranges().items()
             corner, sizes = None, {key: source.whole(low, high) for key, (low, high) in ranges}
@@ -179,6 +185,12 @@ class DrawnCalls:
         described = self._twins.method(method.name)
         drawn = drawn_arguments(source, described, args, kwargs, method.draw)
         return Call(method, where, *drawn)
+
+
+def _has_loops(method: Traced) -> bool:
+    """Whether a value may decide how often something runs, as often as there are integers."""
+    graphs = [m for m in method.exported.graph_module.modules() if isinstance(m, GraphModule)]
+    return any(node.target is _WHILE for graph in graphs for node in graph.graph.nodes)
 
 
 def _corners(method: Traced) -> list[Mapping[str, int] | None]:

@@ -69,13 +69,18 @@ class Source:
         From 0 to `MANNERS`; above 0 floats are positive, and in the last one below 1.
     plain
         Whether all floats have a scale of 1, not one from 1e-3 to 1e3 for each tensor.
+    near
+        Whether integers are near the example's, if the method has no limits.
     """
 
-    def __init__(self, seed: int, number: int, manner: int = 0, *, plain: bool = False) -> None:
+    def __init__(
+        self, seed: int, number: int, manner: int = 0, *, plain: bool = False, near: bool = False
+    ) -> None:
         self.generator = torch.Generator().manual_seed((seed * 1_000_003 + number) % 2**63)
         self._manner = manner
         self._plain = plain or manner == MANNERS - 1
         self._at_ends = self.chance(0.25)  # of their ranges, all integers of a call
+        self._near = near
 
     def chance(self, probability: float) -> bool:
         """Whether something of a probability happens."""
@@ -115,13 +120,13 @@ class Source:
         limits = torch.iinfo(dtype)
         low = limits.min if low is None else max(low, limits.min)
         high = limits.max if high is None else max(low, min(high, limits.max))
+        if high - low > _WIDE and (self._near or (not self._at_ends and self.chance(0.75))):
+            low, high = _clipped((like.start - _NEAR, like.stop + _NEAR), low, high)
         count = math.prod(shape)
         if self._at_ends:
             ends = torch.tensor(sorted({low, high, *_clipped((-1, 1), low, high)}))
             chosen = ends[self._between(0, len(ends) - 1, count)]
         else:
-            if high - low > _WIDE and self.chance(0.75):
-                low, high = _clipped((like.start - _NEAR, like.stop + _NEAR), low, high)
             if count <= high - low <= _WIDE and self.chance(0.5):  # each number at most once
                 chosen = low + torch.randperm(high - low + 1, generator=self.generator)[:count]
             else:
