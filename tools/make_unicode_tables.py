@@ -36,7 +36,12 @@ _BINARY = (
 
 # Characters that were there, and got a property after Unicode 14.
 _LATER = {
-    "Alphabetic": [*range(867, 880), 3076, 3970, 3971, *range(7635, 7655), 69760, 69761],
+    "Alphabetic": [
+        *range(0x363, 0x370),
+        *(0xC04, 0xF82, 0xF83),
+        *range(0x1DD3, 0x1DE7),
+        *(0x11080, 0x11081),
+    ],
     "Lowercase": [0x10FC, 0xA7F2, 0xA7F3, 0xA7F4, 0xAB69],
 }
 
