@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tiktoken
+import tiktoken_ext.openai_public
 from tokenizers import Regex, Tokenizer, models, normalizers
 from tokenizers import pre_tokenizers as pre
 
@@ -133,6 +136,32 @@ def test_an_expression_matches_the_same_characters(expression: str, tmp_path: Pa
     tokenizer = in_pieces(pre.Split(Regex(expression), "isolated"))
     texts = ["".join(PLANES[i : i + 4096]) for i in range(0, len(PLANES), 4096)]
     assert differing(tokenizer, tmp_path, texts, offsets=True) == []
+
+
+def ranks_of_neighbours() -> dict[bytes, int]:
+    """Give tokens that join a character's bytes with those around it, in one piece."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    tokens += [b"%c%c" % (before, lead) for lead in range(0xC2, 0xF5) for before in b"a1! "]
+    tokens += [b"%c%c" % (last, after) for last in range(0x80, 0xC0) for after in b"b2?\n"]
+    return {token: i for i, token in enumerate(tokens)}
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base"])
+def test_tik_token_splits_at_the_same_characters(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranks = ranks_of_neighbours()
+    for load in ("load_tiktoken_bpe", "data_gym_to_mergeable_bpe_ranks"):
+        monkeypatch.setattr(tiktoken_ext.openai_public, load, lambda *_, **__: ranks)
+    pattern = tiktoken_ext.openai_public.ENCODING_CONSTRUCTORS[name]()["pat_str"]
+    theirs = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    path = tmp_path / f"{name}.tiktoken"
+    lines = (b"%s %d\n" % (base64.b64encode(token), rank) for token, rank in ranks.items())
+    path.write_bytes(b"".join(lines))
+    ours = ps.Tokenizer.open(path, pattern=pattern)
+    for i in range(0, len(PLANES), 4096):
+        text = "".join(f"a{c}b 1{c}2 !{c}?\n {c}\n" for c in PLANES[i : i + 4096])
+        assert ours.encode(text) == theirs.encode_ordinary(text), hex(ord(PLANES[i]))
 
 
 def different(tokenizer: Tokenizer, path: Path, texts: list[str]) -> list[str]:
