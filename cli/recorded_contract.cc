@@ -53,7 +53,7 @@ Status check_recorded_contract(std::string_view manifest, std::string_view recor
     }
     for (const auto& [field, value] : method.items()) {
       if (field == "name") continue;
-      const std::string name = label + ", " + field;
+      const std::string name = std::string(label).append(", ").append(field);
       if (Status same = compare_lists(name, found->value(field, json()), value); !same) return same;
     }
   }

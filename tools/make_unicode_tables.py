@@ -58,7 +58,7 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def _tables() -> Iterator[str]:
-    yield from _head("tokenizer/unicode/tables.h", ["array", "cstdint", "span"])
+    yield from _head("tokenizer/unicode/tables.h", ["array", "span"])
     yield ""
     yield "namespace polystate::tokenizer {"
     yield "namespace {"
@@ -115,7 +115,7 @@ def _tables() -> Iterator[str]:
 
 def _newer_characters() -> Iterator[str]:
     """The characters of each property that PCRE2 may not know, between its brackets."""
-    yield from _head("tokenizer/regex/newer_characters.h", ["array", "string_view"])
+    yield from _head("tokenizer/regex/newer_characters.h", ["array", "span"])
     yield ""
     yield "namespace polystate::tokenizer {"
     yield "namespace {"

@@ -3,7 +3,7 @@
 #include "tokenizer/regex/newer_characters.h"
 
 #include <array>
-#include <string_view>
+#include <span>
 
 namespace polystate::tokenizer {
 namespace {

@@ -3,7 +3,6 @@
 #include "tokenizer/unicode/tables.h"
 
 #include <array>
-#include <cstdint>
 #include <span>
 
 namespace polystate::tokenizer {
