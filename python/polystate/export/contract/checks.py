@@ -8,6 +8,7 @@ Every other condition is computed by tensor operators and tested inside the prog
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -237,13 +238,17 @@ class _Lowering:
         """Check an index before it is used, as often as that is within the same limits."""
         index = alike[0]
         writer = ScalarTensors(self.graph, self.scalars.leaves)
+        label = describe_tensor(index.index, self._names)
+        low: Node | int
         try:
             low, high = writer.write_size(index.low), writer.write_size(index.high)
+            bounds = Bounds(sympy.Symbol("index"), index.low, index.high)
+            text = f"{describe_bounds(bounds, label, self.sizes)}, which indexes {index.what}"
         except UnsupportedError:  # only the run knows the size
-            return
-        bounds = Bounds(sympy.Symbol("index"), index.low, index.high)
-        label = describe_tensor(index.index, self._names)
-        text = f"{describe_bounds(bounds, label, self.sizes)}, which indexes {index.what}"
+            size = call(self.graph, aten.sym_size.int, index.tensor, index.dimension)
+            low = call(self.graph, operator.neg, size) if index.low != 0 else 0
+            high = call(self.graph, operator.sub, size, 1)
+            text = f"{label} indexes {index.what}"
         condition = (index.index, low, high)
         source = source_of([index.use, index.index])
         uses = [each.use for each in alike]

@@ -19,7 +19,7 @@ from polystate.errors import UnsupportedError
 from polystate.export.graph.provenance import INTEGERS, Provenance, operand_of_same_values
 from polystate.export.graph.scalars import ITEMS, Scalars
 from polystate.export.graph.signature import Argument
-from polystate.export.graph.sizes import Sizes, to_sympy
+from polystate.export.graph.sizes import Sizes, is_unbacked, to_sympy
 
 aten = torch.ops.aten
 
@@ -68,11 +68,15 @@ class ComputedIndex:
     ----------
     use
         The operator that indexes by it.
+    tensor, dimension
+        What it indexes.
     what
-        The dimension that it indexes, in words.
+        The same in words.
     """
 
     use: Node
+    tensor: Node
+    dimension: int
     index: Node
     low: sympy.Expr
     high: sympy.Expr
@@ -94,16 +98,19 @@ def computed_indices(graph: Graph, exported: ExportedProgram | None) -> list[Com
             value = use.index.meta.get("val") if isinstance(use.index, Node) else None
             shape = use.tensor.meta["val"].shape
             is_computed = isinstance(value, torch.Tensor) and value.dtype in INTEGERS
-            if not is_computed or not shape or (reader and reader.knows(use.index)):
+            if not is_computed or not shape:
                 continue
             dimension = use.dimension % len(shape)
             size = to_sympy(shape[dimension] if use.size is None else use.size)
+            if reader and reader.knows(use.index) and not is_unbacked(size):
+                continue
             name = reader.provenance.name_of(use.tensor) if reader else None
             table = f"'{name}'" if name else "a computed tensor"
             low = -size if node.target in _BY_LISTS else sympy.Integer(0)
             high = sympy.sympify(size) - 1
             what = f"dimension {dimension} of {table}"
-            found.append(ComputedIndex(node, use.index, sympy.sympify(low), high, what))
+            low = sympy.sympify(low)
+            found.append(ComputedIndex(node, use.tensor, dimension, use.index, low, high, what))
     return found
 
 
