@@ -41,6 +41,7 @@ from polystate.export.graph.scalars import ITEMS, Leaf, Scalars
 from polystate.export.graph.signature import rename_outputs
 from polystate.export.graph.sizes import Sizes, shape_environment
 from polystate.export.graph.sources import source_of
+from polystate.export.graph.writers import part_writers
 from polystate.export.tracing.assertions import Assertion, erase_implied, find_assertions
 
 aten = torch.ops.aten
@@ -349,20 +350,13 @@ def _alike(indices: Iterable[ComputedIndex]) -> Iterable[list[ComputedIndex]]:
 
 
 def _writers(exported: ExportedProgram) -> list[Node]:
-    """Find what may be computed into a state's memory before the state's new value is known.
-
-    That is all on the way from a state to its new value, except operators that give their result
-    as a whole, element by element.
-    """
+    """List what may change a part of a state before its new value is known, in graph order."""
     signature = exported.graph_signature
-    states = set(signature.buffers_to_mutate.values())
-    of_state: set[Node] = set()
-    for node in exported.graph.nodes:
-        is_state = signature.inputs_to_buffers.get(node.name) in states
-        if is_state or not of_state.isdisjoint(node.all_input_nodes):
-            of_state.add(node)
-    return [node for node in of_state if node.op == "call_function" and not _is_pointwise(node)]
-
-
-def _is_pointwise(node: Node) -> bool:
-    return torch.Tag.pointwise in getattr(node.target, "tags", ())
+    changed = set(signature.buffers_to_mutate.values())
+    states = {
+        node
+        for node in _placeholders(exported.graph)
+        if signature.inputs_to_buffers.get(node.name) in changed
+    }
+    writers = part_writers(exported.graph, states)
+    return [node for node in exported.graph.nodes if node in writers]

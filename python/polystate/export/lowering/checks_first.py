@@ -20,7 +20,8 @@ from torch.export.graph_signature import OutputKind
 from torch.fx import GraphModule, Node
 
 from polystate.export.graph.scalar_tensors import call
-from polystate.export.lowering.in_place import ELEMENTWISE, is_check
+from polystate.export.graph.writers import part_writers
+from polystate.export.lowering.in_place import is_check
 
 _COPY = torch.ops.polystate.copy_after.default
 
@@ -88,15 +89,13 @@ class _Order:
     @classmethod
     def of(cls, module: GraphModule, states: set[Node]) -> _Order:
         """Reads a graph; `states` are those that it changes."""
-        order, of_state = cls(), set(states)
+        order, writers = cls(), part_writers(module.graph, states)
         for node in module.graph.nodes:
             operands = node.all_input_nodes
             order.done[node] = set().union(*(order.done[each] for each in operands))
             order.parts[node] = set().union(*(order.parts[each] for each in operands))
-            if not of_state.isdisjoint(operands):
-                of_state.add(node)
-                if not _writes_no_part(node):
-                    order.parts[node].add(node)
+            if node in writers:
+                order.parts[node].add(node)
             if is_check(node):
                 order.checks[node.args[1:]] = node
                 order.done[node].add(node.args[1:])
@@ -108,18 +107,6 @@ class _Order:
     def missing(self, node: Node) -> list[Node]:
         """For each check that may come after a node, a tensor that is known after the check."""
         return [self.checks[condition] for condition in self.checks.keys() - self.done[node]]
-
-
-def _writes_no_part(node: Node) -> bool:
-    """Whether an operator on a state writes its whole result, or none: a view of the state."""
-    if not isinstance(node.target, torch._ops.OpOverload):
-        return False
-    schema = node.target._schema
-    if schema.is_mutable:
-        return False
-    is_view = any(returned.alias_info is not None for returned in schema.returns)
-    is_ours = node.target.namespace == "polystate"
-    return is_view or is_ours or schema.name in ELEMENTWISE
 
 
 def _holds_checks(module: GraphModule, node: Node) -> bool:
