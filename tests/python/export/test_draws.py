@@ -52,7 +52,7 @@ def test_integers_without_a_range_are_near_the_example_and_at_the_ends_of_the_ty
     assert near <= set(together.flatten().tolist())
 
 
-def test_integers_of_loops_are_near_the_example():
+def test_integers_that_decide_how_much_is_done_are_near_the_example():
     drawn = [s.integers((4,), torch.int64, None, None, range(5, 6)) for s in sources(near=True)]
     assert torch.stack(drawn).abs().max() < 10
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 import torch
 from torch.fx import GraphModule
 
+from polystate.export.graph.scalars import ITEMS
 from polystate.export.tracing.trace import Traced
 from polystate.export.verification.branches import Branches
 from polystate.export.verification.draws import MANNERS, Draws, Source, drawn_arguments
 from polystate.export.verification.twins import Agreed, Call, LeftOut, Twins
 
-_WHILE = torch.ops.higher_order.while_loop
+_BY_VALUE = {torch.ops.higher_order.while_loop, *ITEMS}
 
 # How many calls follow one another over one state.
 _SEQUENCE = 6
@@ -70,14 +71,14 @@ class DrawnCalls:
         self._shown: set[int] = set()  # the corners at which a drawn call agreed
         self._tallies = {name: Tally() for name in self._methods}
         self._branches = {name: Branches(method) for name, method in self._methods.items()}
-        self._with_loops = {method.name for method in methods if _has_loops(method)}
+        self._by_value = {method.name for method in methods if _works_by_value(method)}
         self._calls = 0
         self._sequences = 0
 
     def golden(self, name: str, number: int) -> Call:
         """A call of a method at its example's sizes, of the scale 1."""
-        has_loops = name in self._with_loops
-        source = Source(self._seed, -1 - number, number % MANNERS, plain=True, near=has_loops)
+        is_near = name in self._by_value
+        source = Source(self._seed, -1 - number, number % MANNERS, plain=True, near=is_near)
         return self._call(source, self._methods[name], None, "")
 
     def run(self, seconds: float) -> tuple[Draws, Mapping[str, Tally]]:
@@ -167,8 +168,8 @@ class DrawnCalls:
         method, sizes = self._corners[int(shuffled[place])]
         tally = self._tallies[method.name]
         manner = (tally.drawn - tally.agreed) % MANNERS
-        is_plain, has_loops = round_ == 0, method.name in self._with_loops
-        source = Source(self._seed, 2 * self._calls + 1, manner, plain=is_plain, near=has_loops)
+        is_plain, is_near = round_ == 0, method.name in self._by_value
+        source = Source(self._seed, 2 * self._calls + 1, manner, plain=is_plain, near=is_near)
         if round_ and sizes is not None and source.chance(0.5):
             ranges = method.dimensions.ranges().items()
             corner, sizes = None, {key: source.whole(low, high) for key, (low, high) in ranges}
@@ -187,10 +188,10 @@ class DrawnCalls:
         return Call(method, where, *drawn)
 
 
-def _has_loops(method: Traced) -> bool:
-    """Whether a value may decide how often something runs, as often as there are integers."""
+def _works_by_value(method: Traced) -> bool:
+    """Whether an integer may decide how long the method runs, or how much memory it takes."""
     graphs = [m for m in method.exported.graph_module.modules() if isinstance(m, GraphModule)]
-    return any(node.target is _WHILE for graph in graphs for node in graph.graph.nodes)
+    return any(node.target in _BY_VALUE for graph in graphs for node in graph.graph.nodes)
 
 
 def _corners(method: Traced) -> list[Mapping[str, int] | None]:
