@@ -26,27 +26,30 @@ def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Arguments:
         ids, lengths, cross_table = args
-        lengths = _whole(generator, lengths, 1, _least(ids.shape[1], cross_table, capacity))
+        rows = _rows(ids.shape[0], (cross_table, capacity.cross_pages))
+        longest = _least(ids.shape[1], cross_table, capacity)
+        lengths = _whole(generator, lengths, 1, longest)[rows]
         is_padding = torch.arange(ids.shape[1])[None] >= lengths[:, None]
-        table = _distinct(generator, cross_table, capacity.cross_pages)
-        return (ids.masked_fill(is_padding, padding), lengths, table), kwargs
+        table = _distinct(generator, cross_table, capacity.cross_pages)[rows]
+        return (ids[rows].masked_fill(is_padding, padding), lengths, table), kwargs
 
     def decode(
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Arguments:
-        ids, _, page_table, cross_table, cross_lengths, *counted = args
+        ids, positions, page_table, cross_table, cross_lengths, *counted = args
+        tables = (page_table, capacity.pages), (cross_table, capacity.cross_pages)
+        rows = _rows(ids.shape[0], *tables)
         last = _least(capacity.max_length, page_table, capacity) - 1
         longest = _least(capacity.max_source_length, cross_table, capacity)
-        positions = _whole(generator, cross_lengths, 0, last)
+        positions = _whole(generator, positions, 0, last)
         drawn = (
             ids,
             positions,
-            _distinct(generator, page_table, capacity.pages),
-            _distinct(generator, cross_table, capacity.cross_pages),
+            *(_distinct(generator, *table) for table in tables),
             _whole(generator, cross_lengths, 1, longest),
             *(positions for _ in counted),
         )
-        return drawn, kwargs
+        return tuple(each[rows] for each in drawn), kwargs
 
     def copy_pages(
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -69,5 +72,13 @@ def _whole(generator: torch.Generator, like: torch.Tensor, low: int, high: int) 
     return low + torch.randint(high - low + 1, like.shape, generator=generator)
 
 
+def _rows(count: int, *tables: tuple[torch.Tensor, int]) -> torch.Tensor:
+    """Which row each one repeats, where pools have too few pages for all rows of their tables."""
+    most = min(count, *(pages // table.shape[1] for table, pages in tables))
+    return torch.arange(count) % most
+
+
 def _distinct(generator: torch.Generator, table: torch.Tensor, pages: int) -> torch.Tensor:
-    return torch.randperm(pages, generator=generator)[: table.numel()].reshape(table.shape)
+    """A table whose first rows have pages unlike one another, as many as there are."""
+    drawn = torch.randperm(pages, generator=generator)
+    return drawn[torch.arange(table.numel()) % pages].reshape(table.shape)

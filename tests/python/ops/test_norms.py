@@ -1,4 +1,4 @@
-"""Layer norms are run by an operator of polystate's own where it fits, and stay what they are."""
+"""Layer norms are run by an operator of polystate's own, and stay what they are."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ class Norm(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("norm", "is_ours"),
+    "norm",
     [
-        (nn.LayerNorm(24), True),
-        (nn.LayerNorm(24, eps=0.5), True),
-        (nn.LayerNorm([3, 24]), False),
-        (nn.LayerNorm(24, bias=False), False),
-        (nn.LayerNorm(24, elementwise_affine=False), False),
+        nn.LayerNorm(24),
+        nn.LayerNorm(24, eps=0.5),
+        nn.LayerNorm([3, 24]),
+        nn.LayerNorm(24, bias=False),
+        nn.LayerNorm(24, elementwise_affine=False),
     ],
 )
-def test_the_runtime_computes_the_same(norm: nn.LayerNorm, is_ours: bool, tmp_path: Path) -> None:
+def test_the_runtime_computes_the_same(norm: nn.LayerNorm, tmp_path: Path) -> None:
     model = Norm(norm).eval()
     rows = {0: Dim("rows", min=1, max=200)}
     methods = {"forward": ps.Method("forward", (torch.zeros(4, 3, 24),), dynamic_shapes=(rows,))}
     program = ps.export(model, methods, backend="portable")
     path = program.save(tmp_path / "artifact")
-    assert (OPERATOR in (path / "manifest.json").read_text()) == is_ours
+    assert OPERATOR in (path / "manifest.json").read_text()
     session = ps.load(path).session()
     for count in (1, 7, 200):
         x = 5 + 2 * torch.randn(count, 3, 24, generator=torch.Generator().manual_seed(count))

@@ -8,6 +8,7 @@ Needs the functional program before it is lowered. Keeps what the method compute
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection
 from typing import Any
 
@@ -105,8 +106,10 @@ def _added(program: ExportedProgram, weight: Node, value: Tensor) -> Node:
     place = kinds.index(True) if True in kinds else len(specs)
     after = [node for node in graph.nodes if node.op == "placeholder"][place:]
     first = after[0] if after else next(n for n in graph.nodes if n.op != "placeholder")
+    taken = {str(spec.target).partition(".")[0] for spec in specs}  # by tensors and submodules
+    names = (f"computed_weight_{number}" for number in itertools.count())
     with graph.inserting_before(first):
-        node: Node = graph.placeholder("weight")
+        node: Node = graph.placeholder(next(name for name in names if name not in taken))
     node.target, node.meta["val"] = node.name, weight.meta["val"].contiguous()
     arg = TensorArgument(node.name)
     specs.insert(place, InputSpec(InputKind.CONSTANT_TENSOR, arg, node.name))
