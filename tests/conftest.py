@@ -6,6 +6,7 @@ import os
 # reads this when it is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The same cases on every machine, however slow and busy it is.
@@ -17,3 +18,12 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("hermetic")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tells how many modules were tried (test_drawn_modules.py), of whichever process."""
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            for name, value in report.user_properties:
+                if name == "tried":
+                    terminalreporter.write_line(str(value))

@@ -37,6 +37,7 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "number_by_minus_one": lambda x, a, b: torch.full((), a[0].item() // -1),
     "signs": lambda x, a, b: a.abs().neg() + b.sign() * a,
     "sums": lambda x, a, b: (a + b).cumsum(0) * 2,
+    "probabilities": lambda x, a, b: nn.functional.binary_cross_entropy(x, x.square()),
     "index": lambda x, a, b: x[a],
     "difference": lambda x, a, b: x[a - b],
     "gather": lambda x, a, b: x.gather(0, a),

@@ -2,6 +2,7 @@
 
 ExecuTorch computes ``index_copy`` and ``index_add`` as ``index_put``, for which negative indices
 count from the end, and ``one_hot`` as a comparison, which is false for classes that do not exist.
+A binary cross entropy of what are no probabilities is a number there.
 No engine checks every divisor of integers, nor what is divided outside tensors, and the operator of
 recurrent networks is no engine's.
 """
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import torch
@@ -56,10 +59,19 @@ def _condition(graph: Graph, node: Node) -> Node | None:
             return not_negative
         below = call(graph, aten.lt.Scalar, node.args[0], classes)
         return call(graph, aten.logical_and.default, not_negative, below)
+    if node.target == aten.binary_cross_entropy.default:
+        return _are_probabilities(graph, node.args[:2])
     if node.target in NETWORKS:
         return _has_a_step(graph, node)
     divisor = _integer_divisor(node)
     return None if divisor is None else call(graph, aten.ne.Scalar, divisor, 0)
+
+
+def _are_probabilities(graph: Graph, operands: Sequence[Any]) -> Node:
+    """Write that all elements are from 0 to 1."""
+    ends = ((aten.ge.Scalar, 0), (aten.le.Scalar, 1))
+    limits = [call(graph, compare, each, end) for each in operands for compare, end in ends]
+    return reduce(lambda a, b: call(graph, aten.logical_and.default, a, b), limits)
 
 
 def _has_a_step(graph: Graph, node: Node) -> Node | None:
