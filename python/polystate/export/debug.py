@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,8 @@ class DebugFolder:
         """Writes ``<method>/<stage>.txt``, ``memory_plan.json`` and ``etrecord.bin``.
 
         ExecuTorch's Inspector reads the last of these; for another engine there are only the first.
-        IoError when something cannot be written.
+        ExecuTorch cannot write some graphs, such as those with constants in branches: then there is
+        ``etrecord.txt``, which says so. IoError when something cannot be written.
         """
         with _io_errors(self.path):
             for method, stages in lowered.graphs.items():
@@ -41,7 +42,16 @@ class DebugFolder:
                 plan = json.dumps(lowered.memory_plan, indent=2)
                 (self.path / "memory_plan.json").write_text(plan + "\n", encoding="utf-8")
             if lowered.etrecord is not None:
-                lowered.etrecord(str(self.path / "etrecord.bin"))
+                self._write_record(lowered.etrecord)
+
+    def _write_record(self, write: Callable[[str], None]) -> None:
+        try:
+            write(str(self.path / "etrecord.bin"))
+        except OSError:
+            raise
+        except Exception as error:  # its serialiser raises many kinds
+            told = f"ExecuTorch cannot write the ETRecord: {error}\n"
+            (self.path / "etrecord.txt").write_text(told, encoding="utf-8")
 
 
 @contextlib.contextmanager

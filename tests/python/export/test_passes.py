@@ -109,6 +109,18 @@ def test_debugging_files_are_kept(tmp_path):
     assert (folder / "etrecord.bin").stat().st_size > 0
 
 
+class Branches(nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda v: v.softmax(-1) + 0.5, lambda v: v * 1.5, (x,))
+
+
+def test_a_graph_that_executorch_cannot_record_leaves_the_other_files(tmp_path):
+    methods = {"forward": ps.Method("forward", (torch.ones(2, 3),))}
+    ps.export(Branches(), methods, backend="portable", debug_dir=tmp_path)
+    assert "cannot write the ETRecord" in (tmp_path / "etrecord.txt").read_text()
+    assert (tmp_path / "forward/3_planned.txt").exists()
+
+
 def test_nothing_is_kept_unless_asked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ps.export(Rectifier(), METHODS, backend="portable")
