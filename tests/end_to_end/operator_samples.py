@@ -76,7 +76,7 @@ def trials(part: int = 1) -> Iterator[tuple[str, Callable[[], Trial | None]]]:
 
 
 def _trial(info: Any, number: int, in_place: bool) -> Trial | None:
-    """One sample; None where there is none, or where it draws random numbers."""
+    """Make the trial of a sample; None if the operator has no such sample, or draws numbers."""
     if torch.float32 not in info.dtypes:
         return None
     function = info.get_inplace() if in_place else info.get_op()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from polystate.export.method import Draw
 from polystate.recipes.encoder_decoder import Capacity
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-Draw = Callable[[torch.Generator, tuple[Any, ...], dict[str, Any]], Arguments]
 
 
 def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:

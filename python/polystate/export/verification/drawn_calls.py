@@ -79,7 +79,8 @@ class DrawnCalls:
         """A call of a method at its example's sizes, of the scale 1."""
         is_near = name in self._by_value
         source = Source(self._seed, -1 - number, number % MANNERS, plain=True, near=is_near)
-        return self._call(source, self._methods[name], None, "")
+        where = f"with drawn values to record (number {number} of seed {self._seed})"
+        return self._call(source, self._methods[name], None, where)
 
     def run(self, seconds: float) -> tuple[Draws, Mapping[str, Tally]]:
         """Call until the time is over or the wanted number is made.
@@ -129,6 +130,8 @@ class DrawnCalls:
     def _has_drawn_state(self) -> bool:
         """Draw the floats of the state for every other sequence, if there are any."""
         self._sequences += 1
+        if self._sequences % 2:
+            return False
         source = Source(self._seed, 2 * self._calls)
         is_positive = source.chance(0.5)
         drawn = {
@@ -136,7 +139,7 @@ class DrawnCalls:
             for name, value in self._twins.state().items()
             if value.dtype.is_floating_point
         }
-        if self._sequences % 2 or not drawn:
+        if not drawn:
             return False
         self._twins.set_state(
             {name: value.abs() if is_positive else value for name, value in drawn.items()}
@@ -164,18 +167,19 @@ class DrawnCalls:
         shuffled = torch.randperm(
             len(self._corners), generator=Source(self._seed, -1000 - round_).generator
         )
-        corner: int | None = int(shuffled[place])
-        method, sizes = self._corners[int(shuffled[place])]
+        corner = int(shuffled[place])
+        method, sizes = self._corners[corner]
+        number: int | None = corner
         tally = self._tallies[method.name]
         manner = (tally.drawn - tally.agreed) % MANNERS
         is_plain, is_near = round_ == 0, method.name in self._by_value
         source = Source(self._seed, 2 * self._calls + 1, manner, plain=is_plain, near=is_near)
         if round_ and sizes is not None and source.chance(0.5):
             ranges = method.dimensions.ranges().items()
-            corner, sizes = None, {key: source.whole(low, high) for key, (low, high) in ranges}
+            number, sizes = None, {key: source.whole(low, high) for key, (low, high) in ranges}
         where = "" if sizes is None else f"{_text(sizes)}, "
         where = f"at {where}drawn values (call {self._calls} of seed {self._seed})"
-        return corner, self._call(source, method, sizes, where)
+        return number, self._call(source, method, sizes, where)
 
     def _call(
         self, source: Source, method: Traced, sizes: Mapping[str, int] | None, where: str

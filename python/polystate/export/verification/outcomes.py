@@ -30,7 +30,7 @@ def tensors(tree: Any) -> list[torch.Tensor]:
 
 
 def has_nan(outcome: Outcome) -> bool:
-    """Whether some number in a result or in the state is none."""
+    """Whether a result or the state holds a NaN."""
     found = [*tensors(outcome.outputs), *tensors(outcome.inputs), *outcome.buffers.values()]
     return any(each.is_floating_point() and bool(each.isnan().any()) for each in found)
 
