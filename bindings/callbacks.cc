@@ -3,14 +3,15 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
@@ -27,9 +28,70 @@ py::memoryview buffer_of(std::span<float> scores) {
                                      {static_cast<py::ssize_t>(sizeof(float))});
 }
 
-std::vector<TokenId> list_of(std::span<const TokenId> tokens) {
-  return {tokens.begin(), tokens.end()};
+py::list list_of(std::span<const TokenId> tokens) {
+  py::list list;
+  for (const TokenId token : tokens) list.append(token);
+  return list;
 }
+
+// A row's tokens as a list of Python's, so that no step copies them, and the state of the caller's.
+class PythonRow : public RowState {
+ public:
+  // Where the GIL is held.
+  PythonRow(py::list tokens, py::object state, std::shared_ptr<Raised> raised)
+      : tokens_(std::move(tokens)), state_(std::move(state)), raised_(std::move(raised)) {}
+  ~PythonRow() override {
+    const py::gil_scoped_acquire gil;
+    tokens_.release().dec_ref();
+    state_.release().dec_ref();
+  }
+
+  Status advance(TokenId token) override {
+    return within_python([&] {
+      tokens_.append(token);
+      if (!state_.is_none()) state_.attr("advance")(token);
+    });
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<RowState>> fork() const override {
+    std::unique_ptr<RowState> forked;
+    const Status done = within_python([&] {
+      py::object state = state_.is_none() ? state_ : py::object(state_.attr("fork")());
+      forked =
+          std::make_unique<PythonRow>(py::list(tokens_.attr("copy")()), std::move(state), raised_);
+    });
+    if (!done) return done.error();
+    return forked;
+  }
+
+  Status rewind(std::size_t count) override {
+    return within_python([&] {
+      if (!state_.is_none()) state_.attr("rewind")(count);
+      const std::size_t left = tokens_.size() - count;
+      tokens_.attr("__delitem__")(py::slice(static_cast<py::ssize_t>(left), std::nullopt, 1));
+    });
+  }
+
+  [[nodiscard]] const py::list& tokens() const { return tokens_; }
+  [[nodiscard]] const py::object& state() const { return state_; }
+
+ private:
+  // Calls `work` with the GIL held. Exceptions are kept.
+  template <typename Work>
+  Status within_python(const Work& work) const {
+    const py::gil_scoped_acquire gil;
+    try {
+      work();
+    } catch (const std::exception&) {
+      return raised_->keep();
+    }
+    return {};
+  }
+
+  py::list tokens_;
+  py::object state_;
+  std::shared_ptr<Raised> raised_;
+};
 
 }  // namespace
 
@@ -43,14 +105,27 @@ void Raised::rethrow() const {
   if (first_) std::rethrow_exception(first_);
 }
 
-PythonProcessor::PythonProcessor(py::function function, std::shared_ptr<Raised> raised)
-    : function_(std::move(function)), raised_(std::move(raised)) {}
+PythonProcessor::PythonProcessor(py::function function, py::object start,
+                                 std::shared_ptr<Raised> raised)
+    : function_(std::move(function)), start_(std::move(start)), raised_(std::move(raised)) {}
+
+Result<std::unique_ptr<RowState>> PythonProcessor::start(const TokenContext& context) const {
+  const py::gil_scoped_acquire gil;
+  try {
+    py::list tokens = list_of(context.tokens);
+    py::object state = start_.is_none() ? py::object(py::none()) : py::object(start_(tokens));
+    return std::unique_ptr<RowState>(
+        std::make_unique<PythonRow>(std::move(tokens), std::move(state), raised_));
+  } catch (const std::exception&) {
+    return raised_->keep();
+  }
+}
 
 Status PythonProcessor::process(const TokenContext& context, std::span<float> scores) const {
   const py::gil_scoped_acquire gil;
+  const auto& row = static_cast<const PythonRow&>(*context.state);
   try {
-    function_(list_of(context.tokens), context.prompt_length, list_of(context.source),
-              buffer_of(scores));
+    function_(row.tokens(), row.state(), buffer_of(scores));
   } catch (const std::exception&) {
     return raised_->keep();
   }

@@ -29,16 +29,21 @@ class Raised {
   std::exception_ptr first_;
 };
 
-// A logits processor in Python: called with the context's tokens, its prompt's length, its source
-// and the scores as a writable buffer of float32. It is made and destroyed where the GIL is held.
+// A logits processor in Python: called with the row's tokens, a list that grows with the row, the
+// row's state and the scores as a writable buffer of float32. The state is what `start`, called
+// with the prompt, returned: an object with `advance(token)`, `fork()` and `rewind(count)`. Where
+// `start` is None, it is None, too. Made and destroyed where the GIL is held.
 class PythonProcessor : public LogitsProcessor {
  public:
-  PythonProcessor(pybind11::function function, std::shared_ptr<Raised> raised);
+  PythonProcessor(pybind11::function function, pybind11::object start,
+                  std::shared_ptr<Raised> raised);
 
+  Result<std::unique_ptr<RowState>> start(const TokenContext& context) const override;
   Status process(const TokenContext& context, std::span<float> scores) const override;
 
  private:
   pybind11::function function_;
+  pybind11::object start_;
   std::shared_ptr<Raised> raised_;
 };
 

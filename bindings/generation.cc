@@ -38,17 +38,18 @@ namespace py = pybind11;
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 // How a caller wants a generation: fields of the configuration, and functions of the caller's own.
-class Request {
+class PythonOptions {
  public:
-  // `sampling`, `on_piece` and `on_progress` may be None.
-  Request(Settings settings, const py::list& processing, const py::object& sampling,
-          py::object on_piece, py::object on_progress)
+  // `processing` has pairs of a function and what starts its state, or None. `sampling`, `on_piece`
+  // and `on_progress` may be None.
+  PythonOptions(Settings settings, const py::list& processing, const py::object& sampling,
+                py::object on_piece, py::object on_progress)
       : settings_(std::move(settings)),
         on_piece_(std::move(on_piece)),
         on_progress_(std::move(on_progress)) {
-    for (const py::handle function : processing) {
-      processors_.push_back(std::make_shared<PythonProcessor>(
-          py::reinterpret_borrow<py::function>(function), raised_));
+    for (const py::handle each : processing) {
+      const auto [function, start] = each.cast<std::pair<py::function, py::object>>();
+      processors_.push_back(std::make_shared<PythonProcessor>(function, start, raised_));
     }
     if (!sampling.is_none()) {
       sampler_ =
@@ -61,7 +62,7 @@ class Request {
   void fill(Options& options, GenerationConfig config) const {
     std::vector<std::string> warnings;
     for (const auto& [name, value] : settings_) unwrap(config.set(name, value, &warnings));
-    constexpr int kCallersCaller = 2;  // who called the Python function that called this one
+    constexpr int kCallersCaller = 3;  // who called `generate`, which called what called this
     for (const std::string& warning : warnings) {
       if (PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), kCallersCaller) != 0)
         throw py::error_already_set();
@@ -83,6 +84,9 @@ class Request {
     if (on_piece_.is_none()) return nullptr;
     return [this](std::size_t input, Piece piece) { return call(input, piece); };
   }
+
+  // Ends the generation, by any thread.
+  void cancel() { interrupted_ = true; }
 
   // The result of the generation, or the exception that a function of the caller's raised.
   template <typename T>
@@ -149,19 +153,20 @@ std::unique_ptr<Runner> new_runner(const Model& model) {
   return unwrap(without_gil([&] { return open_runner(model); }));
 }
 
-std::vector<std::vector<GeneratedSequence>> generate(
-    Runner& runner, const std::vector<std::vector<TokenId>>& sources,
-    const std::vector<std::vector<TokenId>>& prompts, const Request& request) {
+std::vector<GenerationResult> generate(Runner& runner,
+                                       const std::vector<std::vector<TokenId>>& sources,
+                                       const std::vector<std::vector<TokenId>>& prompts,
+                                       const PythonOptions& python) {
   check_process();
   GenerationOptions options;
-  request.fill(options, runner.default_config());
-  options.on_token = request.on_piece<TokenId>();
+  python.fill(options, runner.default_config());
+  options.on_token = python.on_piece<TokenId>();
   std::vector<GenerationInput> inputs(sources.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     inputs[i].source = sources[i];
     if (i < prompts.size()) inputs[i].prompt = prompts[i];
   }
-  return request.finished(without_gil([&] { return runner.generate(inputs, options); }));
+  return python.finished(without_gil([&] { return runner.generate(inputs, options); }));
 }
 
 std::unique_ptr<Pipeline> new_pipeline(const Model& model) {
@@ -171,18 +176,19 @@ std::unique_ptr<Pipeline> new_pipeline(const Model& model) {
 
 std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
                                             const std::vector<std::string>& texts, bool truncate,
-                                            const Request& request) {
+                                            const PythonOptions& python) {
   check_process();
   PipelineOptions options;
-  request.fill(options, pipeline.default_config());
+  python.fill(options, pipeline.default_config());
   options.truncate = truncate;
-  options.on_text = request.on_piece<std::string_view>();
-  return request.finished(without_gil([&] { return pipeline.run(texts, options); }));
+  options.on_text = python.on_piece<std::string_view>();
+  return python.finished(without_gil([&] { return pipeline.run(texts, options); }));
 }
 
 }  // namespace
 
-void bind_generation(const py::module_& module) {
+void bind_generation(py::module_& module) {
+  module.def("check_process", &check_process);
   py::class_<GeneratedSequence>(module, "GeneratedSequence")
       .def_readonly("ids", &GeneratedSequence::ids)
       .def_readonly("score", &GeneratedSequence::score);
@@ -190,8 +196,17 @@ void bind_generation(const py::module_& module) {
       .def_readonly("text", &GeneratedText::text)
       .def_readonly("ids", &GeneratedText::ids)
       .def_readonly("score", &GeneratedText::score);
-  py::class_<Request>(module, "GenerationRequest")
-      .def(py::init<Settings, const py::list&, const py::object&, py::object, py::object>());
+  py::class_<GenerationUsage>(module, "GenerationUsage")
+      .def_readonly("prompt_tokens", &GenerationUsage::prompt_tokens)
+      .def_readonly("cached_tokens", &GenerationUsage::cached_tokens)
+      .def_readonly("generated_tokens", &GenerationUsage::generated_tokens)
+      .def_readonly("pages", &GenerationUsage::pages);
+  py::class_<GenerationResult>(module, "GenerationResult")
+      .def_readonly("sequences", &GenerationResult::sequences)
+      .def_readonly("usage", &GenerationResult::usage);
+  py::class_<PythonOptions>(module, "GenerationOptions")
+      .def(py::init<Settings, const py::list&, const py::object&, py::object, py::object>())
+      .def("cancel", &PythonOptions::cancel);
   py::class_<Runner>(module, "Runner")
       .def(py::init(&new_runner))
       .def("generate", &generate)

@@ -4,6 +4,6 @@
 
 namespace polystate::python {
 
-void bind_generation(const pybind11::module_& module);
+void bind_generation(pybind11::module_& module);
 
 }  // namespace polystate::python

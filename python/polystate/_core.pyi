@@ -107,16 +107,35 @@ class GeneratedText:
     @property
     def score(self) -> float | None: ...
 
-class GenerationRequest:
+def check_process() -> None: ...
+
+class GenerationUsage:
+    @property
+    def prompt_tokens(self) -> int: ...
+    @property
+    def cached_tokens(self) -> int: ...
+    @property
+    def generated_tokens(self) -> int: ...
+    @property
+    def pages(self) -> int: ...
+
+class GenerationResult:
+    @property
+    def sequences(self) -> list[GeneratedSequence]: ...
+    @property
+    def usage(self) -> GenerationUsage: ...
+
+class GenerationOptions:
     def __init__(
         self,
         settings: list[tuple[str, str]],
-        processors: list[Any],
+        processors: list[tuple[Any, Any]],
         sampler: Any,
         on_piece: Any,
         on_progress: Any,
         /,
     ) -> None: ...
+    def cancel(self) -> None: ...
 
 class Runner:
     def __init__(self, model: Model, /) -> None: ...
@@ -124,9 +143,9 @@ class Runner:
         self,
         sources: list[list[int]],
         prompts: list[list[int]],
-        request: GenerationRequest,
+        options: GenerationOptions,
         /,
-    ) -> list[list[GeneratedSequence]]: ...
+    ) -> list[GenerationResult]: ...
     @property
     def warnings(self) -> list[str]: ...
     @property
@@ -140,7 +159,7 @@ class Pipeline:
         self,
         texts: list[str],
         truncate: bool,
-        request: GenerationRequest,
+        options: GenerationOptions,
         /,
     ) -> list[list[GeneratedText]]: ...
     @property

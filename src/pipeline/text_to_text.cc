@@ -60,14 +60,16 @@ Result<std::vector<std::vector<GeneratedText>>> TextToTextPipeline::run(
     generation.on_token = [&](std::size_t input, TokenId token) {
       return streams->push(input, token);
     };
-    generation.on_done = [&](std::size_t input) { streams->finish(input); };
   }
-  Result<std::vector<std::vector<GeneratedSequence>>> sequences =
-      runner_->generate(*inputs, generation);
-  if (!sequences) return sequences.error();
-  std::vector<std::vector<GeneratedText>> answers(sequences->size());
+  generation.on_done = [&](std::size_t input, const GenerationUsage& usage) {
+    if (streams) streams->finish(input);
+    if (options.on_done) options.on_done(input, usage);
+  };
+  Result<std::vector<GenerationResult>> results = runner_->generate(*inputs, generation);
+  if (!results) return results.error();
+  std::vector<std::vector<GeneratedText>> answers(results->size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    for (GeneratedSequence& sequence : (*sequences)[i]) {
+    for (GeneratedSequence& sequence : (*results)[i].sequences) {
       Result<GeneratedText> text = decode(std::move(sequence));
       if (!text) return text.error();
       answers[i].push_back(std::move(*text));

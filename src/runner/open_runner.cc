@@ -7,7 +7,7 @@
 #include "polystate/core/result.h"
 #include "polystate/runner/runner.h"
 #include "polystate/session/model.h"
-#include "runner/encoder_decoder_runner.h"
+#include "runner/batch_runner.h"
 
 namespace polystate {
 
@@ -19,7 +19,7 @@ Result<std::unique_ptr<Runner>> open_runner(const Model& model) {
     return Error{ErrorCode::kContract,
                  "this artifact does not generate tokens: its manifest has no constant 'runner'"};
   }
-  if (*name == "encoder_decoder") return EncoderDecoderRunner::open(model);
+  if (*name == "encoder_decoder") return BatchRunner::open(model);
   return Error{ErrorCode::kUnsupported,
                "the runner '" + *name + "' is unknown; this build has 'encoder_decoder'"};
 }

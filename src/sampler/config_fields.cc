@@ -27,6 +27,7 @@ constexpr NumberRange kAny = {};
 constexpr NumberRange kFromZero = {.low = 0};
 constexpr NumberRange kFromOne = {.low = 1};
 constexpr NumberRange kAboveZero = {.low = 0, .above_low = true};
+constexpr NumberRange kSeconds = {.low = 0, .high = 1e9};
 constexpr NumberRange kFraction = {.low = 0, .high = 1};
 constexpr NumberRange kFractionAboveZero = {.low = 0, .high = 1, .above_low = true};
 
@@ -40,6 +41,7 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"max_new_tokens", &Config::max_new_tokens, kFromOne},
     {"min_length", &Config::min_length, kFromZero},
     {"min_new_tokens", &Config::min_new_tokens, kFromZero},
+    {"max_time", &Config::max_time, kSeconds},
     {"do_sample", &Config::do_sample},
     {"num_beams", &Config::num_beams, kFromOne},
     {"num_return_sequences", &Config::num_return_sequences, kFromOne},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,7 +75,7 @@ void add_repetition(const GenerationConfig& config, LogitsProcessors& processors
     processors.push_back(sampler::bad_words(config.bad_words_ids, config.eos_token_id));
 }
 
-void add_lengths(const GenerationConfig& config, const ProcessorSetting& setting,
+void add_lengths(const GenerationConfig& config, const ProcessorContext& setting,
                  LogitsProcessors& processors) {
   const auto prompt_length = static_cast<std::int64_t>(setting.prompt_length);
   const std::int64_t min_length =
@@ -94,7 +95,7 @@ void add_lengths(const GenerationConfig& config, const ProcessorSetting& setting
   }
 }
 
-void add_suppressed(const GenerationConfig& config, const ProcessorSetting& setting,
+void add_suppressed(const GenerationConfig& config, const ProcessorContext& setting,
                     LogitsProcessors& processors) {
   if (!config.suppress_tokens.empty())
     processors.push_back(sampler::suppress(known(config.suppress_tokens, setting.vocabulary_size)));
@@ -125,8 +126,12 @@ void add_sampling(const GenerationConfig& config, LogitsProcessors& processors) 
 
 }  // namespace
 
+Result<std::unique_ptr<RowState>> LogitsProcessor::start(const TokenContext& /*context*/) const {
+  return std::unique_ptr<RowState>();
+}
+
 Result<LogitsProcessors> make_logits_processors(const GenerationConfig& config,
-                                                const ProcessorSetting& setting,
+                                                const ProcessorContext& setting,
                                                 const LogitsProcessors& own) {
   if (const auto status = config.validate(); !status) return status.error();
   if (const auto status = check_vocabulary(config, setting.vocabulary_size); !status)

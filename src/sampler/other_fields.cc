@@ -80,7 +80,6 @@ constexpr auto kRules = std::to_array<OtherFieldRule>({
     {"output_logits", kIgnored, false},
 
     // When it ends.
-    {"max_time", kRefused},
     {"stop_strings", kRefused},
 
     // Which tokens it chooses.

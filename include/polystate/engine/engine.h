@@ -74,7 +74,8 @@ class Engine {
   [[nodiscard]] virtual std::size_t sessions_side_by_side() const { return 1; }
 
   // Calls `task` with 0 to count - 1, on the threads that methods run on where the engine has some,
-  // and returns when all are done. An exception of a task is thrown again here.
+  // and on this one, which takes task 0. Returns when all are done. An exception of a task is
+  // thrown again here.
   virtual void parallel_for(std::size_t count,
                             const std::function<void(std::size_t index)>& task) const {
     for (std::size_t i = 0; i < count; ++i) task(i);

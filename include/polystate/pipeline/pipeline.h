@@ -37,16 +37,18 @@ struct PipelineOptions {
   // Called with each piece of text as it is generated, and the number of its input; false ends the
   // generation of that input. Not for beams or several texts for one input (kContract).
   std::function<bool(std::size_t input, std::string_view piece)> on_text = nullptr;
-  // Called when an input is finished, with how many of all are.
+  // Called when an input is over, with what it cost.
+  std::function<void(std::size_t input, const GenerationUsage& usage)> on_done = nullptr;
+  // Called when an input is over, with how many of all are.
   std::function<void(std::size_t done)> on_progress = nullptr;
-  // Asked before each step, by every thread that runs one; true ends the call (kContract).
+  // Asked again and again by the thread that called `run`; true ends the call (kContract).
   std::function<bool()> is_cancelled = nullptr;
   // How messages call an input: "line 17". Not given: "input 16".
   std::function<std::string(std::size_t input)> name_of = nullptr;
 };
 
-// Text in, text out: a tokenizer and a runner over one artifact. One caller at a time, as a Session
-// is; another pipeline over the same Model costs its state only.
+// Text in, text out: a tokenizer and a runner over one artifact. Many threads may use it at once:
+// their texts run side by side. Functions of a caller are called on its own thread, as a Runner's.
 class Pipeline {
  public:
   // What an artifact's manifest says that it is. kUnsupported: the artifact has no runner or no

@@ -33,33 +33,72 @@ struct GeneratedSequence {
   std::optional<float> score;
 };
 
-struct GenerationOptions {
+// What a generation cost, in tokens and pages.
+struct GenerationUsage {
+  std::int64_t prompt_tokens = 0;     // of the source and of the prompt, or its start token
+  std::int64_t cached_tokens = 0;     // of these: what had been read before, and was not again
+  std::int64_t generated_tokens = 0;  // of all sequences
+  std::int64_t pages = 0;             // of the decoder's caches, set aside for it
+};
+
+struct GenerationResult {
+  std::vector<GeneratedSequence> sequences;  // best first
+  GenerationUsage usage;
+};
+
+// How one input is generated.
+struct RequestOptions {
   GenerationConfig config = {};
   LogitsProcessors processors = {};                  // the user's own, see LogitsProcessor
   std::shared_ptr<const Sampler> sampler = nullptr;  // null: make_sampler(config); not for beams
-  // Called with each token as it is chosen, with the number of its input; false ends the
-  // generation of that input. Not for beams or several sequences of one input (kContract).
+  // Called with each token after it was chosen; false ends the generation, with what it has. Not
+  // for beams or several sequences (kContract).
+  std::function<bool(TokenId token)> on_token = nullptr;
+  // Called when it is over, after its last token.
+  std::function<void(Result<GenerationResult> result)> on_done = nullptr;
+};
+
+struct GenerationOptions {
+  GenerationConfig config = {};
+  LogitsProcessors processors = {};                  // as in RequestOptions, for all inputs
+  std::shared_ptr<const Sampler> sampler = nullptr;  // likewise
+  // As in RequestOptions, with the number of the input.
   std::function<bool(std::size_t input, TokenId token)> on_token = nullptr;
-  // Called with the number of an input that is finished, after its last token.
-  std::function<void(std::size_t input)> on_done = nullptr;
-  // Called when an input is finished, with how many of all are.
+  // Called when an input is over, after its last token.
+  std::function<void(std::size_t input, const GenerationUsage& usage)> on_done = nullptr;
+  // Called when an input is over, with how many of all are.
   std::function<void(std::size_t done)> on_progress = nullptr;
-  // Asked before each step, by every thread that runs one; true ends the generation (kContract).
+  // Asked again and again by the thread that called `generate`; true ends it (kContract).
   std::function<bool()> is_cancelled = nullptr;
 };
 
-// Generates tokens from tokens. One caller at a time, as a Session is.
+// The number of a request among those of a runner.
+using RequestId = std::uint64_t;
+
+// Generates tokens from tokens. Many threads may use it at once: what they ask for runs side by
+// side, as far as the model's rows and pages go, and a sequence does not depend on what runs beside
+// it. Whoever waits for a result runs steps for all. Functions of a caller are called between
+// steps, on the thread that called `generate` or `step`, and may not use the runner (kBusy), except
+// for `submit` and `cancel`.
 class Runner {
  public:
   virtual ~Runner() = default;
 
-  // num_return_sequences sequences for each input, best first. Inputs run side by side as far as
-  // the model's rows go; a sequence does not depend on what ran beside it. Inputs that are alike
-  // are generated once, unless tokens are drawn or code of the caller's chooses or hears them.
+  // num_return_sequences sequences for each input, best first. Inputs that are alike are generated
+  // once, unless tokens are drawn or code of the caller's chooses or hears them.
   // kContract: an input is longer than the model's limit (the message names it, counted from 0),
   // has an unknown token, or an option is out of range.
-  virtual Result<std::vector<std::vector<GeneratedSequence>>> generate(
-      std::span<const GenerationInput> inputs, const GenerationOptions& options) = 0;
+  virtual Result<std::vector<GenerationResult>> generate(std::span<const GenerationInput> inputs,
+                                                         const GenerationOptions& options) = 0;
+
+  // Has an input wait for room; `step` runs it. kContract as `generate`.
+  virtual Result<RequestId> submit(GenerationInput input, RequestOptions options) = 0;
+  // Ends a request that was submitted, wherever it is, with kContract for its on_done. Nothing for
+  // one that is over.
+  virtual void cancel(RequestId request) = 0;
+  // Runs one step of all that was asked for: one token for each sequence, or a part of a prompt.
+  // Tells of what was submitted. False when nothing of it is left.
+  virtual Result<bool> step() = 0;
 
   // What the artifact's generation_config.json says: where a caller's options start.
   [[nodiscard]] virtual const GenerationConfig& default_config() const = 0;

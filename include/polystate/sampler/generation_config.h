@@ -33,6 +33,9 @@ struct GenerationConfig {
   // Positions that the caller wants in the caches. The artifact says how many there are: a runner
   // refuses to generate where these are more, and does nothing where they are fewer.
   std::optional<std::int64_t> max_cache_len;
+  // Seconds after which a generation ends with the token that it chooses then. One token comes at
+  // least.
+  std::optional<double> max_time;
 
   // Search.
   bool do_sample = false;

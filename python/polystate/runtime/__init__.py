@@ -1,6 +1,6 @@
 """Loads artifacts and runs them: the Python face of the C++ library."""
 
-from polystate.runtime.generation import GenerateOutput
+from polystate.runtime.generation import GenerateOutput, Usage
 from polystate.runtime.model import Model, load
 from polystate.runtime.pipelines import Pipeline, generate, pipeline
 from polystate.runtime.session import Session, Snapshot, State
@@ -15,6 +15,7 @@ __all__ = [
     "Snapshot",
     "State",
     "Tokenizer",
+    "Usage",
     "generate",
     "load",
     "pipeline",

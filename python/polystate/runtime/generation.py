@@ -2,23 +2,79 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from polystate import _core
 from polystate.errors import ContractError
 
 # A logits processor of the user's own: takes a row's tokens and its scores [vocabulary], and
-# returns new scores, or None where it changed those in place. An exception ends the generation.
+# returns new scores, or None where it changed those in place. The list of tokens is the row's own,
+# which grows: copy what is kept. An exception ends the generation.
 LogitsProcessor = Callable[[list[int], "np.ndarray[Any, Any]"], Any]
+
+
+class RowState(Protocol):
+    """What a :class:`StatefulProcessor` keeps for one row: the state of a grammar, say."""
+
+    def advance(self, token: int) -> Any:
+        """Follow the row, which has one more token."""
+
+    def fork(self) -> RowState:
+        """Give an equal state, which goes on by itself."""
+
+    def rewind(self, count: int) -> Any:
+        """Forget the last tokens that it advanced by."""
+
+
+class StatefulProcessor(Protocol):
+    """A logits processor that keeps a state for each row, instead of reading its tokens anew."""
+
+    def start(self, tokens: list[int]) -> RowState:
+        """Give the state of a row that has read these tokens, its prompt."""
+
+    def __call__(self, state: Any, scores: np.ndarray[Any, Any]) -> Any:
+        """Return new scores [vocabulary], or None where these were changed in place."""
+
 
 # A sampler of the user's own: takes a row's scores [vocabulary], and returns the next token.
 Sampler = Callable[["np.ndarray[Any, Any]"], int]
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the generation for one input cost.
+
+    Attributes
+    ----------
+    prompt_tokens
+        Tokens of the source and of the prompt, or its start token.
+    cached_tokens
+        How many of these had been read before, and were not read again.
+    generated_tokens
+        Tokens of all its sequences.
+    pages
+        Pages of the decoder's caches that were set aside for it.
+    """
+
+    prompt_tokens: int
+    cached_tokens: int
+    generated_tokens: int
+    pages: int
+
+    @classmethod
+    def of(cls, counted: _core.GenerationUsage) -> Usage:
+        """Copy what the runtime counted."""
+        return cls(
+            counted.prompt_tokens, counted.cached_tokens, counted.generated_tokens, counted.pages
+        )
 
 
 @dataclass(frozen=True)
@@ -34,10 +90,44 @@ class GenerateOutput:
     sequences_scores
         Of a beam search: the score of each, the sum of its log-probabilities divided by a power of
         its length; else None.
+    usage
+        What each input cost.
     """
 
     sequences: list[list[int]]
     sequences_scores: list[float] | None
+    usage: list[Usage]
+
+
+T = TypeVar("T")
+
+
+async def run_async(options: _core.GenerationOptions, run: Callable[[], T]) -> T:
+    """Run a generation on another thread; it ends where the waiting task is cancelled."""
+    try:
+        return await asyncio.to_thread(run)
+    except asyncio.CancelledError:
+        options.cancel()
+        raise
+
+
+def generation_options(
+    names: Mapping[str, Any],
+    logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None,
+    sampler: Sampler | None,
+    on_piece: Callable[[int, Any], bool] | None,
+    on_progress: Callable[[int], Any] | None,
+) -> _core.GenerationOptions:
+    """How a caller wants a generation, as the runtime takes it."""
+    if on_progress is not None:
+        _check_function("on_progress", on_progress)
+    return _core.GenerationOptions(
+        settings_of(names),
+        processor_calls(logits_processor),
+        sampler_call(sampler),
+        on_piece,
+        on_progress,
+    )
 
 
 def settings_of(names: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -129,28 +219,29 @@ def _without_end(row: list[int], padding: int) -> list[int]:
 
 
 def processor_calls(
-    processors: Sequence[LogitsProcessor] | None,
-) -> list[Callable[..., None]]:
-    """The user's processors as the runtime calls them."""
+    processors: Sequence[LogitsProcessor | StatefulProcessor] | None,
+) -> list[tuple[Callable[..., None], Callable[[list[int]], RowState] | None]]:
+    """The user's processors as the runtime calls them, each with what starts its state."""
     if processors is None:
         return []
     if not isinstance(processors, Sequence):
         raise ContractError(
             f"logits_processor is a {type(processors).__name__}; a list of functions is needed"
         )
-    return [_processor_call(processor) for processor in processors]
+    return [(_processor_call(each), getattr(each, "start", None)) for each in processors]
 
 
 # The runtime lends its scores for one call. The user's functions get copies, which may be kept.
 
 
-def _processor_call(processor: LogitsProcessor) -> Callable[..., None]:
+def _processor_call(processor: LogitsProcessor | StatefulProcessor) -> Callable[..., None]:
     _check_function("a logits processor", processor)
+    has_state = hasattr(processor, "start")
 
-    def call(tokens: list[int], _prompt: int, _source: list[int], buffer: memoryview) -> None:
+    def call(tokens: list[int], state: Any, buffer: memoryview) -> None:
         with buffer:
             scores = np.array(buffer)
-            changed = processor(tokens, scores)
+            changed = processor(state if has_state else tokens, scores)
             if changed is None:
                 changed = scores
             np.frombuffer(buffer, np.float32)[:] = _scores_of(changed, len(buffer))
@@ -207,13 +298,6 @@ def stream_call(
         return bool(answer) if isinstance(answer, bool | np.bool_) else True
 
     return call
-
-
-def progress_call(function: Callable[[int], Any] | None) -> Callable[[int], Any] | None:
-    """What is called with how many inputs are finished."""
-    if function is not None:
-        _check_function("on_progress", function)
-    return function
 
 
 def _check_function(name: str, value: Any) -> None:

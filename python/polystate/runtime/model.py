@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NoReturn
@@ -17,11 +18,11 @@ from polystate.runtime.generation import (
     GenerateOutput,
     LogitsProcessor,
     Sampler,
+    StatefulProcessor,
+    Usage,
+    generation_options,
     ids_of,
-    processor_calls,
-    progress_call,
-    sampler_call,
-    settings_of,
+    run_async,
     stream_call,
     warn,
 )
@@ -95,6 +96,7 @@ class Model:
     def __init__(self, core: _core.Model, path: str) -> None:
         self._core = core
         self._path = path
+        self._lock = threading.Lock()  # of what is made when it is first needed
 
     def session(self, *, profile: bool = False, single_threaded: bool = False) -> Session:
         """Make a session with a state of its own, which starts at the initial values.
@@ -115,13 +117,13 @@ class Model:
         *,
         attention_mask: Any = None,
         decoder_input_ids: Any = None,
-        logits_processor: Sequence[LogitsProcessor] | None = None,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
         on_token: Callable[[int, int], Any] | None = None,
         on_progress: Callable[[int], Any] | None = None,
         **names: Any,
     ) -> GenerateOutput:
-        """Generate ids from ids, for inputs side by side.
+        """Generate ids from ids, for inputs side by side, also those of other threads' calls.
 
         Parameters
         ----------
@@ -150,10 +152,46 @@ class Model:
         UnsupportedError
             The artifact does not generate, or an option is not implemented.
         """
+        warn(self._runner.warnings)
+        options = generation_options(
+            names,
+            logits_processor,
+            sampler,
+            stream_call("on_token", on_token),
+            on_progress,
+        )
+        return self._generate(input_ids, attention_mask, decoder_input_ids, options)
+
+    async def generate_async(
+        self,
+        input_ids: Any,
+        *,
+        attention_mask: Any = None,
+        decoder_input_ids: Any = None,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        **names: Any,
+    ) -> GenerateOutput:
+        """As :meth:`generate`, without blocking the event loop.
+
+        Calls that wait at the same time run side by side. One whose task is cancelled ends.
+        """
+        warn(self._runner.warnings)
+        options = generation_options(names, logits_processor, sampler, None, None)
+        return await run_async(
+            options,
+            lambda: self._generate(input_ids, attention_mask, decoder_input_ids, options),
+        )
+
+    def _generate(
+        self,
+        input_ids: Any,
+        attention_mask: Any,
+        decoder_input_ids: Any,
+        options: _core.GenerationOptions,
+    ) -> GenerateOutput:
         padding = self.constants.get("padding_id")
         padding = padding if isinstance(padding, int) else None
-        runner = _core.Runner(self._core)
-        warn(runner.warnings)
         sources = ids_of("input_ids", input_ids, attention_mask, padding)
         prompts = (
             [] if decoder_input_ids is None else ids_of("decoder_input_ids", decoder_input_ids)
@@ -162,19 +200,13 @@ class Model:
             raise ContractError(
                 f"decoder_input_ids are {len(prompts)} and input_ids {len(sources)}"
             )
-        request = _core.GenerationRequest(
-            settings_of(names),
-            processor_calls(logits_processor),
-            sampler_call(sampler),
-            stream_call("on_token", on_token),
-            progress_call(on_progress),
-        )
-        found = runner.generate(sources, prompts, request)
-        sequences = [sequence for each in found for sequence in each]
+        results = self._runner.generate(sources, prompts, options)
+        sequences = [sequence for result in results for sequence in result.sequences]
         scores = [sequence.score for sequence in sequences if sequence.score is not None]
         return GenerateOutput(
             [sequence.ids for sequence in sequences],
             scores if len(scores) == len(sequences) and scores else None,
+            [Usage.of(result.usage) for result in results],
         )
 
     @property
@@ -220,6 +252,28 @@ class Model:
         raise UnsupportedError(
             f"a Model cannot be pickled or copied: load '{self._path}' in the other process"
         )
+
+    @property
+    def _runner(self) -> _core.Runner:
+        """What all calls of ``generate`` share, with one session."""
+        _core.check_process()
+        with self._lock:
+            return self._first_runner
+
+    @functools.cached_property
+    def _first_runner(self) -> _core.Runner:
+        return _core.Runner(self._core)
+
+    @property
+    def _text_pipeline(self) -> _core.Pipeline:
+        """What all pipelines over the model share."""
+        _core.check_process()
+        with self._lock:
+            return self._first_pipeline
+
+    @functools.cached_property
+    def _first_pipeline(self) -> _core.Pipeline:
+        return _core.Pipeline(self._core)
 
     @functools.cached_property
     def _parsed(self) -> Manifest:

@@ -11,11 +11,10 @@ from polystate.errors import ContractError
 from polystate.runtime.generation import (
     LogitsProcessor,
     Sampler,
+    StatefulProcessor,
     checked_text,
-    processor_calls,
-    progress_call,
-    sampler_call,
-    settings_of,
+    generation_options,
+    run_async,
     stream_call,
     warn,
 )
@@ -61,12 +60,12 @@ def generate(model: str | os.PathLike[str] | Model, prompt: str, **names: Any) -
 class Pipeline:
     """A tokenizer and a runner over one artifact; made by :func:`pipeline`.
 
-    For one thread at a time; another one over the same model costs its state only.
+    Many threads may call it, and others over the same model: their texts run side by side.
     """
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._core = _core.Pipeline(model._core)
+        self._core = model._text_pipeline
         warn(self._core.warnings)
 
     @property
@@ -84,7 +83,7 @@ class Pipeline:
         text: str | Sequence[str],
         *,
         truncation: bool = False,
-        logits_processor: Sequence[LogitsProcessor] | None = None,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
         on_text: Callable[[int, str], Any] | None = None,
         on_progress: Callable[[int], Any] | None = None,
@@ -125,17 +124,40 @@ class Pipeline:
         ContractError
             A text is too long, or an option is unknown or out of range.
         """
+        options = generation_options(
+            names, logits_processor, sampler, stream_call("on_text", on_text), on_progress
+        )
+        return self._answers(text, truncation, return_scores, options)
+
+    async def call_async(
+        self,
+        text: str | Sequence[str],
+        *,
+        truncation: bool = False,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        return_scores: bool = False,
+        **names: Any,
+    ) -> list[Any]:
+        """As calling it, without blocking the event loop.
+
+        Calls that wait at the same time run side by side. One whose task is cancelled ends.
+        """
+        options = generation_options(names, logits_processor, sampler, None, None)
+        return await run_async(
+            options, lambda: self._answers(text, truncation, return_scores, options)
+        )
+
+    def _answers(
+        self,
+        text: str | Sequence[str],
+        truncation: bool,
+        return_scores: bool,
+        options: _core.GenerationOptions,
+    ) -> list[Any]:
         if not isinstance(truncation, bool):
             raise ContractError(f"truncation is {truncation!r}; True or False is needed")
-        texts = _texts_of(text)
-        request = _core.GenerationRequest(
-            settings_of(names),
-            processor_calls(logits_processor),
-            sampler_call(sampler),
-            stream_call("on_text", on_text),
-            progress_call(on_progress),
-        )
-        answers = self._core.run(texts, truncation, request)
+        answers = self._core.run(_texts_of(text), truncation, options)
         key = _KEYS.get(self.task, "generated_text")
         results: list[list[dict[str, Any]]] = [
             [{key: each.text} | ({"score": each.score} if return_scores else {}) for each in answer]

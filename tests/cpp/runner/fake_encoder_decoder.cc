@@ -265,7 +265,8 @@ class FakeEngine final : public Engine {
     if (fake_->threads == 1) return Engine::parallel_for(count, task);
     std::vector<std::thread> threads;
     threads.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) threads.emplace_back(task, i);
+    for (std::size_t i = 1; i < count; ++i) threads.emplace_back(task, i);
+    if (count > 0) task(0);
     for (std::thread& thread : threads) thread.join();
   }
 

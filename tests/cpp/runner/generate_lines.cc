@@ -59,7 +59,7 @@ json answer(const json& line) {
   for (const auto& of_input : *generated) {
     json ids = json::array();
     json own = json::array();
-    for (const GeneratedSequence& sequence : of_input) {
+    for (const GeneratedSequence& sequence : of_input.sequences) {
       ids.push_back(sequence.ids);
       own.push_back(sequence.score ? json(*sequence.score) : json());
     }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/token.h"
@@ -46,6 +48,21 @@ inline std::vector<GenerationInput> random_inputs(std::size_t count, unsigned se
 
 inline bool operator==(const GeneratedSequence& left, const GeneratedSequence& right) {
   return left.ids == right.ids && left.score == right.score;
+}
+
+using Sequences = std::vector<std::vector<GeneratedSequence>>;
+
+inline Sequences sequences_of(std::vector<GenerationResult> results) {
+  Sequences sequences;
+  for (GenerationResult& result : results) sequences.push_back(std::move(result.sequences));
+  return sequences;
+}
+
+inline Sequences generate(Runner& runner, std::span<const GenerationInput> inputs,
+                          const GenerationOptions& options) {
+  auto generated = runner.generate(inputs, options);
+  EXPECT_TRUE(generated) << generated.error().message;
+  return generated ? sequences_of(std::move(*generated)) : Sequences(inputs.size());
 }
 
 }  // namespace polystate

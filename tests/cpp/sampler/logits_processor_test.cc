@@ -26,7 +26,7 @@ using testing::SizeIs;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr ProcessorSetting kSetting = {.prompt_length = 1, .max_length = 10, .vocabulary_size = 5};
+constexpr ProcessorContext kSetting = {.prompt_length = 1, .max_length = 10, .vocabulary_size = 5};
 
 GenerationConfig with(std::string_view name, std::string_view json) {
   GenerationConfig config;

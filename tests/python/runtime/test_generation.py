@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +136,16 @@ def test_an_option_that_it_does_not_have_is_refused(
 
 
 def test_a_field_that_would_change_the_result_is_unsupported(translate: ps.Pipeline) -> None:
-    with pytest.raises(ps.UnsupportedError, match="max_time"):
-        translate(TEXT, max_time=1.0)
+    with pytest.raises(ps.UnsupportedError, match="stop_strings"):
+        translate(TEXT, stop_strings=["."])
+
+
+@pytest.mark.parametrize("beams", [1, 4])
+def test_a_generation_ends_when_its_time_is_over(model: ps.Model, beams: int) -> None:
+    ids = model.generate([5, 0], num_beams=beams, max_time=0.0).sequences[0]
+    assert len(ids) == 2
+    whole = model.generate([5, 0], num_beams=beams).sequences
+    assert model.generate([5, 0], num_beams=beams, max_time=1e6).sequences == whole
 
 
 def test_numbers_of_numpy_and_dictionaries_of_tuples_are_taken(translate: ps.Pipeline) -> None:
@@ -226,6 +238,70 @@ def test_a_processor_changes_scores_in_place_or_returns_new_ones(translate: ps.P
     assert translate(TEXT, logits_processor=None) == translate(TEXT)
 
 
+class _EveryThirdIs:
+    """Forces a token at every third place, counted in a state of each row."""
+
+    def __init__(self, token: int) -> None:
+        self.token = token
+        self.forks = 0
+
+    @dataclass
+    class Row:
+        """How many tokens a row has."""
+
+        owner: _EveryThirdIs
+        tokens: int
+
+        def advance(self, _: int) -> None:
+            """Counts."""
+            self.tokens += 1
+
+        def fork(self) -> _EveryThirdIs.Row:
+            """Copies the count."""
+            self.owner.forks += 1
+            return dataclasses.replace(self)
+
+        def rewind(self, count: int) -> None:
+            """Counts back."""
+            self.tokens -= count
+
+    def start(self, tokens: list[int]) -> Row:
+        """Begins after the prompt."""
+        return self.Row(self, len(tokens))
+
+    def __call__(self, row: Row, scores: np.ndarray[Any, Any]) -> None:
+        """Forces the token."""
+        if row.tokens % 3 == 0:
+            scores[self.token] = scores.max() + 100
+
+
+@pytest.mark.parametrize("options", [{"num_beams": 1}, {"num_beams": 3}])
+def test_a_processor_may_keep_a_state_for_each_row(
+    model: ps.Model, ids: list[int], options: dict[str, Any]
+) -> None:
+    def stateless(tokens: list[int], scores: np.ndarray[Any, Any]) -> None:
+        if len(tokens) % 3 == 0:
+            scores[9] = scores.max() + 100
+
+    processor = _EveryThirdIs(9)
+    found = model.generate(
+        ids, logits_processor=[processor], max_new_tokens=12, eos_token_id=None, **options
+    ).sequences
+    assert found[0][3::3] == [9] * 4
+    assert processor.forks == 0 or options["num_beams"] > 1
+    again = model.generate(
+        ids, logits_processor=[stateless], max_new_tokens=12, eos_token_id=None, **options
+    ).sequences
+    assert found == again
+
+
+def test_the_tokens_of_a_row_are_not_copied_at_each_step(model: ps.Model, ids: list[int]) -> None:
+    lists: list[int] = []
+    model.generate(ids, num_beams=1, logits_processor=[lambda tokens, _: lists.append(id(tokens))])
+    assert len(lists) > 3
+    assert len(set(lists)) == 1
+
+
 def test_scores_may_be_kept(translate: ps.Pipeline) -> None:
     kept: list[np.ndarray[Any, Any]] = []
     greedy(translate, TEXT, logits_processor=[lambda _, scores: kept.append(scores)])
@@ -316,19 +392,66 @@ def test_a_pipeline_in_use_is_busy(translate: ps.Pipeline) -> None:
         translate(TEXT, num_beams=1, on_text=again)
 
 
-def test_threads_share_a_model(model: ps.Model, ids: list[int]) -> None:
+def test_calls_of_many_threads_run_side_by_side(
+    model: ps.Model, translate: ps.Pipeline, ids: list[int]
+) -> None:
     expected = model.generate(ids, num_beams=1).sequences
+    text = translate(TEXT)
     found: list[Any] = []
 
     def generate() -> None:
-        found.append(model.generate([ids] * 4, num_beams=1).sequences)
+        for _ in range(3):
+            found.append(model.generate([ids] * 4, num_beams=1).sequences == expected * 4)
+            found.append(translate(TEXT) == text)
 
-    threads = [threading.Thread(target=generate) for _ in range(2)]
+    threads = [threading.Thread(target=generate) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [expected * 4] * 2
+    assert found == [True] * 48
+
+
+def test_an_event_loop_is_not_blocked(translate: ps.Pipeline, model: ps.Model) -> None:
+    async def many() -> list[Any]:
+        texts = [translate.call_async(TEXT) for _ in range(8)]
+        return await asyncio.gather(*texts, model.generate_async([5, 0]))
+
+    *texts, ids = asyncio.run(many())
+    assert texts == [translate(TEXT)] * 8
+    assert ids == model.generate([5, 0])
+
+
+def test_a_cancelled_task_ends_its_generation(model: ps.Model) -> None:
+    ended = threading.Event()
+
+    def slow(tokens: list[int], _: Any) -> None:
+        time.sleep(0.02)
+        if len(tokens) > 200:
+            ended.set()
+
+    async def cancel() -> None:
+        task = asyncio.create_task(
+            model.generate_async([5, 0], num_beams=1, eos_token_id=None, logits_processor=[slow])
+        )
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    assert not ended.is_set()
+    assert model.generate([5, 0], num_beams=1)
+
+
+def test_an_answer_says_what_it_cost(model: ps.Model, ids: list[int]) -> None:
+    page = model.constants["page_size"]
+    output = model.generate([ids, ids], num_beams=1, max_new_tokens=page, eos_token_id=None)
+    first, again = output.usage
+    assert first == ps.Usage(len(ids) + 1, 0, page, 2)
+    assert again == ps.Usage(len(ids) + 1, len(ids) + 1, page, 0)
+    (beams,) = model.generate(ids, num_beams=3, max_new_tokens=page, eos_token_id=None).usage
+    assert beams == ps.Usage(len(ids) + 1, 0, page, 6)
 
 
 @pytest.fixture

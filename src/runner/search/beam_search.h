@@ -7,9 +7,10 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
-#include "runner/beam_candidates.h"
-#include "runner/finished_beams.h"
-#include "runner/search.h"
+#include "runner/search/beam_candidates.h"
+#include "runner/search/finished_beams.h"
+#include "runner/search/row_processors.h"
+#include "runner/search/search.h"
 
 namespace polystate {
 
@@ -17,11 +18,13 @@ namespace polystate {
 // tokens and scores. With do_sample the candidates of a step are drawn instead of the best.
 class BeamSearch final : public Search {
  public:
-  explicit BeamSearch(const SearchSetting& setting);
+  BeamSearch(const SearchContext& context, RowProcessors processors);
 
   [[nodiscard]] std::span<const Continuation> next() const override { return next_; }
   Status advance(std::span<float> logits) override;
+  void end_with_next() override;
   [[nodiscard]] std::size_t most_rows() const override { return next_.empty() ? 0 : beam_count_; }
+  [[nodiscard]] TokenId newest_token() const override { return beams_.front().back(); }
   std::vector<GeneratedSequence> take_results() override;
 
  private:
@@ -36,7 +39,8 @@ class BeamSearch final : public Search {
   void keep_running(std::vector<BeamCandidate> candidates);
   [[nodiscard]] std::vector<TokenId> tokens_of(const BeamCandidate& candidate) const;
 
-  SearchSetting setting_;
+  SearchContext context_;
+  std::vector<RowProcessors> rows_;  // of next_
   std::size_t beam_count_;
   std::vector<std::vector<TokenId>> beams_;  // of equal length
   std::vector<float> log_probabilities_;     // of the beams

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -17,7 +16,7 @@
 namespace polystate {
 
 // What a search is for: one input of a generation. All that is borrowed outlives the search.
-struct SearchSetting {
+struct SearchContext {
   const GenerationConfig& config;
   const LogitsProcessors& processors;
   bool has_callers_processors;      // among them, which may do anything to the scores
@@ -26,8 +25,7 @@ struct SearchSetting {
   std::span<const TokenId> source;  // the encoder's tokens
   std::int64_t max_length;          // of a sequence, its prompt included
   std::uint64_t seed;
-  std::uint64_t first_sequence;                 // number of its first sequence, see SamplePlace
-  std::function<bool(TokenId token)> on_token;  // may be null; false ends the search
+  std::uint64_t first_sequence;  // number of its first sequence, see SamplePlace
 };
 
 // A row of the next step: which of the present rows it goes on from, and the token that it reads.
@@ -50,28 +48,31 @@ class Search {
   [[nodiscard]] virtual std::span<const Continuation> next() const = 0;
 
   // Takes the logits after next()'s tokens [next().size(), vocabulary], which it overwrites, and
-  // chooses what follows. kContract when no token is left to choose; the search is of no use then.
+  // chooses what follows. kContract when no token is left to choose; the search is not usable then.
   virtual Status advance(std::span<float> logits) = 0;
+
+  // Makes the tokens that `advance` chooses next the last ones, as a max_length of this length
+  // does.
+  virtual void end_with_next() = 0;
 
   // The most rows that it will have from now on.
   [[nodiscard]] virtual std::size_t most_rows() const = 0;
 
-  // num_return_sequences sequences, best first, once it is over.
+  // The last token of the first sequence.
+  [[nodiscard]] virtual TokenId newest_token() const = 0;
+
+  // num_return_sequences sequences, best first. Before a search of no beams is over: as they are.
   virtual std::vector<GeneratedSequence> take_results() = 0;
 };
 
-// The search that the configuration asks for.
-std::unique_ptr<Search> make_search(const SearchSetting& setting);
+// The search that the configuration asks for. Errors as LogitsProcessor::start.
+Result<std::unique_ptr<Search>> make_search(const SearchContext& context);
 
 // Row `row` of logits [rows, vocabulary].
 inline std::span<float> row_of(std::span<float> logits, std::size_t rows, std::size_t row) {
   const std::size_t vocabulary = logits.size() / rows;
   return logits.subspan(row * vocabulary, vocabulary);
 }
-
-// Runs `setting`'s processors on the scores of the token that follows `tokens`.
-Status process(const SearchSetting& setting, std::span<const TokenId> tokens,
-               std::span<float> scores);
 
 // Whether `token` is one of those that end a sequence.
 bool is_end(const GenerationConfig& config, TokenId token);

@@ -1,4 +1,4 @@
-#include "runner/finished_beams.h"
+#include "runner/search/finished_beams.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "runner/beam_search.h"
+#include "runner/search/beam_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,9 +12,10 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
-#include "runner/beam_candidates.h"
-#include "runner/finished_beams.h"
-#include "runner/search.h"
+#include "runner/search/beam_candidates.h"
+#include "runner/search/finished_beams.h"
+#include "runner/search/row_processors.h"
+#include "runner/search/search.h"
 #include "sampler/log_softmax.h"
 #include "sampler/top_candidates.h"
 
@@ -30,13 +31,14 @@ POLYSTATE_VECTORISED bool has_nan(std::span<const float> scores) {
 
 }  // namespace
 
-BeamSearch::BeamSearch(const SearchSetting& setting)
-    : setting_(setting),
-      beam_count_(static_cast<std::size_t>(setting.config.num_beams)),
-      beams_(beam_count_, {setting.prompt.begin(), setting.prompt.end()}),
+BeamSearch::BeamSearch(const SearchContext& context, RowProcessors processors)
+    : context_(context),
+      beam_count_(static_cast<std::size_t>(context.config.num_beams)),
+      beams_(beam_count_, {context.prompt.begin(), context.prompt.end()}),
       log_probabilities_(beam_count_, kNoScore),
-      next_({{0, setting.prompt.back()}}),
-      finished_(setting.config, setting.prompt, setting.max_length) {
+      next_({{0, context.prompt.back()}}),
+      finished_(context.config, context.prompt, context.max_length) {
+  rows_.push_back(std::move(processors));
   // All beams start equal: the first step is to see only one of them.
   log_probabilities_.front() = 0;
 }
@@ -54,15 +56,17 @@ Status BeamSearch::advance(std::span<float> logits) {
   if (all_end || !finished_.may_improve(beams_.front().size(), log_probabilities_.front())) {
     next_.clear();
   }
-  return {};
+  return advance_rows(next_, rows_);
 }
+
+void BeamSearch::end_with_next() { context_.max_length = std::ssize(beams_.front()) + 1; }
 
 Status BeamSearch::process_rows(std::span<float> logits) {
   for (std::size_t row = 0; row < next_.size(); ++row) {
     const std::span<float> scores = row_of(logits, next_.size(), row);
     if (Status normalised = sampler::log_softmax(scores); !normalised) return normalised;
-    if (Status processed = process(setting_, beams_[row], scores); !processed) return processed;
-    if (setting_.has_callers_processors && has_nan(scores)) {
+    if (Status processed = rows_[row].process(beams_[row], scores); !processed) return processed;
+    if (context_.has_callers_processors && has_nan(scores)) {
       return Error{ErrorCode::kContract, "a logits processor made a token's score NaN"};
     }
   }
@@ -70,10 +74,10 @@ Status BeamSearch::process_rows(std::span<float> logits) {
 }
 
 std::vector<BeamCandidate> BeamSearch::choose(std::span<const float> scores) const {
-  const std::size_t ends = setting_.config.eos_token_id.size();
+  const std::size_t ends = context_.config.eos_token_id.size();
   const std::size_t count = std::max<std::size_t>(2, 1 + ends) * beam_count_;
   const BeamScores all = {scores, next_.size(), log_probabilities_};
-  if (!setting_.config.do_sample) {
+  if (!context_.config.do_sample) {
     std::vector<BeamCandidate> best = best_candidates(all, count);
     // Beams that may not be chosen lose their differences to rounding: which of them stand where
     // there is nothing better depends on the order of equals.
@@ -82,14 +86,14 @@ std::vector<BeamCandidate> BeamSearch::choose(std::span<const float> scores) con
   }
   return drawn_candidates(
       all, count,
-      {.seed = setting_.seed,
-       .sequence = setting_.first_sequence,
-       .step = static_cast<std::uint64_t>(beams_.front().size() - setting_.prompt.size())});
+      {.seed = context_.seed,
+       .sequence = context_.first_sequence,
+       .step = static_cast<std::uint64_t>(beams_.front().size() - context_.prompt.size())});
 }
 
 bool BeamSearch::ends(const BeamCandidate& candidate) const {
-  return is_end(setting_.config, candidate.token) ||
-         static_cast<std::int64_t>(beams_.front().size()) + 1 >= setting_.max_length;
+  return is_end(context_.config, candidate.token) ||
+         static_cast<std::int64_t>(beams_.front().size()) + 1 >= context_.max_length;
 }
 
 void BeamSearch::finish(std::span<const BeamCandidate> candidates) {
@@ -132,7 +136,7 @@ std::vector<TokenId> BeamSearch::tokens_of(const BeamCandidate& candidate) const
 }
 
 std::vector<GeneratedSequence> BeamSearch::take_results() {
-  return finished_.take(static_cast<std::size_t>(setting_.config.num_return_sequences));
+  return finished_.take(static_cast<std::size_t>(context_.config.num_return_sequences));
 }
 
 }  // namespace polystate

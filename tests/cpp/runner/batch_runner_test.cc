@@ -25,15 +25,6 @@
 namespace polystate {
 namespace {
 
-using Sequences = std::vector<std::vector<GeneratedSequence>>;
-
-Sequences generate(Runner& runner, std::span<const GenerationInput> inputs,
-                   const GenerationOptions& options) {
-  auto generated = runner.generate(inputs, options);
-  EXPECT_TRUE(generated) << generated.error().message;
-  return generated ? std::move(generated).value() : Sequences(inputs.size());
-}
-
 // The most probable token at each step, without a runner.
 std::vector<TokenId> greedy(const FakeEncoderDecoder& fake, const GenerationInput& input,
                             std::int64_t max_length) {
@@ -46,7 +37,7 @@ std::vector<TokenId> greedy(const FakeEncoderDecoder& fake, const GenerationInpu
   return {tokens.begin(), tokens.end()};
 }
 
-TEST(EncoderDecoderRunner, GeneratesTheMostProbableTokens) {
+TEST(BatchRunner, GeneratesTheMostProbableTokens) {
   const auto fake = std::make_shared<FakeEncoderDecoder>();
   const auto runner = open_fake(fake);
   const auto inputs = random_inputs(40, 1);
@@ -73,7 +64,7 @@ std::vector<GenerationOptions> kinds_of_options() {
   return {options_with_beams(1), sampled, three, beams, sampled_beams};
 }
 
-TEST(EncoderDecoderRunner, GivesTheSameSequencesHoweverManyRowsThereAre) {
+TEST(BatchRunner, GivesTheSameSequencesHoweverManyRowsThereAre) {
   const auto inputs = random_inputs(50, 2);
   for (const GenerationOptions& options : kinds_of_options()) {
     std::vector<Sequences> all;
@@ -95,7 +86,7 @@ std::shared_ptr<FakeEncoderDecoder> three_threads(std::int64_t rows) {
   return fake;
 }
 
-TEST(EncoderDecoderRunner, GivesTheSameSequencesFromSessionsSideBySide) {
+TEST(BatchRunner, GivesTheSameSequencesFromSessionsSideBySide) {
   const auto inputs = random_inputs(200, 9);
   for (const GenerationOptions& options : kinds_of_options()) {
     const Sequences expected =
@@ -109,7 +100,7 @@ TEST(EncoderDecoderRunner, GivesTheSameSequencesFromSessionsSideBySide) {
   }
 }
 
-TEST(EncoderDecoderRunner, SharesOutAsManyRowsAsAreWorthAThread) {
+TEST(BatchRunner, SharesOutAsManyRowsAsAreWorthAThread) {
   const auto fake = three_threads(256);
   const auto runner = open_fake(fake);
   EXPECT_EQ(generate(*runner, random_inputs(31, 9), options_with_beams(1)).size(), 31U);
@@ -120,7 +111,7 @@ TEST(EncoderDecoderRunner, SharesOutAsManyRowsAsAreWorthAThread) {
   EXPECT_EQ(fake->single_threaded_sessions, 3);
 }
 
-TEST(EncoderDecoderRunner, TellsOfProgressFromOneThreadAtATime) {
+TEST(BatchRunner, TellsOfProgressFromOneThreadAtATime) {
   const auto runner = open_fake(three_threads(96));
   GenerationOptions options = options_with_beams(1);
   std::vector<std::size_t> told;
@@ -131,19 +122,25 @@ TEST(EncoderDecoderRunner, TellsOfProgressFromOneThreadAtATime) {
   EXPECT_EQ(told, expected);
 }
 
-TEST(EncoderDecoderRunner, CallsTheCallersCodeFromOneThread) {
+TEST(BatchRunner, CallsTheCallersFunctionsOnItsOwnThreadWhileSessionsRunSideBySide) {
+  const auto inputs = random_inputs(100, 9);
   const auto fake = three_threads(96);
+  const auto runner = open_fake(fake);
   GenerationOptions options = options_with_beams(1);
+  const Sequences expected = generate(*runner, inputs, options);
   const auto caller = std::this_thread::get_id();
-  options.on_token = [caller](std::size_t, TokenId) {
+  Sequences heard(inputs.size(), {{{0}, std::nullopt}});
+  options.on_token = [&](std::size_t input, TokenId token) {
     EXPECT_EQ(std::this_thread::get_id(), caller);
+    heard[input].front().ids.push_back(token);
     return true;
   };
-  EXPECT_EQ(generate(*open_fake(fake), random_inputs(100, 9), options).size(), 100U);
-  EXPECT_EQ(fake->single_threaded_sessions, 0);
+  EXPECT_TRUE(generate(*runner, inputs, options) == expected);
+  EXPECT_TRUE(heard == expected);
+  EXPECT_EQ(fake->single_threaded_sessions, 3);
 }
 
-TEST(EncoderDecoderRunner, IsWholeAgainAfterOneOfItsSessionsFailed) {
+TEST(BatchRunner, IsWholeAgainAfterOneOfItsSessionsFailed) {
   const auto inputs = random_inputs(200, 9);
   const auto fake = three_threads(96);
   const auto runner = open_fake(fake);
@@ -155,7 +152,7 @@ TEST(EncoderDecoderRunner, IsWholeAgainAfterOneOfItsSessionsFailed) {
   EXPECT_TRUE(generate(*runner, inputs, options_with_beams(2)) == expected);
 }
 
-TEST(EncoderDecoderRunner, GivesASentenceTheSequencesThatItHasAlone) {
+TEST(BatchRunner, GivesASentenceTheSequencesThatItHasAlone) {
   const auto inputs = random_inputs(30, 3);
   const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
   const GenerationOptions options = options_with_beams(3);
@@ -169,7 +166,7 @@ TEST(EncoderDecoderRunner, GivesASentenceTheSequencesThatItHasAlone) {
   EXPECT_TRUE(others == together);
 }
 
-TEST(EncoderDecoderRunner, GoesOnFromPromptsOfDifferentLengths) {
+TEST(BatchRunner, GoesOnFromPromptsOfDifferentLengths) {
   const auto fake = std::make_shared<FakeEncoderDecoder>();
   const auto runner = open_fake(fake);
   for (const std::int64_t beams : {1, 3}) {
@@ -193,7 +190,7 @@ TEST(EncoderDecoderRunner, GoesOnFromPromptsOfDifferentLengths) {
   }
 }
 
-TEST(EncoderDecoderRunner, CountsMaxNewTokensFromEachPrompt) {
+TEST(BatchRunner, CountsMaxNewTokensFromEachPrompt) {
   const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
   auto inputs = random_inputs(2, 5);
   inputs[1].prompt = {0, 7, 8, 9};
@@ -207,7 +204,7 @@ TEST(EncoderDecoderRunner, CountsMaxNewTokensFromEachPrompt) {
   EXPECT_EQ(generated[1][0].ids.size(), 10U);
 }
 
-TEST(EncoderDecoderRunner, StreamsTheTokensOfEachInputInOrder) {
+TEST(BatchRunner, StreamsTheTokensOfEachInputInOrder) {
   const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
   const auto inputs = random_inputs(20, 6);
   std::map<std::size_t, std::vector<TokenId>> streamed;
@@ -227,14 +224,14 @@ TEST(EncoderDecoderRunner, StreamsTheTokensOfEachInputInOrder) {
   for (std::size_t i = 0; i < done.size(); ++i) EXPECT_EQ(done[i], i + 1);
 }
 
-TEST(EncoderDecoderRunner, TellsOfEachInputThatIsFinishedAtOnce) {
+TEST(BatchRunner, TellsOfEachInputThatIsFinishedAtOnce) {
   const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
   const auto inputs = random_inputs(20, 6);
   GenerationOptions options = options_with_beams(1);
   std::map<std::size_t, std::size_t> heard;
   std::size_t done = 0;
   options.on_token = [&](std::size_t input, TokenId) { return ++heard[input] > 0; };
-  options.on_done = [&](std::size_t input) {
+  options.on_done = [&](std::size_t input, const GenerationUsage&) {
     heard[input] += 100;  // no token comes after it
     ++done;
   };
@@ -244,7 +241,7 @@ TEST(EncoderDecoderRunner, TellsOfEachInputThatIsFinishedAtOnce) {
   EXPECT_EQ(done, inputs.size());
 }
 
-TEST(EncoderDecoderRunner, EndsWhereItIsCancelledAndRunsAgain) {
+TEST(BatchRunner, EndsWhereItIsCancelledAndRunsAgain) {
   const auto inputs = random_inputs(100, 9);
   for (const auto& fake : {std::make_shared<FakeEncoderDecoder>(), three_threads(96)}) {
     const auto runner = open_fake(fake);
@@ -262,7 +259,7 @@ TEST(EncoderDecoderRunner, EndsWhereItIsCancelledAndRunsAgain) {
   }
 }
 
-TEST(EncoderDecoderRunner, EndsAnInputWhoseListenerHasEnough) {
+TEST(BatchRunner, EndsAnInputWhoseListenerHasEnough) {
   const auto fake = std::make_shared<FakeEncoderDecoder>();
   const auto runner = open_fake(fake);
   const auto inputs = random_inputs(10, 7);
@@ -303,7 +300,7 @@ class Counting final : public Sampler {
   }
 };
 
-TEST(EncoderDecoderRunner, HonoursTheCallersProcessorsAndSampler) {
+TEST(BatchRunner, HonoursTheCallersProcessorsAndSampler) {
   const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
   const auto inputs = random_inputs(3, 8);
   for (const std::int64_t beams : {1, 2}) {
@@ -318,7 +315,7 @@ TEST(EncoderDecoderRunner, HonoursTheCallersProcessorsAndSampler) {
   EXPECT_EQ(generate(*runner, inputs, options)[1][0].ids, (std::vector<TokenId>{0, 10, 11, 12}));
 }
 
-TEST(EncoderDecoderRunner, SamplesSequencesThatDiffer) {
+TEST(BatchRunner, SamplesSequencesThatDiffer) {
   const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
   GenerationOptions options = options_with_beams(1);
   options.config.do_sample = true;
@@ -346,7 +343,7 @@ std::vector<GenerationInput> repeated_inputs(int times) {
   return inputs;
 }
 
-TEST(EncoderDecoderRunner, GeneratesOnceForInputsThatAreAlike) {
+TEST(BatchRunner, GeneratesOnceForInputsThatAreAlike) {
   for (const std::int64_t beams : {1, 4}) {
     const auto fake = std::make_shared<FakeEncoderDecoder>();
     GenerationOptions options = options_with_beams(beams);
@@ -367,7 +364,7 @@ TEST(EncoderDecoderRunner, GeneratesOnceForInputsThatAreAlike) {
   }
 }
 
-TEST(EncoderDecoderRunner, GeneratesForEachInputWhatMayDiffer) {
+TEST(BatchRunner, GeneratesForEachInputWhatMayDiffer) {
   const auto inputs = repeated_inputs(2);
   const std::size_t half = inputs.size() / 2;
   const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
@@ -385,7 +382,7 @@ TEST(EncoderDecoderRunner, GeneratesForEachInputWhatMayDiffer) {
   EXPECT_EQ(heard.size(), inputs.size());
 }
 
-TEST(EncoderDecoderRunner, SharesPromptsRowsOfTheFirstStep) {
+TEST(BatchRunner, SharesPromptsRowsOfTheFirstStep) {
   const auto fake = std::make_shared<FakeEncoderDecoder>();
   const auto runner = open_fake(fake);
   GenerationOptions options = options_with_beams(4);
@@ -394,7 +391,7 @@ TEST(EncoderDecoderRunner, SharesPromptsRowsOfTheFirstStep) {
   EXPECT_EQ(fake->decoded_rows, 1);
 }
 
-TEST(EncoderDecoderRunner, KeepsRowsBusyOverTenThousandInputsWithFewPages) {
+TEST(BatchRunner, KeepsRowsBusyOverTenThousandInputsWithFewPages) {
   const auto fake = std::make_shared<FakeEncoderDecoder>();
   fake->max_batch = 16;
   fake->max_length = 12;
@@ -416,7 +413,7 @@ TEST(EncoderDecoderRunner, KeepsRowsBusyOverTenThousandInputsWithFewPages) {
   EXPECT_LT(fake->encoded_tokens, source_tokens * 101 / 100);  // hardly any padding
 }
 
-TEST(EncoderDecoderRunner, EncodesManySourcesInCallsOfBoundedMemory) {
+TEST(BatchRunner, EncodesManySourcesInCallsOfBoundedMemory) {
   const auto fake = std::make_shared<FakeEncoderDecoder>();
   fake->max_batch = 64;
   fake->max_source_length = 400;
@@ -438,7 +435,7 @@ TEST(EncoderDecoderRunner, EncodesManySourcesInCallsOfBoundedMemory) {
   EXPECT_EQ(fake->most_rows, 64U);  // all run together nevertheless
 }
 
-TEST(EncoderDecoderRunner, RunsFewerRowsWhereThereAreFewPages) {
+TEST(BatchRunner, RunsFewerRowsWhereThereAreFewPages) {
   const auto inputs = random_inputs(30, 12);
   const auto plenty = std::make_shared<FakeEncoderDecoder>();
   const auto few = std::make_shared<FakeEncoderDecoder>();
@@ -450,7 +447,7 @@ TEST(EncoderDecoderRunner, RunsFewerRowsWhereThereAreFewPages) {
   EXPECT_EQ(few->most_rows, 4U);
 }
 
-TEST(EncoderDecoderRunner, GeneratesNothingFromNoInputs) {
+TEST(BatchRunner, GeneratesNothingFromNoInputs) {
   const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
   EXPECT_TRUE(generate(*runner, {}, options_with_beams(2)).empty());
 }

@@ -1,4 +1,4 @@
-#include "runner/beam_candidates.h"
+#include "runner/search/beam_candidates.h"
 
 #include <algorithm>
 #include <cmath>

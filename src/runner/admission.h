@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace polystate {
+
+// What a request may need at most, from its start to its end.
+struct Demand {
+  std::int64_t rows;           // of a step: its beams, or its sequences
+  std::int64_t pages;          // of the decoder's caches
+  std::int64_t source_tokens;  // read by the encoder; 0 without one
+  std::int64_t source_pages;   // of the caches of sources
+};
+
+// What is free for requests that wait.
+struct FreeCapacity {
+  std::int64_t rows;
+  std::int64_t pages;
+  std::int64_t source_pages;
+  // Of one call of the encoder: sources, and their tokens, each padded to the longest. A source
+  // that has more tokens than that is read alone.
+  std::int64_t sources;
+  std::int64_t source_tokens;
+};
+
+// How many of those that wait are admitted: the first ones that fit together. None is passed over,
+// so that none waits for ever.
+std::size_t count_admitted(std::span<const Demand> waiting, const FreeCapacity& free);
+
+// Pages that `rows` sequences need which start with the same `prompt_length` tokens and grow to
+// `max_length`. The pages that the prompt fills, but for its last token, are shared; however the
+// sequences are forked, each has no more than the rest of its own pages. A partly filled page that
+// is copied when it is written is one of these.
+std::int64_t pages_needed(std::int64_t rows, std::int64_t prompt_length, std::int64_t max_length,
+                          std::int64_t page_size);
+
+}  // namespace polystate

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "runner/admission.h"
+#include "runner/encoder_decoder.h"
+#include "runner/request.h"
+#include "runner/request_queue.h"
+#include "runner/sequence_group.h"
+
+namespace polystate {
+
+// Runs requests side by side, as far as the model's rows and pages go (continuous batching). Every
+// step reads one token in each row of each group; what is over leaves, and others join from the
+// queue. Sources that join together are encoded together. One thread at a time uses it.
+class GenerationLoop {
+ public:
+  // Both outlive it.
+  GenerationLoop(EncoderDecoder& model, RequestQueue& queue);
+
+  // Lets at most `rows` rows run; `max_batch` of the model at first.
+  void limit_rows(std::int64_t rows) { max_rows_ = rows; }
+
+  // Admits requests, and runs one step of all that run. Requests that are over are told. False when
+  // nothing ran. Where the model fails, all that ran end with its error, and the loop is usable.
+  // `callers_code`: whether requests may join that call code of the caller's in between.
+  bool step(bool callers_code);
+
+  [[nodiscard]] bool is_idle() const { return running_.empty(); }
+
+ private:
+  // Starts requests: those that wait for a quarter of the rows at least, or all that are left. The
+  // encoder's call for a single one of many rows would cost more than its row gains.
+  Status admit(bool callers_code);
+  [[nodiscard]] std::int64_t free_rows() const;
+  [[nodiscard]] FreeCapacity free_capacity() const;
+  Status start_joining();
+  Status run_step();
+  // Has every group choose by its part of the logits [rows, vocabulary]: side by side, except those
+  // that call code of the caller's.
+  void choose(std::span<float> logits);
+  // Tells of tokens; tells of groups that are over, and removes them.
+  void tell();
+  void fail_all(const Error& error);
+
+  EncoderDecoder& model_;
+  RequestQueue& queue_;
+  std::int64_t max_rows_;
+  std::vector<std::unique_ptr<SequenceGroup>> running_;
+  RequestQueue::Requests joining_;  // taken from the queue, not running yet
+  std::vector<DecoderRow> rows_;    // of the present step
+};
+
+}  // namespace polystate

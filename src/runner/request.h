@@ -1,0 +1,126 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/logits_processor.h"
+#include "polystate/sampler/sampler.h"
+#include "runner/admission.h"
+#include "runner/encoder_decoder_limits.h"
+#include "runner/search/search.h"
+
+namespace polystate {
+
+using Clock = std::chrono::steady_clock;
+
+// One input that is to be generated, checked: what can be refused was refused. It is shared by who
+// asked for it and by the loop that runs it.
+class Request {
+ public:
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+  ~Request() = default;
+
+  [[nodiscard]] std::span<const TokenId> source() const { return input_.source; }
+  [[nodiscard]] std::span<const TokenId> prompt() const { return input_.prompt; }
+  [[nodiscard]] const GenerationConfig& config() const { return setting_->config; }
+  [[nodiscard]] const Demand& demand() const { return demand_; }
+  // Whether processors or a sampler of the caller's take part in choosing tokens.
+  [[nodiscard]] bool runs_callers_code() const { return setting_->runs_callers_code(); }
+  [[nodiscard]] bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
+  // What fills up the sources of a batch.
+  [[nodiscard]] TokenId pad() const;
+  // What its search is for; borrows from the request.
+  [[nodiscard]] SearchContext search_context() const;
+
+  // Ends it as soon as its loop looks: with what it has, or with an error. By any thread.
+  enum class End : std::uint8_t { kNo, kAsItIs, kCancelled };
+  void end(End how) { end_.store(how, std::memory_order_relaxed); }
+  [[nodiscard]] End end() const { return end_.load(std::memory_order_relaxed); }
+
+  // Called by the loop that runs it: see RequestOptions. Either may be null.
+  std::function<bool(TokenId token)> on_token;
+  std::function<void(Result<GenerationResult> result)> on_done;
+
+ private:
+  friend class RequestMaker;
+
+  // What the requests of one call have in common.
+  struct Setting {
+    GenerationConfig config;
+    LogitsProcessors callers_processors;
+    std::shared_ptr<const Sampler> callers_sampler;  // may be null
+    std::shared_ptr<const Sampler> sampler;
+    std::uint64_t seed;
+
+    [[nodiscard]] bool runs_callers_code() const {
+      return !callers_processors.empty() || callers_sampler != nullptr;
+    }
+  };
+
+  Request() = default;
+
+  std::shared_ptr<const Setting> setting_;
+  GenerationInput input_;  // with its start token as the prompt, where none was given
+  std::shared_ptr<const LogitsProcessors> processors_;
+  std::int64_t max_length_ = 0;
+  std::uint64_t first_sequence_ = 0;
+  std::optional<Clock::time_point> deadline_;
+  Demand demand_{};
+  std::atomic<End> end_ = End::kNo;
+};
+
+// Tells a request that it ends with an error.
+void fail(const Request& request, const Error& error);
+// The error of a request that was cancelled.
+Error cancelled();
+
+// Makes the requests of one call: of inputs that have everything else in common.
+class RequestMaker {
+ public:
+  // `streams`: whether somebody hears each token. kContract as Runner::generate.
+  static Result<RequestMaker> create(GenerationConfig config, LogitsProcessors processors,
+                                     std::shared_ptr<const Sampler> sampler, bool streams,
+                                     const EncoderDecoderLimits& limits);
+
+  // The request for input `number`. Messages begin with `label`: "input 3: the source is empty".
+  Result<std::shared_ptr<Request>> make(GenerationInput input, std::size_t number,
+                                        const std::string& label);
+
+ private:
+  explicit RequestMaker(const EncoderDecoderLimits& limits) : limits_(limits) {}
+
+  // The processors of a prompt and a whole sequence of these lengths.
+  Result<std::shared_ptr<const LogitsProcessors>> processors_for(std::size_t prompt_length,
+                                                                 std::int64_t max_length);
+  [[nodiscard]] Result<Demand> demand_of(const GenerationInput& input,
+                                         std::int64_t max_length) const;
+
+  EncoderDecoderLimits limits_;
+  std::shared_ptr<const Request::Setting> setting_;
+  std::optional<Clock::time_point> deadline_;
+  using Lengths = std::pair<std::size_t, std::int64_t>;
+  std::map<Lengths, std::shared_ptr<const LogitsProcessors>> processors_;
+};
+
+// For each request of one call the first one that gets the same sequences: one of the same source
+// and prompt. Itself where tokens are drawn, where code of the caller's chooses them, and where the
+// caller hears them (`streams`).
+std::vector<std::size_t> first_alike(std::span<const std::shared_ptr<Request>> requests,
+                                     bool streams);
+
+}  // namespace polystate

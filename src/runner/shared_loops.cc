@@ -1,0 +1,154 @@
+#include "runner/shared_loops.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "polystate/session/model.h"
+#include "runner/encoder_decoder.h"
+#include "runner/request.h"
+#include "runner/request_queue.h"
+
+namespace polystate {
+namespace {
+
+// Fewer rows than this are bound by the memory that weights come from, where two threads that share
+// a batch read them once.
+constexpr std::int64_t kRowsOfALane = 16;
+
+// How long a caller waits for another one before it looks again whether it was cancelled.
+constexpr auto kMoment = std::chrono::milliseconds(10);
+
+std::int64_t divide_up(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
+
+}  // namespace
+
+SharedLoops::SharedLoops(const Model& model, std::unique_ptr<EncoderDecoder> shared)
+    : model_(model), shared_(std::move(shared), queue_) {}
+
+Result<std::unique_ptr<SharedLoops>> SharedLoops::open(const Model& model) {
+  auto shared = EncoderDecoder::open(model);
+  if (!shared) return shared.error();
+  return std::unique_ptr<SharedLoops>(new SharedLoops(model, std::move(*shared)));
+}
+
+void SharedLoops::connect(Request& request, const std::shared_ptr<Inbox>& inbox,
+                          std::function<void(TokenId)> on_token,
+                          std::function<void(Result<GenerationResult>)> on_done) {
+  if (on_token != nullptr) {
+    request.on_token = [this, inbox, heard = std::move(on_token)](TokenId token) {
+      put(*inbox, [heard, token] { heard(token); }, false);
+      return true;
+    };
+  }
+  request.on_done = [this, inbox, heard = std::move(on_done)](Result<GenerationResult> result) {
+    put(*inbox, [heard, told = std::move(result)] { heard(told); }, true);
+  };
+}
+
+void SharedLoops::push(Inbox& inbox, RequestQueue::Requests requests) {
+  const std::int64_t count = std::ssize(requests);
+  queue_.push(std::move(requests));
+  const std::lock_guard lock(mutex_);
+  inbox.running += count;
+}
+
+void SharedLoops::put(Inbox& inbox, std::function<void()> news, bool is_over) {
+  const std::lock_guard lock(mutex_);
+  inbox.news.push_back(std::move(news));
+  if (is_over) --inbox.running;
+  changed_.notify_all();
+}
+
+void SharedLoops::end(std::span<const std::shared_ptr<Request>> requests) {
+  for (const auto& request : requests) request->end(Request::End::kCancelled);
+  for (const auto& request : queue_.take_ended()) fail(*request, cancelled());
+}
+
+bool SharedLoops::hear(Inbox& inbox) {
+  std::vector<std::function<void()>> news;
+  {
+    const std::lock_guard lock(mutex_);
+    news.swap(inbox.news);
+  }
+  for (const auto& each : news) each();
+  return !news.empty();
+}
+
+bool SharedLoops::is_waiting(const Inbox& inbox) {
+  const std::lock_guard lock(mutex_);
+  return inbox.running > 0 || !inbox.news.empty();
+}
+
+void SharedLoops::advance(Inbox& inbox, const std::function<void()>& between_steps) {
+  {
+    std::unique_lock lock(mutex_);
+    if (is_driven_) {
+      changed_.wait_for(lock, kMoment, [&] { return !is_driven_ || !inbox.news.empty(); });
+      if (is_driven_ || !inbox.news.empty()) return;
+    }
+    is_driven_ = true;
+  }
+  choose_lanes();
+  if (lanes_in_use_ == 0) {
+    (void)shared_.loop.step(true);
+  } else {
+    run_lanes(inbox, between_steps);
+  }
+  const std::lock_guard lock(mutex_);
+  is_driven_ = false;
+  changed_.notify_all();
+}
+
+void SharedLoops::choose_lanes() {
+  const auto is_idle = [](const std::unique_ptr<Lane>& lane) { return lane->loop.is_idle(); };
+  if (!shared_.loop.is_idle() || !std::ranges::all_of(lanes_, is_idle)) return;
+  lanes_in_use_ = 0;
+  const RequestQueue::Waiting waiting = queue_.waiting();
+  const std::int64_t rows = std::min(limits().max_batch, waiting.rows);
+  const std::int64_t worth = rows / std::max(kRowsOfALane, waiting.largest);
+  const auto count = std::min(model_.sessions_side_by_side(), static_cast<std::size_t>(worth));
+  if (count < 2 || !open_lanes(count)) return;
+  lanes_in_use_ = count;
+  const std::int64_t share = divide_up(rows, static_cast<std::int64_t>(count));
+  for (const auto& lane : lanes_) {
+    lane->loop.limit_rows(divide_up(share, waiting.largest) * waiting.largest);
+  }
+}
+
+bool SharedLoops::open_lanes(std::size_t count) {
+  while (lanes_.size() < count) {
+    auto opened = EncoderDecoder::open(model_, {.single_threaded = true});
+    if (!opened) return false;
+    lanes_.push_back(std::make_unique<Lane>(std::move(*opened), queue_));
+  }
+  return true;
+}
+
+void SharedLoops::run_lanes(const Inbox& inbox, const std::function<void()>& between_steps) {
+  const auto caller = std::this_thread::get_id();
+  std::atomic<bool> is_enough = false;
+  model_.parallel_for(lanes_in_use_, [&](std::size_t i) {
+    const bool is_caller = std::this_thread::get_id() == caller;
+    while (!is_enough && lanes_[i]->loop.step(false)) {
+      if (!is_caller) continue;
+      between_steps();
+      if (!is_waiting(inbox)) is_enough = true;
+    }
+    if (is_caller) is_enough = true;
+  });
+}
+
+}  // namespace polystate

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "polystate/session/model.h"
+#include "runner/encoder_decoder.h"
+#include "runner/generation_loop.h"
+#include "runner/request.h"
+#include "runner/request_queue.h"
+
+namespace polystate {
+
+// What a caller of SharedLoops has not heard yet. Only SharedLoops looks into it.
+struct Inbox {
+  std::vector<std::function<void()>> news;
+  std::int64_t running = 0;  // requests that were pushed and are not over
+};
+
+// The generation loops of a model, which callers on any number of threads share. It has no thread
+// of its own: one of the callers that wait drives the loops, step after step, for all of them; when
+// it has its results, another one goes on. What loops have to tell a caller waits in its inbox
+// until the caller's own thread hears it.
+class SharedLoops {
+ public:
+  // Errors as EncoderDecoder::open.
+  static Result<std::unique_ptr<SharedLoops>> open(const Model& model);
+
+  [[nodiscard]] const EncoderDecoderLimits& limits() const { return shared_.model->limits(); }
+
+  // Has the loops put into `inbox` what they tell of `request`; `on_token` may be null.
+  void connect(Request& request, const std::shared_ptr<Inbox>& inbox,
+               std::function<void(TokenId)> on_token,
+               std::function<void(Result<GenerationResult>)> on_done);
+  // Has requests wait for room, which are connected to this inbox of the calling thread.
+  void push(Inbox& inbox, RequestQueue::Requests requests);
+  // Ends those of the requests that are not over.
+  void end(std::span<const std::shared_ptr<Request>> requests);
+
+  // Calls what is in the inbox; whether there was anything.
+  bool hear(Inbox& inbox);
+  // Whether the inbox waits for requests that are not over, or has news.
+  [[nodiscard]] bool is_waiting(const Inbox& inbox);
+
+  // Runs a step of the loops, or waits a moment while another caller does. Where loops run side by
+  // side, they run until the inbox waits for nothing more, or this thread has nothing to run;
+  // `between_steps` is called in between, on this thread.
+  void advance(Inbox& inbox, const std::function<void()>& between_steps);
+
+ private:
+  // A loop with a model of its own.
+  struct Lane {
+    Lane(std::unique_ptr<EncoderDecoder> own_model, RequestQueue& queue)
+        : model(std::move(own_model)), loop(*model, queue) {}
+    std::unique_ptr<EncoderDecoder> model;
+    GenerationLoop loop;
+  };
+
+  SharedLoops(const Model& model, std::unique_ptr<EncoderDecoder> shared);
+
+  void put(Inbox& inbox, std::function<void()> news, bool is_over);
+  // Chooses how what waits is run: sets lanes_in_use_, 0 for the shared loop.
+  void choose_lanes();
+  // Opens lanes; false where there is no memory for them.
+  bool open_lanes(std::size_t count);
+  void run_lanes(const Inbox& inbox, const std::function<void()>& between_steps);
+
+  Model model_;
+  RequestQueue queue_;
+  // For few rows: all threads work on each step of one batch.
+  Lane shared_;
+  // For many: each thread has a batch of its own, and waits for no other. Opened when needed.
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::size_t lanes_in_use_ = 0;
+
+  std::mutex mutex_;  // guards the rest, and inboxes
+  std::condition_variable changed_;
+  bool is_driven_ = false;
+};
+
+}  // namespace polystate
