@@ -7,8 +7,9 @@ A cache is two pools of pages in one state, of ``page`` positions each::
 
 and ``page_table [rows, n]`` says where the sequence of each row lies: its position ``p`` is slot
 ``p % page`` of page ``page_table[row, p // page]``. What a row does not use of its table is not
-read, but must name pages as well. All numbers are float32, all indices int64. Pools may be of
-float16: keys and values are rounded as they are written, and what is finite stays so.
+read, but must name pages as well. A step is a list of tokens, of any rows in any order: ``rows
+[tokens]`` has the row of each. All numbers are float32, all indices int64. Pools may be of float16:
+keys and values are rounded as they are written, and what is finite stays so.
 
 Scores are ``scale * (query @ key)``; a ``softcap`` above 0 makes them ``softcap * tanh(score /
 softcap)``; then ``bias`` is added. Every kv head serves ``heads // kv_heads`` neighbouring query
@@ -18,12 +19,14 @@ nothing gets zeros. A call whose arguments do not fit changes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from polystate.errors import ContractError
 from polystate.ops.library import define_with_out
+from polystate.ops.places import misplaced
 
 _LARGEST_HALF = torch.finfo(torch.float16).max
 
@@ -105,15 +108,46 @@ def _write(
     key_pool: Tensor,
     value_pool: Tensor,
     page_table: Tensor,
-    row: int,
-    first: int,
+    positions: Tensor,
+    rows: Tensor | int,
 ) -> None:
-    """Write the keys and values ``[tokens, kv_heads, ...]`` of one row from position ``first``."""
+    """Write keys and values ``[tokens, kv_heads, ...]`` at positions ``[tokens]`` of rows."""
     page = key_pool.shape[3]
-    positions = first + torch.arange(key.shape[0])
-    pages, slots = page_table[row, positions // page], positions % page
+    pages, slots = page_table[rows, positions // page], positions % page
     key_pool[pages, :, :, slots] = _rounded(key, key_pool.dtype)
     value_pool[pages, :, slots] = _rounded(value, value_pool.dtype)
+
+
+def _attend_by_rows(
+    query: Tensor,
+    pools: tuple[Tensor, Tensor],
+    page_table: Tensor,
+    rows: Tensor,
+    seen: Tensor,
+    scoring: _Scoring,
+) -> Tensor:
+    """Let the tokens ``[tokens, heads, head_dim]`` of each row attend to what lies in its pages.
+
+    Parameters
+    ----------
+    seen
+        Bool, ``[tokens, n * page]``.
+    scoring
+        With a bias ``[1, 1 or heads, tokens, n * page]``.
+
+    Returns
+    -------
+    Tensor
+        ``[tokens, heads, value_dim]``.
+    """
+    bias = scoring.bias
+    result = query.new_empty((*query.shape[:2], pools[1].shape[3]))
+    for row in rows.unique().tolist():
+        tokens = (rows == row).nonzero()[:, 0]
+        of_row = replace(scoring, bias=None if bias is None else bias[:, :, tokens])
+        keys, values = _gather(*pools, page_table[row : row + 1])
+        result[tokens] = _attend(query[None, tokens], keys, values, seen[None, tokens], of_row)[0]
+    return result
 
 
 def _require(holds: bool, message: str) -> None:
@@ -124,6 +158,12 @@ def _require(holds: bool, message: str) -> None:
 def _require_pages(pages: Tensor, key_pool: Tensor) -> None:
     count = key_pool.shape[0]
     _require(bool(((pages >= 0) & (pages < count)).all()), f"a page is not among the {count}")
+
+
+def _require_places(page_table: Tensor, positions: Tensor, rows: Tensor, page: int) -> None:
+    fault = misplaced(page_table, positions, rows, page)
+    if fault is not None:
+        raise ContractError(fault)
 
 
 def _require_between(name: str, values: Tensor, low: int, high: int) -> None:
@@ -139,81 +179,88 @@ def _paged_attention(
     value_pool: Tensor,
     page_table: Tensor,
     positions: Tensor,
+    rows: Tensor,
     bias: Tensor | None,
     sinks: Tensor | None,
     scale: float,
     softcap: float,
     window: int,
 ) -> Tensor:
-    """Append new tokens to every row's sequence, and let them attend to it.
+    """Write the keys and values of new tokens, of all of them, then let each attend.
 
-    Token ``t`` of a row sees the positions up to its own, ``positions[row] + t``; with a
-    ``window`` above 0 only the last ``window`` of these.
+    A token sees its row's sequence up to its own position; with a ``window`` above 0 only the last
+    ``window`` positions of that.
 
     Parameters
     ----------
     query
-        ``[rows, tokens, heads, head_dim]``.
+        ``[tokens, heads, head_dim]``.
     key, value
-        ``[rows, tokens, kv_heads, head_dim or value_dim]``, written into the pools.
+        ``[tokens, kv_heads, head_dim or value_dim]``, written into the pools.
     positions
-        ``[rows]``: where the first new token of every row stands.
+        ``[tokens]``: where each token stands in its row's sequence. No two tokens have one place.
+    rows
+        ``[tokens]``: the row of each token in ``page_table``.
     bias
-        ``[1 or rows, 1 or heads, tokens, n * page]``.
+        ``[1, 1 or heads, tokens, n * page]``.
     sinks
         ``[heads]``.
 
     Returns
     -------
     Tensor
-        ``[rows, tokens, heads, value_dim]``.
+        ``[tokens, heads, value_dim]``.
     """
-    tokens, capacity = query.shape[1], page_table.shape[1] * key_pool.shape[3]
+    page = key_pool.shape[3]
     _require_pages(page_table, key_pool)
-    _require_between("positions", positions, 0, capacity - tokens)
-    for row, first in enumerate(positions.tolist()):
-        _write(key[row], value[row], key_pool, value_pool, page_table, row, first)
-    own = (positions[:, None] + torch.arange(tokens))[..., None]
-    columns = torch.arange(capacity)
+    _require_places(page_table, positions, rows, page)
+    _write(key, value, key_pool, value_pool, page_table, positions, rows)
+    columns, own = torch.arange(page_table.shape[1] * page), positions[:, None]
     seen = columns <= own
     if window > 0:
         seen = seen & (columns > own - window)
-    keys, values = _gather(key_pool, value_pool, page_table)
-    return _attend(query, keys, values, seen, _Scoring(bias, sinks, scale, softcap))
+    scoring = _Scoring(bias, sinks, scale, softcap)
+    return _attend_by_rows(query, (key_pool, value_pool), page_table, rows, seen, scoring)
 
 
 def _cross_attention(
     query: Tensor,
     key_pool: Tensor,
     value_pool: Tensor,
-    page_table: Tensor,
+    cross_table: Tensor,
     lengths: Tensor,
+    rows: Tensor,
     bias: Tensor | None,
     scale: float,
     softcap: float,
 ) -> Tensor:
-    """Let every token attend to the first ``lengths[row]`` positions of its row's sequence.
+    """Let every token attend to the first ``lengths[row]`` positions of its row's text.
 
     Parameters
     ----------
     query
-        ``[rows, tokens, heads, head_dim]``.
+        ``[tokens, heads, head_dim]``.
+    cross_table
+        ``[rows, k]``: a page table.
     lengths
-        ``[rows]``, from 1 to ``n * page``.
+        ``[rows]``, from 1 to ``k * page``.
+    rows
+        ``[tokens]``: the row of each token.
     bias
-        ``[1 or rows, 1 or heads, tokens, n * page]``.
+        ``[1, 1 or heads, tokens, k * page]``.
 
     Returns
     -------
     Tensor
-        ``[rows, tokens, heads, value_dim]``.
+        ``[tokens, heads, value_dim]``.
     """
-    capacity = page_table.shape[1] * key_pool.shape[3]
-    _require_pages(page_table, key_pool)
+    count, capacity = cross_table.shape[0], cross_table.shape[1] * key_pool.shape[3]
+    _require_pages(cross_table, key_pool)
     _require_between("lengths", lengths, 1, capacity)
-    seen = (torch.arange(capacity) < lengths[:, None])[:, None]
-    keys, values = _gather(key_pool, value_pool, page_table)
-    return _attend(query, keys, values, seen, _Scoring(bias, None, scale, softcap))
+    _require_between("rows", rows, 0, count - 1)
+    seen = torch.arange(capacity) < lengths[rows][:, None]
+    scoring = _Scoring(bias, None, scale, softcap)
+    return _attend_by_rows(query, (key_pool, value_pool), cross_table, rows, seen, scoring)
 
 
 def _write_pages(
@@ -242,7 +289,9 @@ def _write_pages(
     _require_pages(page_table, key_pool)
     _require_between("lengths", lengths, 0, min(key.shape[1], capacity))
     for row, length in enumerate(lengths.tolist()):
-        _write(key[row, :length], value[row, :length], key_pool, value_pool, page_table, row, 0)
+        positions = torch.arange(length)
+        new = (key[row, :length], value[row, :length])
+        _write(*new, key_pool, value_pool, page_table, positions, row)
     return lengths.clone()
 
 
@@ -321,21 +370,21 @@ def _attention(
 
 
 def _like_query(query: Tensor, value_dim: int | torch.SymInt) -> Tensor:
-    return query.new_empty((*query.shape[:3], value_dim))
+    return query.new_empty((*query.shape[:-1], value_dim))
 
 
 define_with_out(
     "paged_attention",
     "Tensor query, Tensor key, Tensor value, Tensor(a!) key_pool, Tensor(b!) value_pool, "
-    "Tensor page_table, Tensor positions, Tensor? bias, Tensor? sinks, float scale, "
+    "Tensor page_table, Tensor positions, Tensor rows, Tensor? bias, Tensor? sinks, float scale, "
     "float softcap, int window",
     _paged_attention,
-    lambda query, key, value, *_: _like_query(query, value.shape[3]),
+    lambda query, key, value, *_: _like_query(query, value.shape[2]),
 )
 define_with_out(
     "cross_attention",
-    "Tensor query, Tensor key_pool, Tensor value_pool, Tensor page_table, Tensor lengths, "
-    "Tensor? bias, float scale, float softcap",
+    "Tensor query, Tensor key_pool, Tensor value_pool, Tensor cross_table, Tensor lengths, "
+    "Tensor rows, Tensor? bias, float scale, float softcap",
     _cross_attention,
     lambda query, key_pool, value_pool, *_: _like_query(query, value_pool.shape[3]),
 )

@@ -254,7 +254,8 @@ class PagedAttention(Attention):
             pools.values,
             self._rows.page_table,
             self._rows.positions,
-            _bias_by_rows(call.bias),
+            torch.arange(query.shape[0]),
+            _bias_by_rows(call.bias, call.query),
             call.sinks,
             call.scale,
             call.softcap,
@@ -264,13 +265,15 @@ class PagedAttention(Attention):
 
     def _attend_to_source(self, call: AttentionCall, layer: int) -> torch.Tensor:
         pools = self._encoded_pools[layer]
+        query = _by_rows(call.query)
         result = torch.ops.polystate.cross_attention(
-            _by_rows(call.query),
+            query,
             pools.keys,
             pools.values,
             self._rows.cross_table,
             self._rows.cross_lengths,
-            _bias_by_rows(call.bias),
+            torch.arange(query.shape[0]),
+            _bias_by_rows(call.bias, call.query),
             call.scale,
             call.softcap,
         )
@@ -278,23 +281,23 @@ class PagedAttention(Attention):
 
 
 def _by_rows(states: torch.Tensor) -> torch.Tensor:
-    """[batch, heads, tokens, size] as [batch * tokens, 1, heads, size]: a row is one token."""
+    """[batch, heads, tokens, size] as [batch * tokens, heads, size]: a row is one token."""
     _, heads, _, size = states.shape
-    return states.transpose(1, 2).reshape(-1, 1, heads, size)
+    return states.transpose(1, 2).reshape(-1, heads, size)
 
 
 def _as_the_query(result: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
-    """[batch * tokens, 1, heads, size] as [batch, tokens, heads, size]."""
+    """[batch * tokens, heads, size] as [batch, tokens, heads, size]."""
     batch, _, tokens, _ = query.shape
-    return result.reshape(batch, tokens, *result.shape[2:])
+    return result.reshape(batch, tokens, *result.shape[1:])
 
 
-def _bias_by_rows(bias: torch.Tensor | None) -> torch.Tensor | None:
-    """[batch, heads, tokens, positions] as [batch * tokens, heads, 1, positions]."""
+def _bias_by_rows(bias: torch.Tensor | None, query: torch.Tensor) -> torch.Tensor | None:
+    """[1 or batch, heads, tokens, positions] as [1, heads, batch * tokens, positions]."""
     if bias is None:
         return None
-    _, heads, _, positions = bias.shape
-    return bias.transpose(1, 2).reshape(-1, heads, 1, positions)
+    bias = bias.expand(query.shape[0], *bias.shape[1:])
+    return bias.transpose(0, 1).flatten(1, 2)[None]
 
 
 _attention: contextvars.ContextVar[Attention] = contextvars.ContextVar("attention")

@@ -13,6 +13,7 @@ from torch.export import Dim
 
 import polystate as ps
 import polystate.ops
+from polystate.errors import ContractError
 
 ops = torch.ops.polystate
 
@@ -70,51 +71,85 @@ def new_tokens(rows: int, tokens: int) -> tuple[Tensor, Tensor, Tensor]:
 of_each_type = pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
 
 
+@dataclass(frozen=True)
+class Step:
+    """Tokens of the 3 rows of a :class:`Cache`, in any order.
+
+    Row 0 has a chunk of a prompt from its start on, row 1 the last position, row 2 a chunk.
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    positions: Tensor
+    rows: Tensor
+
+    @staticmethod
+    def shuffled(order: Tensor) -> Step:
+        positions = torch.tensor([0, 1, 2, 3, 4, 5, 15, 6, 7, 8])
+        rows = torch.tensor([0, 0, 0, 0, 0, 0, 1, 2, 2, 2])
+        torch.manual_seed(1)
+        query, key, value = (x[0] for x in new_tokens(1, 10))
+        return Step(*(x[order] for x in (query, key, value, positions, rows)))
+
+
+def orders() -> list[Tensor]:
+    torch.manual_seed(2)
+    return [torch.arange(10), *(torch.randperm(10) for _ in range(3))]
+
+
 @of_each_type
 @pytest.mark.parametrize("window", [0, 1, 3, 100])
 def test_paged_attention_is_pytorchs_over_the_gathered_cache(
     window: int, dtype: torch.dtype
 ) -> None:
-    cache = Cache.random(dtype)
-    query, key, value = new_tokens(3, 2)
-    positions = torch.tensor([0, 14, 5])
-    bias = torch.randn(1, HEADS, 2, 16)
-    result = ops.paged_attention(
-        query,
-        key,
-        value,
-        cache.key,
-        cache.value,
-        cache.table,
-        positions,
-        bias,
-        None,
-        SCALE,
-        0,
-        window,
-    )
-    for row, first in enumerate(positions.tolist()):
-        keys, values = cache.gathered(row, first + 2)
-        assert torch.equal(keys[:, first:], key[row].transpose(0, 1).to(dtype))
-        assert torch.equal(values[:, first:], value[row].transpose(0, 1).to(dtype))
-        own, column = torch.arange(first, first + 2)[:, None], torch.arange(first + 2)
-        seen = (column <= own) & (column > own - (window or 100))
-        expected = reference(query[row], keys, values, mask_of(seen) + bias[0, :, :, : first + 2])
-        torch.testing.assert_close(result[row], expected)
+    for order in orders():
+        cache, step = Cache.random(dtype), Step.shuffled(order)
+        bias = torch.randn(1, HEADS, 10, 16)
+        result = ops.paged_attention(
+            *(step.query, step.key, step.value, cache.key, cache.value, cache.table),
+            *(step.positions, step.rows, bias, None, SCALE, 0, window),
+        )
+        for token, (own, row) in enumerate(zip(step.positions, step.rows, strict=True)):
+            keys, values = cache.gathered(int(row), int(own) + 1)
+            assert torch.equal(keys[:, own], step.key[token].to(dtype).float())
+            assert torch.equal(values[:, own], step.value[token].to(dtype).float())
+            seen = torch.arange(own + 1) > own - (window or 100)
+            mask = mask_of(seen[None]) + bias[0, :, token : token + 1, : own + 1]
+            expected = reference(step.query[token : token + 1], keys, values, mask)
+            torch.testing.assert_close(result[token], expected[0])
 
 
 @of_each_type
 def test_cross_attention_is_pytorchs_over_the_gathered_cache(dtype: torch.dtype) -> None:
-    cache = Cache.random(dtype)
-    query, _, _ = new_tokens(3, 2)
     lengths = torch.tensor([1, 16, 7])
-    result = ops.cross_attention(
-        query, cache.key, cache.value, cache.table, lengths, None, SCALE, 0
+    for order in orders():
+        cache, step = Cache.random(dtype), Step.shuffled(order)
+        bias = torch.randn(1, 1, 10, 16)
+        result = ops.cross_attention(
+            *(step.query, cache.key, cache.value, cache.table, lengths, step.rows, bias, SCALE, 0)
+        )
+        for token, row in enumerate(step.rows):
+            length = int(lengths[row])
+            keys, values = cache.gathered(int(row), length)
+            mask = bias[0, :, token : token + 1, :length]
+            expected = reference(step.query[token : token + 1], keys, values, mask)
+            torch.testing.assert_close(result[token], expected[0])
+
+
+def test_rows_that_share_pages_read_what_one_of_them_writes_in_the_same_step() -> None:
+    cache = Cache.random()
+    cache.table[1, :2] = cache.table[0, :2]  # two full pages, the second written by this step
+    query, key, value = (x[0] for x in new_tokens(1, 5))
+    positions, rows = torch.tensor([8, 4, 5, 6, 7]), torch.tensor([1, 0, 0, 0, 0])
+    result = ops.paged_attention(
+        *(query, key, value, cache.key, cache.value, cache.table, positions, rows),
+        *(None, None, SCALE, 0, 0),
     )
-    for row, length in enumerate(lengths.tolist()):
-        keys, values = cache.gathered(row, length)
-        expected = reference(query[row], keys, values, torch.zeros(2, length))
-        torch.testing.assert_close(result[row], expected)
+    keys, values = cache.gathered(1, 9)
+    assert torch.equal(keys[:, 4:8], key[1:].transpose(0, 1))
+    expected = reference(query[:1], keys, values, torch.zeros(1, 9))
+    torch.testing.assert_close(result[:1], expected)
 
 
 @pytest.mark.parametrize(("causal", "window"), [*itertools.product([False, True], [0, 2])])
@@ -199,18 +234,47 @@ def test_what_does_not_fit_is_refused() -> None:
     cache, before = Cache.random(), Cache.random()
     query, key, value = new_tokens(3, 2)
     pools = (cache.key, cache.value)
-    for positions in ([0, 0, -1], [0, 0, 15]):
-        with pytest.raises(ValueError, match="positions are not between 0 and 14"):
-            ops.paged_attention(
-                *(query, key, value, *pools, cache.table, torch.tensor(positions)),
-                *(None, None, SCALE, 0, 0),
-            )
     with pytest.raises(ValueError, match="lengths are not between 1 and 16"):
-        ops.cross_attention(query, *pools, cache.table, torch.tensor([1, 0, 1]), None, SCALE, 0)
+        ops.cross_attention(
+            *(query[0], *pools, cache.table, torch.tensor([1, 0, 1]), torch.tensor([0, 0])),
+            *(None, SCALE, 0),
+        )
+    with pytest.raises(ValueError, match="rows are not between 0 and 2"):
+        ops.cross_attention(
+            *(query[0], *pools, cache.table, torch.tensor([1, 1, 1]), torch.tensor([0, 3])),
+            *(None, SCALE, 0),
+        )
     with pytest.raises(ValueError, match="a page is not among the 12"):
         ops.write_pages(key, value, *pools, cache.table + 1, torch.tensor([1, 1, 1]))
     with pytest.raises(ValueError, match="a page is both a source and a target"):
         ops.copy_pages(*pools, torch.tensor([1, 2]), torch.tensor([2, 3]))
+    assert torch.equal(cache.key, before.key)
+    assert torch.equal(cache.value, before.value)
+
+
+# Row 3 has the first page of row 0.
+MISPLACED = [
+    ([0, 1, -1], [0, 1, 2], "token 2 is at position -1, which is not between 0 and 15"),
+    ([0, 16, 0], [0, 1, 2], "token 1 is at position 16, which is not between 0 and 15"),
+    ([0, 1, 2], [0, 4, 2], "token 1 is of row 4, which is not between 0 and 3"),
+    ([0, 1, 2], [0, 1, -1], "token 2 is of row -1, which is not between 0 and 3"),
+    ([5, 6, 5], [1, 1, 1], "tokens 0 and 2 both go to slot 1 of page"),
+    ([4, 2, 2], [1, 3, 0], "tokens 1 and 2 both go to slot 2 of page"),
+]
+
+
+@pytest.mark.parametrize(("positions", "rows", "message"), MISPLACED)
+def test_every_token_has_a_place_of_its_own(
+    positions: list[int], rows: list[int], message: str
+) -> None:
+    cache, before = Cache.random(), Cache.random()
+    table = torch.cat([cache.table, cache.table[:1]])
+    query, key, value = (x[0] for x in new_tokens(1, 3))
+    with pytest.raises(ContractError, match=message):
+        ops.paged_attention(
+            *(query, key, value, cache.key, cache.value, table),
+            *(torch.tensor(positions), torch.tensor(rows), None, None, SCALE, 0, 0),
+        )
     assert torch.equal(cache.key, before.key)
     assert torch.equal(cache.value, before.value)
 

@@ -1,0 +1,32 @@
+"""Where the tokens of a step go in a cache of pages; see :mod:`polystate.ops.attention`."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def misplaced(page_table: Tensor, positions: Tensor, rows: Tensor, page: int) -> str | None:
+    """Say which token has no place of its own in the pages of its row; None where all have one.
+
+    Parameters
+    ----------
+    page_table
+        ``[rows, n]``.
+    positions, rows
+        ``[tokens]``.
+    page
+        Positions of a page.
+    """
+    count, row_pages = page_table.shape
+    taken: dict[tuple[int, int], int] = {}
+    for token, (position, row) in enumerate(zip(positions.tolist(), rows.tolist(), strict=True)):
+        if not 0 <= row < count:
+            return f"token {token} is of row {row}, which is not between 0 and {count - 1}"
+        last = row_pages * page - 1
+        if not 0 <= position <= last:
+            return f"token {token} is at position {position}, which is not between 0 and {last}"
+        place = (int(page_table[row, position // page]), position % page)
+        other = taken.setdefault(place, token)
+        if other != token:
+            return f"tokens {other} and {token} both go to slot {place[1]} of page {place[0]}"
+    return None
