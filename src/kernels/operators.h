@@ -13,16 +13,16 @@ namespace polystate {
 // written nothing.
 struct PagedAttention {
   static constexpr const char* kName = "polystate::paged_attention.out";
-  static constexpr std::size_t kArguments = 13;
-  // query, key, value, key_pool, value_pool, page_table, positions, bias, sinks, scale, softcap,
-  // window
+  static constexpr std::size_t kArguments = 14;
+  // query, key, value, key_pool, value_pool, page_table, positions, rows, bias, sinks, scale,
+  // softcap, window
   static Status run(Arguments& arguments);
 };
 
 struct CrossAttention {
   static constexpr const char* kName = "polystate::cross_attention.out";
-  static constexpr std::size_t kArguments = 9;
-  // query, key_pool, value_pool, page_table, lengths, bias, scale, softcap
+  static constexpr std::size_t kArguments = 10;
+  // query, key_pool, value_pool, cross_table, lengths, rows, bias, scale, softcap
   static Status run(Arguments& arguments);
 };
 

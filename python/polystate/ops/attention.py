@@ -142,7 +142,7 @@ def _attend_by_rows(
     """
     bias = scoring.bias
     result = query.new_empty((*query.shape[:2], pools[1].shape[3]))
-    for row in rows.unique().tolist():
+    for row in sorted(set(rows.tolist())):
         tokens = (rows == row).nonzero()[:, 0]
         of_row = replace(scoring, bias=None if bias is None else bias[:, :, tokens])
         keys, values = _gather(*pools, page_table[row : row + 1])

@@ -36,20 +36,21 @@ extern "C" {
 POLYSTATE_SHIM aoti_torch_cpu_paged_attention(
     AtenTensorHandle query, AtenTensorHandle key, AtenTensorHandle value, AtenTensorHandle key_pool,
     AtenTensorHandle value_pool, AtenTensorHandle page_table, AtenTensorHandle positions,
-    const AtenTensorHandle* bias, const AtenTensorHandle* sinks, double scale, double softcap,
-    std::int64_t window, AtenTensorHandle* result) {
-  return call<PagedAttention>({query, key, value, key_pool, value_pool, page_table, positions, bias,
-                               sinks, scale, softcap, window},
+    AtenTensorHandle rows, const AtenTensorHandle* bias, const AtenTensorHandle* sinks,
+    double scale, double softcap, std::int64_t window, AtenTensorHandle* result) {
+  return call<PagedAttention>({query, key, value, key_pool, value_pool, page_table, positions, rows,
+                               bias, sinks, scale, softcap, window},
                               result);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_cross_attention(AtenTensorHandle query, AtenTensorHandle key_pool,
                                               AtenTensorHandle value_pool,
-                                              AtenTensorHandle page_table, AtenTensorHandle lengths,
+                                              AtenTensorHandle cross_table,
+                                              AtenTensorHandle lengths, AtenTensorHandle rows,
                                               const AtenTensorHandle* bias, double scale,
                                               double softcap, AtenTensorHandle* result) {
   return call<CrossAttention>(
-      {query, key_pool, value_pool, page_table, lengths, bias, scale, softcap}, result);
+      {query, key_pool, value_pool, cross_table, lengths, rows, bias, scale, softcap}, result);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_attention(AtenTensorHandle query, AtenTensorHandle key,

@@ -58,8 +58,8 @@ constexpr std::int64_t attend_stride(std::int64_t columns) {
 }
 
 // Attends for 1 to kMaxQueries queries of one head; `page` >= 1. The result of each is, bit for
-// bit, what it is alone, if all values are finite. Reads the values that one of the queries sees,
-// and the keys of whole pages.
+// bit, what it is alone, whatever lies where it does not see. Reads the values that one of the
+// queries sees, and the keys of whole pages.
 using AttendFunction = void (*)(const HeadPages& head, const ScoreOptions& options,
                                 const HeadQuery* queries, std::int64_t count, Scores scratch);
 

@@ -47,7 +47,8 @@ std::int64_t page_at(const HeadPages& head, std::int64_t i) {
 
 // How far behind what is read of a page the same of the next head lies, which is fetched meanwhile:
 // memory would notice a stream in each page anew. `size` elements are a head's part of a page.
-inline std::int64_t next_head(const HeadPages& head, std::int64_t size) {
+template <typename S>
+std::int64_t next_head(const HeadPages& head, std::int64_t size) {
   return head.pages == nullptr ? 0 : size;
 }
 
@@ -85,7 +86,7 @@ template <typename S, int Q, int V, bool kWhole, typename Element>
 void score_vectors(const Element* keys, const HeadPages& head, const HeadQuery* queries,
                    std::int64_t count, Scores scores) {
   ScoreSums<S, Q, V> sums;
-  const std::int64_t keys_ahead = next_head(head, head.head_dim * head.page);
+  const std::int64_t keys_ahead = next_head<S>(head, head.head_dim * head.page);
   const bool fills_lines = head.page >= kLineElements<Element>;  // else two dimensions share one
   std::int64_t d = 0;
   for (; d + kPartialSums <= head.head_dim; d += kPartialSums) {
@@ -205,9 +206,29 @@ struct Value {
   std::int64_t ahead;  // see next_head
 };
 
-// Adds part of a value to the sums; `weights` are at its position.
-template <typename S, int Q, int N, bool kWhole, typename Element>
-void add_value(const Value<Element>& value, Scores weights, typename S::Vector (&sums)[Q][N]) {
+template <typename S>
+bool has(PositionRange range, std::int64_t position) {
+  return range.first <= position && position < range.last;
+}
+
+// The positions that all queries see.
+template <typename S, int Q>
+PositionRange seen_by_all(const HeadQuery* queries) {
+  PositionRange all = queries[0].seen;
+  for (int q = 1; q < Q; ++q) {
+    const PositionRange seen = queries[q].seen;
+    all.first = seen.first > all.first ? seen.first : all.first;
+    all.last = seen.last < all.last ? seen.last : all.last;
+  }
+  return all;
+}
+
+// Adds part of a value at a position to the sums of the queries that see it, which are all if
+// `kByAll`; `weights` are at the position. The weight of another is 0, but its product with what is
+// not finite is not.
+template <typename S, int Q, int N, bool kWhole, bool kByAll, typename Element>
+void add_value(const Value<Element>& value, const HeadQuery* queries, std::int64_t position,
+               Scores weights, typename S::Vector (&sums)[Q][N]) {
   typename S::Vector vectors[N];
   for (int k = 0; k < N; ++k) {
     if (k * S::kWidth % kLineElements<Element> == 0) {
@@ -217,6 +238,7 @@ void add_value(const Value<Element>& value, Scores weights, typename S::Vector (
         kWhole ? S::load(value.data + k * S::kWidth) : S::load_some(value.data, value.count);
   }
   for (int q = 0; q < Q; ++q) {
+    if (!kByAll && !has<S>(queries[q].seen, position)) continue;
     const auto weight = S::set(weights.data[q * weights.stride]);
     for (int k = 0; k < N; ++k) {
       sums[q][k] = S::multiply_add(weight, vectors[k], sums[q][k]);
@@ -234,8 +256,9 @@ void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
       sums[q][k] = S::set(0);
     }
   }
-  const std::int64_t ahead = next_head(head, head.page * head.value_stride);
+  const std::int64_t ahead = next_head<S>(head, head.page * head.value_stride);
   const PositionRange all = range.positions;
+  const PositionRange common = seen_by_all<S, Q>(queries);
   for (std::int64_t i = all.first / head.page; i * head.page < all.last; ++i) {
     const std::int64_t start = i * head.page;
     const std::int64_t first = all.first > start ? all.first : start;
@@ -244,8 +267,13 @@ void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
                            page_at<S>(head, i) * head.value_page_stride +
                            (first - start) * head.value_stride + part.first;
     for (std::int64_t p = first; p < last; ++p, value += head.value_stride) {
-      add_value<S, Q, N, kWhole>(Value<Element>{value, part.count, ahead},
-                                 {range.weights.data + p, range.weights.stride}, sums);
+      const Value<Element> here{value, part.count, ahead};
+      const Scores weights{range.weights.data + p, range.weights.stride};
+      if (Q == 1 || has<S>(common, p)) {
+        add_value<S, Q, N, kWhole, true>(here, queries, p, weights, sums);
+      } else {
+        add_value<S, Q, N, kWhole, false>(here, queries, p, weights, sums);
+      }
     }
   }
   for (int q = 0; q < Q; ++q) {

@@ -20,55 +20,55 @@ namespace {
 // The tensors of a call that are not in its AttentionCall.
 struct Cross {
   PagePools pools;
-  NamedTensor page_table;
+  NamedTensor cross_table;
   NamedTensor lengths;
+  NamedTensor rows;
 
-  [[nodiscard]] std::int64_t capacity() const { return page_table.tensor.size(1) * pools.page(); }
+  [[nodiscard]] std::int64_t capacity() const { return cross_table.tensor.size(1) * pools.page(); }
+  [[nodiscard]] std::int64_t row(std::int64_t token) const {
+    return integers_of(rows.tensor)[static_cast<std::size_t>(token)];
+  }
   [[nodiscard]] std::int64_t length(std::int64_t row) const {
     return integers_of(lengths.tensor)[static_cast<std::size_t>(row)];
   }
   [[nodiscard]] const std::int64_t* pages_of(std::int64_t row) const {
-    return integers_of(page_table.tensor).data() + row * page_table.tensor.size(1);
+    return integers_of(cross_table.tensor).data() + row * cross_table.tensor.size(1);
   }
 };
 
 Status check(Requirements& require, AttentionCall& call, const Cross& cross) {
   const PagePools& pools = cross.pools;
-  require.floats(call.query, 4);
+  const std::int64_t rows = cross.cross_table.tensor.size(0);
+  require.floats(call.query, 3);
   pools.require(require);
-  require.integers(cross.page_table, 2);
-  require.shape(cross.page_table, {call.rows(), -1});
-  require.between(cross.page_table, 0, pools.pages() - 1);
+  require.integers(cross.cross_table, 2);
+  require.between(cross.cross_table, 0, pools.pages() - 1);
   require.integers(cross.lengths, 1);
-  require.shape(cross.lengths, {call.rows()});
+  require.shape(cross.lengths, {rows});
   require.between(cross.lengths, 1, cross.capacity());
+  require.integers(cross.rows, 1);
+  require.shape(cross.rows, {call.tokens()});
+  require.between(cross.rows, 0, rows - 1);
   call.require(require, {cross.capacity(), pools.kv_heads(), pools.head_dim(), pools.value_dim()});
   return require.status();
 }
 
 std::vector<PositionRange> seen_positions(const AttentionCall& call, const Cross& cross) {
   std::vector<PositionRange> seen;
-  for (const std::int64_t length : integers_of(cross.lengths.tensor)) {
-    seen.insert(seen.end(), static_cast<std::size_t>(call.tokens()), {0, length});
+  for (std::int64_t token = 0; token < call.tokens(); ++token) {
+    seen.push_back({0, cross.length(cross.row(token))});
   }
   return seen;
 }
 
-// Rows one after another that read the same text, as the beams of one do.
-std::vector<std::int64_t> runs_of(const AttentionCall& call, const Cross& cross) {
+// Whether two rows read the same text, as the beams of one do.
+bool have_one_text(const Cross& cross, std::int64_t row, std::int64_t other) {
   const std::int64_t page = cross.pools.page();
   assert(page > 0);  // or the pools were refused
-  std::vector<std::int64_t> runs;
-  for (std::int64_t row = 0; row < call.rows(); ++row) {
-    const std::int64_t pages = (cross.length(row) + page - 1) / page;
-    const std::int64_t* const own = cross.pages_of(row);
-    const bool goes_on = row > 0 && cross.length(row) == cross.length(row - 1) &&
-                         std::equal(own, own + pages, cross.pages_of(row - 1));
-    if (!goes_on) {
-      runs.push_back(row);
-    }
-  }
-  return runs;
+  const std::int64_t length = cross.length(row);
+  const std::int64_t* const own = cross.pages_of(row);
+  return row == other || (length == cross.length(other) &&
+                          std::equal(own, own + (length + page - 1) / page, cross.pages_of(other)));
 }
 
 }  // namespace
@@ -76,25 +76,30 @@ std::vector<std::int64_t> runs_of(const AttentionCall& call, const Cross& cross)
 Status cross_attention(Arguments& arguments, const AttendFunctions& functions) {
   const Cross cross{
       .pools = {{"key_pool", arguments.tensor(1)}, {"value_pool", arguments.tensor(2)}},
-      .page_table = {"page_table", arguments.tensor(3)},
-      .lengths = {"lengths", arguments.tensor(4)}};
+      .cross_table = {"cross_table", arguments.tensor(3)},
+      .lengths = {"lengths", arguments.tensor(4)},
+      .rows = {"rows", arguments.tensor(5)}};
   AttentionCall call{.query = {"query", arguments.tensor(0)},
-                     .bias = arguments.optional_tensor(5),
+                     .bias = arguments.optional_tensor(6),
                      .sinks = {},
-                     .options = {arguments.number(6), arguments.number(7)},
+                     .options = {arguments.number(7), arguments.number(8)},
                      .out = {}};
   Requirements require(arguments);
   if (Status checked = check(require, call, cross); !checked) {
     return checked;
   }
-  attend_all(call,
-             {.kv_heads = cross.pools.kv_heads(),
-              .columns = cross.capacity(),
-              .head = [&](std::int64_t row, std::int64_t kv_head,
-                          float*) { return cross.pools.head(kv_head, cross.pages_of(row)); },
-              .seen = seen_positions(call, cross),
-              .runs = runs_of(call, cross)},
-             cross.pools.loops(functions));
+  attend_all(
+      call,
+      {.kv_heads = cross.pools.kv_heads(),
+       .columns = cross.capacity(),
+       .head = [&](std::int64_t token, std::int64_t kv_head,
+                   float*) { return cross.pools.head(kv_head, cross.pages_of(cross.row(token))); },
+       .seen = seen_positions(call, cross),
+       .runs = token_runs(call.tokens(),
+                          [&](std::int64_t token) {
+                            return have_one_text(cross, cross.row(token), cross.row(token - 1));
+                          })},
+      cross.pools.loops(functions));
   return {};
 }
 

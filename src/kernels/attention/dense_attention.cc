@@ -38,13 +38,13 @@ struct Dense {
 Status check(Requirements& require, AttentionCall& call, const Dense& dense) {
   require.floats(call.query, 4);
   require.floats(dense.key, 4);
-  require.shape(dense.key, {call.rows(), -1, -1, -1});
+  require.shape(dense.key, {call.batch(), -1, -1, -1});
   require.floats(dense.value, 4);
-  require.shape(dense.value, {call.rows(), dense.keys(), dense.kv_heads(), -1});
+  require.shape(dense.value, {call.batch(), dense.keys(), dense.kv_heads(), -1});
   if (dense.lengths) {
     const NamedTensor lengths{"lengths", *dense.lengths};
     require.integers(lengths, 1);
-    require.shape(lengths, {call.rows()});
+    require.shape(lengths, {call.batch()});
     require.between(lengths, 0, dense.keys());
   }
   require.holds(dense.window >= 0, "a window of " + std::to_string(dense.window));
@@ -66,13 +66,23 @@ PositionRange seen_from(const Dense& dense, std::int64_t position, std::int64_t 
 
 std::vector<PositionRange> seen_positions(const AttentionCall& call, const Dense& dense) {
   std::vector<PositionRange> seen;
-  for (std::int64_t row = 0; row < call.rows(); ++row) {
+  const std::int64_t tokens = call.tokens_of_one();
+  for (std::int64_t row = 0; row < call.batch(); ++row) {
     const std::int64_t length = dense.lengths ? integers_of(*dense.lengths)[row] : dense.keys();
-    for (std::int64_t token = 0; token < call.tokens(); ++token) {
-      seen.push_back(seen_from(dense, token + dense.keys() - call.tokens(), length));
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      seen.push_back(seen_from(dense, token + dense.keys() - tokens, length));
     }
   }
   return seen;
+}
+
+// All tokens of a row: its keys are packed once.
+std::vector<std::int64_t> runs_of(const AttentionCall& call) {
+  std::vector<std::int64_t> runs;
+  for (std::int64_t row = 0; row <= call.batch(); ++row) {
+    runs.push_back(row * call.tokens_of_one());
+  }
+  return runs;
 }
 
 // One head as pages: the keys copied to `packed` [pages, head_dim, kPage], the values as they lie.
@@ -121,9 +131,12 @@ Status dense_attention(Arguments& arguments, const AttendFunctions& functions) {
              {.kv_heads = dense.kv_heads(),
               .columns = dense.pages() * kPage,
               .packed_floats = dense.pages() * kPage * dense.head_dim(),
-              .head = [&](std::int64_t row, std::int64_t kv_head,
-                          float* packed) { return packed_head(dense, row, kv_head, packed); },
-              .seen = seen_positions(call, dense)},
+              .head =
+                  [&](std::int64_t token, std::int64_t kv_head, float* packed) {
+                    return packed_head(dense, token / call.tokens_of_one(), kv_head, packed);
+                  },
+              .seen = seen_positions(call, dense),
+              .runs = runs_of(call)},
              functions.over_floats);
   return {};
 }

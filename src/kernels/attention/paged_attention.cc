@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,17 @@
 #include "kernels/attention/attention_call.h"
 #include "kernels/attention/operators.h"
 #include "kernels/attention/page_pools.h"
+#include "kernels/attention/token_places.h"
 #include "kernels/operators.h"
+#include "kernels/parallel.h"
 #include "kernels/requirements.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
 namespace {
+
+// New positions of a head that are worth a thread of their own.
+constexpr std::int64_t kPositionsOfAThread = 64;
 
 // The tensors of a call that are not in its AttentionCall.
 struct Paged {
@@ -23,53 +29,84 @@ struct Paged {
   PagePools pools;
   NamedTensor page_table;
   NamedTensor positions;
+  NamedTensor rows;
   std::int64_t window;  // 0: none
 
   [[nodiscard]] std::int64_t capacity() const { return page_table.tensor.size(1) * pools.page(); }
-  [[nodiscard]] const std::int64_t* pages_of(std::int64_t row) const {
-    return integers_of(page_table.tensor).data() + row * page_table.tensor.size(1);
+  [[nodiscard]] std::int64_t row(std::int64_t token) const {
+    return integers_of(rows.tensor)[static_cast<std::size_t>(token)];
+  }
+  [[nodiscard]] std::int64_t position(std::int64_t token) const {
+    return integers_of(positions.tensor)[static_cast<std::size_t>(token)];
+  }
+  [[nodiscard]] const std::int64_t* pages_of(std::int64_t token) const {
+    return integers_of(page_table.tensor).data() + row(token) * page_table.tensor.size(1);
+  }
+  [[nodiscard]] TokenPlaces places() const {
+    return {.page_table = integers_of(page_table.tensor),
+            .table_rows = page_table.tensor.size(0),
+            .row_pages = page_table.tensor.size(1),
+            .page = pools.page(),
+            .positions = integers_of(positions.tensor),
+            .rows = integers_of(rows.tensor)};
   }
 };
 
+void require_places(Requirements& require, const Paged& paged) {
+  if (!require.status()) return;
+  const std::optional<std::string> fault = misplaced(paged.places());
+  if (fault) require.holds(false, *fault);
+}
+
 Status check(Requirements& require, AttentionCall& call, const Paged& paged) {
   const PagePools& pools = paged.pools;
-  require.floats(call.query, 4);
+  require.floats(call.query, 3);
   pools.require(require);
   require.integers(paged.page_table, 2);
-  require.shape(paged.page_table, {call.rows(), -1});
   require.between(paged.page_table, 0, pools.pages() - 1);
-  require.floats(paged.key, 4);
-  require.shape(paged.key, {call.rows(), call.tokens(), pools.kv_heads(), pools.head_dim()});
-  require.floats(paged.value, 4);
-  require.shape(paged.value, {call.rows(), call.tokens(), pools.kv_heads(), pools.value_dim()});
+  require.floats(paged.key, 3);
+  require.shape(paged.key, {call.tokens(), pools.kv_heads(), pools.head_dim()});
+  require.floats(paged.value, 3);
+  require.shape(paged.value, {call.tokens(), pools.kv_heads(), pools.value_dim()});
   require.integers(paged.positions, 1);
-  require.shape(paged.positions, {call.rows()});
-  require.between(paged.positions, 0, paged.capacity() - call.tokens());
+  require.shape(paged.positions, {call.tokens()});
+  require.integers(paged.rows, 1);
+  require.shape(paged.rows, {call.tokens()});
+  require_places(require, paged);
   require.holds(paged.window >= 0, "a window of " + std::to_string(paged.window));
   call.require(require, {paged.capacity(), pools.kv_heads(), pools.head_dim(), pools.value_dim()});
   return require.status();
 }
 
-// Writes the new positions of one head of a row.
-void write(const AttentionCall& call, const Paged& paged, std::int64_t row, std::int64_t kv_head,
-           const AttendFunctions& functions) {
+// Writes the new positions of all tokens; a thread has those that it attends from later.
+void write_all(const Paged& paged, const std::vector<std::int64_t>& runs,
+               const AttendFunctions& functions) {
   const PagePools& pools = paged.pools;
-  const std::int64_t first = row * call.tokens() * pools.kv_heads();
-  write_positions(pools, kv_head, paged.pages_of(row),
-                  {.key = paged.key.tensor.data<float>() + first * pools.head_dim(),
-                   .value = paged.value.tensor.data<float>() + first * pools.value_dim(),
-                   .first = integers_of(paged.positions.tensor)[static_cast<std::size_t>(row)],
-                   .count = call.tokens()},
-                  functions);
+  const std::int64_t heads = pools.kv_heads();
+  const auto write = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t task = first; task < last; ++task) {
+      const auto run = static_cast<std::size_t>(task / heads);
+      for (std::int64_t token = runs[run]; token < runs[run + 1]; ++token) {
+        write_positions(
+            pools, task % heads, paged.pages_of(token),
+            {.key = paged.key.tensor.data<float>() + token * heads * pools.head_dim(),
+             .value = paged.value.tensor.data<float>() + token * heads * pools.value_dim(),
+             .first = paged.position(token),
+             .count = 1},
+            functions);
+      }
+    }
+  };
+  const auto count = static_cast<std::int64_t>(runs.size()) - 1;
+  parallel_for(count * heads, 1 + kPositionsOfAThread * count / (runs.back() + 1), write);
 }
 
 std::vector<PositionRange> seen_positions(const AttentionCall& call, const Paged& paged) {
   std::vector<PositionRange> seen;
-  for (const std::int64_t first : integers_of(paged.positions.tensor)) {
-    for (std::int64_t last = first + 1; last <= first + call.tokens(); ++last) {
-      const bool whole = paged.window == 0 || paged.window >= last;
-      seen.push_back({whole ? 0 : last - paged.window, last});
-    }
+  for (std::int64_t token = 0; token < call.tokens(); ++token) {
+    const std::int64_t last = paged.position(token) + 1;
+    const bool whole = paged.window == 0 || paged.window >= last;
+    seen.push_back({whole ? 0 : last - paged.window, last});
   }
   return seen;
 }
@@ -83,27 +120,27 @@ Status paged_attention(Arguments& arguments, const AttendFunctions& functions) {
       .pools = {{"key_pool", arguments.tensor(3)}, {"value_pool", arguments.tensor(4)}},
       .page_table = {"page_table", arguments.tensor(5)},
       .positions = {"positions", arguments.tensor(6)},
-      .window = arguments.integer(11)};
+      .rows = {"rows", arguments.tensor(7)},
+      .window = arguments.integer(12)};
   AttentionCall call{.query = {"query", arguments.tensor(0)},
-                     .bias = arguments.optional_tensor(7),
-                     .sinks = arguments.optional_tensor(8),
-                     .options = {arguments.number(9), arguments.number(10)},
+                     .bias = arguments.optional_tensor(8),
+                     .sinks = arguments.optional_tensor(9),
+                     .options = {arguments.number(10), arguments.number(11)},
                      .out = {}};
   Requirements require(arguments);
   if (Status checked = check(require, call, paged); !checked) {
     return checked;
   }
-  // A row's positions are written where they are first read: no row reads those that another
-  // writes.
+  const std::vector<std::int64_t> runs = token_runs(
+      call.tokens(), [&](std::int64_t token) { return paged.row(token) == paged.row(token - 1); });
+  write_all(paged, runs, functions);
   attend_all(call,
              {.kv_heads = paged.pools.kv_heads(),
               .columns = paged.capacity(),
-              .head =
-                  [&](std::int64_t row, std::int64_t kv_head, float*) {
-                    write(call, paged, row, kv_head, functions);
-                    return paged.pools.head(kv_head, paged.pages_of(row));
-                  },
-              .seen = seen_positions(call, paged)},
+              .head = [&](std::int64_t token, std::int64_t kv_head,
+                          float*) { return paged.pools.head(kv_head, paged.pages_of(token)); },
+              .seen = seen_positions(call, paged),
+              .runs = runs},
              paged.pools.loops(functions));
   return {};
 }

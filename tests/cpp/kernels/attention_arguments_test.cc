@@ -28,16 +28,20 @@ Result<Tensor> dense(const AttentionCase& c) { return c.dense(fastest_attend_fun
 Result<Tensor> write(const AttentionCase& c) { return c.write_pages(); }
 Result<Tensor> copy(const AttentionCase& c) { return c.copy_pages(); }
 
+// 3 rows of 3 pages of 16 positions, 2 tokens each, in 10 pages.
+AttentionCase case_for(Operation run) {
+  return run == dense || run == write ? AttentionCase::of_rows({}) : AttentionCase::of_tokens({});
+}
+
 Tensor zeros(DType dtype, const Shape& shape) {
   Tensor tensor = Tensor::empty(dtype, shape).value();
   std::ranges::fill(tensor.mutable_bytes(), std::byte{0});
   return tensor;
 }
 
-// 3 rows of 3 pages of 16 positions, 2 tokens each, in 10 pages.
 void expect_refused(Operation run, const Change& change, const std::string& message) {
   SCOPED_TRACE(message);
-  AttentionCase arguments = AttentionCase::random({});
+  AttentionCase arguments = case_for(run);
   change(arguments);
   const std::vector<std::byte> keys(arguments.key_pool.bytes().begin(),
                                     arguments.key_pool.bytes().end());
@@ -53,7 +57,7 @@ void expect_refused(Operation run, const Change& change, const std::string& mess
 
 TEST(AttentionArguments, ThatFitAreAccepted) {
   for (const Operation run : {paged, cross, dense, write, copy}) {
-    const Result<Tensor> result = run(AttentionCase::random({}));
+    const Result<Tensor> result = run(case_for(run));
     EXPECT_TRUE(result) << result.error().message;
   }
 }
@@ -61,7 +65,7 @@ TEST(AttentionArguments, ThatFitAreAccepted) {
 TEST(AttentionArguments, PagesAreInThePool) {
   for (const std::int64_t page : {-1, 10}) {
     const std::string message =
-        "page_table has " + std::to_string(page) + ", which is not between 0 and 9";
+        "_table has " + std::to_string(page) + ", which is not between 0 and 9";
     for (Operation run : {paged, cross, write}) {
       expect_refused(
           run,
@@ -77,12 +81,30 @@ TEST(AttentionArguments, PagesAreInThePool) {
   }
 }
 
-TEST(AttentionArguments, PositionsAreInTheTable) {
-  for (const std::int64_t position : {-1, 47}) {
-    expect_refused(
-        paged, [position](AttentionCase& c) { c.positions = integers({0, position, 0}); },
-        "positions has " + std::to_string(position) + ", which is not between 0 and 46");
-  }
+TEST(AttentionArguments, EveryTokenHasAPlaceOfItsOwn) {
+  const auto tokens = [](const std::vector<std::int64_t>& positions,
+                         const std::vector<std::int64_t>& rows) {
+    return [positions, rows](AttentionCase& c) {
+      // The third row has the first page of the second.
+      c.page_table = Tensor::of<std::int64_t>({3, 3}, {9, 8, 7, 6, 5, 4, 6, 2, 1}).value();
+      c.positions = integers(positions);
+      c.rows = integers(rows);
+    };
+  };
+  expect_refused(paged, tokens({0, 1, 2, -1, 48, 0}, {0, 0, 0, 0, 0, 0}),
+                 "token 3 is at position -1, which is not between 0 and 47");
+  expect_refused(paged, tokens({0, 1, 2, 3, 48, 0}, {0, 0, 0, 0, 0, 0}),
+                 "token 4 is at position 48, which is not between 0 and 47");
+  expect_refused(paged, tokens({0, 0, 16, 3, 4, 5}, {0, 1, 2, 3, 0, 0}),
+                 "token 3 is of row 3, which is not between 0 and 2");
+  expect_refused(paged, tokens({0, 1, 2, 3, 4, 5}, {0, 0, 0, 0, -1, 7}),
+                 "token 4 is of row -1, which is not between 0 and 2");
+  expect_refused(paged, tokens({0, 1, 2, 1, 0, 99}, {0, 0, 0, 0, 0, 0}),
+                 "tokens 1 and 3 both go to slot 1 of page 9");
+  expect_refused(paged, tokens({5, 0, 17, 17, 5, 0}, {2, 0, 1, 2, 1, 0}),
+                 "tokens 0 and 4 both go to slot 5 of page 6");
+  expect_refused(cross, tokens({0, 1, 2, 3, 4, 5}, {0, 0, 3, 0, 0, 0}),
+                 "rows has 3, which is not between 0 and 2");
 }
 
 TEST(AttentionArguments, LengthsAreInTheirRange) {
@@ -104,9 +126,12 @@ TEST(AttentionArguments, APageIsNotBothSourceAndTarget) {
 }
 
 TEST(AttentionArguments, HeadsAreAMultipleOfTheKeysHeads) {
-  const auto three = [](AttentionCase& c) { c.query = random_floats({3, 2, 3, 16}, 0); };
   for (Operation run : {paged, cross, dense}) {
-    expect_refused(run, three, "query has 3 heads, which is not a multiple of the 2 of the keys");
+    Shape shape = case_for(run).query.shape();
+    shape[shape.size() - 2] = 3;
+    expect_refused(
+        run, [&](AttentionCase& c) { c.query = random_floats(shape, 0); },
+        "query has 3 heads, which is not a multiple of the 2 of the keys");
   }
 }
 
@@ -130,8 +155,9 @@ TEST(AttentionArguments, HaveTheirTypesAndShapes) {
       {&AttentionCase::value, "value is", {paged, dense, write}},
       {&AttentionCase::key_pool, "key_pool is", {paged, cross, write, copy}},
       {&AttentionCase::value_pool, "value_pool is", {paged, cross, write, copy}},
-      {&AttentionCase::page_table, "page_table is", {paged, cross, write}},
+      {&AttentionCase::page_table, "_table is", {paged, cross, write}},
       {&AttentionCase::positions, "positions is", {paged}},
+      {&AttentionCase::rows, "rows is", {paged, cross}},
       {&AttentionCase::lengths, "lengths is", {cross, dense, write}},
       {&AttentionCase::source, "source is", {copy}},
       {&AttentionCase::target, "target is", {copy}},
@@ -144,7 +170,7 @@ TEST(AttentionArguments, HaveTheirTypesAndShapes) {
           c.*argument.member = zeros(dtype, shape);
         };
       };
-      const Tensor right = AttentionCase::random({}).*argument.member;
+      const Tensor right = case_for(run).*argument.member;
       expect_refused(run, with(DType::kInt32, right.shape()), argument.name);
       Shape shape = right.shape();
       shape.insert(shape.begin(), 1);
@@ -161,20 +187,26 @@ TEST(AttentionArguments, SizesAreEqualWhereTheyMustBe) {
     return [member](AttentionCase& c) { c.*member = integers({1, 1}); };
   };
   using C = AttentionCase;
-  for (Operation run : {paged, cross, dense}) {
-    expect_refused(run, with(&C::query, {3, 2, 4, 8}), "query has shape [3, 2, 4, 8]");
-    expect_refused(run, [](C& c) { c.bias = random_floats({2, 4, 2, 48}, 0); }, "bias has shape");
-    expect_refused(run, [](C& c) { c.bias = random_floats({1, 4, 2, 47}, 0); }, "bias has shape");
+  for (Operation run : {paged, cross}) {
+    expect_refused(run, with(&C::query, {6, 4, 8}), "query has shape [6, 4, 8]");
+    expect_refused(run, [](C& c) { c.bias = random_floats({2, 4, 6, 48}, 0); }, "bias has shape");
+    expect_refused(run, [](C& c) { c.bias = random_floats({1, 4, 6, 47}, 0); }, "bias has shape");
+    expect_refused(run, [](C& c) { c.bias = random_floats({1, 2, 6, 48}, 0); }, "bias has shape");
+    expect_refused(run, [](C& c) { c.bias = random_floats({1, 4, 5, 48}, 0); }, "bias has shape");
+    expect_refused(run, rows(&C::rows), "rows has shape [2]");
   }
+  expect_refused(dense, with(&C::query, {3, 2, 4, 8}), "query has shape [3, 2, 4, 8]");
+  expect_refused(dense, [](C& c) { c.bias = random_floats({2, 4, 2, 2}, 0); }, "bias has shape");
+  expect_refused(dense, [](C& c) { c.bias = random_floats({1, 4, 2, 3}, 0); }, "bias has shape");
   for (Operation run : {paged, dense}) {
     expect_refused(run, [](C& c) { c.sinks = random_floats({2}, 0); }, "sinks has shape [2]");
   }
-  for (Operation run : {paged, dense, write}) {
+  expect_refused(paged, with(&C::value, {5, 2, 16}), "value has shape [5, 2, 16]");
+  expect_refused(paged, with(&C::key, {6, 1, 16}), "key has shape [6, 1, 16]");
+  for (Operation run : {dense, write}) {
     expect_refused(run, with(&C::value, {3, 1, 2, 16}), "value has shape [3, 1, 2, 16]");
   }
-  for (Operation run : {paged, write}) {
-    expect_refused(run, with(&C::key, {3, 2, 1, 16}), "key has shape [3, 2, 1, 16]");
-  }
+  expect_refused(write, with(&C::key, {3, 2, 1, 16}), "key has shape [3, 2, 1, 16]");
   for (Operation run : {paged, cross, write, copy}) {
     expect_refused(run, with(&C::value_pool, {10, 2, 15, 16}), "value_pool has shape");
     expect_refused(run, with(&C::key_pool, {10, 2, 16, 0}), "");

@@ -50,16 +50,34 @@ Tensor integers(const std::vector<std::int64_t>& values) {
   return Tensor::of({static_cast<std::int64_t>(values.size())}, values).value();
 }
 
-AttentionCase AttentionCase::random(const AttentionSizes& s) {
+AttentionCase AttentionCase::of_tokens(const AttentionSizes& s) {
+  AttentionCase result = of_rows(s);
+  const std::int64_t tokens = s.rows * s.tokens;
+  const std::int64_t free = s.row_pages * s.page - s.tokens;
+  std::vector<std::int64_t> positions;
+  std::vector<std::int64_t> rows;
+  for (std::int64_t row = 0; row < s.rows; ++row) {
+    for (std::int64_t token = 0; token < s.tokens; ++token) {
+      positions.push_back(row * free / std::max<std::int64_t>(s.rows - 1, 1) + token);
+      rows.push_back(row);
+    }
+  }
+  result.query = random_floats({tokens, s.heads, s.head_dim}, 1);
+  result.key = random_floats({tokens, s.kv_heads, s.head_dim}, 2);
+  result.value = random_floats({tokens, s.kv_heads, s.value_dim}, 3);
+  result.positions = integers(positions);
+  result.rows = integers(rows);
+  result.out = Tensor::empty(DType::kFloat32, {tokens, s.heads, s.value_dim}).value();
+  return result;
+}
+
+AttentionCase AttentionCase::of_rows(const AttentionSizes& s) {
   const std::int64_t pages = s.rows * s.row_pages + 1;
-  const std::int64_t capacity = s.row_pages * s.page;
   std::vector<std::int64_t> table(static_cast<std::size_t>(s.rows * s.row_pages));
   std::iota(table.begin(), table.end(), 1);
   std::ranges::reverse(table);
-  std::vector<std::int64_t> positions;
   std::vector<std::int64_t> lengths;
   for (std::int64_t row = 0; row < s.rows; ++row) {
-    positions.push_back(row * (capacity - s.tokens) / std::max<std::int64_t>(s.rows - 1, 1));
     lengths.push_back(1 + row * (s.tokens - 1) / std::max<std::int64_t>(s.rows - 1, 1));
   }
   return {
@@ -69,7 +87,8 @@ AttentionCase AttentionCase::random(const AttentionSizes& s) {
       .key_pool = random_floats({pages, s.kv_heads, s.head_dim, s.page}, 4),
       .value_pool = random_floats({pages, s.kv_heads, s.page, s.value_dim}, 5),
       .page_table = Tensor::of({s.rows, s.row_pages}, table).value(),
-      .positions = integers(positions),
+      .positions = integers({}),
+      .rows = integers({}),
       .lengths = integers(lengths),
       .source = integers({1, 1}),
       .target = integers({2, 0}),
@@ -89,7 +108,7 @@ AttentionCase AttentionCase::with_half_pools() const {
 Result<Tensor> AttentionCase::paged(const AttendFunctions& functions) const {
   KernelCall call("");
   call.tensor(query).tensor(key).tensor(value).tensor(key_pool).tensor(value_pool);
-  call.tensor(page_table).tensor(positions).optional(bias).optional(sinks);
+  call.tensor(page_table).tensor(positions).tensor(rows).optional(bias).optional(sinks);
   call.number(scale).number(softcap).integer(window);
   return call.into(out, [&](Arguments& given) { return paged_attention(given, functions); });
 }
@@ -97,7 +116,7 @@ Result<Tensor> AttentionCase::paged(const AttendFunctions& functions) const {
 Result<Tensor> AttentionCase::cross(const AttendFunctions& functions) const {
   KernelCall call("");
   call.tensor(query).tensor(key_pool).tensor(value_pool).tensor(page_table).tensor(lengths);
-  call.optional(bias).number(scale).number(softcap);
+  call.tensor(rows).optional(bias).number(scale).number(softcap);
   return call.into(out, [&](Arguments& given) { return cross_attention(given, functions); });
 }
 

@@ -13,7 +13,7 @@ namespace polystate {
 
 struct AttentionSizes {
   std::int64_t rows = 3;
-  std::int64_t tokens = 2;
+  std::int64_t tokens = 2;  // of each row
   std::int64_t heads = 4;
   std::int64_t kv_heads = 2;
   std::int64_t head_dim = 16;
@@ -24,7 +24,10 @@ struct AttentionSizes {
 
 // The arguments of every operator of attention, seeded; rows have pages of their own.
 struct AttentionCase {
-  static AttentionCase random(const AttentionSizes& sizes);
+  // For attention over pages: tokens of all rows in one list, row after row.
+  static AttentionCase of_tokens(const AttentionSizes& sizes);
+  // For dense attention and whole rows that are written: [rows, tokens, ...].
+  static AttentionCase of_rows(const AttentionSizes& sizes);
 
   // Each calls its operator and gives the result, or what it has against the arguments.
   [[nodiscard]] Result<Tensor> paged(const AttendFunctions& functions) const;
@@ -39,10 +42,10 @@ struct AttentionCase {
   Tensor query, key, value;
   Tensor key_pool, value_pool;
   Tensor page_table;
-  Tensor positions;  // of paged attention
-  Tensor lengths;    // of all others
+  Tensor positions, rows;  // of the tokens in one list
+  Tensor lengths;          // of rows
   Tensor source, target;
-  std::optional<Tensor> bias;  // [1, heads, tokens, row_pages * page]
+  std::optional<Tensor> bias;
   std::optional<Tensor> sinks;
   Tensor out;  // of attention
   double scale = 0.25;

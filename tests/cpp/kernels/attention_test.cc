@@ -55,6 +55,11 @@ void compare_instruction_sets(const AttentionCase& arguments, Operation operatio
   }
 }
 
+AttentionCase case_of(Operation operation, const AttentionSizes& sizes) {
+  return operation == &AttentionCase::dense ? AttentionCase::of_rows(sizes)
+                                            : AttentionCase::of_tokens(sizes);
+}
+
 std::vector<AttentionSizes> many_sizes() {
   std::vector<AttentionSizes> sizes;
   for (const std::int64_t page : {1, 5, 16, 32}) {
@@ -71,10 +76,11 @@ std::vector<AttentionSizes> many_sizes() {
 void compare_sizes_and_options(Operation operation) {
   for (const AttentionSizes& sizes : many_sizes()) {
     SCOPED_TRACE(testing::Message() << "page " << sizes.page << ", head_dim " << sizes.head_dim);
-    AttentionCase arguments = AttentionCase::random(sizes);
+    AttentionCase arguments = case_of(operation, sizes);
     compare_instruction_sets(arguments, operation);
-    const std::int64_t columns =
-        operation == &AttentionCase::dense ? sizes.tokens : sizes.page * sizes.row_pages;
+    const bool is_dense = operation == &AttentionCase::dense;
+    const std::int64_t columns = is_dense ? sizes.tokens : sizes.page * sizes.row_pages;
+    const std::int64_t tokens = is_dense ? sizes.tokens : sizes.tokens * sizes.rows;
     for (const std::int64_t window : {1, 3, 20}) {
       arguments.window = window;
       compare_instruction_sets(arguments, operation);
@@ -82,10 +88,10 @@ void compare_sizes_and_options(Operation operation) {
     arguments.softcap = 1.5;
     arguments.causal = true;
     arguments.sinks = random_floats({sizes.heads}, 8);
-    arguments.bias = random_floats({1, sizes.heads, sizes.tokens, columns}, 9);
+    arguments.bias = random_floats({1, sizes.heads, tokens, columns}, 9);
     compare_instruction_sets(arguments, operation);
     arguments.window = 0;
-    arguments.bias = random_floats({sizes.rows, 1, sizes.tokens, columns}, 9);
+    arguments.bias = random_floats({is_dense ? sizes.rows : 1, 1, tokens, columns}, 9);
     compare_instruction_sets(arguments, operation);
   }
 }
@@ -94,7 +100,7 @@ void compare_sizes_and_options(Operation operation) {
 void compare_half_pools(Operation operation) {
   for (const AttentionSizes& sizes : many_sizes()) {
     SCOPED_TRACE(testing::Message() << "page " << sizes.page << ", head_dim " << sizes.head_dim);
-    AttentionCase exact = AttentionCase::random(sizes);
+    AttentionCase exact = AttentionCase::of_tokens(sizes);
     for (Tensor* const rounded : {&exact.key, &exact.value, &exact.key_pool, &exact.value_pool}) {
       *rounded = widened(halves(*rounded));
     }
@@ -119,7 +125,7 @@ TEST(CrossAttention, OverPoolsOfFloat16IsThatOfTheirNumbers) {
 }
 
 TEST(WritePages, RoundsToFloat16AndKeepsWhatIsFinite) {
-  const AttentionCase arguments = AttentionCase::random({.rows = 1, .tokens = 1, .row_pages = 1});
+  const AttentionCase arguments = AttentionCase::of_rows({.rows = 1, .tokens = 1, .row_pages = 1});
   auto* const key = reinterpret_cast<float*>(arguments.key.mutable_bytes().data());
   key[0] = 1e9F;
   key[1] = -HUGE_VALF;
@@ -137,9 +143,9 @@ TEST(WritePages, RoundsToFloat16AndKeepsWhatIsFinite) {
 }
 
 TEST(CopyPages, CopiesPagesOfFloat16) {
-  const AttentionCase half = AttentionCase::random({}).with_half_pools();
+  const AttentionCase half = AttentionCase::of_rows({}).with_half_pools();
   ASSERT_TRUE(half.copy_pages());
-  const AttentionCase exact = AttentionCase::random({});
+  const AttentionCase exact = AttentionCase::of_rows({});
   ASSERT_TRUE(exact.copy_pages());
   EXPECT_EQ(floats(widened(half.key_pool)), floats(widened(halves(exact.key_pool))));
   EXPECT_EQ(floats(widened(half.value_pool)), floats(widened(halves(exact.value_pool))));
@@ -167,99 +173,29 @@ Tensor part(const Tensor& tensor, std::int64_t index, std::int64_t count) {
       .value();
 }
 
-AttentionCase row_of(const AttentionCase& arguments, std::int64_t row, std::int64_t rows) {
-  AttentionCase result = arguments;
-  for (Tensor AttentionCase::* const member :
-       {&AttentionCase::query, &AttentionCase::key, &AttentionCase::value,
-        &AttentionCase::page_table, &AttentionCase::positions, &AttentionCase::lengths,
-        &AttentionCase::out}) {
-    result.*member = part(arguments.*member, row, rows);
-  }
-  return result;
-}
-
 // Large enough for several threads, of which a single row takes fewer.
-TEST(Attention, OfARowIsBitForBitWhatItIsAlone) {
+TEST(DenseAttention, OfARowIsBitForBitWhatItIsAlone) {
   constexpr std::int64_t kRows = 4;
-  const AttentionCase arguments = AttentionCase::random(
-      {.rows = kRows, .tokens = 50, .heads = 8, .kv_heads = 4, .head_dim = 64, .row_pages = 9});
-  for (const Operation operation :
-       {&AttentionCase::paged, &AttentionCase::cross, &AttentionCase::dense}) {
-    const std::vector<float> together = run(arguments, operation, fastest_attend_functions());
-    std::vector<float> apart;
-    for (std::int64_t row = 0; row < kRows; ++row) {
-      const auto one = run(row_of(arguments, row, kRows), operation, fastest_attend_functions());
-      apart.insert(apart.end(), one.begin(), one.end());
+  const AttentionCase arguments = AttentionCase::of_rows(
+      {.rows = kRows, .tokens = 50, .heads = 8, .kv_heads = 4, .head_dim = 64});
+  const auto functions = fastest_attend_functions();
+  const std::vector<float> together = run(arguments, &AttentionCase::dense, functions);
+  std::vector<float> apart;
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    AttentionCase alone = arguments;
+    for (Tensor AttentionCase::* const member :
+         {&AttentionCase::query, &AttentionCase::key, &AttentionCase::value,
+          &AttentionCase::lengths, &AttentionCase::out}) {
+      alone.*member = part(arguments.*member, row, kRows);
     }
-    EXPECT_EQ(together, apart);
+    const auto one = run(alone, &AttentionCase::dense, functions);
+    apart.insert(apart.end(), one.begin(), one.end());
   }
-}
-
-// Rows 0 to 2 read one text; 3 reads less of it; 4 and 5 one that lies in the same first page, and
-// whose table has another last page, which they do not read; 6 one of its own.
-TEST(CrossAttention, OfRowsThatReadOneTextIsBitForBitWhatItIsAlone) {
-  constexpr std::int64_t kRows = 7;
-  AttentionCase arguments =
-      AttentionCase::random({.rows = kRows, .tokens = 3, .head_dim = 20, .value_dim = 36});
-  arguments.page_table =
-      Tensor::of({kRows, 3}, std::vector<std::int64_t>{5, 9, 2, 5, 9, 2, 5, 9, 2,  // 0 to 2
-                                                       5, 9, 2,                    // 3
-                                                       5, 7, 1, 5, 7, 3,           // 4 and 5
-                                                       8, 7, 1})
-          .value();
-  arguments.lengths = integers({40, 40, 40, 33, 32, 32, 32});
-  arguments.bias = random_floats({kRows, 1, 3, 48}, 6);
-  for (const InstructionSet set : kSets) {
-    if (!is_available(set)) {
-      continue;
-    }
-    const auto together = run(arguments, &AttentionCase::cross, attend_functions(set));
-    std::vector<float> apart;
-    for (std::int64_t row = 0; row < kRows; ++row) {
-      AttentionCase alone = row_of(arguments, row, kRows);
-      alone.bias = part(*arguments.bias, row, kRows);
-      const auto one = run(alone, &AttentionCase::cross, attend_functions(set));
-      apart.insert(apart.end(), one.begin(), one.end());
-    }
-    EXPECT_EQ(together, apart);
-  }
-}
-
-TEST(Attention, OfSeveralTokensIsBitForBitWhatItIsOneByOne) {
-  for (const InstructionSet set : kSets) {
-    if (!is_available(set)) {
-      continue;
-    }
-    AttentionCase arguments = AttentionCase::random({.rows = 1, .tokens = 7, .heads = 2});
-    arguments.positions = integers({13});
-    arguments.window = 9;
-    const std::vector<float> together =
-        run(arguments, &AttentionCase::paged, attend_functions(set));
-    std::vector<float> apart;
-    for (std::int64_t token = 0; token < 7; ++token) {
-      AttentionCase one = AttentionCase::random({.rows = 1, .tokens = 1, .heads = 2});
-      const auto take = [token](const Tensor& tensor) {
-        Shape shape = tensor.shape();
-        std::swap(shape[0], shape[1]);
-        const Tensor by_token = Tensor::copy_of(tensor.dtype(), shape, tensor.bytes()).value();
-        return part(by_token, token, 7);
-      };
-      one.query = take(arguments.query);
-      one.key = take(arguments.key);
-      one.value = take(arguments.value);
-      one.key_pool = arguments.key_pool;
-      one.value_pool = arguments.value_pool;
-      one.positions = integers({13 + token});
-      one.window = 9;
-      const auto values = run(one, &AttentionCase::paged, attend_functions(set));
-      apart.insert(apart.end(), values.begin(), values.end());
-    }
-    EXPECT_EQ(together, apart);
-  }
+  EXPECT_EQ(together, apart);
 }
 
 TEST(Attention, ReadsNothingThatIsNotSeen) {
-  AttentionCase arguments = AttentionCase::random({.rows = 1, .tokens = 1, .page = 5});
+  AttentionCase arguments = AttentionCase::of_tokens({.rows = 1, .tokens = 1, .page = 5});
   arguments.positions = integers({6});
   const std::vector<float> expected =
       run(arguments, &AttentionCase::paged, fastest_attend_functions());

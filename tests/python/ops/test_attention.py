@@ -305,27 +305,35 @@ class Translator(nn.Module):
         return self.out(y.flatten(2)), ops.write_pages(key, value, *pools, table, lengths)
 
     def decode(
-        self, x: Tensor, table: Tensor, positions: Tensor, memory: Tensor, lengths: Tensor
+        self,
+        x: Tensor,
+        positions: Tensor,
+        rows: Tensor,
+        table: Tensor,
+        memory: Tensor,
+        lengths: Tensor,
     ) -> Tensor:
-        query, key, value = self._heads(x)
+        query, key, value = (states[0] for states in self._heads(x[None]))
         y = ops.paged_attention(
-            *(query, key, value, self.own_keys, self.own_values, table, positions),
+            *(query, key, value, self.own_keys, self.own_values, table, positions, rows),
             *(None, self.sinks, SCALE, 0, 3),
         )
-        x = x + self.out(y.flatten(2))
+        x = x + self.out(y.flatten(1))
         pools = (self.memory_keys, self.memory_values)
-        y = ops.cross_attention(self._heads(x)[0], *pools, memory, lengths, None, SCALE, 0.0)
-        return x + self.out(y.flatten(2))
+        query = self._heads(x[None])[0][0]
+        y = ops.cross_attention(query, *pools, memory, lengths, rows, None, SCALE, 0.0)
+        return x + self.out(y.flatten(1))
 
     def fork(self, source: Tensor, target: Tensor) -> Tensor:
         return ops.copy_pages(self.own_keys, self.own_values, source, target)
 
 
-def exported(model: nn.Module) -> ps.Program:
+def exported(model: nn.Module, backend: str) -> ps.Program:
     rows, copies = Dim("rows", max=4), Dim("copies", max=4)
     table, lengths = torch.tensor([[1, 2], [3, 4]]), torch.tensor([5, 3])
+    step = (torch.tensor([2, 3, 0, 4, 1]), torch.tensor([0, 0, 1, 0, 1]))
     by_row, by_page = {0: rows}, {0: rows, 1: Dim("pages", max=3)}
-    by_token = {0: rows, 1: Dim("tokens", max=4)}
+    by_token = {0: Dim("tokens", max=8)}
     memory_pages = {0: rows, 1: Dim("memory_pages", max=3)}
     return ps.export(
         model,
@@ -337,8 +345,8 @@ def exported(model: nn.Module) -> ps.Program:
             ),
             "decode": ps.Method(
                 "decode",
-                (torch.randn(2, 3, 16), table, torch.tensor([2, 0]), table, lengths),
-                dynamic_shapes=(by_token, by_page, by_row, memory_pages, by_row),
+                (torch.randn(5, 16), *step, table, table, lengths),
+                dynamic_shapes=(by_token, by_token, by_token, by_page, memory_pages, by_row),
             ),
             "fork": ps.Method(
                 "fork",
@@ -346,20 +354,27 @@ def exported(model: nn.Module) -> ps.Program:
                 dynamic_shapes=({0: copies}, {0: copies}),
             ),
         },
+        backend=backend,
     )
 
 
-@of_each_type
-def test_the_runtime_computes_what_the_module_does(tmp_path: Path, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize(
+    ("backend", "dtype"),
+    [("xnnpack", torch.float32), ("portable", torch.float16), ("aoti", torch.float32)],
+)
+def test_the_runtime_computes_what_the_module_does(
+    tmp_path: Path, backend: str, dtype: torch.dtype
+) -> None:
     model = Translator(dtype).eval()
     # What other kernels compute may be rounded to the other side.
     precision = {} if dtype == torch.float32 else {"rtol": 1e-3, "atol": 1e-3}
-    program = exported(model)
+    program = exported(model, backend)
     for method, writer in (("encode", "write_pages"), ("decode", "paged_attention")):
         writes = program.methods[method].writes
-        assert [write.update for write in writes] == ["in_place"] * 2
-        assert all(write.reason == f"'{writer}' changes it in place" for write in writes)
-    session = ps.load(str(program.save(tmp_path / "artifact"))).session()
+        if backend != "aoti":
+            assert [write.update for write in writes] == ["in_place"] * 2
+            assert all(write.reason == f"'{writer}' changes it in place" for write in writes)
+    session = ps.load(str(program.save(tmp_path / "artifact")), trust_code=True).session()
 
     def both(name: str, *arguments: Tensor) -> None:
         expected = getattr(model, name)(*arguments)
@@ -369,14 +384,21 @@ def test_the_runtime_computes_what_the_module_does(tmp_path: Path, dtype: torch.
         ):
             torch.testing.assert_close(torch.as_tensor(x), y, **precision)
 
+    def step(tokens: list[tuple[int, int]], table: list[list[int]]) -> None:
+        positions, rows = torch.tensor(tokens).T.contiguous()
+        used = len(table)
+        both(
+            *("decode", torch.randn(len(tokens), 16), positions, rows, torch.tensor(table)),
+            *(memory[:used], lengths[:used]),
+        )
+
     memory, lengths = torch.tensor([[7, 8], [3, 4], [5, 6]]), torch.tensor([8, 1, 6])
     both("encode", torch.randn(3, 8, 16), memory, lengths)
-    table = torch.tensor([[1, 2, 3], [4, 5, 6]])
-    both("decode", torch.randn(2, 4, 16), table, torch.tensor([0, 0]), memory[:2], lengths[:2])
-    both("decode", torch.randn(2, 1, 16), table, torch.tensor([4, 2]), memory[1:], lengths[1:])
+    step([(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (1, 1)], [[1, 2, 3], [4, 5, 6]])
+    step([(2, 1), (5, 0), (4, 0)], [[1, 2, 3], [4, 5, 6]])
     # A third sequence goes on from the first one's prefix; its last page is a copy.
     both("fork", torch.tensor([2]), torch.tensor([8]))
-    table = torch.tensor([[1, 2, 3], [4, 5, 6], [1, 8, 7]])
-    for position in (5, 6, 7, 8):
-        positions = torch.tensor([position, position - 2, position])
-        both("decode", torch.randn(3, 1, 16), table, positions, memory, lengths)
+    table = [[1, 2, 3], [4, 5, 6], [1, 8, 7]]
+    step([(6, 0), (7, 0), (6, 2), (8, 0), (3, 1), (7, 2), (8, 2), (4, 1)], table)
+    for position in (9, 10, 11):
+        step([(position, 2), (position, 0), (position - 4, 1)], table)
