@@ -163,7 +163,7 @@ def _require_pages(pages: Tensor, key_pool: Tensor) -> None:
 def _require_places(page_table: Tensor, positions: Tensor, rows: Tensor, page: int) -> None:
     fault = misplaced(page_table, positions, rows, page)
     if fault is not None:
-        raise ContractError(fault)
+        raise ContractError(f"not every token has a place of its own: {fault}")
 
 
 def _require_between(name: str, values: Tensor, low: int, high: int) -> None:
@@ -243,7 +243,7 @@ def _cross_attention(
     cross_table
         ``[rows, k]``: a page table.
     lengths
-        ``[rows]``, from 1 to ``k * page``.
+        ``[rows]``, from 0 to ``k * page``.
     rows
         ``[tokens]``: the row of each token.
     bias
@@ -256,7 +256,7 @@ def _cross_attention(
     """
     count, capacity = cross_table.shape[0], cross_table.shape[1] * key_pool.shape[3]
     _require_pages(cross_table, key_pool)
-    _require_between("lengths", lengths, 1, capacity)
+    _require_between("lengths", lengths, 0, capacity)
     _require_between("rows", rows, 0, count - 1)
     seen = torch.arange(capacity) < lengths[rows][:, None]
     scoring = _Scoring(bias, None, scale, softcap)

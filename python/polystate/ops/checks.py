@@ -11,6 +11,7 @@ import torch
 
 from polystate.errors import ContractError
 from polystate.ops.library import define_with_out
+from polystate.ops.places import misplaced
 
 
 def _check_range(
@@ -35,6 +36,20 @@ def _check_size(x: torch.Tensor, value: int, low: int, high: int, id: int) -> to
     return x.clone()
 
 
+def _check_places(
+    x: torch.Tensor,
+    page_table: torch.Tensor,
+    positions: torch.Tensor,
+    rows: torch.Tensor,
+    page: int,
+    id: int,
+) -> torch.Tensor:
+    fault = misplaced(page_table, positions, rows, page)
+    if fault is not None:
+        raise ContractError(f"check {id}: {fault}")
+    return x.clone()
+
+
 def _fake(x: torch.Tensor, *_: object) -> torch.Tensor:
     return torch.empty_like(x)
 
@@ -51,4 +66,11 @@ define_with_out("check", "Tensor x, Tensor ok, int id", _check, _fake)
 # The integer `value` lies in low..high.
 define_with_out(
     "check_size", "Tensor x, SymInt value, SymInt low, SymInt high, int id", _check_size, _fake
+)
+# Every token has a place of its own, in the pages of its row.
+define_with_out(
+    "check_places",
+    "Tensor x, Tensor page_table, Tensor positions, Tensor rows, SymInt page, int id",
+    _check_places,
+    _fake,
 )

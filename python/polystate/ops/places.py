@@ -21,12 +21,12 @@ def misplaced(page_table: Tensor, positions: Tensor, rows: Tensor, page: int) ->
     taken: dict[tuple[int, int], int] = {}
     for token, (position, row) in enumerate(zip(positions.tolist(), rows.tolist(), strict=True)):
         if not 0 <= row < count:
-            return f"token {token} is of row {row}, which is not between 0 and {count - 1}"
+            return f"token {token} of row {row}, which is not between 0 and {count - 1}"
         last = row_pages * page - 1
         if not 0 <= position <= last:
-            return f"token {token} is at position {position}, which is not between 0 and {last}"
+            return f"token {token} at position {position}, which is not between 0 and {last}"
         place = (int(page_table[row, position // page]), position % page)
         other = taken.setdefault(place, token)
         if other != token:
-            return f"tokens {other} and {token} both go to slot {place[1]} of page {place[0]}"
+            return f"tokens {other} and {token} both at slot {place[1]} of page {place[0]}"
     return None

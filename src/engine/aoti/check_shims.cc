@@ -2,13 +2,17 @@
 #include <torch/csrc/inductor/aoti_torch/c/macros.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "engine/aoti/library_arguments.h"
 #include "engine/aoti/tensor_handle.h"
+#include "kernels/attention/token_places.h"
 #include "kernels/check_failure.h"
 #include "kernels/element_checks.h"
+#include "kernels/requirements.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
@@ -59,6 +63,23 @@ POLYSTATE_SHIM aoti_torch_cpu_check_size(AtenTensorHandle x, std::int64_t value,
                                          std::int64_t high, std::int64_t id,
                                          AtenTensorHandle* result) {
   return pass_on(check_size(value, {low, high}, id), x, result);
+}
+
+// NOLINTNEXTLINE(readability-function-size): AOTInductor calls it so
+POLYSTATE_SHIM aoti_torch_cpu_check_places(AtenTensorHandle x, AtenTensorHandle page_table,
+                                           AtenTensorHandle positions, AtenTensorHandle rows,
+                                           std::int64_t page, std::int64_t id,
+                                           AtenTensorHandle* result) {
+  const std::array<LibraryValue, 3> values = {page_table, positions, rows};
+  LibraryArguments arguments(values);
+  const TokenPlaces places{.page_table = {"page_table", arguments.tensor(0)},
+                           .positions = {"positions", arguments.tensor(1)},
+                           .rows = {"rows", arguments.tensor(2)},
+                           .page = page};
+  Requirements require(arguments);
+  places.require(require);
+  if (!require.status()) return AOTI_TORCH_FAILURE;
+  return pass_on(check_places(places, id), x, result);
 }
 
 // By the time that a library calls it, it has computed what the copy is to follow.

@@ -133,6 +133,7 @@ Result<TensorView> view(AtenTensorHandle tensor) {
 }
 
 bool is_row_major(const TensorView& tensor) {
+  if (std::ranges::count(tensor.shape, 0) > 0) return true;
   std::int64_t stride = 1;
   for (std::size_t i = tensor.shape.size(); i-- > 0;) {
     if (tensor.shape[i] != 1 && tensor.strides[i] != stride) return false;

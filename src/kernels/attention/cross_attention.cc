@@ -45,7 +45,7 @@ Status check(Requirements& require, AttentionCall& call, const Cross& cross) {
   require.between(cross.cross_table, 0, pools.pages() - 1);
   require.integers(cross.lengths, 1);
   require.shape(cross.lengths, {rows});
-  require.between(cross.lengths, 1, cross.capacity());
+  require.between(cross.lengths, 0, cross.capacity());
   require.integers(cross.rows, 1);
   require.shape(cross.rows, {call.tokens()});
   require.between(cross.rows, 0, rows - 1);

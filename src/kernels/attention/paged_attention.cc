@@ -27,52 +27,31 @@ struct Paged {
   NamedTensor key;
   NamedTensor value;
   PagePools pools;
-  NamedTensor page_table;
-  NamedTensor positions;
-  NamedTensor rows;
+  TokenPlaces places;
   std::int64_t window;  // 0: none
 
-  [[nodiscard]] std::int64_t capacity() const { return page_table.tensor.size(1) * pools.page(); }
-  [[nodiscard]] std::int64_t row(std::int64_t token) const {
-    return integers_of(rows.tensor)[static_cast<std::size_t>(token)];
-  }
-  [[nodiscard]] std::int64_t position(std::int64_t token) const {
-    return integers_of(positions.tensor)[static_cast<std::size_t>(token)];
-  }
-  [[nodiscard]] const std::int64_t* pages_of(std::int64_t token) const {
-    return integers_of(page_table.tensor).data() + row(token) * page_table.tensor.size(1);
-  }
-  [[nodiscard]] TokenPlaces places() const {
-    return {.page_table = integers_of(page_table.tensor),
-            .table_rows = page_table.tensor.size(0),
-            .row_pages = page_table.tensor.size(1),
-            .page = pools.page(),
-            .positions = integers_of(positions.tensor),
-            .rows = integers_of(rows.tensor)};
-  }
+  [[nodiscard]] std::int64_t capacity() const { return places.row_pages() * pools.page(); }
 };
 
-void require_places(Requirements& require, const Paged& paged) {
+void require_places(Requirements& require, const TokenPlaces& places) {
+  places.require(require);
   if (!require.status()) return;
-  const std::optional<std::string> fault = misplaced(paged.places());
-  if (fault) require.holds(false, *fault);
+  const std::optional<std::string> fault = places.misplaced();
+  require.holds(!fault, "not every token has a place of its own: " + fault.value_or(""));
 }
 
 Status check(Requirements& require, AttentionCall& call, const Paged& paged) {
   const PagePools& pools = paged.pools;
   require.floats(call.query, 3);
   pools.require(require);
-  require.integers(paged.page_table, 2);
-  require.between(paged.page_table, 0, pools.pages() - 1);
+  require.integers(paged.places.rows, 1);
+  require.shape(paged.places.rows, {call.tokens()});
+  require_places(require, paged.places);
+  require.between(paged.places.page_table, 0, pools.pages() - 1);
   require.floats(paged.key, 3);
   require.shape(paged.key, {call.tokens(), pools.kv_heads(), pools.head_dim()});
   require.floats(paged.value, 3);
   require.shape(paged.value, {call.tokens(), pools.kv_heads(), pools.value_dim()});
-  require.integers(paged.positions, 1);
-  require.shape(paged.positions, {call.tokens()});
-  require.integers(paged.rows, 1);
-  require.shape(paged.rows, {call.tokens()});
-  require_places(require, paged);
   require.holds(paged.window >= 0, "a window of " + std::to_string(paged.window));
   call.require(require, {paged.capacity(), pools.kv_heads(), pools.head_dim(), pools.value_dim()});
   return require.status();
@@ -88,10 +67,10 @@ void write_all(const Paged& paged, const std::vector<std::int64_t>& runs,
       const auto run = static_cast<std::size_t>(task / heads);
       for (std::int64_t token = runs[run]; token < runs[run + 1]; ++token) {
         write_positions(
-            pools, task % heads, paged.pages_of(token),
+            pools, task % heads, paged.places.pages_of(token),
             {.key = paged.key.tensor.data<float>() + token * heads * pools.head_dim(),
              .value = paged.value.tensor.data<float>() + token * heads * pools.value_dim(),
-             .first = paged.position(token),
+             .first = paged.places.position(token),
              .count = 1},
             functions);
       }
@@ -104,7 +83,7 @@ void write_all(const Paged& paged, const std::vector<std::int64_t>& runs,
 std::vector<PositionRange> seen_positions(const AttentionCall& call, const Paged& paged) {
   std::vector<PositionRange> seen;
   for (std::int64_t token = 0; token < call.tokens(); ++token) {
-    const std::int64_t last = paged.position(token) + 1;
+    const std::int64_t last = paged.places.position(token) + 1;
     const bool whole = paged.window == 0 || paged.window >= last;
     seen.push_back({whole ? 0 : last - paged.window, last});
   }
@@ -114,14 +93,15 @@ std::vector<PositionRange> seen_positions(const AttentionCall& call, const Paged
 }  // namespace
 
 Status paged_attention(Arguments& arguments, const AttendFunctions& functions) {
-  const Paged paged{
-      .key = {"key", arguments.tensor(1)},
-      .value = {"value", arguments.tensor(2)},
-      .pools = {{"key_pool", arguments.tensor(3)}, {"value_pool", arguments.tensor(4)}},
-      .page_table = {"page_table", arguments.tensor(5)},
-      .positions = {"positions", arguments.tensor(6)},
-      .rows = {"rows", arguments.tensor(7)},
-      .window = arguments.integer(12)};
+  const PagePools pools{{"key_pool", arguments.tensor(3)}, {"value_pool", arguments.tensor(4)}};
+  const Paged paged{.key = {"key", arguments.tensor(1)},
+                    .value = {"value", arguments.tensor(2)},
+                    .pools = pools,
+                    .places = {.page_table = {"page_table", arguments.tensor(5)},
+                               .positions = {"positions", arguments.tensor(6)},
+                               .rows = {"rows", arguments.tensor(7)},
+                               .page = pools.page()},
+                    .window = arguments.integer(12)};
   AttentionCall call{.query = {"query", arguments.tensor(0)},
                      .bias = arguments.optional_tensor(8),
                      .sinks = arguments.optional_tensor(9),
@@ -131,17 +111,19 @@ Status paged_attention(Arguments& arguments, const AttendFunctions& functions) {
   if (Status checked = check(require, call, paged); !checked) {
     return checked;
   }
-  const std::vector<std::int64_t> runs = token_runs(
-      call.tokens(), [&](std::int64_t token) { return paged.row(token) == paged.row(token - 1); });
+  const std::vector<std::int64_t> runs = token_runs(call.tokens(), [&](std::int64_t token) {
+    return paged.places.row(token) == paged.places.row(token - 1);
+  });
   write_all(paged, runs, functions);
-  attend_all(call,
-             {.kv_heads = paged.pools.kv_heads(),
-              .columns = paged.capacity(),
-              .head = [&](std::int64_t token, std::int64_t kv_head,
-                          float*) { return paged.pools.head(kv_head, paged.pages_of(token)); },
-              .seen = seen_positions(call, paged),
-              .runs = runs},
-             paged.pools.loops(functions));
+  attend_all(
+      call,
+      {.kv_heads = paged.pools.kv_heads(),
+       .columns = paged.capacity(),
+       .head = [&](std::int64_t token, std::int64_t kv_head,
+                   float*) { return paged.pools.head(kv_head, paged.places.pages_of(token)); },
+       .seen = seen_positions(call, paged),
+       .runs = runs},
+      paged.pools.loops(functions));
   return {};
 }
 

@@ -92,17 +92,17 @@ TEST(AttentionArguments, EveryTokenHasAPlaceOfItsOwn) {
     };
   };
   expect_refused(paged, tokens({0, 1, 2, -1, 48, 0}, {0, 0, 0, 0, 0, 0}),
-                 "token 3 is at position -1, which is not between 0 and 47");
+                 "token 3 at position -1, which is not between 0 and 47");
   expect_refused(paged, tokens({0, 1, 2, 3, 48, 0}, {0, 0, 0, 0, 0, 0}),
-                 "token 4 is at position 48, which is not between 0 and 47");
+                 "token 4 at position 48, which is not between 0 and 47");
   expect_refused(paged, tokens({0, 0, 16, 3, 4, 5}, {0, 1, 2, 3, 0, 0}),
-                 "token 3 is of row 3, which is not between 0 and 2");
+                 "token 3 of row 3, which is not between 0 and 2");
   expect_refused(paged, tokens({0, 1, 2, 3, 4, 5}, {0, 0, 0, 0, -1, 7}),
-                 "token 4 is of row -1, which is not between 0 and 2");
+                 "token 4 of row -1, which is not between 0 and 2");
   expect_refused(paged, tokens({0, 1, 2, 1, 0, 99}, {0, 0, 0, 0, 0, 0}),
-                 "tokens 1 and 3 both go to slot 1 of page 9");
+                 "tokens 1 and 3 both at slot 1 of page 9");
   expect_refused(paged, tokens({5, 0, 17, 17, 5, 0}, {2, 0, 1, 2, 1, 0}),
-                 "tokens 0 and 4 both go to slot 5 of page 6");
+                 "tokens 0 and 4 both at slot 5 of page 6");
   expect_refused(cross, tokens({0, 1, 2, 3, 4, 5}, {0, 0, 3, 0, 0, 0}),
                  "rows has 3, which is not between 0 and 2");
 }
@@ -111,8 +111,8 @@ TEST(AttentionArguments, LengthsAreInTheirRange) {
   const auto last = [](std::int64_t length) {
     return [length](AttentionCase& c) { c.lengths = integers({1, 1, length}); };
   };
-  expect_refused(cross, last(0), "lengths has 0, which is not between 1 and 48");
-  expect_refused(cross, last(49), "lengths has 49, which is not between 1 and 48");
+  expect_refused(cross, last(-1), "lengths has -1, which is not between 0 and 48");
+  expect_refused(cross, last(49), "lengths has 49, which is not between 0 and 48");
   expect_refused(dense, last(-1), "lengths has -1, which is not between 0 and 2");
   expect_refused(dense, last(3), "lengths has 3, which is not between 0 and 2");
   expect_refused(write, last(-1), "lengths has -1, which is not between 0 and 2");

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -191,6 +192,12 @@ def test_tokens_that_see_nothing_give_zeros() -> None:
     assert result[1, 2:].all()
     nothing = ops.attention(query, key[:, :0], value[:, :0], None, None, None, 1, 0, 0, False)
     assert not nothing.any()
+    cache, lengths, rows = Cache.random(), torch.tensor([0, 3, 1]), torch.tensor([0, 1, 0, 2])
+    result = ops.cross_attention(
+        query[0], cache.key, cache.value, cache.table, lengths, rows, None, 1, 0
+    )
+    assert not result[rows == 0].any()
+    assert result[rows > 0].all()
 
 
 def test_write_pages_writes_what_is_not_padding() -> None:
@@ -234,9 +241,9 @@ def test_what_does_not_fit_is_refused() -> None:
     cache, before = Cache.random(), Cache.random()
     query, key, value = new_tokens(3, 2)
     pools = (cache.key, cache.value)
-    with pytest.raises(ValueError, match="lengths are not between 1 and 16"):
+    with pytest.raises(ValueError, match="lengths are not between 0 and 16"):
         ops.cross_attention(
-            *(query[0], *pools, cache.table, torch.tensor([1, 0, 1]), torch.tensor([0, 0])),
+            *(query[0], *pools, cache.table, torch.tensor([1, 17, 1]), torch.tensor([0, 0])),
             *(None, SCALE, 0),
         )
     with pytest.raises(ValueError, match="rows are not between 0 and 2"):
@@ -254,12 +261,12 @@ def test_what_does_not_fit_is_refused() -> None:
 
 # Row 3 has the first page of row 0.
 MISPLACED = [
-    ([0, 1, -1], [0, 1, 2], "token 2 is at position -1, which is not between 0 and 15"),
-    ([0, 16, 0], [0, 1, 2], "token 1 is at position 16, which is not between 0 and 15"),
-    ([0, 1, 2], [0, 4, 2], "token 1 is of row 4, which is not between 0 and 3"),
-    ([0, 1, 2], [0, 1, -1], "token 2 is of row -1, which is not between 0 and 3"),
-    ([5, 6, 5], [1, 1, 1], "tokens 0 and 2 both go to slot 1 of page"),
-    ([4, 2, 2], [1, 3, 0], "tokens 1 and 2 both go to slot 2 of page"),
+    ([0, 1, -1], [0, 1, 2], "token 2 at position -1, which is not between 0 and 15"),
+    ([0, 16, 0], [0, 1, 2], "token 1 at position 16, which is not between 0 and 15"),
+    ([0, 1, 2], [0, 4, 2], "token 1 of row 4, which is not between 0 and 3"),
+    ([0, 1, 2], [0, 1, -1], "token 2 of row -1, which is not between 0 and 3"),
+    ([5, 6, 5], [1, 1, 1], "tokens 0 and 2 both at slot 1 of page"),
+    ([4, 2, 2], [1, 3, 0], "tokens 1 and 2 both at slot 2 of page"),
 ]
 
 
@@ -392,6 +399,15 @@ def test_the_runtime_computes_what_the_module_does(
             *(memory[:used], lengths[:used]),
         )
 
+    def refused(tokens: list[tuple[int, int]], table: list[list[int]]) -> None:
+        x, (positions, rows) = torch.randn(len(tokens), 16), torch.tensor(tokens).T.contiguous()
+        before = {name: session.state[name] for name in session.state}
+        given = (x, positions, rows, torch.tensor(table), memory, lengths)
+        try:
+            session.run("decode", *(each.numpy() for each in given))
+        finally:
+            assert all(np.array_equal(session.state[name], before[name]) for name in before)
+
     memory, lengths = torch.tensor([[7, 8], [3, 4], [5, 6]]), torch.tensor([8, 1, 6])
     both("encode", torch.randn(3, 8, 16), memory, lengths)
     step([(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (1, 1)], [[1, 2, 3], [4, 5, 6]])
@@ -402,3 +418,13 @@ def test_the_runtime_computes_what_the_module_does(
     step([(6, 0), (7, 0), (6, 2), (8, 0), (3, 1), (7, 2), (8, 2), (4, 1)], table)
     for position in (9, 10, 11):
         step([(position, 2), (position, 0), (position - 4, 1)], table)
+    # What is refused changes nothing: before the engine is entered, or by the check inside.
+    for tokens, message in (
+        ([(3, 0), (3, 2)], "tokens 0 and 1 both at slot 3 of page 1"),
+        ([(5, 1), (0, 0), (5, 1)], "tokens 0 and 2 both at slot 1 of page 5"),
+        ([(12, 1)], "value 12 is above 11, the largest that indexes dimension 1 of 'table'"),
+        ([(1, 3)], "value 3 is above 2, the largest that indexes dimension 0 of 'table'"),
+    ):
+        with pytest.raises(ps.ContractError, match=message):
+            refused(tokens, table)
+    step([(8, 1), (5, 2)], table)

@@ -3,7 +3,8 @@
 ExecuTorch drops assertions. Here conditions on sizes become guards and conditions on integer inputs
 become ranges of their values, both of which the runtime checks before the engine sees an input.
 Every other condition is computed by tensor operators and tested inside the program by
-``polystate::check``, ``check_range`` and ``check_size``, which fail the call.
+``polystate::check``, ``check_range`` and ``check_size``, which fail the call. So does
+``check_places``, for steps of tokens that the method writes into pages.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ from polystate.export.contract.descriptions import (
 from polystate.export.contract.guards import guard
 from polystate.export.contract.indices import ComputedIndex, computed_indices
 from polystate.export.contract.input_bounds import input_bounds
+from polystate.export.contract.places import WrittenStep, written_steps
 from polystate.export.graph.expressions import INT64_MAX, INT64_MIN
 from polystate.export.graph.provenance import Provenance
 from polystate.export.graph.scalar_tensors import ScalarTensors, call
 from polystate.export.graph.scalars import ITEMS, Leaf, Scalars
 from polystate.export.graph.signature import rename_outputs
-from polystate.export.graph.sizes import Sizes, shape_environment
+from polystate.export.graph.sizes import Sizes, shape_environment, to_sympy
 from polystate.export.graph.sources import source_of
 from polystate.export.graph.writers import part_writers
 from polystate.export.tracing.assertions import Assertion, erase_implied, find_assertions
@@ -169,6 +171,8 @@ class _Lowering:
                     self._lower_truth(assertion.condition, assertion.message, source)
             for alike in _alike(indices or ()):
                 self._lower_index(alike)
+            for step in written_steps(self.graph):
+                self._lower_places(step)
         self._lower_branches(checks_indices=indices is not None)
         self.graph.eliminate_dead_code()
         self.graph.lint()
@@ -254,6 +258,15 @@ class _Lowering:
         source = source_of([index.use, index.index])
         uses = [each.use for each in alike]
         self._add(operators.check_range.default, condition, text, source, before=uses)
+
+    def _lower_places(self, step: WrittenStep) -> None:
+        """Check that each token of a step has a place of its own, before any is written."""
+        page = ScalarTensors(self.graph, self.scalars.leaves).write_size(
+            sympy.sympify(to_sympy(step.page))
+        )
+        condition = (step.page_table, step.positions, step.rows, page)
+        text, source = "every token has a place of its own", source_of(step.uses)
+        self._add(operators.check_places.default, condition, text, source, before=step.uses)
 
     def _limit(self, name: str, bounds: Bounds, source: str) -> None:
         """Limit the elements of an input."""

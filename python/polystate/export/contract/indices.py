@@ -13,15 +13,17 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Graph, Node
 
-import polystate.ops  # noqa: F401  (registers the operators of packed tables)
+import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.artifact.manifest import ValueRange
 from polystate.errors import UnsupportedError
+from polystate.export.graph.operands import called_operator, changed_shape, named_operands
 from polystate.export.graph.provenance import INTEGERS, Provenance, operand_of_same_values
 from polystate.export.graph.scalars import ITEMS, Scalars
 from polystate.export.graph.signature import Argument
 from polystate.export.graph.sizes import Sizes, is_unbacked, to_sympy
 
 aten = torch.ops.aten
+operators = torch.ops.polystate
 
 
 @dataclass(frozen=True)
@@ -260,15 +262,40 @@ def _uses(node: Node) -> Iterator[_Use]:
         yield from _listed_uses(operands[0], operands[1])
     elif node.target == aten.embedding.default:
         yield _Use(operands[0], 0, operands[1])
-    elif node.target == torch.ops.polystate.packed_embedding.default:
+    elif node.target == operators.packed_embedding.default:
         yield _Use(operands[1], 0, operands[0], size=operands[2])
-    elif node.target == torch.ops.polystate.quantized_embedding.default:
+    elif node.target == operators.quantized_embedding.default:
         yield _Use(operands[2], 0, operands[0])  # a scale for each row of the table
     elif node.target in _SLICES:
         tensor, *bounds = (operands[i] for i in _SLICES[node.target] if i < len(operands))
         dimension, *ends = bounds or [0]
         for end in ends:
             yield _Use(tensor, dimension, end, past_the_end=1)
+    elif called_operator(node) in _OVER_PAGES:
+        yield from _uses_of_pages(node)
+    elif node.target == operators.attention.default and operands[3] is not None:
+        yield _Use(operands[1], 1, operands[3], past_the_end=1)
+
+
+def _uses_of_pages(node: Node) -> Iterator[_Use]:
+    """List what indexes pages, the rows of a table of them, and the positions of a row."""
+    given = named_operands(node)
+    pool, page_count = given["key_pool"], changed_shape(node, "key_pool")[0]
+    for name in ("page_table", "cross_table", "source", "target"):
+        if name in given:
+            yield _Use(pool, 0, given[name], size=page_count)
+    table = given.get("page_table", given.get("cross_table"))
+    if table is None:
+        return
+    capacity = table.meta["val"].shape[1] * changed_shape(node, "key_pool")[3]
+    if "rows" in given:
+        yield _Use(table, 0, given["rows"])
+    if "positions" in given:
+        yield _Use(table, 1, given["positions"], size=capacity)
+    if "lengths" in given:
+        yield _Use(table, 1, given["lengths"], past_the_end=1, size=capacity)
+        if "key" in given:
+            yield _Use(given["key"], 1, given["lengths"], past_the_end=1)
 
 
 def _listed_uses(tensor: Node, indices: Sequence[Node | None]) -> Iterator[_Use]:
@@ -281,6 +308,13 @@ def _listed_uses(tensor: Node, indices: Sequence[Node | None]) -> Iterator[_Use]
         yield _Use(tensor, dimension, index)
         dimension += 1
 
+
+_OVER_PAGES = {
+    operators.copy_pages.default,
+    operators.cross_attention.default,
+    operators.paged_attention.default,
+    operators.write_pages.default,
+}
 
 # Where an operator has the tensor, the dimension and the index.
 _ALONG_DIMENSION: dict[Any, tuple[int, int, int]] = {

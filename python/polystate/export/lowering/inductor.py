@@ -25,6 +25,7 @@ from torch.fx import Graph, GraphModule, Node
 import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.errors import ExportError, UnsupportedError
 from polystate.export.explain import explain
+from polystate.export.graph.operands import called_operator
 from polystate.export.graph.signature import read_buffers, stored
 from polystate.export.lowering import inductor_fixes
 from polystate.export.lowering.checks_first import write_after_checks
@@ -51,6 +52,7 @@ operators = torch.ops.polystate
 _OPERATORS = (
     operators.attention.default,
     operators.check.default,
+    operators.check_places.default,
     operators.check_range.default,
     operators.check_size.default,
     operators.copy_after.default,
@@ -170,7 +172,7 @@ def compile_methods(
 def _refuse_unknown_operators(programs: Mapping[str, ExportedProgram]) -> None:
     for name, program in programs.items():
         for node in program.graph.nodes:
-            operator = _called_operator(node)
+            operator = called_operator(node)
             if operator is None or operator.namespace in ("aten", "prims"):
                 continue
             if operator not in _OPERATORS:
@@ -178,13 +180,6 @@ def _refuse_unknown_operators(programs: Mapping[str, ExportedProgram]) -> None:
                     f"method '{name}' calls '{operator}', which the AOTInductor engine does not "
                     f"have: backends 'xnnpack' and 'portable' do"
                 )
-
-
-def _called_operator(node: Node) -> torch._ops.OpOverload | None:
-    """The operator that a node calls, which may be one that changes its arguments."""
-    changing = torch.ops.higher_order.auto_functionalized_v2
-    target: Any = node.args[0] if node.target == changing else node.target
-    return target if isinstance(target, torch._ops.OpOverload) else None
 
 
 @dataclass
@@ -264,7 +259,7 @@ def _placeholder(graph: Graph, node: Node) -> Node:
 def _copy_body(source: Graph, graph: Graph, values: dict[Node, Any]) -> None:
     for node in source.nodes:
         if node.op not in ("placeholder", "output"):
-            if _called_operator(node) in _OPERATORS:
+            if called_operator(node) in _OPERATORS:
                 _copy_to_rows(graph, node.all_input_nodes, values)
             values[node] = graph.node_copy(node, lambda argument: values[argument])
 

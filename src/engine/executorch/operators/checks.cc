@@ -13,8 +13,10 @@
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/operators.h"
 #include "engine/executorch/operators/program_arguments.h"
+#include "kernels/attention/token_places.h"
 #include "kernels/check_failure.h"
 #include "kernels/element_checks.h"
+#include "kernels/requirements.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
@@ -102,6 +104,25 @@ Status CheckSize::run(ProgramArguments& arguments) {
     return arguments.status();
   }
   if (Status checked = result_of(check_size(value, limits, id)); !checked) {
+    return checked;
+  }
+  return pass_on(x, out);
+}
+
+Status CheckPlaces::run(ProgramArguments& arguments) {
+  const EtTensor x = arguments.program_tensor(0);
+  const TokenPlaces places{.page_table = {"page_table", arguments.tensor(1)},
+                           .positions = {"positions", arguments.tensor(2)},
+                           .rows = {"rows", arguments.tensor(3)},
+                           .page = arguments.integer(4)};
+  const std::int64_t id = arguments.integer(5);
+  const EtTensor out = arguments.program_tensor(6);
+  Requirements require(arguments);
+  places.require(require);
+  if (!require.status()) {
+    return require.status();
+  }
+  if (Status checked = result_of(check_places(places, id)); !checked) {
     return checked;
   }
   return pass_on(x, out);

@@ -28,6 +28,12 @@ struct CheckSize {
   static Status run(ProgramArguments& arguments);  // x, value, low, high, id, out
 };
 
+struct CheckPlaces {
+  static constexpr const char* kName = "polystate::check_places.out";
+  static constexpr std::size_t kArguments = 7;
+  static Status run(ProgramArguments& arguments);  // x, page_table, positions, rows, page, id, out
+};
+
 struct SliceScatter {
   static constexpr const char* kName = "polystate::slice_scatter_";
   static constexpr std::size_t kArguments = 6;

@@ -45,12 +45,13 @@ constexpr Kernel kernel() {
 }
 
 constexpr std::array kKernels = {
-    kernel<CheckRange>(),         kernel<CheckTrue>(),       kernel<CheckSize>(),
-    kernel<SliceScatter>(),       kernel<SelectScatter>(),   kernel<IndexCopy>(),
-    kernel<IndexPut>(),           kernel<PagedAttention>(),  kernel<CrossAttention>(),
-    kernel<DenseAttention>(),     kernel<WritePages>(),      kernel<CopyPages>(),
-    kernel<PackedLinear>(),       kernel<PackedEmbedding>(), kernel<QuantizedLinear>(),
-    kernel<QuantizedEmbedding>(), kernel<LayerNorm>(),       kernel<Recurrence>(),
+    kernel<CheckRange>(),      kernel<CheckTrue>(),          kernel<CheckSize>(),
+    kernel<CheckPlaces>(),     kernel<SliceScatter>(),       kernel<SelectScatter>(),
+    kernel<IndexCopy>(),       kernel<IndexPut>(),           kernel<PagedAttention>(),
+    kernel<CrossAttention>(),  kernel<DenseAttention>(),     kernel<WritePages>(),
+    kernel<CopyPages>(),       kernel<PackedLinear>(),       kernel<PackedEmbedding>(),
+    kernel<QuantizedLinear>(), kernel<QuantizedEmbedding>(), kernel<LayerNorm>(),
+    kernel<Recurrence>(),
 };
 
 }  // namespace

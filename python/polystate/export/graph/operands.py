@@ -1,0 +1,55 @@
+"""Which operator a node calls, and with what, also where the operator changes its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch.fx import Node
+
+
+def called_operator(node: Node) -> torch._ops.OpOverload | None:
+    """Return the operator that a node calls, which may be one that changes its arguments."""
+    target: Any = node.args[0] if _changes_arguments(node) else node.target
+    return target if isinstance(target, torch._ops.OpOverload) else None
+
+
+def named_operands(node: Node) -> Mapping[str, Any]:
+    """List what a node of a functional graph gives its operator, by the schema's names.
+
+    In the place of an argument that the operator changes stands the tensor of which that is the
+    whole or a view: see `changed_shape`.
+    """
+    operator = called_operator(node)
+    assert operator is not None
+    if not _changes_arguments(node):
+        names = [argument.name for argument in operator._schema.arguments]
+        return {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+    given: dict[str, Any] = dict(node.kwargs)
+    bases = given["_all_bases"]
+    for argument in operator._schema.arguments:
+        index = given.get(f"_{argument.name}_base_index")
+        if index is not None:
+            given[argument.name] = bases[index]
+    return given
+
+
+def changed_shape(node: Node, name: str) -> Sequence[Any]:
+    """Return the sizes of an argument, also of one that is changed and a view of another tensor."""
+    given = named_operands(node)
+    if f"_{name}_size" in given:
+        return [_size(size) for size in given[f"_{name}_size"]]
+    shape = list(given[name].meta["val"].shape)
+    if f"_{name}_slice_dim" in given:
+        start, end = (_size(given[f"_{name}_slice_{which}"]) for which in ("start", "end"))
+        shape[given[f"_{name}_slice_dim"]] = end - start
+    return shape
+
+
+def _size(size: Any) -> Any:
+    return size.meta["val"] if isinstance(size, Node) else size
+
+
+def _changes_arguments(node: Node) -> bool:
+    return node.target == torch.ops.higher_order.auto_functionalized_v2
