@@ -18,7 +18,7 @@
 
 namespace polystate {
 
-// The runner of artifacts whose constant `runner` is "encoder_decoder" (see EncoderDecoder).
+// The runner of artifacts whose constant `runner` is "token_model" (see TokenModel).
 class BatchRunner final : public Runner {
  public:
   static Result<std::unique_ptr<Runner>> open(const Model& model);
@@ -32,7 +32,8 @@ class BatchRunner final : public Runner {
   [[nodiscard]] const GenerationConfig& default_config() const override { return config_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const override { return warnings_; }
   [[nodiscard]] std::int64_t max_source_length() const override {
-    return loops_->limits().max_source_length;
+    const auto& sources = loops_->limits().sources;
+    return sources ? sources->max_source_length : 0;
   }
   [[nodiscard]] std::int64_t max_length() const override { return loops_->limits().max_length; }
 

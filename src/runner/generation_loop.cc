@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,7 +14,8 @@
 #include "polystate/core/tensor.h"
 #include "polystate/core/token.h"
 #include "runner/admission.h"
-#include "runner/encoder_decoder.h"
+#include "runner/model/source_encoder.h"
+#include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/request_queue.h"
 #include "runner/sequence_group.h"
@@ -32,8 +34,8 @@ std::span<float> mutable_values(const Tensor& tensor) {
 
 }  // namespace
 
-GenerationLoop::GenerationLoop(EncoderDecoder& model, RequestQueue& queue)
-    : model_(model), queue_(queue), max_rows_(model.limits().max_batch) {}
+GenerationLoop::GenerationLoop(TokenModel& model, RequestQueue& queue)
+    : model_(model), queue_(queue), max_rows_(model.limits().max_rows()) {}
 
 bool GenerationLoop::step(bool callers_code) {
   tell();  // of what was ended since the last step
@@ -63,25 +65,26 @@ std::int64_t GenerationLoop::free_rows() const {
 }
 
 FreeCapacity GenerationLoop::free_capacity() const {
+  const SourceEncoder* const encoder = model_.encoder();
+  const auto& sources = model_.limits().sources;
   std::int64_t pages = model_.limits().pages;
   for (const auto& group : running_) pages -= group->request().demand().pages;
   return {.rows = free_rows(),
           .pages = pages,
-          .source_pages = model_.cross_pool().free_pages(),
-          .sources = model_.limits().max_sources,
+          .source_pages = encoder == nullptr ? 0 : encoder->pool().free_pages(),
+          .sources = sources ? sources->max_sources : free_rows(),
           .source_tokens = kEncodedTogether};
 }
 
 Status GenerationLoop::start_joining() {
-  std::vector<std::span<const TokenId>> sources;
-  sources.reserve(joining_.size());
-  for (const auto& request : joining_) sources.push_back(request->source());
-  Result<std::vector<EncodedSource>> encoded = model_.encode(sources, joining_.front()->pad());
+  Result<std::vector<EncodedSource>> encoded = encode_joining();
   if (!encoded) return encoded.error();
   running_.reserve(running_.size() + joining_.size());
   for (std::size_t i = 0; i < joining_.size(); ++i) {
+    std::optional<EncodedSource> source;
+    if (!encoded->empty()) source = std::move((*encoded)[i]);
     Result<std::unique_ptr<SequenceGroup>> group =
-        SequenceGroup::create(joining_[i], std::move((*encoded)[i]), model_.new_sequence());
+        SequenceGroup::create(joining_[i], std::move(source), model_.new_sequence());
     if (group) {
       running_.push_back(std::move(*group));
     } else {
@@ -92,31 +95,56 @@ Status GenerationLoop::start_joining() {
   return {};
 }
 
+Result<std::vector<EncodedSource>> GenerationLoop::encode_joining() {
+  if (model_.encoder() == nullptr) return std::vector<EncodedSource>();
+  std::vector<std::span<const TokenId>> sources;
+  sources.reserve(joining_.size());
+  for (const auto& request : joining_) sources.push_back(request->source());
+  return model_.encoder()->encode(sources, joining_.front()->pad());
+}
+
 Status GenerationLoop::run_step() {
-  rows_.clear();
-  for (const auto& group : running_) group->plan_rows(rows_);
-  const Result<Tensor> logits = model_.decode(rows_);
+  plan_step();
+  const Result<Tensor> logits = model_.forward(rows_);
   if (!logits) return logits.error();
   choose(mutable_values(*logits));
   return {};
 }
 
-void GenerationLoop::choose(std::span<float> logits) {
-  const std::size_t vocabulary = logits.size() / rows_.size();
-  std::vector<std::span<float>> logits_of;  // each group
+void GenerationLoop::plan_step() {
+  rows_.clear();
+  planned_.clear();
+  const auto limit = static_cast<std::size_t>(model_.limits().max_step_tokens);
   for (const auto& group : running_) {
-    logits_of.push_back(logits.first(group->rows() * vocabulary));
+    if (group->reads_prompt()) continue;
+    group->plan_rows(rows_, 0);
+    planned_.push_back(group.get());
+  }
+  std::size_t tokens = rows_.size();
+  for (const auto& group : running_) {
+    if (!group->reads_prompt() || tokens == limit) continue;
+    group->plan_rows(rows_, limit - tokens);
+    tokens += rows_.back().tokens.size();
+    planned_.push_back(group.get());
+  }
+}
+
+void GenerationLoop::choose(std::span<float> logits) {
+  const auto vocabulary = static_cast<std::size_t>(model_.limits().vocabulary_size);
+  std::vector<std::span<float>> logits_of;  // each group
+  for (const SequenceGroup* group : planned_) {
+    logits_of.push_back(logits.first(group->wanted() * vocabulary));
     logits = logits.subspan(logits_of.back().size());
   }
   const auto runs_callers_code = [&](std::size_t i) {
-    return running_[i]->request().runs_callers_code();
+    return planned_[i]->request().runs_callers_code();
   };
-  model_.parallel_for(running_.size(), [&](std::size_t i) {
-    if (!runs_callers_code(i)) running_[i]->choose(logits_of[i]);
+  model_.parallel_for(planned_.size(), [&](std::size_t i) {
+    if (!runs_callers_code(i)) planned_[i]->choose(logits_of[i]);
   });
-  for (std::size_t i = 0; i < running_.size(); ++i) {
-    if (runs_callers_code(i)) running_[i]->choose(logits_of[i]);
-    running_[i]->fork_rows();
+  for (std::size_t i = 0; i < planned_.size(); ++i) {
+    if (runs_callers_code(i)) planned_[i]->choose(logits_of[i]);
+    planned_[i]->fork_rows();
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include "polystate/core/result.h"
 #include "runner/admission.h"
-#include "runner/encoder_decoder.h"
+#include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/request_queue.h"
 #include "runner/sequence_group.h"
@@ -16,14 +16,15 @@
 namespace polystate {
 
 // Runs requests side by side, as far as the model's rows and pages go (continuous batching). Every
-// step reads one token in each row of each group; what is over leaves, and others join from the
-// queue. Sources that join together are encoded together. One thread at a time uses it.
+// step reads one token in each row of each group, and of prompts as many as there is room for
+// besides; what is over leaves, and others join from the queue. Sources that join together are
+// encoded together. One thread at a time uses it.
 class GenerationLoop {
  public:
   // Both outlive it.
-  GenerationLoop(EncoderDecoder& model, RequestQueue& queue);
+  GenerationLoop(TokenModel& model, RequestQueue& queue);
 
-  // Lets at most `rows` rows run; `max_batch` of the model at first.
+  // Lets at most `rows` rows run, of the model's max_rows.
   void limit_rows(std::int64_t rows) { max_rows_ = rows; }
 
   // Admits requests, and runs one step of all that run. Requests that are over are told. False when
@@ -40,20 +41,25 @@ class GenerationLoop {
   [[nodiscard]] std::int64_t free_rows() const;
   [[nodiscard]] FreeCapacity free_capacity() const;
   Status start_joining();
+  // The sources of what joins, of a model that encodes sources.
+  Result<std::vector<EncodedSource>> encode_joining();
   Status run_step();
-  // Has every group choose by its part of the logits [rows, vocabulary]: side by side, except those
-  // that call code of the caller's.
+  // Fills rows_ and planned_.
+  void plan_step();
+  // Has every planned group choose by its part of the logits [wanted, vocabulary]: side by side,
+  // except those that run code of the caller's.
   void choose(std::span<float> logits);
   // Tells of tokens; tells of groups that are over, and removes them.
   void tell();
   void fail_all(const Error& error);
 
-  EncoderDecoder& model_;
+  TokenModel& model_;
   RequestQueue& queue_;
   std::int64_t max_rows_;
   std::vector<std::unique_ptr<SequenceGroup>> running_;
-  RequestQueue::Requests joining_;  // taken from the queue, not running yet
-  std::vector<DecoderRow> rows_;    // of the present step
+  RequestQueue::Requests joining_;       // taken from the queue, not running yet
+  std::vector<SequenceGroup*> planned_;  // the groups of the present step, in the order of its rows
+  std::vector<StepRow> rows_;
 };
 
 }  // namespace polystate

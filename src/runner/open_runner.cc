@@ -19,9 +19,14 @@ Result<std::unique_ptr<Runner>> open_runner(const Model& model) {
     return Error{ErrorCode::kContract,
                  "this artifact does not generate tokens: its manifest has no constant 'runner'"};
   }
-  if (*name == "encoder_decoder") return BatchRunner::open(model);
+  if (*name == "token_model") return BatchRunner::open(model);
+  if (*name == "encoder_decoder") {
+    return Error{ErrorCode::kUnsupported,
+                 "this artifact is of an older form, for the runner 'encoder_decoder', which read "
+                 "one token of a row at a time: export the model again with polystate-export"};
+  }
   return Error{ErrorCode::kUnsupported,
-               "the runner '" + *name + "' is unknown; this build has 'encoder_decoder'"};
+               "the runner '" + *name + "' is unknown; this build has 'token_model'"};
 }
 
 }  // namespace polystate

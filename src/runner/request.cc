@@ -21,7 +21,7 @@
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
 #include "runner/admission.h"
-#include "runner/encoder_decoder_limits.h"
+#include "runner/model/limits.h"
 #include "runner/search/search.h"
 #include "runner/sequence_length.h"
 
@@ -63,11 +63,17 @@ Status check_tokens(const std::string& label, std::span<const TokenId> ids,
 }
 
 Status check_source(const std::string& label, std::span<const TokenId> source,
-                    const EncoderDecoderLimits& limits) {
-  if (source.empty()) return contract_error(label + ": the source is empty");
-  if (static_cast<std::int64_t>(source.size()) > limits.max_source_length) {
+                    const ModelLimits& limits) {
+  if (!limits.sources) {
+    if (source.empty()) return {};
     return contract_error(label + ": the source has " + std::to_string(source.size()) +
-                          " tokens; the model takes " + std::to_string(limits.max_source_length));
+                          " tokens; the model has no encoder: they belong to the prompt");
+  }
+  if (source.empty()) return contract_error(label + ": the source is empty");
+  const std::int64_t limit = limits.sources->max_source_length;
+  if (std::ssize(source) > limit) {
+    return contract_error(label + ": the source has " + std::to_string(source.size()) +
+                          " tokens; the model takes " + std::to_string(limit));
   }
   return check_tokens(label + ", source", source, limits.vocabulary_size);
 }
@@ -127,7 +133,7 @@ Error cancelled() { return contract_error("the generation was cancelled"); }
 
 Result<RequestMaker> RequestMaker::create(GenerationConfig config, LogitsProcessors processors,
                                           std::shared_ptr<const Sampler> sampler, bool streams,
-                                          const EncoderDecoderLimits& limits) {
+                                          const ModelLimits& limits) {
   if (const Status valid = check_options(config, sampler.get(), streams); !valid) {
     return valid.error();
   }
@@ -202,12 +208,12 @@ Result<Demand> RequestMaker::demand_of(const GenerationInput& input,
   const auto needed = [&](std::int64_t sequences) {
     return pages_needed(sequences, std::ssize(input.prompt), max_length, limits_.page_size);
   };
-  if (rows > limits_.max_batch || needed(rows) > limits_.pages) {
-    std::int64_t possible = limits_.max_batch;
+  if (rows > limits_.max_rows() || needed(rows) > limits_.pages) {
+    std::int64_t possible = limits_.max_rows();
     while (needed(possible) > limits_.pages) --possible;  // one sequence has pages
     return contract_error((config.num_beams > 1 ? "num_beams is " : "num_return_sequences is ") +
                           std::to_string(rows) + "; the model has " +
-                          std::to_string(limits_.max_batch) + " rows, and pages for " +
+                          std::to_string(limits_.max_rows()) + " rows, and pages for " +
                           std::to_string(possible) + " sequences of " + std::to_string(max_length) +
                           " tokens");
   }

@@ -20,7 +20,7 @@
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
 #include "runner/admission.h"
-#include "runner/encoder_decoder_limits.h"
+#include "runner/model/limits.h"
 #include "runner/search/search.h"
 
 namespace polystate {
@@ -95,14 +95,14 @@ class RequestMaker {
   // `streams`: whether somebody hears each token. kContract as Runner::generate.
   static Result<RequestMaker> create(GenerationConfig config, LogitsProcessors processors,
                                      std::shared_ptr<const Sampler> sampler, bool streams,
-                                     const EncoderDecoderLimits& limits);
+                                     const ModelLimits& limits);
 
   // The request for input `number`. Messages begin with `label`: "input 3: the source is empty".
   Result<std::shared_ptr<Request>> make(GenerationInput input, std::size_t number,
                                         const std::string& label);
 
  private:
-  explicit RequestMaker(const EncoderDecoderLimits& limits) : limits_(limits) {}
+  explicit RequestMaker(const ModelLimits& limits) : limits_(limits) {}
 
   // The processors of a prompt and a whole sequence of these lengths.
   Result<std::shared_ptr<const LogitsProcessors>> processors_for(std::size_t prompt_length,
@@ -110,7 +110,7 @@ class RequestMaker {
   [[nodiscard]] Result<Demand> demand_of(const GenerationInput& input,
                                          std::int64_t max_length) const;
 
-  EncoderDecoderLimits limits_;
+  ModelLimits limits_;
   std::shared_ptr<const Request::Setting> setting_;
   std::optional<Clock::time_point> deadline_;
   using Lengths = std::pair<std::size_t, std::int64_t>;

@@ -1,33 +1,35 @@
 #include "runner/sequence_group.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/runner/runner.h"
-#include "runner/encoder_decoder.h"
-#include "runner/page_table.h"
+#include "runner/cache/page_table.h"
+#include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/search/fork_rows.h"
 #include "runner/search/search.h"
 
 namespace polystate {
 
-SequenceGroup::SequenceGroup(std::shared_ptr<Request> request, EncodedSource source,
+SequenceGroup::SequenceGroup(std::shared_ptr<Request> request, std::optional<EncodedSource> source,
                              PageTable first, std::unique_ptr<Search> search)
     : request_(std::move(request)),
       source_(std::move(source)),
-      unread_(request_->prompt().first(request_->prompt().size() - 1)),
+      unread_(request_->prompt()),
       search_(std::move(search)) {
   sequences_.push_back(std::move(first));
 }
 
 Result<std::unique_ptr<SequenceGroup>> SequenceGroup::create(std::shared_ptr<Request> request,
-                                                             EncodedSource source,
+                                                             std::optional<EncodedSource> source,
                                                              PageTable first) {
   Result<std::unique_ptr<Search>> search = make_search(request->search_context());
   if (!search) return search.error();
@@ -35,31 +37,32 @@ Result<std::unique_ptr<SequenceGroup>> SequenceGroup::create(std::shared_ptr<Req
                                                           std::move(first), std::move(*search)));
 }
 
-void SequenceGroup::plan_rows(std::vector<DecoderRow>& rows) {
-  if (!unread_.empty()) {
-    rows.push_back({unread_.front(), &sequences_.front(), &source_, request_->prompt()});
+void SequenceGroup::plan_rows(std::vector<StepRow>& rows, std::size_t room) {
+  const EncodedSource* const source = source_ ? &*source_ : nullptr;
+  if (reads_prompt()) {
+    const auto chunk = unread_.first(std::min(room, unread_.size()));
+    unread_ = unread_.subspan(chunk.size());
+    wants_logits_ = unread_.empty();
+    rows.push_back({chunk, &sequences_.front(), source, request_->prompt(), wants_logits_});
     return;
   }
   const auto next = search_->next();
   assert(next.size() == sequences_.size());
+  wants_logits_ = true;
   for (std::size_t i = 0; i < next.size(); ++i) {
-    rows.push_back({next[i].token, &sequences_[i], &source_, request_->prompt()});
+    rows.push_back({{&next[i].token, 1}, &sequences_[i], source, request_->prompt(), true});
   }
 }
 
 void SequenceGroup::choose(std::span<float> logits) {
-  has_chosen_ = unread_.empty();
-  if (!has_chosen_) {
-    unread_ = unread_.subspan(1);
-    return;
-  }
+  if (!wants_logits_) return;
   if (request_->is_late()) search_->end_with_next();
   status_ = search_->advance(logits);
   has_told_ = !status_;
 }
 
 void SequenceGroup::fork_rows() {
-  if (!has_chosen_ || !status_) return;
+  if (!wants_logits_ || !status_) return;
   Result<std::vector<PageTable>> forked = polystate::fork_rows(search_->next(), sequences_);
   sequences_ = std::move(forked).value();  // page tables always fork
 }

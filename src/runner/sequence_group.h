@@ -3,14 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
-#include "runner/encoder_decoder.h"
-#include "runner/page_table.h"
+#include "runner/cache/page_table.h"
+#include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/search/search.h"
 
@@ -24,17 +25,22 @@ namespace polystate {
 //   fork_rows   each row of the next step gets the sequence that it goes on from
 class SequenceGroup {
  public:
-  // `first` is an empty sequence. Errors as make_search.
+  // `source` is null where the model encodes none; `first` is an empty sequence. Errors as
+  // make_search.
   static Result<std::unique_ptr<SequenceGroup>> create(std::shared_ptr<Request> request,
-                                                       EncodedSource source, PageTable first);
+                                                       std::optional<EncodedSource> source,
+                                                       PageTable first);
   SequenceGroup(const SequenceGroup&) = delete;
   SequenceGroup& operator=(const SequenceGroup&) = delete;
   ~SequenceGroup() = default;
 
-  // Appends what its rows read next, which they borrow from the group until `choose`.
-  void plan_rows(std::vector<DecoderRow>& rows);
-  // Takes the logits of these rows [rows, vocabulary]. Touches nothing that groups share. Where the
-  // search fails, the group is done.
+  // Whether it reads its prompt, in chunks as large as there is room for, or a token a row.
+  [[nodiscard]] bool reads_prompt() const { return !unread_.empty(); }
+  // Appends what its rows read next, which they borrow from the group until `choose`: of a prompt
+  // at most `room` tokens, 1 or more.
+  void plan_rows(std::vector<StepRow>& rows, std::size_t room);
+  // Takes the logits of these rows that want them [wanted, vocabulary]. Touches nothing that groups
+  // share. Where the search fails, the group is done.
   void choose(std::span<float> logits);
   void fork_rows();
 
@@ -48,19 +54,19 @@ class SequenceGroup {
   // The most rows that it will have from now on.
   [[nodiscard]] std::size_t most_rows() const { return search_->most_rows(); }
   [[nodiscard]] Request& request() const { return *request_; }
-  // Rows of the present step.
-  [[nodiscard]] std::size_t rows() const { return sequences_.size(); }
+  // Rows of the present step whose logits it wants.
+  [[nodiscard]] std::size_t wanted() const { return wants_logits_ ? sequences_.size() : 0; }
 
  private:
-  SequenceGroup(std::shared_ptr<Request> request, EncodedSource source, PageTable first,
-                std::unique_ptr<Search> search);
+  SequenceGroup(std::shared_ptr<Request> request, std::optional<EncodedSource> source,
+                PageTable first, std::unique_ptr<Search> search);
 
   Result<GenerationResult> take_result();
 
   std::shared_ptr<Request> request_;
-  EncodedSource source_;
-  std::span<const TokenId> unread_;   // of the prompt, before its last token
-  bool has_chosen_ = false;           // in the present step
+  std::optional<EncodedSource> source_;
+  std::span<const TokenId> unread_;   // of the prompt, its last token included; none after it
+  bool wants_logits_ = false;         // in the present step
   bool has_told_ = true;              // of the token that was chosen last
   std::vector<PageTable> sequences_;  // of each row
   std::unique_ptr<Search> search_;

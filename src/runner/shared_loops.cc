@@ -17,7 +17,7 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "polystate/session/model.h"
-#include "runner/encoder_decoder.h"
+#include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/request_queue.h"
 
@@ -35,11 +35,11 @@ std::int64_t divide_up(std::int64_t count, std::int64_t by) { return (count + by
 
 }  // namespace
 
-SharedLoops::SharedLoops(const Model& model, std::unique_ptr<EncoderDecoder> shared)
+SharedLoops::SharedLoops(const Model& model, std::unique_ptr<TokenModel> shared)
     : model_(model), shared_(std::move(shared), queue_) {}
 
 Result<std::unique_ptr<SharedLoops>> SharedLoops::open(const Model& model) {
-  auto shared = EncoderDecoder::open(model);
+  auto shared = TokenModel::open(model);
   if (!shared) return shared.error();
   return std::unique_ptr<SharedLoops>(new SharedLoops(model, std::move(*shared)));
 }
@@ -117,7 +117,7 @@ void SharedLoops::choose_lanes() {
   if (!shared_.loop.is_idle() || !std::ranges::all_of(lanes_, is_idle)) return;
   lanes_in_use_ = 0;
   const RequestQueue::Waiting waiting = queue_.waiting();
-  const std::int64_t rows = std::min(limits().max_batch, waiting.rows);
+  const std::int64_t rows = std::min(limits().max_rows(), waiting.rows);
   const std::int64_t worth = rows / std::max(kRowsOfALane, waiting.largest);
   const auto count = std::min(model_.sessions_side_by_side(), static_cast<std::size_t>(worth));
   if (count < 2 || !open_lanes(count)) return;
@@ -130,7 +130,7 @@ void SharedLoops::choose_lanes() {
 
 bool SharedLoops::open_lanes(std::size_t count) {
   while (lanes_.size() < count) {
-    auto opened = EncoderDecoder::open(model_, {.single_threaded = true});
+    auto opened = TokenModel::open(model_, {.single_threaded = true});
     if (!opened) return false;
     lanes_.push_back(std::make_unique<Lane>(std::move(*opened), queue_));
   }

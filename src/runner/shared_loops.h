@@ -13,8 +13,8 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "polystate/session/model.h"
-#include "runner/encoder_decoder.h"
 #include "runner/generation_loop.h"
+#include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/request_queue.h"
 
@@ -32,10 +32,10 @@ struct Inbox {
 // until the caller's own thread hears it.
 class SharedLoops {
  public:
-  // Errors as EncoderDecoder::open.
+  // Errors as TokenModel::open.
   static Result<std::unique_ptr<SharedLoops>> open(const Model& model);
 
-  [[nodiscard]] const EncoderDecoderLimits& limits() const { return shared_.model->limits(); }
+  [[nodiscard]] const ModelLimits& limits() const { return shared_.model->limits(); }
 
   // Has the loops put into `inbox` what they tell of `request`; `on_token` may be null.
   void connect(Request& request, const std::shared_ptr<Inbox>& inbox,
@@ -59,13 +59,13 @@ class SharedLoops {
  private:
   // A loop with a model of its own.
   struct Lane {
-    Lane(std::unique_ptr<EncoderDecoder> own_model, RequestQueue& queue)
+    Lane(std::unique_ptr<TokenModel> own_model, RequestQueue& queue)
         : model(std::move(own_model)), loop(*model, queue) {}
-    std::unique_ptr<EncoderDecoder> model;
+    std::unique_ptr<TokenModel> model;
     GenerationLoop loop;
   };
 
-  SharedLoops(const Model& model, std::unique_ptr<EncoderDecoder> shared);
+  SharedLoops(const Model& model, std::unique_ptr<TokenModel> shared);
 
   void put(Inbox& inbox, std::function<void()> news, bool is_over);
   // Chooses how what waits is run: sets lanes_in_use_, 0 for the shared loop.

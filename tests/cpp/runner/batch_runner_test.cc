@@ -19,14 +19,14 @@
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
-#include "runner/fake_encoder_decoder.h"
+#include "runner/fake_token_model.h"
 #include "runner/generating.h"
 
 namespace polystate {
 namespace {
 
 // The most probable token at each step, without a runner.
-std::vector<TokenId> greedy(const FakeEncoderDecoder& fake, const GenerationInput& input,
+std::vector<TokenId> greedy(const FakeTokenModel& fake, const GenerationInput& input,
                             std::int64_t max_length) {
   const std::vector<std::int64_t> source(input.source.begin(), input.source.end());
   std::vector<std::int64_t> tokens = {0};
@@ -38,7 +38,7 @@ std::vector<TokenId> greedy(const FakeEncoderDecoder& fake, const GenerationInpu
 }
 
 TEST(BatchRunner, GeneratesTheMostProbableTokens) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   const auto runner = open_fake(fake);
   const auto inputs = random_inputs(40, 1);
   const Sequences generated = generate(*runner, inputs, options_with_beams(1));
@@ -69,8 +69,8 @@ TEST(BatchRunner, GivesTheSameSequencesHoweverManyRowsThereAre) {
   for (const GenerationOptions& options : kinds_of_options()) {
     std::vector<Sequences> all;
     for (const std::int64_t rows : {4, 5, 8, 32, 256}) {
-      const auto fake = std::make_shared<FakeEncoderDecoder>();
-      fake->max_batch = rows;
+      const auto fake = std::make_shared<FakeTokenModel>();
+      fake->max_sequences = rows;
       all.push_back(generate(*open_fake(fake), inputs, options));
       EXPECT_LE(fake->most_rows, static_cast<std::size_t>(rows));
     }
@@ -79,10 +79,10 @@ TEST(BatchRunner, GivesTheSameSequencesHoweverManyRowsThereAre) {
 }
 
 // A model whose sessions may run on three threads.
-std::shared_ptr<FakeEncoderDecoder> three_threads(std::int64_t rows) {
-  auto fake = std::make_shared<FakeEncoderDecoder>();
+std::shared_ptr<FakeTokenModel> three_threads(std::int64_t rows) {
+  auto fake = std::make_shared<FakeTokenModel>();
   fake->threads = 3;
-  fake->max_batch = rows;
+  fake->max_sequences = rows;
   return fake;
 }
 
@@ -90,7 +90,7 @@ TEST(BatchRunner, GivesTheSameSequencesFromSessionsSideBySide) {
   const auto inputs = random_inputs(200, 9);
   for (const GenerationOptions& options : kinds_of_options()) {
     const Sequences expected =
-        generate(*open_fake(std::make_shared<FakeEncoderDecoder>()), inputs, options);
+        generate(*open_fake(std::make_shared<FakeTokenModel>()), inputs, options);
     const auto fake = three_threads(48);
     const auto runner = open_fake(fake);
     for (int times = 0; times < 2; ++times)
@@ -154,7 +154,7 @@ TEST(BatchRunner, IsWholeAgainAfterOneOfItsSessionsFailed) {
 
 TEST(BatchRunner, GivesASentenceTheSequencesThatItHasAlone) {
   const auto inputs = random_inputs(30, 3);
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const GenerationOptions options = options_with_beams(3);
   const Sequences together = generate(*runner, inputs, options);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -167,7 +167,7 @@ TEST(BatchRunner, GivesASentenceTheSequencesThatItHasAlone) {
 }
 
 TEST(BatchRunner, GoesOnFromPromptsOfDifferentLengths) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   const auto runner = open_fake(fake);
   for (const std::int64_t beams : {1, 3}) {
     const GenerationOptions options = options_with_beams(beams);
@@ -190,8 +190,34 @@ TEST(BatchRunner, GoesOnFromPromptsOfDifferentLengths) {
   }
 }
 
+TEST(BatchRunner, ReadsPromptsInChunksOfWhatAStepHasLeft) {
+  std::vector<Sequences> all;
+  for (const std::int64_t step_tokens : {8, 11, 64}) {
+    for (const std::int64_t longest_source : {0, 30}) {
+      const auto fake = std::make_shared<FakeTokenModel>();
+      fake->max_step_tokens = step_tokens;
+      fake->max_source_length = longest_source;
+      auto inputs = random_inputs(12, 15);
+      for (GenerationInput& input : inputs) {
+        input.prompt.assign(input.source.begin(), input.source.end());
+        input.prompt.resize(40, 5);
+        if (longest_source == 0) input.source.clear();
+      }
+      GenerationOptions options = options_with_beams(2);
+      options.config.max_length = 42;
+      Sequences generated = generate(*open_fake(fake), inputs, options);
+      EXPECT_LE(fake->most_tokens, static_cast<std::size_t>(step_tokens));
+      EXPECT_GE(fake->tokens, 12 * 40);
+      // Of two steps for each sentence beside its prompt, four sentences are together.
+      EXPECT_LE(fake->steps, 2 * 12 + (12 * 40) / (step_tokens - 7));
+      if (longest_source > 0) all.push_back(std::move(generated));
+    }
+  }
+  for (const Sequences& each : all) EXPECT_TRUE(each == all.front());
+}
+
 TEST(BatchRunner, CountsMaxNewTokensFromEachPrompt) {
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   auto inputs = random_inputs(2, 5);
   inputs[1].prompt = {0, 7, 8, 9};
   GenerationOptions options = options_with_beams(1);
@@ -205,7 +231,7 @@ TEST(BatchRunner, CountsMaxNewTokensFromEachPrompt) {
 }
 
 TEST(BatchRunner, StreamsTheTokensOfEachInputInOrder) {
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const auto inputs = random_inputs(20, 6);
   std::map<std::size_t, std::vector<TokenId>> streamed;
   std::vector<std::size_t> done;
@@ -225,7 +251,7 @@ TEST(BatchRunner, StreamsTheTokensOfEachInputInOrder) {
 }
 
 TEST(BatchRunner, TellsOfEachInputThatIsFinishedAtOnce) {
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const auto inputs = random_inputs(20, 6);
   GenerationOptions options = options_with_beams(1);
   std::map<std::size_t, std::size_t> heard;
@@ -243,7 +269,7 @@ TEST(BatchRunner, TellsOfEachInputThatIsFinishedAtOnce) {
 
 TEST(BatchRunner, EndsWhereItIsCancelledAndRunsAgain) {
   const auto inputs = random_inputs(100, 9);
-  for (const auto& fake : {std::make_shared<FakeEncoderDecoder>(), three_threads(96)}) {
+  for (const auto& fake : {std::make_shared<FakeTokenModel>(), three_threads(96)}) {
     const auto runner = open_fake(fake);
     GenerationOptions options = options_with_beams(2);
     const Sequences expected = generate(*runner, inputs, options);
@@ -260,7 +286,7 @@ TEST(BatchRunner, EndsWhereItIsCancelledAndRunsAgain) {
 }
 
 TEST(BatchRunner, EndsAnInputWhoseListenerHasEnough) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   const auto runner = open_fake(fake);
   const auto inputs = random_inputs(10, 7);
   GenerationOptions options = options_with_beams(1);
@@ -301,7 +327,7 @@ class Counting final : public Sampler {
 };
 
 TEST(BatchRunner, HonoursTheCallersProcessorsAndSampler) {
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const auto inputs = random_inputs(3, 8);
   for (const std::int64_t beams : {1, 2}) {
     GenerationOptions options = options_with_beams(beams);
@@ -316,7 +342,7 @@ TEST(BatchRunner, HonoursTheCallersProcessorsAndSampler) {
 }
 
 TEST(BatchRunner, SamplesSequencesThatDiffer) {
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   GenerationOptions options = options_with_beams(1);
   options.config.do_sample = true;
   options.config.num_return_sequences = 4;
@@ -345,16 +371,16 @@ std::vector<GenerationInput> repeated_inputs(int times) {
 
 TEST(BatchRunner, GeneratesOnceForInputsThatAreAlike) {
   for (const std::int64_t beams : {1, 4}) {
-    const auto fake = std::make_shared<FakeEncoderDecoder>();
+    const auto fake = std::make_shared<FakeTokenModel>();
     GenerationOptions options = options_with_beams(beams);
     options.config.num_return_sequences = beams > 1 ? 2 : 1;
     const Sequences once = generate(*open_fake(fake), repeated_inputs(1), options);
     EXPECT_FALSE(once.front() == once.back());
-    const std::int64_t rows = std::exchange(fake->decoded_rows, 0);
+    const std::int64_t rows = std::exchange(fake->tokens, 0);
     std::vector<std::size_t> told;
     options.on_progress = [&told](std::size_t done) { told.push_back(done); };
     const Sequences thrice = generate(*open_fake(fake), repeated_inputs(3), options);
-    EXPECT_EQ(fake->decoded_rows, rows);
+    EXPECT_EQ(fake->tokens, rows);
     ASSERT_EQ(thrice.size(), 3 * once.size());
     for (std::size_t i = 0; i < thrice.size(); ++i)
       EXPECT_TRUE(thrice[i] == once[i % once.size()]) << i;
@@ -367,7 +393,7 @@ TEST(BatchRunner, GeneratesOnceForInputsThatAreAlike) {
 TEST(BatchRunner, GeneratesForEachInputWhatMayDiffer) {
   const auto inputs = repeated_inputs(2);
   const std::size_t half = inputs.size() / 2;
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   GenerationOptions sampled = options_with_beams(1);
   sampled.config.do_sample = true;
   sampled.config.seed = 3;
@@ -383,17 +409,17 @@ TEST(BatchRunner, GeneratesForEachInputWhatMayDiffer) {
 }
 
 TEST(BatchRunner, SharesPromptsRowsOfTheFirstStep) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   const auto runner = open_fake(fake);
   GenerationOptions options = options_with_beams(4);
   options.config.max_length = 2;
   generate(*runner, random_inputs(1, 10), options);
-  EXPECT_EQ(fake->decoded_rows, 1);
+  EXPECT_EQ(fake->tokens, 1);
 }
 
 TEST(BatchRunner, KeepsRowsBusyOverTenThousandInputsWithFewPages) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
-  fake->max_batch = 16;
+  const auto fake = std::make_shared<FakeTokenModel>();
+  fake->max_sequences = 16;
   fake->max_length = 12;
   fake->cross_pages = 24;  // fewer than 16 sources may need
   const auto runner = open_fake(fake);
@@ -409,13 +435,13 @@ TEST(BatchRunner, KeepsRowsBusyOverTenThousandInputsWithFewPages) {
     tokens += static_cast<std::int64_t>(generated[i][0].ids.size()) - 1;
     source_tokens += static_cast<std::int64_t>(inputs[i].source.size());
   }
-  EXPECT_EQ(fake->decoded_rows, tokens);
+  EXPECT_EQ(fake->tokens, tokens);
   EXPECT_LT(fake->encoded_tokens, source_tokens * 101 / 100);  // hardly any padding
 }
 
 TEST(BatchRunner, EncodesManySourcesInCallsOfBoundedMemory) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
-  fake->max_batch = 64;
+  const auto fake = std::make_shared<FakeTokenModel>();
+  fake->max_sequences = 64;
   fake->max_source_length = 400;
   fake->max_length = 5;
   const auto runner = open_fake(fake);
@@ -437,8 +463,8 @@ TEST(BatchRunner, EncodesManySourcesInCallsOfBoundedMemory) {
 
 TEST(BatchRunner, RunsFewerRowsWhereThereAreFewPages) {
   const auto inputs = random_inputs(30, 12);
-  const auto plenty = std::make_shared<FakeEncoderDecoder>();
-  const auto few = std::make_shared<FakeEncoderDecoder>();
+  const auto plenty = std::make_shared<FakeTokenModel>();
+  const auto few = std::make_shared<FakeTokenModel>();
   few->pages = 13;  // one sequence of max_length
   GenerationOptions options = options_with_beams(4);
   options.config.max_length = 12;
@@ -448,7 +474,7 @@ TEST(BatchRunner, RunsFewerRowsWhereThereAreFewPages) {
 }
 
 TEST(BatchRunner, GeneratesNothingFromNoInputs) {
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   EXPECT_TRUE(generate(*runner, {}, options_with_beams(2)).empty());
 }
 

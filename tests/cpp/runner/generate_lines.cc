@@ -15,19 +15,19 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
-#include "runner/fake_encoder_decoder.h"
+#include "runner/fake_token_model.h"
 
 namespace {
 
 using nlohmann::json;
 using namespace polystate;  // NOLINT(google-build-using-namespace): a program of its tests
 
-std::shared_ptr<FakeEncoderDecoder> read_fake(const json& line) {
-  auto fake = std::make_shared<FakeEncoderDecoder>();
+std::shared_ptr<FakeTokenModel> read_fake(const json& line) {
+  auto fake = std::make_shared<FakeTokenModel>();
   fake->vocabulary_size = line.value("vocabulary_size", fake->vocabulary_size);
   fake->seed = line.value("seed", fake->seed);
   fake->scale = line.value("scale", fake->scale);
-  fake->max_batch = line.value("max_batch", fake->max_batch);
+  fake->max_sequences = line.value("max_sequences", fake->max_sequences);
   return fake;
 }
 

@@ -13,12 +13,12 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
-#include "runner/fake_encoder_decoder.h"
+#include "runner/fake_token_model.h"
 
 namespace polystate {
 
 // The runner of a fake model.
-inline std::unique_ptr<Runner> open_fake(const std::shared_ptr<FakeEncoderDecoder>& fake) {
+inline std::unique_ptr<Runner> open_fake(const std::shared_ptr<FakeTokenModel>& fake) {
   auto runner = open_runner(make_model(fake));
   EXPECT_TRUE(runner) << runner.error().message;
   return std::move(runner).value();

@@ -1,4 +1,4 @@
-#include "runner/page_table.h"
+#include "runner/cache/page_table.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "polystate/core/result.h"
-#include "runner/page_pool.h"
+#include "runner/cache/page_pool.h"
 
 namespace polystate {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kRows = 7;
 constexpr std::int64_t kPageSize = 4;
 constexpr std::int64_t kMaxLength = 18;  // in part of a last page
-constexpr std::int64_t kPages = 35;      // what append_position says is enough
+constexpr std::int64_t kPages = 35;      // what append_positions says is enough
 
 // Sequences over a pool, beside plain copies of what they hold.
 class Sequences {
@@ -82,22 +82,28 @@ class Sequences {
     if (rows_.size() > 1) rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(any_row()));
   }
 
-  // Appends to some of the rows, as a step of a decoder does.
+  // Appends to some of the rows, one position or several, as a step of a decoder does.
   void append() {
-    std::vector<PageTable*> tables;
+    std::vector<PageAppend> appends;
     std::vector<std::vector<int>*> plains;
     for (auto& [table, plain] : rows_) {
-      if (table.length() == kMaxLength || random_() % 4 == 0) continue;
-      tables.push_back(&table);
+      const std::int64_t left = kMaxLength - table.length();
+      if (left == 0 || random_() % 4 == 0) continue;
+      const auto several = static_cast<std::int64_t>(random_() % 10);
+      appends.push_back({&table, std::min(left, several < 6 ? 1 : several)});
       plains.push_back(&plain);
     }
     std::vector<PageCopy> copies;
-    const Status appended = append_position(tables, copies);
+    const Status appended = append_positions(appends, copies);
     ASSERT_TRUE(appended) << appended.error().message;
     apply(copies);
-    for (std::size_t i = 0; i < tables.size(); ++i) {
-      plains[i]->push_back(next_value_);
-      at(*tables[i], tables[i]->length() - 1) = next_value_++;
+    for (std::size_t i = 0; i < appends.size(); ++i) {
+      const auto& [table, count] = appends[i];
+      for (std::int64_t position = table->length() - count; position < table->length();
+           ++position) {
+        plains[i]->push_back(next_value_);
+        at(*table, position) = next_value_++;
+      }
     }
   }
 
@@ -146,12 +152,14 @@ TEST(PageTable, CopiesASharedPageForAllButTheLastThatWritesToIt) {
   PageTable third = second.fork();
   EXPECT_EQ(pool.free_pages(), 8);
   std::vector<PageCopy> copies;
-  ASSERT_TRUE(append_position(std::vector<PageTable*>{&first, &second, &third}, copies));
+  ASSERT_TRUE(
+      append_positions(std::vector<PageAppend>{{&first, 1}, {&second, 3}, {&third, 2}}, copies));
   ASSERT_EQ(copies.size(), 2U);
   EXPECT_EQ(copies[0].source, copies[1].source);
   EXPECT_EQ(third.pages()[1], copies[0].source);
   EXPECT_EQ(first.pages()[0], third.pages()[0]);
-  EXPECT_EQ(pool.free_pages(), 6);
+  EXPECT_EQ(second.pages().size(), 3U);
+  EXPECT_EQ(pool.free_pages(), 5);
 }
 
 TEST(PageTable, CopiesNothingWhenASharedPageIsFull) {
@@ -159,30 +167,32 @@ TEST(PageTable, CopiesNothingWhenASharedPageIsFull) {
   PageTable first = filled(pool, 8);
   PageTable second = first.fork();
   std::vector<PageCopy> copies;
-  ASSERT_TRUE(append_position(std::vector<PageTable*>{&first, &second}, copies));
+  ASSERT_TRUE(append_positions(std::vector<PageAppend>{{&first, 1}, {&second, 1}}, copies));
   EXPECT_TRUE(copies.empty());
   EXPECT_NE(first.pages()[2], second.pages()[2]);
 }
 
 TEST(PageTable, AnAppendThatRunsOutOfPagesLeavesAllTablesAsTheyWere) {
-  PagePool pool(5);
+  PagePool pool(7);
   PageTable first = filled(pool, 6);
   PageTable second = first.fork();
   PageTable full = filled(pool, 8);
   const std::vector<PageId> before(first.pages().begin(), first.pages().end());
   std::vector<PageCopy> copies;
-  // One page is left: for the copy, not for the page that `full` starts.
-  const Status appended = append_position(std::vector<PageTable*>{&first, &second, &full}, copies);
+  // Three pages are left: for the copy, the page behind it and one of the two that `full` starts.
+  const Status appended =
+      append_positions(std::vector<PageAppend>{{&first, 4}, {&second, 1}, {&full, 5}}, copies);
   ASSERT_FALSE(appended);
   EXPECT_EQ(appended.error().code, ErrorCode::kEngine);
-  EXPECT_EQ(appended.error().message, "the cache's 5 pages are all in use");
+  EXPECT_EQ(appended.error().message, "the cache's 7 pages are all in use");
   EXPECT_TRUE(copies.empty());
   EXPECT_EQ(std::vector<PageId>(first.pages().begin(), first.pages().end()), before);
   EXPECT_EQ(std::vector<PageId>(second.pages().begin(), second.pages().end()), before);
   EXPECT_EQ(first.length(), 6);
   EXPECT_EQ(full.length(), 8);
-  EXPECT_EQ(pool.free_pages(), 1);
-  EXPECT_TRUE(append_position(std::vector<PageTable*>{&first, &second}, copies));
+  EXPECT_EQ(full.pages().size(), 2U);
+  EXPECT_EQ(pool.free_pages(), 3);
+  EXPECT_TRUE(append_positions(std::vector<PageAppend>{{&first, 1}, {&second, 1}}, copies));
 }
 
 TEST(PageTable, AFillThatRunsOutOfPagesTakesNone) {

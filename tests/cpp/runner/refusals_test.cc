@@ -15,7 +15,7 @@
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/logits_processor.h"
-#include "runner/fake_encoder_decoder.h"
+#include "runner/fake_token_model.h"
 #include "runner/generating.h"
 #include "session/fake_engine.h"
 
@@ -31,7 +31,7 @@ using Change = std::function<void(GenerationOptions&, std::vector<GenerationInpu
 // Expects that `generate` refuses three good inputs after `change`, with `message`, without having
 // asked the engine, and that the runner works afterwards.
 void expect_refused(const Change& change, const std::string& message) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   const auto runner = open_fake(fake);
   auto inputs = random_inputs(3, 1);
   GenerationOptions options = options_with_beams(1);
@@ -141,7 +141,7 @@ class Constant final : public LogitsProcessor {
 };
 
 TEST(Refusals, WhenAProcessorLeavesNoTokenToChoose) {
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const auto inputs = random_inputs(4, 2);
   for (const std::int64_t beams : {1, 2}) {
     for (const float score :
@@ -159,11 +159,11 @@ TEST(Refusals, WhenAProcessorLeavesNoTokenToChoose) {
 TEST(Refusals, AFailureOfTheEngineAtAnyCallLeavesTheRunnerUsable) {
   const auto inputs = random_inputs(6, 3);
   const GenerationOptions options = options_with_beams(3);
-  const auto whole = std::make_shared<FakeEncoderDecoder>();
+  const auto whole = std::make_shared<FakeTokenModel>();
   const auto expected = open_fake(whole)->generate(inputs, options);
   ASSERT_GT(whole->copies, 0);
   for (int call = 0; call < whole->calls; call += 3) {
-    const auto fake = std::make_shared<FakeEncoderDecoder>();
+    const auto fake = std::make_shared<FakeTokenModel>();
     fake->fails_at = call;
     const auto runner = open_fake(fake);
     const auto failed = runner->generate(inputs, options);
@@ -177,7 +177,7 @@ TEST(Refusals, AFailureOfTheEngineAtAnyCallLeavesTheRunnerUsable) {
 }
 
 TEST(Refusals, OfASecondCallWhileOneRuns) {
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const auto inputs = random_inputs(1, 4);
   GenerationOptions options = options_with_beams(1);
   std::vector<ErrorCode> codes;
@@ -198,7 +198,7 @@ TEST(Refusals, OfAnArtifactThatDoesNotGenerate) {
 }
 
 TEST(Refusals, OfAnArtifactWithTooFewPagesForOneSequence) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   fake->pages = 12;
   const auto runner = open_runner(make_model(fake));
   ASSERT_FALSE(runner);
@@ -207,7 +207,7 @@ TEST(Refusals, OfAnArtifactWithTooFewPagesForOneSequence) {
 }
 
 TEST(DefaultConfig, IsOfTheArtifactAndFitsItsRoom) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   fake->generation_config = R"({"num_beams": 4, "max_length": 512, "eos_token_id": 1})";
   const auto runner = open_fake(fake);
   EXPECT_EQ(runner->default_config().num_beams, 4);
@@ -220,7 +220,7 @@ TEST(DefaultConfig, IsOfTheArtifactAndFitsItsRoom) {
 }
 
 TEST(DefaultConfig, GivesUpMaxNewTokensThatThereIsNoRoomFor) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   fake->generation_config =
       R"({"max_new_tokens": 50, "max_cache_len": 51, "decoder_start_token_id": 0})";
   const auto runner = open_fake(fake);
@@ -233,14 +233,14 @@ TEST(DefaultConfig, GivesUpMaxNewTokensThatThereIsNoRoomFor) {
 }
 
 TEST(DefaultConfig, IsTransformersWhereTheArtifactHasNone) {
-  const auto runner = open_fake(std::make_shared<FakeEncoderDecoder>());
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   EXPECT_EQ(runner->default_config().num_beams, 1);
   EXPECT_FALSE(runner->default_config().max_length);
   EXPECT_THAT(runner->warnings(), IsEmpty());
 }
 
 TEST(DefaultConfig, IsRefusedWithTheFilesName) {
-  const auto fake = std::make_shared<FakeEncoderDecoder>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   fake->generation_config = R"({"num_beams": "four"})";
   const auto runner = open_runner(make_model(fake));
   ASSERT_FALSE(runner);

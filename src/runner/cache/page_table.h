@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "polystate/core/result.h"
-#include "runner/page_pool.h"
+#include "runner/cache/page_pool.h"
 
 namespace polystate {
 
@@ -48,17 +48,24 @@ struct PageCopy {
   PageId target;
 };
 
-// Appends one position to each of `tables` (of one pool, each once), for the token that its
-// sequence reads next. A last page that is partly filled and shared is exchanged for a fresh one;
-// `copies` becomes what must be copied, in any order, before anything is written. No page is both a
-// source and a target: a source stays in use by another table throughout, a target was free.
+// Positions that a sequence is to grow by, for the tokens that it reads next.
+struct PageAppend {
+  PageTable* table;
+  std::int64_t count;  // 1 or more
+};
+
+// Appends positions to tables of one pool, each of them once. A last page that is partly filled and
+// shared is exchanged for a fresh one; `copies` becomes what must be copied, in any order, before
+// anything is written. No page is both a source and a target: a source stays in use by another
+// table throughout, a target was free.
 //
 // With rows * ceil(max_length / page_size) pages, `rows` tables of at most max_length positions
-// never run out, however they were forked. Before a table takes a page, count for each table its
-// pages so far: fewer than rows * ceil(max_length / page_size), if it starts a page. If it
+// never run out, however they were forked and however many positions they grow by at once. Before a
+// table takes a page, count for each table the pages that it has so far, a shared one each time. No
+// table has more than ceil(max_length / page_size); one that starts a page has fewer, and where it
 // exchanges one, that page is counted twice. So the pages in use are fewer than there are.
 //
 // kEngine when the pool runs out; all tables are as they were.
-Status append_position(std::span<PageTable* const> tables, std::vector<PageCopy>& copies);
+Status append_positions(std::span<const PageAppend> appends, std::vector<PageCopy>& copies);
 
 }  // namespace polystate

@@ -1,4 +1,4 @@
-#include "runner/page_table.h"
+#include "runner/cache/page_table.h"
 
 #include <cassert>
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "polystate/core/result.h"
-#include "runner/page_pool.h"
+#include "runner/cache/page_pool.h"
 
 namespace polystate {
 
@@ -63,50 +63,63 @@ class PageAppender {
  public:
   explicit PageAppender(std::vector<PageCopy>& copies) : copies_(copies) {}
 
-  Status append(PageTable& table) {
-    const bool starts_page = table.length_ % table.page_size_ == 0;
-    if (starts_page || table.pool_->is_shared(table.pages_.back())) {
+  // On error the table is as it was.
+  Status append(const PageAppend& append) {
+    PageTable& table = *append.table;
+    const std::int64_t length = table.length_ + append.count;
+    if (Status own = own_last_page(table); !own) return own;
+    while (std::ssize(table.pages_) * table.page_size_ < length) {
       const Result<PageId> page = table.pool_->take();
-      if (!page) return page.error();
-      if (starts_page) {
-        table.pages_.push_back(*page);
-      } else {
-        exchange_last(table, *page);
+      if (!page) {
+        shrink(table, table.length_);
+        return page.error();
       }
+      table.pages_.push_back(*page);
     }
-    ++table.length_;
+    table.length_ = length;
     return {};
   }
 
-  // Undoes the last append, which was to `table`.
-  void undo(PageTable& table) {
-    if (--table.length_ % table.page_size_ == 0) {
-      table.pool_->release(table.pages_.back());
-      table.pages_.pop_back();
-    } else if (!copies_.empty() && copies_.back().target == table.pages_.back()) {
-      table.pool_->release(table.pages_.back());
-      table.pool_->share(copies_.back().source);
-      table.pages_.back() = copies_.back().source;
-      copies_.pop_back();
-    }
+  // Undoes the last append.
+  void undo(const PageAppend& append) {
+    shrink(*append.table, append.table->length_ - append.count);
   }
 
  private:
-  void exchange_last(PageTable& table, PageId page) {
-    copies_.push_back({table.pages_.back(), page});
+  // Exchanges a last page that is partly filled and shared.
+  Status own_last_page(PageTable& table) {
+    if (table.length_ % table.page_size_ == 0 || !table.pool_->is_shared(table.pages_.back())) {
+      return {};
+    }
+    const Result<PageId> page = table.pool_->take();
+    if (!page) return page.error();
+    copies_.push_back({table.pages_.back(), *page});
     table.pool_->release(table.pages_.back());  // another table keeps it
-    table.pages_.back() = page;
+    table.pages_.back() = *page;
+    return {};
+  }
+
+  // Gives back the pages past `length`, and what the last one there was exchanged for.
+  void shrink(PageTable& table, std::int64_t length) {
+    table.rewind(length);
+    if (copies_.empty() || table.pages_.empty() || copies_.back().target != table.pages_.back()) {
+      return;
+    }
+    table.pool_->share(copies_.back().source);
+    table.pool_->release(table.pages_.back());
+    table.pages_.back() = copies_.back().source;
+    copies_.pop_back();
   }
 
   std::vector<PageCopy>& copies_;
 };
 
-Status append_position(std::span<PageTable* const> tables, std::vector<PageCopy>& copies) {
+Status append_positions(std::span<const PageAppend> appends, std::vector<PageCopy>& copies) {
   copies.clear();
   PageAppender appender(copies);
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    if (Status appended = appender.append(*tables[i]); !appended) {
-      while (i-- > 0) appender.undo(*tables[i]);
+  for (std::size_t i = 0; i < appends.size(); ++i) {
+    if (Status appended = appender.append(appends[i]); !appended) {
+      while (i-- > 0) appender.undo(appends[i]);
       return appended;
     }
   }

@@ -1,4 +1,4 @@
-#include "runner/page_pool.h"
+#include "runner/cache/page_pool.h"
 
 #include <cassert>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "runner/fake_encoder_decoder.h"
+#include "runner/fake_token_model.h"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,17 +34,25 @@ using nlohmann::json;
 
 constexpr std::int64_t kNothing = -1;  // in a place that was never written
 
-std::int64_t pages_for(const FakeEncoderDecoder& fake, std::int64_t positions) {
+std::int64_t pages_for(const FakeTokenModel& fake, std::int64_t positions) {
   return (positions + fake.page_size - 1) / fake.page_size;
 }
 
 // The pools' sizes.
-std::int64_t pages(const FakeEncoderDecoder& fake) {
-  return fake.pages > 0 ? fake.pages : fake.max_batch * pages_for(fake, fake.max_length);
+std::int64_t pages(const FakeTokenModel& fake) {
+  return fake.pages > 0 ? fake.pages : fake.max_sequences * pages_for(fake, fake.max_length);
 }
-std::int64_t cross_pages(const FakeEncoderDecoder& fake) {
+std::int64_t cross_pages(const FakeTokenModel& fake) {
   return fake.cross_pages > 0 ? fake.cross_pages
-                              : fake.max_batch * pages_for(fake, fake.max_source_length);
+                              : fake.max_sequences * pages_for(fake, fake.max_source_length);
+}
+
+std::int64_t max_step_tokens(const FakeTokenModel& fake) {
+  return fake.max_step_tokens > 0 ? fake.max_step_tokens
+                                  : std::max(fake.max_sequences, std::int64_t{64});
+}
+std::int64_t max_wanted(const FakeTokenModel& fake) {
+  return fake.max_wanted > 0 ? fake.max_wanted : fake.max_sequences;
 }
 
 json symbol(const std::string& name, int input, int dimension, std::int64_t max) {
@@ -74,32 +83,65 @@ json method(const std::string& name, const std::vector<json>& symbols,
           {"activation_bytes", 0}};
 }
 
-json methods(const FakeEncoderDecoder& fake) {
-  const std::int64_t columns = pages_for(fake, fake.max_length);
-  const std::int64_t cross_columns = pages_for(fake, fake.max_source_length);
-  const json encode =
-      method("encode",
-             {symbol("batch", 0, 0, fake.max_batch), symbol("source", 0, 1, fake.max_source_length),
-              symbol("m", 2, 1, cross_columns)},
-             {input("input_ids", {"batch", "source"}), input("lengths", {"batch"}),
-              input("cross_table", {"batch", "m"})});
-  json decode = method("decode",
-                       {symbol("rows", 0, 0, fake.max_batch), symbol("n", 2, 1, columns),
-                        symbol("m", 3, 1, cross_columns)},
-                       {input("input_ids", {"rows", 1}), input("positions", {"rows"}),
-                        input("page_table", {"rows", "n"}), input("cross_table", {"rows", "m"}),
-                        input("cross_lengths", {"rows"})});
-  const json logits = {{"name", "logits"},
-                       {"dtype", "float32"},
-                       {"shape", json::array({"rows", fake.vocabulary_size})},
-                       {"program_output", 0}};
-  decode["outputs"] = json::array({logits});
-  const json copy = method("copy_pages", {symbol("k", 0, 0, fake.max_batch)},
-                           {input("source", {"k"}), input("target", {"k"})});
-  return json::array({encode, decode, copy});
+json encode_method(const FakeTokenModel& fake) {
+  return method(
+      "encode",
+      {symbol("batch", 0, 0, fake.max_sequences), symbol("source", 0, 1, fake.max_source_length),
+       symbol("k", 2, 1, pages_for(fake, fake.max_source_length))},
+      {input("input_ids", {"batch", "source"}), input("lengths", {"batch"}),
+       input("cross_table", {"batch", "k"})});
 }
 
-std::string manifest(const FakeEncoderDecoder& fake) {
+// Its inputs in an order of its own: they are found by their names.
+json forward_method(const FakeTokenModel& fake) {
+  std::vector<json> symbols = {symbol("tokens", 0, 0, max_step_tokens(fake)),
+                               symbol("m", 2, 0, max_wanted(fake)),
+                               symbol("sequences", 4, 0, fake.max_sequences),
+                               symbol("n", 4, 1, pages_for(fake, fake.max_length))};
+  std::vector<json> inputs = {input("input_ids", {"tokens"}), input("rows", {"tokens"}),
+                              input("wanted", {"m"}), input("positions", {"tokens"}),
+                              input("page_table", {"sequences", "n"})};
+  if (fake.uncounted) inputs.push_back(input("counted", {"tokens"}));
+  if (fake.max_source_length > 0) {
+    symbols.push_back(
+        symbol("k", static_cast<int>(inputs.size()), 1, pages_for(fake, fake.max_source_length)));
+    inputs.push_back(input("cross_table", {"sequences", "k"}));
+    inputs.push_back(input("cross_lengths", {"sequences"}));
+  }
+  json forward = method("forward", symbols, inputs);
+  forward["outputs"] = json::array({{{"name", "logits"},
+                                     {"dtype", "float32"},
+                                     {"shape", json::array({"m", fake.vocabulary_size})},
+                                     {"program_output", 0}}});
+  return forward;
+}
+
+json methods(const FakeTokenModel& fake) {
+  json all = json::array(
+      {forward_method(fake), method("copy_pages", {symbol("copies", 0, 0, fake.max_sequences)},
+                                    {input("source", {"copies"}), input("target", {"copies"})})});
+  if (fake.max_source_length > 0) all.push_back(encode_method(fake));
+  return all;
+}
+
+json constants(const FakeTokenModel& fake) {
+  json all = {{"runner", "token_model"},
+              {"page_size", fake.page_size},
+              {"max_sequences", fake.max_sequences},
+              {"max_step_tokens", max_step_tokens(fake)},
+              {"max_wanted", max_wanted(fake)},
+              {"max_length", fake.max_length},
+              {"vocabulary_size", fake.vocabulary_size},
+              {"pages", pages(fake)}};
+  if (fake.uncounted) all["padding_id"] = *fake.uncounted;
+  if (fake.max_source_length > 0) {
+    all["max_source_length"] = fake.max_source_length;
+    all["cross_pages"] = cross_pages(fake);
+  }
+  return all;
+}
+
+std::string manifest(const FakeTokenModel& fake) {
   json files = {{"model.pte", 1}};
   if (!fake.generation_config.empty()) {
     files["generation_config.json"] = fake.generation_config.size();
@@ -115,19 +157,11 @@ std::string manifest(const FakeEncoderDecoder& fake) {
                            {"operators", json::array()},
                            {"delegates", json::array()}}},
                          {"files", files},
-                         {"constants",
-                          {{"runner", "encoder_decoder"},
-                           {"page_size", fake.page_size},
-                           {"max_batch", fake.max_batch},
-                           {"max_source_length", fake.max_source_length},
-                           {"max_length", fake.max_length},
-                           {"vocabulary_size", fake.vocabulary_size},
-                           {"pages", pages(fake)},
-                           {"cross_pages", cross_pages(fake)}}},
+                         {"constants", constants(fake)},
                          {"state", json::array()},
                          {"methods", methods(fake)},
                          {"golden", nullptr}};
-  return document.dump();
+  return document.patch(json::parse(fake.manifest_patch)).dump();
 }
 
 // A pool of pages, which hold tokens.
@@ -163,10 +197,45 @@ std::span<const std::int64_t> row(const Tensor& matrix, std::size_t index) {
   return matrix.values<std::int64_t>().subspan(index * columns, columns);
 }
 
+// The name of a method, and of its inputs.
+struct MethodNames {
+  std::string name;
+  std::vector<std::string> inputs;
+};
+
+std::vector<MethodNames> method_names(const FakeTokenModel& fake) {
+  std::vector<MethodNames> all;
+  for (const json& each : methods(fake)) {
+    MethodNames& next = all.emplace_back(MethodNames{each["name"], {}});
+    for (const json& of_input : each["inputs"]) next.inputs.push_back(of_input["name"]);
+  }
+  return all;
+}
+
+// The inputs of a call by their names.
+class NamedInputs {
+ public:
+  NamedInputs(const MethodNames& names, std::span<const Tensor> inputs)
+      : names_(names.inputs), inputs_(inputs) {}
+
+  [[nodiscard]] const Tensor& operator[](std::string_view name) const {
+    const auto found = std::ranges::find(names_, name);
+    return inputs_[static_cast<std::size_t>(found - names_.begin())];
+  }
+  [[nodiscard]] std::span<const std::int64_t> values(std::string_view name) const {
+    return (*this)[name].values<std::int64_t>();
+  }
+
+ private:
+  std::span<const std::string> names_;
+  std::span<const Tensor> inputs_;
+};
+
 class FakeSession final : public EngineSession {
  public:
-  explicit FakeSession(std::shared_ptr<FakeEncoderDecoder> fake)
+  explicit FakeSession(std::shared_ptr<FakeTokenModel> fake)
       : fake_(std::move(fake)),
+        methods_(method_names(*fake_)),
         self_(pages(*fake_), fake_->page_size),
         cross_(cross_pages(*fake_), fake_->page_size) {}
 
@@ -175,8 +244,9 @@ class FakeSession final : public EngineSession {
     if (fake_->calls++ == fake_->fails_at) {
       return Error{ErrorCode::kEngine, "the fake engine fails"};
     }
-    if (method == 0) return encode(inputs);
-    return method == 1 ? decode(inputs) : copy_pages(inputs);
+    const NamedInputs named(methods_[method], inputs);
+    if (methods_[method].name == "encode") return encode(named);
+    return methods_[method].name == "forward" ? forward(named) : copy_pages(named);
   }
   [[nodiscard]] bool state_intact() const override { return false; }
   [[nodiscard]] std::span<std::byte> state(std::size_t) override { return {}; }
@@ -189,50 +259,75 @@ class FakeSession final : public EngineSession {
   Result<std::vector<std::byte>> take_profile() override { return std::vector<std::byte>(); }
 
  private:
-  Result<std::vector<Tensor>> encode(std::span<const Tensor> inputs) {
+  Result<std::vector<Tensor>> encode(const NamedInputs& inputs) {
     ++fake_->encodes;
-    const auto tokens = static_cast<std::int64_t>(inputs[0].element_count());
+    const Tensor& ids = inputs["input_ids"];
+    const Tensor& table = inputs["cross_table"];
+    const auto tokens = static_cast<std::int64_t>(ids.element_count());
     fake_->encoded_tokens += tokens;
     fake_->most_encoded = std::max(fake_->most_encoded, tokens);
-    const auto lengths = inputs[1].values<std::int64_t>();
-    EXPECT_GE(inputs[2].shape()[1] * fake_->page_size, inputs[0].shape()[1]);
+    const auto lengths = inputs.values("lengths");
+    EXPECT_GE(table.shape()[1] * fake_->page_size, ids.shape()[1]);
     for (std::size_t i = 0; i < lengths.size(); ++i) {
       for (std::int64_t position = 0; position < lengths[i]; ++position) {
-        cross_.at(row(inputs[2], i), position) =
-            row(inputs[0], i)[static_cast<std::size_t>(position)];
+        cross_.at(row(table, i), position) = row(ids, i)[static_cast<std::size_t>(position)];
       }
     }
     return std::vector<Tensor>();
   }
 
-  Result<std::vector<Tensor>> decode(std::span<const Tensor> inputs) {
-    ++fake_->decodes;
-    const auto tokens = inputs[0].values<std::int64_t>();
-    const auto positions = inputs[1].values<std::int64_t>();
-    const auto cross_lengths = inputs[4].values<std::int64_t>();
-    fake_->most_rows = std::max(fake_->most_rows, tokens.size());
-    fake_->decoded_rows += static_cast<std::int64_t>(tokens.size());
+  Result<std::vector<Tensor>> forward(const NamedInputs& inputs) {
+    const auto tokens = inputs.values("input_ids");
+    const auto positions = inputs.values("positions");
+    const auto rows = inputs.values("rows");
+    const Tensor& table = inputs["page_table"];
+    count(inputs);
+    std::set<const std::int64_t*> written;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      EXPECT_GT(inputs[2].shape()[1] * fake_->page_size, positions[i]);
-      self_.at(row(inputs[2], i), positions[i]) = tokens[i];
+      EXPECT_LT(rows[i], table.shape()[0]);
+      EXPECT_GT(table.shape()[1] * fake_->page_size, positions[i]);
+      std::int64_t& place = self_.at(row(table, static_cast<std::size_t>(rows[i])), positions[i]);
+      EXPECT_TRUE(written.insert(&place).second) << "two tokens are written to one place";
+      place = tokens[i];
     }
     std::vector<float> all;
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const auto source = cross_.read(row(inputs[3], i), cross_lengths[i]);
-      const auto read = self_.read(row(inputs[2], i), positions[i] + 1);
-      EXPECT_EQ(read.back(), tokens[i]) << "two rows write to one place";
-      const auto logits = fake_logits(*fake_, source, read);
+    for (const std::int64_t token : inputs.values("wanted")) {
+      EXPECT_LT(token, std::ssize(tokens));
+      const auto place = static_cast<std::size_t>(token);
+      const auto sequence = static_cast<std::size_t>(rows[place]);
+      const auto read = self_.read(row(table, sequence), positions[place] + 1);
+      const auto logits = fake_logits(*fake_, source_of(inputs, sequence), read);
       all.insert(all.end(), logits.begin(), logits.end());
     }
     return std::vector<Tensor>{
-        Tensor::of({static_cast<std::int64_t>(tokens.size()), fake_->vocabulary_size}, all)
-            .value()};
+        Tensor::of({inputs["wanted"].shape()[0], fake_->vocabulary_size}, all).value()};
   }
 
-  Result<std::vector<Tensor>> copy_pages(std::span<const Tensor> inputs) {
+  // Counts what a call of forward was asked for.
+  void count(const NamedInputs& inputs) {
+    const std::size_t tokens = inputs["input_ids"].element_count();
+    ++fake_->steps;
+    fake_->most_rows =
+        std::max(fake_->most_rows, static_cast<std::size_t>(inputs["page_table"].shape()[0]));
+    fake_->most_tokens = std::max(fake_->most_tokens, tokens);
+    fake_->tokens += static_cast<std::int64_t>(tokens);
+    fake_->logits += inputs["wanted"].shape()[0];
+    if (!fake_->uncounted) return;
+    const auto counted = inputs.values("counted");
+    fake_->counted.assign(counted.begin(), counted.end());
+  }
+
+  // What a sequence sees.
+  std::vector<std::int64_t> source_of(const NamedInputs& inputs, std::size_t sequence) {
+    if (fake_->max_source_length == 0) return {};
+    return cross_.read(row(inputs["cross_table"], sequence),
+                       inputs.values("cross_lengths")[sequence]);
+  }
+
+  Result<std::vector<Tensor>> copy_pages(const NamedInputs& inputs) {
     ++fake_->copies;
-    const auto sources = inputs[0].values<std::int64_t>();
-    const auto targets = inputs[1].values<std::int64_t>();
+    const auto sources = inputs.values("source");
+    const auto targets = inputs.values("target");
     const std::set<std::int64_t> written(targets.begin(), targets.end());
     EXPECT_EQ(written.size(), targets.size()) << "a page is written twice";
     for (const std::int64_t source : sources) {
@@ -242,14 +337,15 @@ class FakeSession final : public EngineSession {
     return std::vector<Tensor>();
   }
 
-  std::shared_ptr<FakeEncoderDecoder> fake_;
+  std::shared_ptr<FakeTokenModel> fake_;
+  std::vector<MethodNames> methods_;
   TokenPages self_;
   TokenPages cross_;
 };
 
 class FakeEngine final : public Engine {
  public:
-  FakeEngine(std::shared_ptr<FakeEncoderDecoder> fake, std::unique_ptr<TemporaryFolder> folder)
+  FakeEngine(std::shared_ptr<FakeTokenModel> fake, std::unique_ptr<TemporaryFolder> folder)
       : fake_(std::move(fake)), folder_(std::move(folder)) {}
 
   Result<std::unique_ptr<EngineSession>> new_session(
@@ -271,13 +367,13 @@ class FakeEngine final : public Engine {
   }
 
  private:
-  std::shared_ptr<FakeEncoderDecoder> fake_;
+  std::shared_ptr<FakeTokenModel> fake_;
   std::unique_ptr<TemporaryFolder> folder_;  // of the artifact, which is read while it is open
 };
 
 }  // namespace
 
-Model make_model(const std::shared_ptr<FakeEncoderDecoder>& fake) {
+Model make_model(const std::shared_ptr<FakeTokenModel>& fake) {
   auto folder = std::make_unique<TemporaryFolder>();
   TinyArtifact artifact;
   artifact.files = {{"manifest.json", manifest(*fake)}, {"model.pte", "w"}};
@@ -292,7 +388,7 @@ Model make_model(const std::shared_ptr<FakeEncoderDecoder>& fake) {
                        std::make_unique<FakeEngine>(fake, std::move(folder)));
 }
 
-std::vector<float> fake_logits(const FakeEncoderDecoder& fake, std::span<const std::int64_t> source,
+std::vector<float> fake_logits(const FakeTokenModel& fake, std::span<const std::int64_t> source,
                                std::span<const std::int64_t> tokens) {
   std::uint64_t hash = fake.seed;
   const auto add = [&hash](std::int64_t token) {

@@ -1,0 +1,173 @@
+#include "runner/model/limits.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "polystate/artifact/manifest.h"
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "runner/model/method_forms.h"
+
+namespace polystate {
+namespace {
+
+// Positions and tokens are counted in 32 bits at most, so that no product of two overflows.
+constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+
+template <typename Limits>
+struct ConstantForm {
+  std::string_view name;
+  std::int64_t Limits::* member;
+};
+
+constexpr std::array<ConstantForm<ModelLimits>, 7> kConstants = {
+    {{"page_size", &ModelLimits::page_size},
+     {"max_length", &ModelLimits::max_length},
+     {"vocabulary_size", &ModelLimits::vocabulary_size},
+     {"pages", &ModelLimits::pages},
+     {"max_sequences", &ModelLimits::max_sequences},
+     {"max_step_tokens", &ModelLimits::max_step_tokens},
+     {"max_wanted", &ModelLimits::max_wanted}}};
+constexpr std::array<ConstantForm<SourceLimits>, 2> kSourceConstants = {
+    {{"max_source_length", &SourceLimits::max_source_length},
+     {"cross_pages", &SourceLimits::cross_pages}}};
+
+Error constants_error(const std::string& message) {
+  return {ErrorCode::kArtifact, "manifest.json: constants." + message};
+}
+
+Result<std::int64_t> read_constant(const Manifest& manifest, std::string_view name,
+                                   std::int64_t least = 1) {
+  const auto found = manifest.constants.find(std::string(name));
+  if (found == manifest.constants.end()) {
+    return constants_error(std::string(name) + " is missing");
+  }
+  const auto* value = std::get_if<std::int64_t>(&found->second);
+  if (value == nullptr || *value < least || *value > kLargest) {
+    return constants_error(
+        std::string(name) + (value == nullptr ? "" : " is " + std::to_string(*value) + ", and") +
+        " is not an integer from " + std::to_string(least) + " to " + std::to_string(kLargest));
+  }
+  return *value;
+}
+
+template <typename Limits>
+Status read_constants(const Manifest& manifest, std::span<const ConstantForm<Limits>> constants,
+                      Limits& limits) {
+  for (const auto& [name, member] : constants) {
+    const Result<std::int64_t> value = read_constant(manifest, name);
+    if (!value) return value.error();
+    limits.*member = *value;
+  }
+  return {};
+}
+
+// The input of that name of a method that has it.
+std::size_t index_of(const MethodSpec& method, std::string_view input) {
+  const auto found = std::ranges::find(method.inputs, input, &InputSpec::name);
+  return static_cast<std::size_t>(found - method.inputs.begin());
+}
+
+// The largest size of a dimension of an input.
+std::int64_t largest_size(const MethodSpec& method, std::size_t input, std::size_t dimension) {
+  std::vector<std::int64_t> largest;
+  largest.reserve(method.symbols.size());
+  for (const Symbol& symbol : method.symbols) largest.push_back(symbol.max);
+  const Result<std::int64_t> size = method.inputs[input].shape[dimension].evaluate(largest);
+  return size ? std::min(*size, kLargest) : kLargest;  // it overflows
+}
+
+// A size that a method must take, for the constant it follows from.
+struct NeededSize {
+  std::string_view method;
+  std::string_view input;
+  std::size_t dimension;
+  std::string_view constant;
+  std::int64_t size;
+};
+
+Status check_size(const Manifest& manifest, const NeededSize& needed) {
+  const MethodSpec& method = manifest.methods[*manifest.method_index(needed.method)];
+  const std::size_t input = index_of(method, needed.input);
+  const std::int64_t largest = largest_size(method, input, needed.dimension);
+  if (largest >= needed.size) return {};
+  return constants_error(std::string(needed.constant) + " needs a size of " +
+                         std::to_string(needed.size) + " in dimension " +
+                         std::to_string(needed.dimension) + " of " + input_label(method, input) +
+                         ", which takes " + std::to_string(largest));
+}
+
+Status check_sizes(const Manifest& manifest, const ModelLimits& limits) {
+  std::vector<NeededSize> sizes = {
+      {"forward", "input_ids", 0, "max_step_tokens", limits.max_step_tokens},
+      {"forward", "page_table", 0, "max_sequences", limits.max_sequences},
+      {"forward", "page_table", 1, "max_length", limits.pages_for(limits.max_length)},
+      {"forward", "wanted", 0, "max_wanted", limits.max_wanted},
+      {"copy_pages", "source", 0, "max_sequences", limits.max_sequences}};
+  if (limits.sources) {
+    const std::int64_t length = limits.sources->max_source_length;
+    sizes.insert(sizes.end(),
+                 {{"encode", "input_ids", 1, "max_source_length", length},
+                  {"encode", "cross_table", 1, "max_source_length", limits.pages_for(length)},
+                  {"forward", "cross_table", 1, "max_source_length", limits.pages_for(length)}});
+  }
+  for (const NeededSize& size : sizes) {
+    if (Status checked = check_size(manifest, size); !checked) return checked;
+  }
+  return {};
+}
+
+Status check_pages(const ModelLimits& limits) {
+  const auto check = [&limits](std::string_view pages, std::int64_t count, std::string_view length,
+                               std::int64_t positions) -> Status {
+    if (limits.pages_for(positions) <= count) return {};
+    return constants_error(std::string(pages) + " is " + std::to_string(count) +
+                           ": too small for " + std::string(length) + ", " +
+                           std::to_string(positions) + " positions, which need " +
+                           std::to_string(limits.pages_for(positions)));
+  };
+  if (Status fit = check("pages", limits.pages, "one sequence of max_length", limits.max_length);
+      !fit) {
+    return fit;
+  }
+  if (!limits.sources) return {};
+  return check("cross_pages", limits.sources->cross_pages, "one source of max_source_length",
+               limits.sources->max_source_length);
+}
+
+}  // namespace
+
+Result<ModelLimits> ModelLimits::read(const Manifest& manifest) {
+  if (const Status checked = check_methods(manifest); !checked) return checked.error();
+  ModelLimits limits{};
+  const std::span<const ConstantForm<ModelLimits>> constants = kConstants;
+  if (const Status read = read_constants(manifest, constants, limits); !read) return read.error();
+  if (has_sources(manifest)) {
+    const std::span<const ConstantForm<SourceLimits>> source_constants = kSourceConstants;
+    SourceLimits& sources = limits.sources.emplace();
+    if (const Status read = read_constants(manifest, source_constants, sources); !read) {
+      return read.error();
+    }
+    const MethodSpec& encode = manifest.methods[*manifest.method_index("encode")];
+    sources.max_sources = largest_size(encode, index_of(encode, "input_ids"), 0);
+  }
+  const MethodSpec& forward = manifest.methods[*manifest.method_index("forward")];
+  if (index_of(forward, "counted") < forward.inputs.size()) {
+    const Result<std::int64_t> padding = read_constant(manifest, "padding_id", 0);
+    if (!padding) return padding.error();
+    limits.uncounted = static_cast<TokenId>(*padding);
+  }
+  if (const Status checked = check_sizes(manifest, limits); !checked) return checked.error();
+  if (const Status checked = check_pages(limits); !checked) return checked.error();
+  return limits;
+}
+
+}  // namespace polystate

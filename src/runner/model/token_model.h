@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/tensor.h"
+#include "polystate/core/token.h"
+#include "polystate/session/model.h"
+#include "runner/cache/page_pool.h"
+#include "runner/cache/page_table.h"
+#include "runner/model/limits.h"
+#include "runner/model/method_session.h"
+#include "runner/model/source_encoder.h"
+
+namespace polystate {
+
+// What a step reads of one sequence.
+struct StepRow {
+  std::span<const TokenId> tokens;  // one or more, which follow what it has read
+  PageTable* sequence;              // grows by their positions
+  const EncodedSource* source;      // what it sees; null where the model encodes no sources
+  std::span<const TokenId> prompt;  // what the sequence begins with
+  bool wants_logits;                // after the last of `tokens`
+};
+
+// An artifact's methods over caches of their own, as calls in tokens. It owns a session and the
+// pool that says which pages of its sequences' caches are in use; where the artifact has the method
+// `encode`, a SourceEncoder. A step is a list of the tokens of all its sequences:
+//
+//   forward(input_ids [tokens], positions [tokens], rows [tokens], page_table [sequences, n],
+//           cross_table [sequences, k]?, cross_lengths [sequences]?, wanted [m],
+//           counted [tokens]?) -> logits [m, vocabulary]
+//   copy_pages(source [copies], target [copies]) -> ()
+//
+// `rows` has each token's sequence, `wanted` the tokens whose logits are given. `counted`, of
+// models whose positions in a prompt leave out padding, are the tokens before each that they count.
+// What a table has no page for is 0: the methods neither read nor write it. After a failure all
+// state is as at first, and what was encoded before is of no use.
+class TokenModel {
+ public:
+  // kArtifact as ModelLimits::read, and as Model::new_session.
+  static Result<std::unique_ptr<TokenModel>> open(const Model& model,
+                                                  const SessionOptions& options = {});
+  TokenModel(const TokenModel&) = delete;
+  TokenModel& operator=(const TokenModel&) = delete;
+  ~TokenModel() = default;
+
+  // Reads the tokens of 1 to max_sequences rows, each of another sequence that stays within
+  // max_length positions: at most max_step_tokens in all. The logits of the next tokens of the rows
+  // that want them, in their order [wanted, vocabulary]; at most max_wanted. The caller may
+  // overwrite them; they are gone with the next call. kEngine when the pool has too few pages.
+  Result<Tensor> forward(std::span<const StepRow> rows);
+
+  // Null where the model encodes no sources.
+  [[nodiscard]] SourceEncoder* encoder() { return encoder_ ? &*encoder_ : nullptr; }
+
+  // Model::parallel_for.
+  void parallel_for(std::size_t count, const std::function<void(std::size_t index)>& task) const {
+    model_.parallel_for(count, task);
+  }
+
+  // An empty sequence.
+  [[nodiscard]] PageTable new_sequence() { return {pool_, limits_.page_size}; }
+
+  [[nodiscard]] const ModelLimits& limits() const { return limits_; }
+  [[nodiscard]] const PagePool& pool() const { return pool_; }
+
+ private:
+  TokenModel(const Model& model, MethodSession session, const ModelLimits& limits);
+
+  // Makes the inputs of `forward` from the rows, and lets their sequences grow.
+  Status read_rows(std::span<const StepRow> rows);
+  // Appends a row's tokens to the inputs.
+  void read_tokens(const StepRow& row, std::int64_t number);
+  // Copies whole pages of the sequences' caches.
+  Status copy_pages();
+
+  Model model_;
+  MethodSession session_;
+  ModelLimits limits_;
+  PagePool pool_;
+  std::optional<SourceEncoder> encoder_;
+
+  // Inputs of the calls, kept for the next.
+  std::vector<PageAppend> appends_;
+  std::vector<PageCopy> copies_;
+  std::vector<const PageTable*> tables_;
+  std::vector<const PageTable*> cross_tables_;
+  std::vector<std::int64_t> ids_;
+  std::vector<std::int64_t> positions_;
+  std::vector<std::int64_t> rows_;
+  std::vector<std::int64_t> page_table_;
+  std::vector<std::int64_t> cross_table_;
+  std::vector<std::int64_t> cross_lengths_;
+  std::vector<std::int64_t> wanted_;
+  std::vector<std::int64_t> counted_;
+  std::vector<std::int64_t> copy_sources_;
+  std::vector<std::int64_t> copy_targets_;
+};
+
+}  // namespace polystate
