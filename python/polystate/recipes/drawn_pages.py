@@ -1,4 +1,4 @@
-"""Draws arguments of an encoder-decoder's methods: every page belongs to one row."""
+"""Draws arguments of a token model's methods: every page belongs to one sequence or text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from polystate.export.method import Draw
-from polystate.recipes.encoder_decoder import Capacity
+from polystate.recipes.capacity import Capacity
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -32,23 +32,26 @@ def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
         table = _distinct(generator, cross_table, capacity.cross_pages)[rows]
         return (ids[rows].masked_fill(is_padding, padding), lengths, table), kwargs
 
-    def decode(
+    def forward(
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Arguments:
-        ids, positions, page_table, cross_table, cross_lengths, *counted = args
-        tables = (page_table, capacity.pages), (cross_table, capacity.cross_pages)
-        rows = _rows(ids.shape[0], *tables)
-        last = _least(capacity.max_length, page_table, capacity) - 1
-        longest = _least(capacity.max_source_length, cross_table, capacity)
-        positions = _whole(generator, positions, 0, last)
-        drawn = (
+        ids, _, _, page_table, cross_table, cross_lengths, wanted, *counted = args
+        sequences = _rows(
+            len(page_table), (page_table, capacity.pages), (cross_table, capacity.cross_pages)
+        )
+        longest = _least(capacity.max_length, page_table, capacity)
+        longest_source = _least(capacity.max_source_length, cross_table, capacity)
+        rows, positions = _places(generator, len(ids), int(sequences.max()) + 1, longest)
+        return (
             ids,
             positions,
-            *(_distinct(generator, *table) for table in tables),
-            _whole(generator, cross_lengths, 1, longest),
-            *(positions for _ in counted),
-        )
-        return tuple(each[rows] for each in drawn), kwargs
+            rows,
+            _distinct(generator, page_table, capacity.pages)[sequences],
+            _distinct(generator, cross_table, capacity.cross_pages)[sequences],
+            _whole(generator, cross_lengths, 1, longest_source)[sequences],
+            _whole(generator, wanted, 0, len(ids) - 1),
+            *(positions.clone() for _ in counted),
+        ), kwargs
 
     def copy_pages(
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -59,7 +62,16 @@ def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
         chosen = torch.arange(len(target)) % half  # where they do not suffice, some copy again
         return (pages[:half][chosen].to(source.dtype), pages[half:][chosen]), kwargs
 
-    return {"encode": encode, "decode": decode, "copy_pages": copy_pages}
+    return {"encode": encode, "forward": forward, "copy_pages": copy_pages}
+
+
+def _places(
+    generator: torch.Generator, tokens: int, sequences: int, length: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The sequence and the position of each token: no place twice, unless there are too few."""
+    places = torch.randperm(sequences * length, generator=generator)
+    drawn = places[torch.arange(tokens) % len(places)]
+    return drawn // length, drawn % length
 
 
 def _least(length: int, table: torch.Tensor, capacity: Capacity) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polystate.errors import ContractError
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
 @dataclass(frozen=True)
@@ -75,3 +75,25 @@ def language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int | N
         return found
     token = tokenizer.convert_tokens_to_ids(language)
     return token if isinstance(token, int) else None
+
+
+def generation_config(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, languages: Languages
+) -> Any:
+    """The model's, with the target language's token as the first one to generate.
+
+    Raises
+    ------
+    ContractError
+        The target language is no token.
+    """
+    config = model.generation_config
+    if languages.target is None:
+        return config
+    assert tokenizer is not None  # or with_languages refused it
+    token = language_token(tokenizer, languages.target)
+    if token is None or token == tokenizer.unk_token_id:
+        raise ContractError(f"target_language is {languages.target!r}, which is no token")
+    chosen = type(config).from_dict(config.to_dict())
+    chosen.forced_bos_token_id = token
+    return chosen

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from transformers import PreTrainedModel
 
 from polystate.errors import ExportError
-from polystate.recipes.encoder_decoder import Capacity, EncoderDecoder, padding_token
+from polystate.recipes.architectures.encoder_decoder import EncoderDecoder, padding_token
+from polystate.recipes.capacity import Capacity
 
 # How far a position's logits may be from the model's, as a part of the largest: attention sums in
 # another order.
@@ -19,6 +20,7 @@ _TOLERANCE = 1e-3
 _QUANTIZED_TOLERANCE = 0.5
 _LONGEST = 40
 _TEXTS = 3
+_LONGEST_CHUNK = 6
 
 
 @dataclass(frozen=True)
@@ -92,10 +94,10 @@ def _decoded(
 ) -> list[torch.Tensor]:
     """The logits [target, vocabulary] of each text.
 
-    As many sources as there is room for are encoded as one batch, and their targets decoded side by
-    side, step by step.
+    As many sources as there is room for are encoded as one batch, and their targets read side by
+    side, in chunks.
     """
-    count = min(len(texts), capacity.max_batch)
+    count = min(len(texts), capacity.max_sequences)
     return [
         logits
         for first in range(0, len(texts), count)
@@ -115,27 +117,48 @@ def _decoded_batch(
     )
     cross_table = torch.arange(count * capacity.source_pages).view(count, -1)
     table = torch.arange(count * capacity.target_pages).view(count, -1)
-    steps: list[list[torch.Tensor]] = [[] for _ in texts]
+    logits = [torch.empty_like(text.logits) for text in texts]
     with torch.no_grad():
         methods.encode(sources, lengths, cross_table)
-        for position in range(max(len(text.target) for text in texts)):
-            rows = [i for i, text in enumerate(texts) if position < len(text.target)]
-            logits = methods.decode(
-                torch.stack([texts[i].target[position] for i in rows])[:, None],
-                torch.full((len(rows),), position),
-                table[rows],
-                cross_table[rows],
-                lengths[rows],
-                _counted([texts[i].target[:position] for i in rows], methods),
+        for rows, positions in _steps([len(text.target) for text in texts]):
+            places = list(zip(rows.tolist(), positions.tolist(), strict=True))
+            found = methods(
+                torch.stack([texts[row].target[position] for row, position in places]),
+                positions,
+                rows,
+                table,
+                cross_table,
+                lengths,
+                torch.arange(len(rows)).flip(0),
+                _counted([texts[row].target[:position] for row, position in places], methods),
             )
-            for i, row in zip(rows, logits, strict=True):
-                steps[i].append(row)
-    return [torch.stack(rows) for rows in steps]
+            for (row, position), of_token in zip(places, found.flip(0), strict=True):
+                logits[row][position] = of_token
+    return logits
+
+
+def _steps(lengths: Sequence[int]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Sequences and positions of the tokens of each step, in any order.
+
+    In a step each sequence goes on by a chunk, of a token or several.
+    """
+    generator = torch.Generator().manual_seed(1)
+    read = [0] * len(lengths)
+    while read != list(lengths):
+        places = []
+        for row, length in enumerate(lengths):
+            chunk = int(torch.randint(1, _LONGEST_CHUNK + 1, (), generator=generator))
+            end = min(read[row] + chunk, length)
+            places += [(row, position) for position in range(read[row], end)]
+            read[row] = end
+        rows, positions = torch.tensor(places).T
+        order = torch.randperm(len(places), generator=generator)
+        yield rows[order], positions[order]
 
 
 def _counted(before: Sequence[torch.Tensor], methods: EncoderDecoder) -> torch.Tensor | None:
-    """How many of the tokens before each row's the model's positions count."""
-    if not methods.skips_padding:
+    """How many of the tokens before each the model's positions count."""
+    if not methods.form.skips_padding:
         return None
     return torch.stack([(tokens != methods.padding).sum() for tokens in before])
 

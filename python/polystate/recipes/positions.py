@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from polystate.recipes.encoder_decoder import Capacity
+from polystate.recipes.capacity import Capacity
 from polystate.recipes.parity import random_tokens
 
 

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from polystate.recipes.encoder_decoder import Capacity
+from polystate.recipes.capacity import Capacity
 from polystate.recipes.positions import shortened_positions
 from tests.python.recipes.tiny_models import BART, NAMES, VOCABULARY, tiny_model
 

@@ -101,8 +101,21 @@ class Traced:
         points = [("at the example's sizes", self.args, self.kwargs)]
         for sizes in self.dimensions.corners():
             where = "at " + ", ".join(f"{key} = {size}" for key, size in sizes.items())
-            points.append((where, *self.dimensions.resized(self.args, self.kwargs, sizes)))
+            resized = self.dimensions.resized(self.args, self.kwargs, sizes)
+            points.append((where, *self._made_valid(*resized)))
         return points
+
+    def _made_valid(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """What the user's draw makes of an example's elements, which are repeated at other sizes.
+
+        They are as they were where it fails, which verification tells the user.
+        """
+        if self.draw is None:
+            return args, kwargs
+        copies = pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
+        with contextlib.suppress(Exception):  # the user's code may raise anything
+            args, kwargs = self.draw(torch.Generator().manual_seed(0), *copies)
+        return args, kwargs
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """Attention over paged caches, in the place of transformers' own.
 
 transformers looks its attention function up by name (``config._attn_implementation``) and calls it
-with queries, keys and values just after ``Cache.update``. The caches here only take what they are
-given; the attention function then writes and attends in one operator of :mod:`polystate.ops`. Masks
-are not built at all: what a token may see follows from positions and lengths.
+with queries, keys and values just after ``Cache.update``. The caches of :mod:`caches` only take
+what they are given; the attention function then writes and attends in one operator of
+:mod:`polystate.ops`. Masks are not built at all: what a token may see follows from positions and
+lengths.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Any
 from unittest import mock
 
 import torch
-from transformers import AttentionInterface, Cache, PreTrainedModel
+from transformers import AttentionInterface, PreTrainedModel
 
 from polystate.errors import UnsupportedError
+from polystate.recipes.paged.caches import EarlierSteps, EncodedText, Pools
 
 # The name under which transformers finds the attention function.
 _IMPLEMENTATION = "polystate_paged"
@@ -28,22 +30,6 @@ _IMPLEMENTATION = "polystate_paged"
 _WITHOUT_EFFECT = frozenset(
     {"cache_position", "dropout", "is_causal", "output_attentions", "position_ids", "use_cache"}
 )
-
-
-@dataclass(frozen=True)
-class Pools:
-    """The pages of one layer's keys and values.
-
-    Attributes
-    ----------
-    keys
-        [pages, heads, head size, page]
-    values
-        [pages, heads, page, head size]
-    """
-
-    keys: torch.Tensor
-    values: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -113,120 +99,37 @@ class NoAttention(Attention):
         return call.query.transpose(1, 2)
 
 
-class KeyValueSink(Cache):
-    """Takes the keys and values that a model makes, layer by layer, and keeps nothing else."""
-
-    def __init__(self) -> None:
-        super().__init__(layers=[])
-        self.taken: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-
-    def update(
-        self,
-        key_states: torch.Tensor,
-        value_states: torch.Tensor,
-        layer_idx: int,
-        *_: Any,
-        **__: Any,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Takes [batch, heads, tokens, head size], and returns them as they are."""
-        self.taken[layer_idx] = (key_states, value_states)
-        return key_states, value_states
-
-    def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Nothing was there before."""
-        return 0
-
-
-class EarlierSteps(KeyValueSink):
-    """Stands for the keys and values of a row's earlier steps, which lie in pages.
-
-    Parameters
-    ----------
-    seen
-        What ``get_seq_length`` answers: the rows' positions, in the shape that makes the model's
-        own arithmetic with them come out by rows.
-    length
-        Positions that keys seem to have.
-    """
-
-    def __init__(self, seen: torch.Tensor, length: int) -> None:
-        super().__init__()
-        self._seen = seen
-        self._length = length
-        self.seeming: dict[int, torch.Tensor] = {}
-
-    def update(
-        self,
-        key_states: torch.Tensor,
-        value_states: torch.Tensor,
-        layer_idx: int,
-        *_: Any,
-        **__: Any,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Takes the step's own; what it returns has the shape of all, and values nobody reads."""
-        super().update(key_states, value_states, layer_idx)
-        batch, heads, _tokens, size = key_states.shape
-        self.seeming[layer_idx] = key_states[:, :, :1].expand(batch, heads, self._length, size)
-        return self.seeming[layer_idx], value_states
-
-    def get_seq_length(self, layer_idx: int = 0) -> Any:
-        """The rows' positions."""
-        return self._seen
-
-
-class EncodedText(Cache):
-    """Stands for the keys and values of the encoder's output, which lie in pages.
-
-    Its layers have keys of the right shape, whose values nobody reads.
-    """
-
-    @dataclass
-    class _Layer:
-        keys: torch.Tensor
-        values: torch.Tensor
-
-    def __init__(self, pools: Sequence[Pools], batch: int, length: int) -> None:
-        self.seeming = [
-            each.keys[:1, :, :, :1].float().transpose(2, 3).expand(batch, -1, length, -1)
-            for each in pools
-        ]
-        super().__init__(layers=[self._Layer(keys, keys) for keys in self.seeming])  # type: ignore[misc]
-
-    def get_seq_length(self, layer_idx: int = 0) -> int:
-        """Something is there."""
-        return 1
-
-
 @dataclass(frozen=True)
-class Rows:
-    """Where the rows of a step have their keys and values.
+class Step:
+    """The tokens of a step, and where their sequences have their keys and values.
 
     Attributes
     ----------
-    positions
-        [rows]: the position of each row's new token.
+    positions, rows
+        [tokens]: where each token stands in its sequence, and which of the sequences that is.
     page_table
-        [rows, pages]: the pages of its earlier tokens and of the new one.
+        [sequences, pages]: the pages of a sequence's earlier tokens and of the new ones.
     cross_table, cross_lengths
-        [rows, pages] and [rows]: the pages of its source text, and the tokens there.
+        [sequences, pages] and [sequences]: the pages of its source text, and the tokens there.
     """
 
     positions: torch.Tensor
+    rows: torch.Tensor
     page_table: torch.Tensor
     cross_table: torch.Tensor
     cross_lengths: torch.Tensor
 
 
 class PagedAttention(Attention):
-    """Of one new token a row, over pages."""
+    """Of the tokens of a step, over pages."""
 
     def __init__(
         self,
-        rows: Rows,
+        step: Step,
         own: tuple[EarlierSteps, Sequence[Pools]],
         encoded: tuple[EncodedText, Sequence[Pools]],
     ) -> None:
-        self._rows = rows
+        self._step = step
         self._own, self._own_pools = own
         self._encoded, self._encoded_pools = encoded
 
@@ -245,17 +148,17 @@ class PagedAttention(Attention):
 
     def _write_and_attend(self, call: AttentionCall, layer: int) -> torch.Tensor:
         pools = self._own_pools[layer]
-        query, key, value = (_by_rows(t) for t in (call.query, *self._own.taken[layer]))
+        query, key, value = (_by_tokens(t) for t in (call.query, *self._own.taken[layer]))
         result = torch.ops.polystate.paged_attention(
             query,
             key,
             value,
             pools.keys,
             pools.values,
-            self._rows.page_table,
-            self._rows.positions,
-            torch.arange(query.shape[0]),
-            _bias_by_rows(call.bias, call.query),
+            self._step.page_table,
+            self._step.positions,
+            self._step.rows,
+            _bias_by_tokens(call.bias, call.query),
             call.sinks,
             call.scale,
             call.softcap,
@@ -265,23 +168,22 @@ class PagedAttention(Attention):
 
     def _attend_to_source(self, call: AttentionCall, layer: int) -> torch.Tensor:
         pools = self._encoded_pools[layer]
-        query = _by_rows(call.query)
         result = torch.ops.polystate.cross_attention(
-            query,
+            _by_tokens(call.query),
             pools.keys,
             pools.values,
-            self._rows.cross_table,
-            self._rows.cross_lengths,
-            torch.arange(query.shape[0]),
-            _bias_by_rows(call.bias, call.query),
+            self._step.cross_table,
+            self._step.cross_lengths,
+            self._step.rows,
+            _bias_by_tokens(call.bias, call.query),
             call.scale,
             call.softcap,
         )
         return _as_the_query(result, call.query)
 
 
-def _by_rows(states: torch.Tensor) -> torch.Tensor:
-    """[batch, heads, tokens, size] as [batch * tokens, heads, size]: a row is one token."""
+def _by_tokens(states: torch.Tensor) -> torch.Tensor:
+    """[batch, heads, tokens, size] as [batch * tokens, heads, size]."""
     _, heads, _, size = states.shape
     return states.transpose(1, 2).reshape(-1, heads, size)
 
@@ -292,7 +194,7 @@ def _as_the_query(result: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
     return result.reshape(batch, tokens, *result.shape[1:])
 
 
-def _bias_by_rows(bias: torch.Tensor | None, query: torch.Tensor) -> torch.Tensor | None:
+def _bias_by_tokens(bias: torch.Tensor | None, query: torch.Tensor) -> torch.Tensor | None:
     """[1 or batch, heads, tokens, positions] as [1, heads, batch * tokens, positions]."""
     if bias is None:
         return None

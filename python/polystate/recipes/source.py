@@ -1,0 +1,96 @@
+"""Loads what is exported: a model of transformers with its tokenizer."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from polystate.errors import ContractError, ExportError, UnsupportedError
+from polystate.recipes.hub import is_name_on_the_hub
+from polystate.recipes.languages import Languages, with_languages
+from polystate.recipes.text_files import are_of_tokenizer, has_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+
+def loaded(
+    source: str | os.PathLike[str] | PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase | None,
+    languages: Languages,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
+    """A model, in ``eval`` mode, and its tokenizer for texts of the languages that are given.
+
+    Raises
+    ------
+    ExportError
+        When there is none.
+    UnsupportedError, ContractError
+        When it is no encoder-decoder, or not of float32; as :func:`with_languages`.
+    """
+    from transformers import PreTrainedModel
+
+    if isinstance(source, PreTrainedModel):
+        model = source
+    else:
+        if not (Path(source).is_dir() or is_name_on_the_hub(source)):
+            raise ExportError(
+                f"cannot load {os.fspath(source)}: there is no such directory, and it is no name "
+                f"that the hub is asked for (organization/model, where no 'organization' is here)"
+            )
+        try:
+            model = _loaded_model(source)
+            if tokenizer is None:
+                tokenizer = _loaded_tokenizer(source)
+        except (UnsupportedError, ContractError):
+            raise
+        except Exception as error:  # a damaged file may raise anything
+            where = "" if Path(source).is_dir() else ", which is no directory here, from the hub"
+            sentence = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise ExportError(f"cannot load {os.fspath(source)}{where}: {sentence}") from error
+    if not model.config.is_encoder_decoder:
+        raise UnsupportedError(f"{type(model).__name__} is no encoder-decoder")
+    if next(model.parameters()).dtype != torch.float32:
+        raise ContractError(
+            f"the model's weights are {next(model.parameters()).dtype}; export takes float32: "
+            f"model.float()"
+        )
+    model.eval()  # type: ignore[no-untyped-call]
+    return model, with_languages(tokenizer, languages)
+
+
+def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+
+    config = AutoConfig.from_pretrained(source)
+    if not config.is_encoder_decoder:
+        raise UnsupportedError(
+            f"{os.fspath(source)} is a {config.model_type}, which is no encoder-decoder"
+        )
+    model: PreTrainedModel = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32)
+    return model
+
+
+def _loaded_tokenizer(source: str | os.PathLike[str]) -> PreTrainedTokenizerBase | None:
+    """None where the model has no files of one."""
+    from transformers import AutoTokenizer
+
+    if _lacks_tokenizer(source):
+        return None
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(source)
+    return tokenizer
+
+
+def _lacks_tokenizer(source: str | os.PathLike[str]) -> bool:
+    """Whether a directory, or a name on the hub as far as it answers, has no files of one."""
+    from huggingface_hub import list_repo_files
+
+    if Path(source).is_dir():
+        return not has_tokenizer(Path(source))
+    try:
+        return not are_of_tokenizer(list_repo_files(os.fspath(source)))
+    except Exception:  # offline, or not allowed; what was fetched before may do
+        return False
