@@ -8,10 +8,10 @@ namespace polystate {
 
 // What a request may need at most, from its start to its end.
 struct Demand {
-  std::int64_t rows;           // of a step: its beams, or its sequences
-  std::int64_t pages;          // of the decoder's caches
-  std::int64_t source_tokens;  // read by the encoder; 0 without one
-  std::int64_t source_pages;   // of the caches of sources
+  std::int64_t rows = 0;           // of a step: its beams, or its sequences
+  std::int64_t pages = 0;          // of the decoder's caches
+  std::int64_t source_tokens = 0;  // read by the encoder; 0 without one
+  std::int64_t source_pages = 0;   // of the caches of sources
 };
 
 // What is free for requests that wait.

@@ -83,8 +83,8 @@ Status GenerationLoop::start_joining() {
   for (std::size_t i = 0; i < joining_.size(); ++i) {
     std::optional<EncodedSource> source;
     if (!encoded->empty()) source = std::move((*encoded)[i]);
-    Result<std::unique_ptr<SequenceGroup>> group =
-        SequenceGroup::create(joining_[i], std::move(source), model_.new_sequence());
+    Result<std::unique_ptr<SequenceGroup>> group = SequenceGroup::create(
+        joining_[i], std::move(source), model_.new_sequence(joining_[i]->prompt()));
     if (group) {
       running_.push_back(std::move(*group));
     } else {
@@ -107,6 +107,7 @@ Status GenerationLoop::run_step() {
   plan_step();
   const Result<Tensor> logits = model_.forward(rows_);
   if (!logits) return logits.error();
+  for (const SequenceGroup* group : reading_) group->keep_prompt(model_);
   choose(mutable_values(*logits));
   return {};
 }
@@ -114,6 +115,7 @@ Status GenerationLoop::run_step() {
 void GenerationLoop::plan_step() {
   rows_.clear();
   planned_.clear();
+  reading_.clear();
   const auto limit = static_cast<std::size_t>(model_.limits().max_step_tokens);
   for (const auto& group : running_) {
     if (group->reads_prompt()) continue;
@@ -126,6 +128,7 @@ void GenerationLoop::plan_step() {
     group->plan_rows(rows_, limit - tokens);
     tokens += rows_.back().tokens.size();
     planned_.push_back(group.get());
+    reading_.push_back(group.get());
   }
 }
 

@@ -44,7 +44,7 @@ class GenerationLoop {
   // The sources of what joins, of a model that encodes sources.
   Result<std::vector<EncodedSource>> encode_joining();
   Status run_step();
-  // Fills rows_ and planned_.
+  // Fills rows_, planned_ and reading_.
   void plan_step();
   // Has every planned group choose by its part of the logits [wanted, vocabulary]: side by side,
   // except those that run code of the caller's.
@@ -59,6 +59,7 @@ class GenerationLoop {
   std::vector<std::unique_ptr<SequenceGroup>> running_;
   RequestQueue::Requests joining_;       // taken from the queue, not running yet
   std::vector<SequenceGroup*> planned_;  // the groups of the present step, in the order of its rows
+  std::vector<SequenceGroup*> reading_;  // of these, those that read a part of their prompt
   std::vector<StepRow> rows_;
 };
 

@@ -23,7 +23,8 @@ SequenceGroup::SequenceGroup(std::shared_ptr<Request> request, std::optional<Enc
                              PageTable first, std::unique_ptr<Search> search)
     : request_(std::move(request)),
       source_(std::move(source)),
-      unread_(request_->prompt()),
+      unread_(request_->prompt().subspan(static_cast<std::size_t>(first.length()))),
+      cached_(static_cast<std::size_t>(first.length())),
       search_(std::move(search)) {
   sequences_.push_back(std::move(first));
 }
@@ -67,6 +68,11 @@ void SequenceGroup::fork_rows() {
   sequences_ = std::move(forked).value();  // page tables always fork
 }
 
+void SequenceGroup::keep_prompt(TokenModel& model) const {
+  const std::span<const TokenId> prompt = request_->prompt();
+  model.keep_prefix(prompt.first(prompt.size() - unread_.size()), sequences_.front());
+}
+
 void SequenceGroup::tell_token() {
   if (std::exchange(has_told_, true) || request_->on_token == nullptr) return;
   if (!request_->on_token(search_->newest_token())) request_->end(Request::End::kAsItIs);
@@ -89,6 +95,7 @@ Result<GenerationResult> SequenceGroup::take_result() {
     result.usage.generated_tokens += std::ssize(sequence.ids) - prompt;
   }
   result.usage.prompt_tokens = std::ssize(request_->source()) + prompt;
+  result.usage.cached_tokens = static_cast<std::int64_t>(cached_);
   result.usage.pages = request_->demand().pages;
   return result;
 }

@@ -25,8 +25,8 @@ namespace polystate {
 //   fork_rows   each row of the next step gets the sequence that it goes on from
 class SequenceGroup {
  public:
-  // `source` is null where the model encodes none; `first` is an empty sequence. Errors as
-  // make_search.
+  // `source` is null where the model encodes none; `first` has read a part of the
+  // prompt, or nothing. Errors as make_search.
   static Result<std::unique_ptr<SequenceGroup>> create(std::shared_ptr<Request> request,
                                                        std::optional<EncodedSource> source,
                                                        PageTable first);
@@ -43,6 +43,8 @@ class SequenceGroup {
   // share. Where the search fails, the group is done.
   void choose(std::span<float> logits);
   void fork_rows();
+  // Has later requests share what was read of the prompt.
+  void keep_prompt(TokenModel& model) const;
 
   // Tells the caller of the token that was chosen since the last call, if one was.
   void tell_token();
@@ -66,6 +68,7 @@ class SequenceGroup {
   std::shared_ptr<Request> request_;
   std::optional<EncodedSource> source_;
   std::span<const TokenId> unread_;   // of the prompt, its last token included; none after it
+  std::size_t cached_;                // tokens of the prompt that had been read before
   bool wants_logits_ = false;         // in the present step
   bool has_told_ = true;              // of the token that was chosen last
   std::vector<PageTable> sequences_;  // of each row

@@ -16,7 +16,7 @@ PagePool::PagePool(std::int64_t pages)
 }
 
 Result<PageId> PagePool::take() {
-  if (free_.empty()) {
+  if (free_.empty() && !(give_up_page_ && give_up_page_())) {
     return Error{ErrorCode::kEngine,
                  "the cache's " + std::to_string(size()) + " pages are all in use"};
   }

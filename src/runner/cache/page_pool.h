@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -17,6 +19,9 @@ class PagePool {
  public:
   explicit PagePool(std::int64_t pages);
 
+  // Asks `give_up_page` when a page is needed and none is free: whether it released one. Null: no.
+  void when_empty(std::function<bool()> give_up_page) { give_up_page_ = std::move(give_up_page); }
+
   // A page that nobody uses, for one user. kEngine when all are in use.
   Result<PageId> take();
   // One user more, one user less, of a page in use; the last one frees it.
@@ -31,7 +36,8 @@ class PagePool {
   static std::size_t index(PageId page) { return static_cast<std::size_t>(page); }
 
   std::vector<std::uint32_t> users_;  // of each page
-  std::vector<PageId> free_;          // the last one freed is taken first: it is still in a cache
+  std::function<bool()> give_up_page_;
+  std::vector<PageId> free_;  // the last one freed is taken first: it is still in a cache
 };
 
 }  // namespace polystate

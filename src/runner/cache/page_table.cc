@@ -28,6 +28,15 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
   return *this;
 }
 
+PageTable PageTable::sharing(PagePool& pool, std::int64_t page_size,
+                             std::span<const PageId> pages) {
+  PageTable table(pool, page_size);
+  table.pages_.assign(pages.begin(), pages.end());
+  table.length_ = std::ssize(pages) * page_size;
+  for (const PageId page : pages) pool.share(page);
+  return table;
+}
+
 PageTable PageTable::fork() const {
   PageTable other(*pool_, page_size_);
   other.length_ = length_;

@@ -21,6 +21,9 @@ class PageTable {
   PageTable& operator=(const PageTable&) = delete;
   ~PageTable() { clear(); }
 
+  // All positions of these pages, which others use, too.
+  static PageTable sharing(PagePool& pool, std::int64_t page_size, std::span<const PageId> pages);
+
   // The same positions, in the same pages.
   [[nodiscard]] PageTable fork() const;
   // Drops the positions from `length` on, which is at most length().

@@ -25,7 +25,11 @@
 namespace polystate {
 
 TokenModel::TokenModel(const Model& model, MethodSession session, const ModelLimits& limits)
-    : model_(model), session_(std::move(session)), limits_(limits), pool_(limits.pages) {
+    : model_(model),
+      session_(std::move(session)),
+      limits_(limits),
+      pool_(limits.pages),
+      prefixes_(pool_, limits.page_size) {
   if (limits.sources) encoder_.emplace(session_, limits_);
 }
 
@@ -51,7 +55,10 @@ Result<Tensor> TokenModel::forward(std::span<const StepRow> rows) {
     inputs.push_back({"cross_lengths", as_vector(cross_lengths_)});
   }
   Result<std::vector<Tensor>> outputs = session_.run("forward", inputs);
-  if (!outputs) return outputs.error();
+  if (!outputs) {
+    prefixes_.clear();
+    return outputs.error();
+  }
   Tensor logits = std::move(outputs->front());
   const Shape expected = {std::ssize(wanted_), limits_.vocabulary_size};
   if (logits.dtype() != DType::kFloat32 || logits.shape() != expected || !logits.writable()) {
@@ -60,6 +67,14 @@ Result<Tensor> TokenModel::forward(std::span<const StepRow> rows) {
                      to_string(logits.shape()) + "; logits are float32 " + to_string(expected)};
   }
   return wanted > 0 ? logits : Tensor::empty(DType::kFloat32, {0, limits_.vocabulary_size});
+}
+
+PageTable TokenModel::new_sequence(std::span<const TokenId> tokens) {
+  return encoder_ ? new_sequence() : prefixes_.find(tokens);
+}
+
+void TokenModel::keep_prefix(std::span<const TokenId> tokens, const PageTable& sequence) {
+  if (!encoder_) prefixes_.keep(tokens, sequence);
 }
 
 Status TokenModel::read_rows(std::span<const StepRow> rows) {
@@ -119,7 +134,10 @@ Status TokenModel::copy_pages() {
   }
   const std::array<NamedTensor, 2> inputs = {
       {{"source", as_vector(copy_sources_)}, {"target", as_vector(copy_targets_)}}};
-  if (const auto done = session_.run("copy_pages", inputs); !done) return done.error();
+  if (const auto done = session_.run("copy_pages", inputs); !done) {
+    prefixes_.clear();
+    return done.error();
+  }
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "polystate/session/model.h"
 #include "runner/cache/page_pool.h"
 #include "runner/cache/page_table.h"
+#include "runner/cache/prefix_index.h"
 #include "runner/model/limits.h"
 #include "runner/model/method_session.h"
 #include "runner/model/source_encoder.h"
@@ -68,6 +69,13 @@ class TokenModel {
   // An empty sequence.
   [[nodiscard]] PageTable new_sequence() { return {pool_, limits_.page_size}; }
 
+  // A sequence that has read the first of these tokens, as many as are known: sequences that begin
+  // with the same tokens share pages. Empty where the model encodes sources, which what is read
+  // depends on.
+  [[nodiscard]] PageTable new_sequence(std::span<const TokenId> tokens);
+  // Has later sequences share the pages of one that has read these tokens, and maybe more.
+  void keep_prefix(std::span<const TokenId> tokens, const PageTable& sequence);
+
   [[nodiscard]] const ModelLimits& limits() const { return limits_; }
   [[nodiscard]] const PagePool& pool() const { return pool_; }
 
@@ -85,6 +93,7 @@ class TokenModel {
   MethodSession session_;
   ModelLimits limits_;
   PagePool pool_;
+  PrefixIndex prefixes_;
   std::optional<SourceEncoder> encoder_;
 
   // Inputs of the calls, kept for the next.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -476,6 +477,216 @@ TEST(BatchRunner, RunsFewerRowsWhereThereAreFewPages) {
 TEST(BatchRunner, GeneratesNothingFromNoInputs) {
   const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   EXPECT_TRUE(generate(*runner, {}, options_with_beams(2)).empty());
+}
+
+// The reading of all threads' inputs, and what it is alone.
+TEST(BatchRunner, RunsCallsOfManyThreadsSideBySide) {
+  for (const auto& fake : {std::make_shared<FakeTokenModel>(), three_threads(96)}) {
+    const auto runner = open_fake(fake);
+    const auto kinds = kinds_of_options();
+    std::vector<std::vector<GenerationInput>> inputs;
+    std::vector<Sequences> expected;
+    for (unsigned i = 0; i < 8; ++i) {
+      inputs.push_back(random_inputs(10 + i, 20 + i));
+      expected.push_back(generate(*runner, inputs[i], kinds[i % kinds.size()]));
+    }
+    fake->most_rows = 0;
+    std::vector<Sequences> found(inputs.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      threads.emplace_back(
+          [&, i] { found[i] = generate(*runner, inputs[i], kinds[i % kinds.size()]); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_TRUE(found[i] == expected[i]) << i;
+    EXPECT_GT(fake->most_rows, 3U);
+  }
+}
+
+TEST(BatchRunner, CallsTheFunctionsOfEachCallerOnItsOwnThread) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  const auto inputs = random_inputs(10, 6);
+  const auto run = [&] {
+    GenerationOptions options = options_with_beams(1);
+    const auto caller = std::this_thread::get_id();
+    std::size_t done = 0;
+    options.on_token = [caller](std::size_t, TokenId) {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      return true;
+    };
+    options.on_done = [&](std::size_t, const GenerationUsage&) {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      ++done;
+    };
+    generate(*runner, inputs, options);
+    EXPECT_EQ(done, inputs.size());
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(run);
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(BatchRunner, ACancelledCallLeavesThoseOfOtherThreadsAlone) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  const auto inputs = random_inputs(30, 6);
+  const GenerationOptions options = options_with_beams(2);
+  const Sequences expected = generate(*runner, inputs, options);
+  std::thread other([&] {
+    for (int i = 0; i < 5; ++i) {
+      GenerationOptions cancelled = options;
+      cancelled.is_cancelled = [asked = 0]() mutable { return ++asked > 3; };
+      EXPECT_FALSE(runner->generate(inputs, cancelled));
+    }
+  });
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(generate(*runner, inputs, options) == expected);
+  other.join();
+}
+
+TEST(BatchRunner, RunsWhatIsSubmittedStepByStep) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  const auto inputs = random_inputs(3, 6);
+  const GenerationOptions plain = options_with_beams(1);
+  const Sequences expected = generate(*runner, inputs, plain);
+  EXPECT_FALSE(runner->step().value());
+
+  std::vector<std::vector<TokenId>> heard(inputs.size());
+  std::map<std::size_t, Result<GenerationResult>> results;
+  const auto submit = [&](std::size_t i) {
+    RequestOptions options{.config = plain.config};
+    options.on_token = [&heard, i](TokenId token) {
+      heard[i].push_back(token);
+      return i != 1 || heard[i].size() < 2;
+    };
+    options.on_done = [&results, i](Result<GenerationResult> result) {
+      results.emplace(i, std::move(result));
+    };
+    return runner->submit(inputs[i], std::move(options)).value();
+  };
+  const RequestId first = submit(0);
+  EXPECT_TRUE(runner->step().value());
+  submit(1);
+  submit(2);
+  EXPECT_EQ(heard[0].size(), 1U);
+  EXPECT_TRUE(runner->step().value());
+  EXPECT_TRUE(runner->step().value());
+  EXPECT_EQ(heard[0].size(), 3U);
+  runner->cancel(first);
+  while (runner->step().value()) {
+  }
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_EQ(results.at(0).error().message, "the generation was cancelled");
+  EXPECT_EQ(heard[0].size(), 3U);
+  EXPECT_EQ(results.at(1)->sequences[0].ids.size(), 3U);
+  EXPECT_TRUE(results.at(2)->sequences == expected[2]);
+  runner->cancel(first);
+  EXPECT_FALSE(runner->step().value());
+}
+
+TEST(BatchRunner, SubmitsFromAFunctionThatItCalls) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  const auto inputs = random_inputs(5, 6);
+  const GenerationConfig config = options_with_beams(1).config;
+  std::size_t done = 0;
+  std::function<void()> submit_next = [&] {
+    RequestOptions options{.config = config};
+    options.on_done = [&](const Result<GenerationResult>& result) {
+      EXPECT_TRUE(result);
+      if (++done < inputs.size()) submit_next();
+    };
+    EXPECT_TRUE(runner->submit(inputs[done], options));
+  };
+  submit_next();
+  while (runner->step().value()) {
+  }
+  EXPECT_EQ(done, inputs.size());
+}
+
+TEST(BatchRunner, EndsEverySearchWhenItsTimeIsOver) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  const auto inputs = random_inputs(20, 6);
+  for (GenerationOptions options : kinds_of_options()) {
+    options.config.eos_token_id = {};
+    options.config.max_time = 0.0;
+    for (const auto& sequences : generate(*runner, inputs, options)) {
+      for (const GeneratedSequence& sequence : sequences) EXPECT_EQ(sequence.ids.size(), 2U);
+    }
+    options.config.max_time = 1e6;
+    const Sequences whole = generate(*runner, inputs, options);
+    EXPECT_EQ(whole.front().front().ids.size(), 50U);
+  }
+}
+
+// Forbids a token that the row has had, which it counts in a state.
+class EachTokenOnce final : public LogitsProcessor {
+ public:
+  class Row final : public RowState {
+   public:
+    explicit Row(std::span<const TokenId> tokens) : tokens_(tokens.begin(), tokens.end()) {}
+    Status advance(TokenId token) override {
+      tokens_.push_back(token);
+      return {};
+    }
+    [[nodiscard]] Result<std::unique_ptr<RowState>> fork() const override {
+      return std::unique_ptr<RowState>(std::make_unique<Row>(tokens_));
+    }
+    Status rewind(std::size_t count) override {
+      tokens_.resize(tokens_.size() - count);
+      return {};
+    }
+    [[nodiscard]] const std::vector<TokenId>& tokens() const { return tokens_; }
+
+   private:
+    std::vector<TokenId> tokens_;
+  };
+
+  Result<std::unique_ptr<RowState>> start(const TokenContext& context) const override {
+    return std::unique_ptr<RowState>(std::make_unique<Row>(context.tokens));
+  }
+  Status process(const TokenContext& context, std::span<float> scores) const override {
+    const auto& row = static_cast<const Row&>(*context.state);
+    EXPECT_TRUE(std::ranges::equal(row.tokens(), context.tokens));
+    for (const TokenId token : row.tokens()) {
+      scores[token] = -std::numeric_limits<float>::infinity();
+    }
+    return {};
+  }
+};
+
+TEST(BatchRunner, KeepsTheStateOfAProcessorForEachRow) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  const auto inputs = random_inputs(10, 6);
+  for (GenerationOptions options : kinds_of_options()) {
+    options.config.eos_token_id = {};
+    options.config.max_length = 30;
+    options.processors = {std::make_shared<EachTokenOnce>()};
+    for (const auto& sequences : generate(*runner, inputs, options)) {
+      for (const GeneratedSequence& sequence : sequences) {
+        const std::set<TokenId> different(sequence.ids.begin(), sequence.ids.end());
+        EXPECT_EQ(different.size(), sequence.ids.size());
+        EXPECT_EQ(sequence.ids.size(), 30U);
+      }
+    }
+  }
+}
+
+TEST(BatchRunner, SaysWhatAnInputCost) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  auto inputs = random_inputs(2, 6);
+  inputs.push_back(inputs.front());
+  inputs[1].prompt = {0, 5, 6, 7, 8, 9};
+  GenerationOptions options = options_with_beams(3);
+  options.config.eos_token_id = {};
+  options.config.max_length = 11;
+  const auto results = runner->generate(inputs, options).value();
+  const auto source = [&](std::size_t i) { return std::ssize(inputs[i].source); };
+  EXPECT_EQ(results[0].usage.prompt_tokens, source(0) + 1);
+  EXPECT_EQ(results[0].usage.generated_tokens, 10);
+  EXPECT_EQ(results[0].usage.pages, 3 * 3);
+  EXPECT_EQ(results[0].usage.cached_tokens, 0);
+  EXPECT_EQ(results[1].usage.prompt_tokens, source(1) + 6);
+  EXPECT_EQ(results[1].usage.generated_tokens, 5);
+  EXPECT_EQ(results[1].usage.pages, 1 + 3 * 2) << "a full page of the prompt is shared";
+  EXPECT_EQ(results[2].usage.cached_tokens, source(0) + 1) << "it is like the first one";
 }
 
 }  // namespace
