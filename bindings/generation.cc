@@ -57,9 +57,8 @@ class PythonOptions {
     }
   }
 
-  // Fills what GenerationOptions and PipelineOptions share, from a configuration to start from.
-  template <typename Options>
-  void fill(Options& options, GenerationConfig config) const {
+  // Fills options of a call, from a configuration to start from.
+  void fill(CallOptions& options, GenerationConfig config) const {
     std::vector<std::string> warnings;
     for (const auto& [name, value] : settings_) unwrap(config.set(name, value, &warnings));
     constexpr int kCallersCaller = 3;  // who called `generate`, which called what called this

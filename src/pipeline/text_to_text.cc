@@ -49,11 +49,7 @@ Result<std::vector<std::vector<GeneratedText>>> TextToTextPipeline::run(
     std::span<const std::string> texts, const PipelineOptions& options) {
   const Result<std::vector<GenerationInput>> inputs = encode(texts, options);
   if (!inputs) return inputs.error();
-  GenerationOptions generation{.config = options.config.value_or(default_config()),
-                               .processors = options.processors,
-                               .sampler = options.sampler,
-                               .on_progress = options.on_progress,
-                               .is_cancelled = options.is_cancelled};
+  GenerationOptions generation{options, nullptr};
   std::optional<TextStreams> streams;
   if (options.on_text) {
     streams.emplace(*tokenizer_, texts.size(), options.on_text);

@@ -91,7 +91,7 @@ Result<std::vector<GenerationResult>> BatchRunner::generate(std::span<const Gene
   const Stay stay(*this);
   if (const Status first = stay.status(); !first) return first.error();
   return or_out_of_memory("generate", "", [&]() -> Result<std::vector<GenerationResult>> {
-    GenerateCall call(*loops_, options);
+    GenerateCall call(*loops_, config_, options);
     if (const Status started = call.start(inputs); !started) return started.error();
     return call.wait();
   });
@@ -99,7 +99,7 @@ Result<std::vector<GenerationResult>> BatchRunner::generate(std::span<const Gene
 
 Result<RequestId> BatchRunner::submit(GenerationInput input, RequestOptions options) {
   Result<RequestMaker> maker = RequestMaker::create(
-      std::move(options.config), std::move(options.processors), std::move(options.sampler),
+      options.config.value_or(config_), std::move(options.processors), std::move(options.sampler),
       options.on_token != nullptr, loops_->limits());
   if (!maker) return maker.error();
   auto made = maker->make(std::move(input), 0, "the request");

@@ -25,8 +25,8 @@ GenerateCall::~GenerateCall() {
 
 Status GenerateCall::start(std::span<const GenerationInput> inputs) {
   Result<RequestMaker> maker =
-      RequestMaker::create(options_.config, options_.processors, options_.sampler,
-                           options_.on_token != nullptr, loops_.limits());
+      RequestMaker::create(options_.config.value_or(default_config_), options_.processors,
+                           options_.sampler, options_.on_token != nullptr, loops_.limits());
   if (!maker) return maker.error();
   std::vector<std::shared_ptr<Request>> requests;
   requests.reserve(inputs.size());

@@ -9,6 +9,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
 #include "runner/request.h"
 #include "runner/shared_loops.h"
 
@@ -18,9 +19,13 @@ namespace polystate {
 // called on the thread that waits.
 class GenerateCall {
  public:
-  // Borrows both.
-  GenerateCall(SharedLoops& loops, const GenerationOptions& options)
-      : loops_(loops), options_(options), inbox_(std::make_shared<Inbox>()) {}
+  // Borrows all of them.
+  GenerateCall(SharedLoops& loops, const GenerationConfig& default_config,
+               const GenerationOptions& options)
+      : loops_(loops),
+        default_config_(default_config),
+        options_(options),
+        inbox_(std::make_shared<Inbox>()) {}
   GenerateCall(const GenerateCall&) = delete;
   GenerateCall& operator=(const GenerateCall&) = delete;
   // Cancels what is not over, so that nothing is left that would call back.
@@ -41,6 +46,7 @@ class GenerateCall {
   void stop(const Error& error);
 
   SharedLoops& loops_;
+  const GenerationConfig& default_config_;
   const GenerationOptions& options_;
   std::shared_ptr<Inbox> inbox_;
   std::vector<std::shared_ptr<Request>> requests_;  // of each input

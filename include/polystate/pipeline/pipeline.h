@@ -27,22 +27,12 @@ struct GeneratedText {
   std::optional<float> score = std::nullopt;  // see GeneratedSequence::score
 };
 
-struct PipelineOptions {
-  // How to generate; not given: Pipeline::default_config.
-  std::optional<GenerationConfig> config = std::nullopt;
+struct PipelineOptions : CallOptions {
   // Cut texts that are longer than the model's limit, where they are refused otherwise.
   bool truncate = false;
-  LogitsProcessors processors = {};                  // see LogitsProcessor
-  std::shared_ptr<const Sampler> sampler = nullptr;  // see GenerationOptions
   // Called with each piece of text as it is generated, and the number of its input; false ends the
   // generation of that input. Not for beams or several texts for one input (kContract).
   std::function<bool(std::size_t input, std::string_view piece)> on_text = nullptr;
-  // Called when an input is over, with what it cost.
-  std::function<void(std::size_t input, const GenerationUsage& usage)> on_done = nullptr;
-  // Called when an input is over, with how many of all are.
-  std::function<void(std::size_t done)> on_progress = nullptr;
-  // Asked again and again by the thread that called `run`; true ends the call (kContract).
-  std::function<bool()> is_cancelled = nullptr;
   // How messages call an input: "line 17". Not given: "input 16".
   std::function<std::string(std::size_t input)> name_of = nullptr;
 };

@@ -48,8 +48,8 @@ struct GenerationResult {
 
 // How one input is generated.
 struct RequestOptions {
-  GenerationConfig config = {};
-  LogitsProcessors processors = {};                  // the user's own, see LogitsProcessor
+  std::optional<GenerationConfig> config = std::nullopt;  // not given: Runner::default_config
+  LogitsProcessors processors = {};                       // the user's own, see LogitsProcessor
   std::shared_ptr<const Sampler> sampler = nullptr;  // null: make_sampler(config); not for beams
   // Called with each token after it was chosen; false ends the generation, with what it has. Not
   // for beams or several sequences (kContract).
@@ -58,18 +58,24 @@ struct RequestOptions {
   std::function<void(Result<GenerationResult> result)> on_done = nullptr;
 };
 
-struct GenerationOptions {
-  GenerationConfig config = {};
-  LogitsProcessors processors = {};                  // as in RequestOptions, for all inputs
-  std::shared_ptr<const Sampler> sampler = nullptr;  // likewise
-  // As in RequestOptions, with the number of the input.
-  std::function<bool(std::size_t input, TokenId token)> on_token = nullptr;
-  // Called when an input is over, after its last token.
+// How a call generates, of a Runner or a Pipeline.
+struct CallOptions {
+  // How to generate; not given: default_config().
+  std::optional<GenerationConfig> config = std::nullopt;
+  // As in RequestOptions, for all inputs.
+  LogitsProcessors processors = {};
+  std::shared_ptr<const Sampler> sampler = nullptr;
+  // Called when an input is over, after the last of it, with what it cost.
   std::function<void(std::size_t input, const GenerationUsage& usage)> on_done = nullptr;
   // Called when an input is over, with how many of all are.
   std::function<void(std::size_t done)> on_progress = nullptr;
-  // Asked again and again by the thread that called `generate`; true ends it (kContract).
+  // Asked again and again by the thread that made the call; true ends it (kContract).
   std::function<bool()> is_cancelled = nullptr;
+};
+
+struct GenerationOptions : CallOptions {
+  // As in RequestOptions, with the number of the input.
+  std::function<bool(std::size_t input, TokenId token)> on_token = nullptr;
 };
 
 // The number of a request among those of a runner.
@@ -89,10 +95,10 @@ class Runner {
   // kContract: an input is longer than the model's limit (the message names it, counted from 0),
   // has an unknown token, or an option is out of range.
   virtual Result<std::vector<GenerationResult>> generate(std::span<const GenerationInput> inputs,
-                                                         const GenerationOptions& options) = 0;
+                                                         const GenerationOptions& options = {}) = 0;
 
   // Has an input wait for room; `step` runs it. kContract as `generate`.
-  virtual Result<RequestId> submit(GenerationInput input, RequestOptions options) = 0;
+  virtual Result<RequestId> submit(GenerationInput input, RequestOptions options = {}) = 0;
   // Ends a request that was submitted, wherever it is, with kContract for its on_done. Nothing for
   // one that is over.
   virtual void cancel(RequestId request) = 0;

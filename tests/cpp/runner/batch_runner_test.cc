@@ -53,15 +53,15 @@ TEST(BatchRunner, GeneratesTheMostProbableTokens) {
 // All options that a sentence's result may depend on, but not on its neighbours.
 std::vector<GenerationOptions> kinds_of_options() {
   GenerationOptions sampled = options_with_beams(1);
-  sampled.config.do_sample = true;
-  sampled.config.seed = 5;
+  sampled.config->do_sample = true;
+  sampled.config->seed = 5;
   GenerationOptions three = sampled;
-  three.config.num_return_sequences = 3;
+  three.config->num_return_sequences = 3;
   GenerationOptions beams = options_with_beams(4);
-  beams.config.num_return_sequences = 2;
+  beams.config->num_return_sequences = 2;
   GenerationOptions sampled_beams = options_with_beams(3);
-  sampled_beams.config.do_sample = true;
-  sampled_beams.config.seed = 6;
+  sampled_beams.config->do_sample = true;
+  sampled_beams.config->seed = 6;
   return {options_with_beams(1), sampled, three, beams, sampled_beams};
 }
 
@@ -205,7 +205,7 @@ TEST(BatchRunner, ReadsPromptsInChunksOfWhatAStepHasLeft) {
         if (longest_source == 0) input.source.clear();
       }
       GenerationOptions options = options_with_beams(2);
-      options.config.max_length = 42;
+      options.config->max_length = 42;
       Sequences generated = generate(*open_fake(fake), inputs, options);
       EXPECT_LE(fake->most_tokens, static_cast<std::size_t>(step_tokens));
       EXPECT_GE(fake->tokens, 12 * 40);
@@ -222,10 +222,10 @@ TEST(BatchRunner, CountsMaxNewTokensFromEachPrompt) {
   auto inputs = random_inputs(2, 5);
   inputs[1].prompt = {0, 7, 8, 9};
   GenerationOptions options = options_with_beams(1);
-  options.config.eos_token_id = {};
-  options.config.max_length = 5;
+  options.config->eos_token_id = {};
+  options.config->max_length = 5;
   EXPECT_EQ(generate(*runner, inputs, options)[1][0].ids.size(), 5U);
-  options.config.max_new_tokens = 6;
+  options.config->max_new_tokens = 6;
   const Sequences generated = generate(*runner, inputs, options);
   EXPECT_EQ(generated[0][0].ids.size(), 7U);
   EXPECT_EQ(generated[1][0].ids.size(), 10U);
@@ -332,12 +332,12 @@ TEST(BatchRunner, HonoursTheCallersProcessorsAndSampler) {
   const auto inputs = random_inputs(3, 8);
   for (const std::int64_t beams : {1, 2}) {
     GenerationOptions options = options_with_beams(beams);
-    options.config.max_length = 4;
+    options.config->max_length = 4;
     options.processors = {std::make_shared<Only>(9)};
     EXPECT_EQ(generate(*runner, inputs, options)[2][0].ids, (std::vector<TokenId>{0, 9, 9, 9}));
   }
   GenerationOptions options = options_with_beams(1);
-  options.config.max_length = 4;
+  options.config->max_length = 4;
   options.sampler = std::make_shared<Counting>();
   EXPECT_EQ(generate(*runner, inputs, options)[1][0].ids, (std::vector<TokenId>{0, 10, 11, 12}));
 }
@@ -345,9 +345,9 @@ TEST(BatchRunner, HonoursTheCallersProcessorsAndSampler) {
 TEST(BatchRunner, SamplesSequencesThatDiffer) {
   const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   GenerationOptions options = options_with_beams(1);
-  options.config.do_sample = true;
-  options.config.num_return_sequences = 4;
-  options.config.seed = 1;
+  options.config->do_sample = true;
+  options.config->num_return_sequences = 4;
+  options.config->seed = 1;
   const auto inputs = random_inputs(5, 9);
   const Sequences first = generate(*runner, inputs, options);
   for (const auto& sequences : first) {
@@ -355,7 +355,7 @@ TEST(BatchRunner, SamplesSequencesThatDiffer) {
     EXPECT_FALSE(sequences[0] == sequences[1]);
   }
   EXPECT_TRUE(generate(*runner, inputs, options) == first);
-  options.config.seed = 2;
+  options.config->seed = 2;
   EXPECT_FALSE(generate(*runner, inputs, options) == first);
 }
 
@@ -374,7 +374,7 @@ TEST(BatchRunner, GeneratesOnceForInputsThatAreAlike) {
   for (const std::int64_t beams : {1, 4}) {
     const auto fake = std::make_shared<FakeTokenModel>();
     GenerationOptions options = options_with_beams(beams);
-    options.config.num_return_sequences = beams > 1 ? 2 : 1;
+    options.config->num_return_sequences = beams > 1 ? 2 : 1;
     const Sequences once = generate(*open_fake(fake), repeated_inputs(1), options);
     EXPECT_FALSE(once.front() == once.back());
     const std::int64_t rows = std::exchange(fake->tokens, 0);
@@ -396,8 +396,8 @@ TEST(BatchRunner, GeneratesForEachInputWhatMayDiffer) {
   const std::size_t half = inputs.size() / 2;
   const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   GenerationOptions sampled = options_with_beams(1);
-  sampled.config.do_sample = true;
-  sampled.config.seed = 3;
+  sampled.config->do_sample = true;
+  sampled.config->seed = 3;
   const Sequences drawn = generate(*runner, inputs, sampled);
   EXPECT_FALSE(std::equal(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(half),
                           drawn.begin() + static_cast<std::ptrdiff_t>(half)));
@@ -413,7 +413,7 @@ TEST(BatchRunner, SharesPromptsRowsOfTheFirstStep) {
   const auto fake = std::make_shared<FakeTokenModel>();
   const auto runner = open_fake(fake);
   GenerationOptions options = options_with_beams(4);
-  options.config.max_length = 2;
+  options.config->max_length = 2;
   generate(*runner, random_inputs(1, 10), options);
   EXPECT_EQ(fake->tokens, 1);
 }
@@ -468,7 +468,7 @@ TEST(BatchRunner, RunsFewerRowsWhereThereAreFewPages) {
   const auto few = std::make_shared<FakeTokenModel>();
   few->pages = 13;  // one sequence of max_length
   GenerationOptions options = options_with_beams(4);
-  options.config.max_length = 12;
+  options.config->max_length = 12;
   EXPECT_TRUE(generate(*open_fake(few), inputs, options) ==
               generate(*open_fake(plenty), inputs, options));
   EXPECT_EQ(few->most_rows, 4U);
@@ -585,7 +585,7 @@ TEST(BatchRunner, RunsWhatIsSubmittedStepByStep) {
 TEST(BatchRunner, SubmitsFromAFunctionThatItCalls) {
   const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const auto inputs = random_inputs(5, 6);
-  const GenerationConfig config = options_with_beams(1).config;
+  const GenerationConfig config = *options_with_beams(1).config;
   std::size_t done = 0;
   std::function<void()> submit_next = [&] {
     RequestOptions options{.config = config};
@@ -605,12 +605,12 @@ TEST(BatchRunner, EndsEverySearchWhenItsTimeIsOver) {
   const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const auto inputs = random_inputs(20, 6);
   for (GenerationOptions options : kinds_of_options()) {
-    options.config.eos_token_id = {};
-    options.config.max_time = 0.0;
+    options.config->eos_token_id = {};
+    options.config->max_time = 0.0;
     for (const auto& sequences : generate(*runner, inputs, options)) {
       for (const GeneratedSequence& sequence : sequences) EXPECT_EQ(sequence.ids.size(), 2U);
     }
-    options.config.max_time = 1e6;
+    options.config->max_time = 1e6;
     const Sequences whole = generate(*runner, inputs, options);
     EXPECT_EQ(whole.front().front().ids.size(), 50U);
   }
@@ -656,8 +656,8 @@ TEST(BatchRunner, KeepsTheStateOfAProcessorForEachRow) {
   const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const auto inputs = random_inputs(10, 6);
   for (GenerationOptions options : kinds_of_options()) {
-    options.config.eos_token_id = {};
-    options.config.max_length = 30;
+    options.config->eos_token_id = {};
+    options.config->max_length = 30;
     options.processors = {std::make_shared<EachTokenOnce>()};
     for (const auto& sequences : generate(*runner, inputs, options)) {
       for (const GeneratedSequence& sequence : sequences) {
@@ -675,8 +675,8 @@ TEST(BatchRunner, SaysWhatAnInputCost) {
   inputs.push_back(inputs.front());
   inputs[1].prompt = {0, 5, 6, 7, 8, 9};
   GenerationOptions options = options_with_beams(3);
-  options.config.eos_token_id = {};
-  options.config.max_length = 11;
+  options.config->eos_token_id = {};
+  options.config->max_length = 11;
   const auto results = runner->generate(inputs, options).value();
   const auto source = [&](std::size_t i) { return std::ssize(inputs[i].source); };
   EXPECT_EQ(results[0].usage.prompt_tokens, source(0) + 1);

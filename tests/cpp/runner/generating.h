@@ -26,11 +26,13 @@ inline std::unique_ptr<Runner> open_fake(const std::shared_ptr<FakeTokenModel>& 
 
 // Options that start from token 0 and end with token 1.
 inline GenerationOptions options_with_beams(std::int64_t num_beams) {
+  GenerationConfig config;
+  config.num_beams = num_beams;
+  config.decoder_start_token_id = 0;
+  config.eos_token_id = {1};
+  config.pad_token_id = 0;
   GenerationOptions options;
-  options.config.num_beams = num_beams;
-  options.config.decoder_start_token_id = 0;
-  options.config.eos_token_id = {1};
-  options.config.pad_token_id = 0;
+  options.config = std::move(config);
   return options;
 }
 
