@@ -18,6 +18,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 from transformers import AttentionInterface, PreTrainedModel
 
 from polystate.errors import UnsupportedError
@@ -195,11 +196,19 @@ def _as_the_query(result: torch.Tensor, query: torch.Tensor) -> torch.Tensor:
 
 
 def _bias_by_tokens(bias: torch.Tensor | None, query: torch.Tensor) -> torch.Tensor | None:
-    """[1 or batch, heads, tokens, positions] as [1, heads, batch * tokens, positions]."""
+    """The bias of each token, [1, heads, batch * tokens, positions].
+
+    A model gives one of all tokens, or one of each: in the places of the batch's sequences, or as
+    those of one sequence, also where the tokens are a batch, if it adds their positions up so.
+    """
     if bias is None:
         return None
-    bias = bias.expand(query.shape[0], *bias.shape[1:])
-    return bias.transpose(0, 1).flatten(1, 2)[None]
+    if not statically_known_true(bias.shape[0] == 1):
+        return bias.transpose(0, 2)
+    if not statically_known_true(bias.shape[2] == 1):
+        return bias
+    batch, _, tokens, _ = query.shape
+    return bias.expand(1, -1, batch * tokens, -1)
 
 
 _attention: contextvars.ContextVar[Attention] = contextvars.ContextVar("attention")
