@@ -7,6 +7,7 @@
 #include "generation.h"
 #include "model.h"
 #include "session.h"
+#include "token_model.h"
 #include "tokenizer.h"
 
 PYBIND11_MODULE(_core, module) {
@@ -16,4 +17,5 @@ PYBIND11_MODULE(_core, module) {
   polystate::python::bind_model(module);
   polystate::python::bind_tokenizer(module);
   polystate::python::bind_generation(module);
+  polystate::python::bind_token_model(module);
 }

@@ -64,7 +64,7 @@ def test_a_directory_with_a_model_is_exported_and_says_nothing(
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     constants = ps.load(out).constants
     assert constants["task"] == "summarization"
-    assert (constants["max_length"], constants["max_batch"]) == (16, 4)
+    assert (constants["max_length"], constants["max_sequences"]) == (16, 4)
     # Without a tokenizer's files it takes and gives ids.
     ids = [5, 17, 3, 0]
     model = MarianMTModel.from_pretrained(tiny_model).eval()

@@ -14,6 +14,7 @@
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "polystate/runner/token_model_form.h"
 #include "runner/model/method_forms.h"
 
 namespace polystate {
@@ -22,13 +23,14 @@ namespace {
 // Positions and tokens are counted in 32 bits at most, so that no product of two overflows.
 constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
 
+// A constant, and where it is kept.
 template <typename Limits>
-struct ConstantForm {
+struct SizeConstant {
   std::string_view name;
   std::int64_t Limits::* member;
 };
 
-constexpr std::array<ConstantForm<ModelLimits>, 7> kConstants = {
+constexpr std::array<SizeConstant<ModelLimits>, 7> kConstants = {
     {{"page_size", &ModelLimits::page_size},
      {"max_length", &ModelLimits::max_length},
      {"vocabulary_size", &ModelLimits::vocabulary_size},
@@ -36,9 +38,10 @@ constexpr std::array<ConstantForm<ModelLimits>, 7> kConstants = {
      {"max_sequences", &ModelLimits::max_sequences},
      {"max_step_tokens", &ModelLimits::max_step_tokens},
      {"max_wanted", &ModelLimits::max_wanted}}};
-constexpr std::array<ConstantForm<SourceLimits>, 2> kSourceConstants = {
+constexpr std::array<SizeConstant<SourceLimits>, 2> kSourceConstants = {
     {{"max_source_length", &SourceLimits::max_source_length},
      {"cross_pages", &SourceLimits::cross_pages}}};
+constexpr std::string_view kPadding = "padding_id";
 
 Error constants_error(const std::string& message) {
   return {ErrorCode::kArtifact, "manifest.json: constants." + message};
@@ -60,7 +63,7 @@ Result<std::int64_t> read_constant(const Manifest& manifest, std::string_view na
 }
 
 template <typename Limits>
-Status read_constants(const Manifest& manifest, std::span<const ConstantForm<Limits>> constants,
+Status read_constants(const Manifest& manifest, std::span<const SizeConstant<Limits>> constants,
                       Limits& limits) {
   for (const auto& [name, member] : constants) {
     const Result<std::int64_t> value = read_constant(manifest, name);
@@ -145,13 +148,23 @@ Status check_pages(const ModelLimits& limits) {
 
 }  // namespace
 
+std::vector<ConstantForm> token_model_constants() {
+  std::vector<ConstantForm> all;
+  for (const auto& constant : kConstants) all.push_back({constant.name, Presence::kAlways});
+  for (const auto& constant : kSourceConstants) {
+    all.push_back({constant.name, Presence::kWithSources});
+  }
+  all.push_back({kPadding, Presence::kOptional});
+  return all;
+}
+
 Result<ModelLimits> ModelLimits::read(const Manifest& manifest) {
   if (const Status checked = check_methods(manifest); !checked) return checked.error();
   ModelLimits limits{};
-  const std::span<const ConstantForm<ModelLimits>> constants = kConstants;
+  const std::span<const SizeConstant<ModelLimits>> constants = kConstants;
   if (const Status read = read_constants(manifest, constants, limits); !read) return read.error();
   if (has_sources(manifest)) {
-    const std::span<const ConstantForm<SourceLimits>> source_constants = kSourceConstants;
+    const std::span<const SizeConstant<SourceLimits>> source_constants = kSourceConstants;
     SourceLimits& sources = limits.sources.emplace();
     if (const Status read = read_constants(manifest, source_constants, sources); !read) {
       return read.error();
@@ -161,7 +174,7 @@ Result<ModelLimits> ModelLimits::read(const Manifest& manifest) {
   }
   const MethodSpec& forward = manifest.methods[*manifest.method_index("forward")];
   if (index_of(forward, "counted") < forward.inputs.size()) {
-    const Result<std::int64_t> padding = read_constant(manifest, "padding_id", 0);
+    const Result<std::int64_t> padding = read_constant(manifest, kPadding, 0);
     if (!padding) return padding.error();
     limits.uncounted = static_cast<TokenId>(*padding);
   }

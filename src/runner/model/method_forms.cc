@@ -10,6 +10,7 @@
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
+#include "polystate/runner/token_model_form.h"
 
 namespace polystate {
 namespace {

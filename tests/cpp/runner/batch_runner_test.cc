@@ -217,6 +217,19 @@ TEST(BatchRunner, ReadsPromptsInChunksOfWhatAStepHasLeft) {
   for (const Sequences& each : all) EXPECT_TRUE(each == all.front());
 }
 
+TEST(BatchRunner, ReadsAPromptInFewSteps) {
+  const auto fake = std::make_shared<FakeTokenModel>();
+  fake->max_length = 128;
+  auto inputs = random_inputs(1, 15);
+  inputs.front().prompt.assign(100, 5);
+  GenerationOptions options = options_with_beams(1);
+  options.config.max_length = 104;
+  options.config.eos_token_id = {};
+  EXPECT_EQ(generate(*open_fake(fake), inputs, options)[0][0].ids.size(), 104U);
+  EXPECT_EQ(fake->tokens, 100 + 3);
+  EXPECT_EQ(fake->steps, 2 + 3);  // 64 tokens, the other 36, and those that were generated
+}
+
 TEST(BatchRunner, CountsMaxNewTokensFromEachPrompt) {
   const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   auto inputs = random_inputs(2, 5);

@@ -12,11 +12,16 @@ import torch
 from transformers import PreTrainedModel
 
 import polystate as ps
-from tests.python.recipes.tiny_models import LONGEST, NAMES, VOCABULARY, tiny_model
-from tests.support.exported_models import kept
+from tests.python.recipes.tiny_models import (
+    LONGEST,
+    NAMES,
+    ROWS,
+    VOCABULARY,
+    tiny_artifact,
+    tiny_model,
+)
 
 SOURCES = 7
-ROWS = 12
 
 BEAMS = (1, 2, 3, 4, 5)
 
@@ -74,20 +79,13 @@ def cases() -> Iterator[Any]:
 Exports = Callable[[str, str], tuple[PreTrainedModel, ps.Model]]
 
 
-def _export(out: Path, name: str, recipe: str) -> None:
-    ps.export_pretrained(
-        tiny_model(name), out / "artifact", recipe=recipe, max_length=LONGEST, max_batch=ROWS
-    )
-
-
 @pytest.fixture(scope="module")
 def exports() -> Exports:
     """By a model's name and a recipe, the model and its artifact, made when first asked for."""
 
     @cache
     def exported(name: str, recipe: str) -> tuple[PreTrainedModel, ps.Model]:
-        out = kept(_export, name, recipe, backend=recipe) / "artifact"
-        return tiny_model(name), ps.load(out, trust_code=True)
+        return tiny_model(name), ps.load(tiny_artifact(name, recipe), trust_code=True)
 
     return exported
 
@@ -230,8 +228,8 @@ def test_the_artifact_says_what_it_takes(
     exported: tuple[PreTrainedModel, ps.Model], tmp_path: Path
 ) -> None:
     _, artifact = exported
-    assert artifact.constants["max_batch"] == ROWS
+    assert artifact.constants["max_sequences"] == ROWS
     assert artifact.constants["max_source_length"] == LONGEST
-    assert set(artifact.methods) == {"encode", "decode", "copy_pages"}
+    assert set(artifact.methods) == {"encode", "forward", "copy_pages"}
     with pytest.raises(ps.ContractError, match=f"{LONGEST}"):
         artifact.generate([5] * (LONGEST + 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,8 +25,12 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
+import polystate as ps
+from tests.support.exported_models import kept
+
 VOCABULARY = 40
 LONGEST = 24
+ROWS = 12
 
 # The fields of a small configuration of BART, and of its kin.
 BART: dict[str, Any] = {
@@ -82,3 +87,14 @@ def tiny_model(name: str) -> PreTrainedModel:
     """The model of a name, with the same random weights each time."""
     torch.manual_seed(sum(name.encode()))
     return _MODELS[name]().eval()
+
+
+def tiny_artifact(name: str, recipe: str) -> Path:
+    """What the model of a name is exported to."""
+    return kept(_export, name, recipe, backend=recipe) / "artifact"
+
+
+def _export(out: Path, name: str, recipe: str) -> None:
+    ps.export_pretrained(
+        tiny_model(name), out / "artifact", recipe=recipe, max_length=LONGEST, max_batch=ROWS
+    )
