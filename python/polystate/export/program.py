@@ -239,7 +239,7 @@ def _contract(eager: EagerModule, traced: Traced, backend: str) -> MethodContrac
             traced.exported,
             traced.args,
             traced.kwargs,
-            lambda args, kwargs: is_right(eager, traced, args, kwargs),
+            lambda args, kwargs: is_right(eager, traced, *traced.made_valid(args, kwargs)),
         ),
         checks_indices=backend == "aoti",
     )

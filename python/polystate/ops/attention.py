@@ -19,6 +19,7 @@ nothing gets zeros. A call whose arguments do not fit changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -38,7 +39,7 @@ class _Scoring:
     Attributes
     ----------
     bias
-        ``[1 or rows, 1 or heads, tokens, columns]``, added to the scores.
+        ``[1 or batch, 1 or heads, tokens, columns]``, added to the scores.
     sinks
         ``[heads]``.
     softcap
@@ -88,6 +89,19 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, scoring: _S
     total = weights.sum(-1, keepdim=True)
     weights = torch.where(total > 0, weights / total, 0)[..., :-1]
     return torch.einsum("rhtc,rchd->rthd", weights, value).contiguous()
+
+
+def _require_scoring(scoring: _Scoring, queries: Sequence[int], columns: int) -> None:
+    (batch, tokens, heads), bias, sinks = queries, scoring.bias, scoring.sinks
+    if bias is not None:
+        found, (outer, inner) = list(bias.shape), bias.shape[:2]
+        _require(
+            outer in (1, batch) and inner in (1, heads) and found[2:] == [tokens, columns],
+            f"bias has shape {found}; it must be [1 or {batch}, 1 or {heads}, {tokens}, {columns}]",
+        )
+    if sinks is not None:
+        found = list(sinks.shape)
+        _require(found == [heads], f"sinks has shape {found}; it must be [{heads}]")
 
 
 def _gather(key_pool: Tensor, value_pool: Tensor, page_table: Tensor) -> tuple[Tensor, Tensor]:
@@ -211,7 +225,8 @@ def _paged_attention(
     Tensor
         ``[tokens, heads, value_dim]``.
     """
-    page = key_pool.shape[3]
+    scoring, page = _Scoring(bias, sinks, scale, softcap), key_pool.shape[3]
+    _require_scoring(scoring, (1, *query.shape[:2]), page_table.shape[1] * page)
     _require_pages(page_table, key_pool)
     _require_places(page_table, positions, rows, page)
     _write(key, value, key_pool, value_pool, page_table, positions, rows)
@@ -219,7 +234,6 @@ def _paged_attention(
     seen = columns <= own
     if window > 0:
         seen = seen & (columns > own - window)
-    scoring = _Scoring(bias, sinks, scale, softcap)
     return _attend_by_rows(query, (key_pool, value_pool), page_table, rows, seen, scoring)
 
 
@@ -255,11 +269,12 @@ def _cross_attention(
         ``[tokens, heads, value_dim]``.
     """
     count, capacity = cross_table.shape[0], cross_table.shape[1] * key_pool.shape[3]
+    scoring = _Scoring(bias, None, scale, softcap)
+    _require_scoring(scoring, (1, *query.shape[:2]), capacity)
     _require_pages(cross_table, key_pool)
     _require_between("lengths", lengths, 0, capacity)
     _require_between("rows", rows, 0, count - 1)
     seen = torch.arange(capacity) < lengths[rows][:, None]
-    scoring = _Scoring(bias, None, scale, softcap)
     return _attend_by_rows(query, (key_pool, value_pool), cross_table, rows, seen, scoring)
 
 
@@ -366,7 +381,9 @@ def _attention(
     if lengths is not None:
         _require_between("lengths", lengths, 0, keys)
         seen = seen & (columns < lengths[:, None])[:, None]
-    return _attend(query, key, value, seen, _Scoring(bias, sinks, scale, softcap))
+    scoring = _Scoring(bias, sinks, scale, softcap)
+    _require_scoring(scoring, query.shape[:3], keys)
+    return _attend(query, key, value, seen, scoring)
 
 
 def _like_query(query: Tensor, value_dim: int | torch.SymInt) -> Tensor:

@@ -255,6 +255,18 @@ def test_what_does_not_fit_is_refused() -> None:
         ops.write_pages(key, value, *pools, cache.table + 1, torch.tensor([1, 1, 1]))
     with pytest.raises(ValueError, match="a page is both a source and a target"):
         ops.copy_pages(*pools, torch.tensor([1, 2]), torch.tensor([2, 3]))
+    tokens = (query[0], key[0], value[0], *pools, cache.table, torch.arange(2), torch.arange(2))
+    for shape in ([1, HEADS, 4, 16], [1, HEADS, 1, 16], [2, 1, 2, 16], [1, 3, 2, 16]):
+        bias = torch.randn(shape)
+        with pytest.raises(ValueError, match=r"it must be \[1 or 1, 1 or 4, 2, 16\]"):
+            ops.paged_attention(*tokens, bias, None, SCALE, 0, 0)
+        with pytest.raises(ValueError, match=r"it must be \[1 or 1, 1 or 4, 2, 16\]"):
+            lengths, rows = torch.tensor([1, 1, 1]), torch.arange(2)
+            ops.cross_attention(query[0], *pools, cache.table, lengths, rows, bias, SCALE, 0)
+    with pytest.raises(ValueError, match=r"sinks has shape \[1\]; it must be \[4\]"):
+        ops.paged_attention(*tokens, None, torch.ones(1), SCALE, 0, 0)
+    with pytest.raises(ValueError, match=r"it must be \[1 or 3, 1 or 4, 2, 2\]"):
+        ops.attention(query, key, value, None, bias, None, SCALE, 0, 0, False)
     assert torch.equal(cache.key, before.key)
     assert torch.equal(cache.value, before.value)
 

@@ -102,10 +102,10 @@ class Traced:
         for sizes in self.dimensions.corners():
             where = "at " + ", ".join(f"{key} = {size}" for key, size in sizes.items())
             resized = self.dimensions.resized(self.args, self.kwargs, sizes)
-            points.append((where, *self._made_valid(*resized)))
+            points.append((where, *self.made_valid(*resized)))
         return points
 
-    def _made_valid(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    def made_valid(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """What the user's draw makes of an example's elements, which are repeated at other sizes.
 
         They are as they were where it fails, which verification tells the user.
