@@ -1,5 +1,6 @@
-// What a decoder's step of attention costs: one token a row over a cache of pages, for every
-// instruction set that the machine has. Bytes are those of the cache that is read.
+// What a step of attention costs over a cache of pages, for every instruction set that the machine
+// has: one token a row, as a decoder's, or a chunk of a prompt. Bytes are those of the cache that
+// the rows have.
 #include <benchmark/benchmark.h>
 #include <executorch/extension/tensor/tensor_ptr.h>
 #include <executorch/runtime/core/evalue.h>
@@ -37,21 +38,34 @@ TensorPtr floats(std::vector<int> sizes) {
                          std::vector<float>(static_cast<std::size_t>(count), 0.1F));
 }
 
-void decode_step(benchmark::State& state, const AttendFunctions& functions, int rows, int length) {
-  const int row_pages = (length + kPage - 1) / kPage;
-  std::vector<std::int64_t> pages(static_cast<std::size_t>(rows * row_pages));
+struct Step {
+  int rows;
+  int tokens;  // of each row, its last ones
+  int length;  // of each row
+};
+
+void attend(benchmark::State& state, const AttendFunctions& functions, Step step) {
+  const int row_pages = (step.length + kPage - 1) / kPage;
+  const int tokens = step.rows * step.tokens;
+  std::vector<std::int64_t> pages(static_cast<std::size_t>(step.rows * row_pages));
   std::iota(pages.begin(), pages.end(), 0);
-  const TensorPtr query = floats({rows, 1, kHeads, kDim});
-  const TensorPtr key = floats({rows, 1, kHeads, kDim});
-  const TensorPtr key_pool = floats({rows * row_pages, kHeads, kDim, kPage});
-  const TensorPtr value_pool = floats({rows * row_pages, kHeads, kPage, kDim});
-  const TensorPtr table = make_tensor_ptr({rows, row_pages}, pages);
-  const TensorPtr positions = make_tensor_ptr(
-      {rows}, std::vector<std::int64_t>(static_cast<std::size_t>(rows), length - 1));
-  const TensorPtr out = floats({rows, 1, kHeads, kDim});
-  std::vector<EValue> values = {
-      *query,   *key,     *key,  *key_pool, *value_pool,     *table, *positions,
-      EValue(), EValue(), 0.125, 0.0,       std::int64_t{0}, *out,   *out};
+  std::vector<std::int64_t> places;
+  std::vector<std::int64_t> owners;
+  for (int token = 0; token < tokens; ++token) {
+    places.push_back(step.length - step.tokens + token % step.tokens);
+    owners.push_back(token / step.tokens);
+  }
+  const TensorPtr query = floats({tokens, kHeads, kDim});
+  const TensorPtr key = floats({tokens, kHeads, kDim});
+  const TensorPtr key_pool = floats({step.rows * row_pages, kHeads, kDim, kPage});
+  const TensorPtr value_pool = floats({step.rows * row_pages, kHeads, kPage, kDim});
+  const TensorPtr table = make_tensor_ptr({step.rows, row_pages}, pages);
+  const TensorPtr positions = make_tensor_ptr({tokens}, places);
+  const TensorPtr rows = make_tensor_ptr({tokens}, owners);
+  const TensorPtr out = floats({tokens, kHeads, kDim});
+  std::vector<EValue> values = {*query,          *key,  *key,     *key_pool, *value_pool, *table,
+                                *positions,      *rows, EValue(), EValue(),  0.125,       0.0,
+                                std::int64_t{0}, *out,  *out};
   std::vector<EValue*> stack;
   stack.reserve(values.size());
   for (EValue& value : values) {
@@ -63,7 +77,7 @@ void decode_step(benchmark::State& state, const AttendFunctions& functions, int 
     if (!status) state.SkipWithError(status.error().message.c_str());
     benchmark::ClobberMemory();
   }
-  state.SetBytesProcessed(state.iterations() * 2 * rows * length * kHeads * kDim *
+  state.SetBytesProcessed(state.iterations() * 2 * step.rows * step.length * kHeads * kDim *
                           static_cast<std::int64_t>(sizeof(float)));
 }
 
@@ -72,18 +86,18 @@ void add_benchmarks() {
                                                               {InstructionSet::kNeon, "neon"},
                                                               {InstructionSet::kAvx2, "avx2"},
                                                               {InstructionSet::kAvx512, "avx512"}};
+  constexpr Step kSteps[] = {{1, 1, 24},   {1, 1, 128},  {8, 1, 200},  {8, 1, 1000},
+                             {32, 1, 24},  {32, 1, 128}, {128, 1, 24}, {128, 1, 128},
+                             {1, 64, 200}, {1, 64, 1000}};
   for (const auto& [set, name] : kSets) {
-    for (const int rows : {1, 32, 128}) {
-      for (const int length : {24, 128}) {
-        if (is_available(set)) {
-          const std::string label = std::string(name) + "/rows:" + std::to_string(rows) +
-                                    "/length:" + std::to_string(length);
-          benchmark::RegisterBenchmark(label.c_str(), decode_step, attend_functions(set), rows,
-                                       length)
-              ->UseRealTime()
-              ->MeasureProcessCPUTime();
-        }
-      }
+    if (!is_available(set)) continue;
+    for (const Step& step : kSteps) {
+      const std::string label = std::string(name) + "/rows:" + std::to_string(step.rows) +
+                                "/tokens:" + std::to_string(step.tokens) +
+                                "/length:" + std::to_string(step.length);
+      benchmark::RegisterBenchmark(label.c_str(), attend, attend_functions(set), step)
+          ->UseRealTime()
+          ->MeasureProcessCPUTime();
     }
   }
 }

@@ -211,16 +211,16 @@ bool has(PositionRange range, std::int64_t position) {
   return range.first <= position && position < range.last;
 }
 
-// The positions that all queries see.
+// The positions that all queries see, of those that one of them sees: none at their end, if none.
 template <typename S, int Q>
-PositionRange seen_by_all(const HeadQuery* queries) {
-  PositionRange all = queries[0].seen;
-  for (int q = 1; q < Q; ++q) {
+PositionRange seen_by_all(const HeadQuery* queries, PositionRange all) {
+  PositionRange common = all;
+  for (int q = 0; q < Q; ++q) {
     const PositionRange seen = queries[q].seen;
-    all.first = seen.first > all.first ? seen.first : all.first;
-    all.last = seen.last < all.last ? seen.last : all.last;
+    common.first = seen.first > common.first ? seen.first : common.first;
+    common.last = seen.last < common.last ? seen.last : common.last;
   }
-  return all;
+  return common.first < common.last ? common : PositionRange{all.last, all.last};
 }
 
 // Adds part of a value at a position to the sums of the queries that see it, which are all if
@@ -246,6 +246,27 @@ void add_value(const Value<Element>& value, const HeadQuery* queries, std::int64
   }
 }
 
+// Adds part of the values at some positions to the sums of the queries that see them, which are all
+// if `kByAll`.
+template <typename S, typename Element, int Q, int N, bool kWhole, bool kByAll>
+void add_values(const HeadPages& head, const HeadQuery* queries, Scores weights,
+                PositionRange positions, ValuePart part, typename S::Vector (&sums)[Q][N]) {
+  const std::int64_t ahead = next_head<S>(head, head.page * head.value_stride);
+  for (std::int64_t i = positions.first / head.page; i * head.page < positions.last; ++i) {
+    const std::int64_t start = i * head.page;
+    const std::int64_t first = positions.first > start ? positions.first : start;
+    const std::int64_t last =
+        positions.last < start + head.page ? positions.last : start + head.page;
+    const Element* value = static_cast<const Element*>(head.values) +
+                           page_at<S>(head, i) * head.value_page_stride +
+                           (first - start) * head.value_stride + part.first;
+    for (std::int64_t p = first; p < last; ++p, value += head.value_stride) {
+      add_value<S, Q, N, kWhole, kByAll>(Value<Element>{value, part.count, ahead}, queries, p,
+                                         {weights.data + p, weights.stride}, sums);
+    }
+  }
+}
+
 // Writes part of the results: the sums of the values that are seen.
 template <typename S, typename Element, int Q, int N, bool kWhole>
 void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedRange& range,
@@ -256,26 +277,13 @@ void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
       sums[q][k] = S::set(0);
     }
   }
-  const std::int64_t ahead = next_head<S>(head, head.page * head.value_stride);
   const PositionRange all = range.positions;
-  const PositionRange common = seen_by_all<S, Q>(queries);
-  for (std::int64_t i = all.first / head.page; i * head.page < all.last; ++i) {
-    const std::int64_t start = i * head.page;
-    const std::int64_t first = all.first > start ? all.first : start;
-    const std::int64_t last = all.last < start + head.page ? all.last : start + head.page;
-    const Element* value = static_cast<const Element*>(head.values) +
-                           page_at<S>(head, i) * head.value_page_stride +
-                           (first - start) * head.value_stride + part.first;
-    for (std::int64_t p = first; p < last; ++p, value += head.value_stride) {
-      const Value<Element> here{value, part.count, ahead};
-      const Scores weights{range.weights.data + p, range.weights.stride};
-      if (Q == 1 || has<S>(common, p)) {
-        add_value<S, Q, N, kWhole, true>(here, queries, p, weights, sums);
-      } else {
-        add_value<S, Q, N, kWhole, false>(here, queries, p, weights, sums);
-      }
-    }
-  }
+  const PositionRange common = seen_by_all<S, Q>(queries, all);
+  add_values<S, Element, Q, N, kWhole, false>(head, queries, range.weights,
+                                              {all.first, common.first}, part, sums);
+  add_values<S, Element, Q, N, kWhole, true>(head, queries, range.weights, common, part, sums);
+  add_values<S, Element, Q, N, kWhole, false>(head, queries, range.weights, {common.last, all.last},
+                                              part, sums);
   for (int q = 0; q < Q; ++q) {
     for (int k = 0; k < N; ++k) {
       const auto sum = S::multiply(sums[q][k], S::set(range.factors[q]));

@@ -21,8 +21,9 @@ namespace {
 // Multiplications that are worth a thread of their own: some ten microseconds.
 constexpr std::int64_t kGrain = 65'536;
 
-// Tokens of a run at the most.
-constexpr std::int64_t kTokensOfARun = 16;
+// Tokens of a run at the most, for each of its kv heads: a thread of several has a head to itself,
+// whose keys and values stay near it.
+constexpr std::int64_t kTokensOfAHead = 16;
 
 // The queries of one kv head: every token's, for each query head that it serves.
 class HeadQueries {
@@ -128,11 +129,11 @@ void AttentionCall::require(Requirements& require, const Keys& keys) {
   out = require.result(DType::kFloat32, with_last(query.tensor.shape(), keys.value_dim));
 }
 
-std::vector<std::int64_t> token_runs(std::int64_t tokens,
+std::vector<std::int64_t> token_runs(std::int64_t tokens, std::int64_t kv_heads,
                                      const std::function<bool(std::int64_t token)>& goes_on) {
   std::vector<std::int64_t> runs = {0};
   for (std::int64_t token = 1; token < tokens; ++token) {
-    if (token - runs.back() == kTokensOfARun || !goes_on(token)) runs.push_back(token);
+    if (token - runs.back() == kTokensOfAHead * kv_heads || !goes_on(token)) runs.push_back(token);
   }
   runs.push_back(tokens);
   return runs;

@@ -59,8 +59,8 @@ struct AttentionSource {
 };
 
 // Neighbouring tokens of which `goes_on` says that they read what the one before reads, as runs. A
-// long run is several, so that threads share it.
-std::vector<std::int64_t> token_runs(std::int64_t tokens,
+// long one is several where there are few heads, so that threads share it.
+std::vector<std::int64_t> token_runs(std::int64_t tokens, std::int64_t kv_heads,
                                      const std::function<bool(std::int64_t token)>& goes_on);
 
 // Computes the results, on as many threads as the work is worth. What a token's is does not depend

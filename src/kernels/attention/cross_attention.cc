@@ -95,7 +95,7 @@ Status cross_attention(Arguments& arguments, const AttendFunctions& functions) {
        .head = [&](std::int64_t token, std::int64_t kv_head,
                    float*) { return cross.pools.head(kv_head, cross.pages_of(cross.row(token))); },
        .seen = seen_positions(call, cross),
-       .runs = token_runs(call.tokens(),
+       .runs = token_runs(call.tokens(), cross.pools.kv_heads(),
                           [&](std::int64_t token) {
                             return have_one_text(cross, cross.row(token), cross.row(token - 1));
                           })},

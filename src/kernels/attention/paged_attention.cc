@@ -111,9 +111,9 @@ Status paged_attention(Arguments& arguments, const AttendFunctions& functions) {
   if (Status checked = check(require, call, paged); !checked) {
     return checked;
   }
-  const std::vector<std::int64_t> runs = token_runs(call.tokens(), [&](std::int64_t token) {
-    return paged.places.row(token) == paged.places.row(token - 1);
-  });
+  const std::vector<std::int64_t> runs = token_runs(
+      call.tokens(), paged.pools.kv_heads(),
+      [&](std::int64_t token) { return paged.places.row(token) == paged.places.row(token - 1); });
   write_all(paged, runs, functions);
   attend_all(
       call,
