@@ -174,6 +174,45 @@ TEST(CheckSize, TakesBothLimits) {
   EXPECT_EQ(found_by_failed_check(), "5");
 }
 
+EtError check_places(const std::vector<std::int64_t>& positions,
+                     const std::vector<std::int64_t>& rows, std::int64_t page) {
+  const Tensor x = floats({1}, {5});
+  const Tensor out = floats({1}, {0});
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const auto places = static_cast<std::int64_t>(positions.size());
+  return KernelCall("polystate::check_places.out")
+      .tensor(x)
+      .tensor(Tensor::of<std::int64_t>({2, 2}, {0, kHighest, kLowest, 0}).value())
+      .tensor(Tensor::of({places}, positions).value())
+      .tensor(Tensor::of({count}, rows).value())
+      .integer(page)
+      .integer(9)
+      .tensor(out)
+      .run(6);
+}
+
+TEST(CheckPlaces, NamesTheFirstTokenWithoutAPlaceOfItsOwn) {
+  EXPECT_EQ(check_places({0, 1, 0, 7}, {0, 0, 1, 0}, 4), EtError::Ok);
+  EXPECT_NE(check_places({6, 6, 2, 2}, {1, 0, 1, 0}, 4), EtError::Ok);
+  EXPECT_EQ(found_by_failed_check(), "tokens 0 and 3 both at slot 2 of page 0");
+  EXPECT_NE(check_places({0, 1, 8, 1}, {0, 0, 1, 0}, 4), EtError::Ok);
+  EXPECT_EQ(found_by_failed_check(), "token 2 at position 8, which is not between 0 and 7");
+  EXPECT_NE(check_places({0, kLowest}, {0, 0}, 4), EtError::Ok);
+  EXPECT_EQ(found_by_failed_check(),
+            "token 1 at position " + std::to_string(kLowest) + ", which is not between 0 and 7");
+  EXPECT_NE(check_places({0, 0}, {kHighest, 0}, 4), EtError::Ok);
+  EXPECT_EQ(found_by_failed_check(),
+            "token 0 of row " + std::to_string(kHighest) + ", which is not between 0 and 1");
+}
+
+TEST(CheckPlaces, TakesNoPagesOfNothingAndNoOtherCountsOfTokens) {
+  for (const std::int64_t page : {std::int64_t{0}, std::int64_t{-1}, kHighest}) {
+    EXPECT_EQ(check_places({0}, {0}, page), EtError::InvalidArgument);
+  }
+  EXPECT_EQ(check_places({0, 1}, {0}, 4), EtError::InvalidArgument);
+  EXPECT_FALSE(take_check_failure().has_value());
+}
+
 TEST(Checks, RefuseArgumentsOfAnotherKindInsteadOfAborting) {
   const Tensor x = floats({1}, {5});
   EXPECT_EQ(KernelCall("polystate::check.out").tensor(x).integer(1).integer(4).tensor(x).run(3),

@@ -49,12 +49,29 @@ def test_check_size_takes_both_limits() -> None:
             ops.check_size(torch.ones(1), size, 2, 4, 0)
 
 
+def test_check_places_names_the_first_token_without_a_place_of_its_own() -> None:
+    table, rows = torch.tensor([[0, 1], [2, 0]]), torch.tensor([0, 1, 1])
+    assert ops.check_places(torch.ones(1), table, torch.tensor([0, 0, 1]), rows, 4, 0).item() == 1
+    for positions, message in (
+        ([2, 6, 9], "tokens 0 and 1 both at slot 2 of page 0"),
+        ([2, 5, 5], "tokens 1 and 2 both at slot 1 of page 0"),
+        ([2, 8, 6], "token 1 at position 8, which is not between 0 and 7"),
+    ):
+        with pytest.raises(ContractError, match=f"check 5: {message}"):
+            ops.check_places(torch.ones(1), table, torch.tensor(positions), rows, 4, 5)
+
+
 @pytest.mark.parametrize(
     "write",
     [
         lambda out: ops.check_range.out(torch.ones(2), torch.tensor(1), 0, 1, 0, out=out),
         lambda out: ops.check.out(torch.ones(2), torch.tensor(True), 0, out=out),
         lambda out: ops.check_size.out(torch.ones(2), 1, 0, 1, 0, out=out),
+        lambda out: ops.check_places.out(
+            *(torch.ones(2), torch.ones(1, 1, dtype=torch.int64), torch.tensor([0])),
+            *(torch.tensor([0]), 1, 0),
+            out=out,
+        ),
     ],
 )
 def test_out_forms_fill_out(write: Callable[[torch.Tensor], torch.Tensor]) -> None:
