@@ -72,7 +72,7 @@ void attend(benchmark::State& state, const AttendFunctions& functions, Step step
     stack.push_back(&value);
   }
   for ([[maybe_unused]] const auto _ : state) {
-    ProgramArguments arguments(stack, PagedAttention::kArguments);
+    ProgramArguments arguments(stack, PagedAttention::kSchema.argument_count());
     const Status status = paged_attention(arguments, functions);
     if (!status) state.SkipWithError(status.error().message.c_str());
     benchmark::ClobberMemory();

@@ -1,85 +1,94 @@
 #pragma once
 
-#include <cstddef>
-
 #include "kernels/arguments.h"
+#include "kernels/operator_schema.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
 
-// Operators of this project's own that every engine has. python/polystate/ops has the schema and
-// the meaning of each; here stand the name of the form that fills a given result, the count of its
-// arguments, the result among them, and which they are but for that one. A failing operator has
-// written nothing.
+// Operators of this project's own that every engine has, in the form that fills a given result.
+// python/polystate/ops has the meaning of each. A failing operator has written nothing.
 struct PagedAttention {
-  static constexpr const char* kName = "polystate::paged_attention.out";
-  static constexpr std::size_t kArguments = 14;
-  // query, key, value, key_pool, value_pool, page_table, positions, rows, bias, sinks, scale,
-  // softcap, window
+  static constexpr OperatorSchema kSchema{
+      "polystate::paged_attention.out(Tensor query, Tensor key, Tensor value, "
+      "Tensor(a!) key_pool, Tensor(b!) value_pool, Tensor page_table, Tensor positions, "
+      "Tensor rows, Tensor? bias, Tensor? sinks, float scale, float softcap, int window, *, "
+      "Tensor(z!) out) -> Tensor(z!)"};
   static Status run(Arguments& arguments);
 };
 
 struct CrossAttention {
-  static constexpr const char* kName = "polystate::cross_attention.out";
-  static constexpr std::size_t kArguments = 10;
-  // query, key_pool, value_pool, cross_table, lengths, rows, bias, scale, softcap
+  static constexpr OperatorSchema kSchema{
+      "polystate::cross_attention.out(Tensor query, Tensor key_pool, Tensor value_pool, "
+      "Tensor cross_table, Tensor lengths, Tensor rows, Tensor? bias, float scale, "
+      "float softcap, *, Tensor(z!) out) -> Tensor(z!)"};
   static Status run(Arguments& arguments);
 };
 
 struct DenseAttention {
-  static constexpr const char* kName = "polystate::attention.out";
-  static constexpr std::size_t kArguments = 11;
-  // query, key, value, lengths, bias, sinks, scale, softcap, window, causal
+  static constexpr OperatorSchema kSchema{
+      "polystate::attention.out(Tensor query, Tensor key, Tensor value, Tensor? lengths, "
+      "Tensor? bias, Tensor? sinks, float scale, float softcap, int window, bool causal, "
+      "*, Tensor(z!) out) -> Tensor(z!)"};
   static Status run(Arguments& arguments);
 };
 
 struct WritePages {
-  static constexpr const char* kName = "polystate::write_pages.out";
-  static constexpr std::size_t kArguments = 7;
-  // key, value, key_pool, value_pool, page_table, lengths
+  static constexpr OperatorSchema kSchema{
+      "polystate::write_pages.out(Tensor key, Tensor value, Tensor(a!) key_pool, "
+      "Tensor(b!) value_pool, Tensor page_table, Tensor lengths, *, Tensor(z!) out) "
+      "-> Tensor(z!)"};
   static Status run(Arguments& arguments);
 };
 
 struct CopyPages {
-  static constexpr const char* kName = "polystate::copy_pages.out";
-  static constexpr std::size_t kArguments = 5;
-  static Status run(Arguments& arguments);  // key_pool, value_pool, source, target
+  static constexpr OperatorSchema kSchema{
+      "polystate::copy_pages.out(Tensor(a!) key_pool, Tensor(b!) value_pool, "
+      "Tensor source, Tensor target, *, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(Arguments& arguments);
 };
 
 struct PackedLinear {
-  static constexpr const char* kName = "polystate::packed_linear.out";
-  static constexpr std::size_t kArguments = 7;
-  static Status run(Arguments& arguments);  // x, tiles, columns, bias, addend, activation
+  static constexpr OperatorSchema kSchema{
+      "polystate::packed_linear.out(Tensor x, Tensor tiles, int columns, Tensor? bias, "
+      "Tensor? addend=None, str activation=\"none\", *, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(Arguments& arguments);
 };
 
 struct PackedEmbedding {
-  static constexpr const char* kName = "polystate::packed_embedding.out";
-  static constexpr std::size_t kArguments = 4;
-  static Status run(Arguments& arguments);  // ids, tiles, columns
+  static constexpr OperatorSchema kSchema{
+      "polystate::packed_embedding.out(Tensor ids, Tensor tiles, int columns, *, "
+      "Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(Arguments& arguments);
 };
 
 struct QuantizedLinear {
-  static constexpr const char* kName = "polystate::quantized_linear.out";
-  static constexpr std::size_t kArguments = 8;
-  static Status run(Arguments& arguments);  // x, tiles, scales, sums, bias, addend, activation
+  static constexpr OperatorSchema kSchema{
+      "polystate::quantized_linear.out(Tensor x, Tensor tiles, Tensor scales, Tensor sums, "
+      "Tensor? bias, Tensor? addend=None, str activation=\"none\", *, Tensor(z!) out) "
+      "-> Tensor(z!)"};
+  static Status run(Arguments& arguments);
 };
 
 struct QuantizedEmbedding {
-  static constexpr const char* kName = "polystate::quantized_embedding.out";
-  static constexpr std::size_t kArguments = 5;
-  static Status run(Arguments& arguments);  // ids, tiles, scales, depth
+  static constexpr OperatorSchema kSchema{
+      "polystate::quantized_embedding.out(Tensor ids, Tensor tiles, Tensor scales, "
+      "int depth, *, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(Arguments& arguments);
 };
 
 struct LayerNorm {
-  static constexpr const char* kName = "polystate::layer_norm.out";
-  static constexpr std::size_t kArguments = 5;
-  static Status run(Arguments& arguments);  // x, weight, bias, eps
+  static constexpr OperatorSchema kSchema{
+      "polystate::layer_norm.out(Tensor x, Tensor weight, Tensor bias, float eps, *, "
+      "Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(Arguments& arguments);
 };
 
 struct Recurrence {
-  static constexpr const char* kName = "polystate::recurrence.out";
-  static constexpr std::size_t kArguments = 9;
-  // gates, hidden, cell, tiles, bias, projection, kind, reverse
+  static constexpr OperatorSchema kSchema{
+      "polystate::recurrence.out(Tensor gates, Tensor hidden, Tensor? cell, Tensor tiles, "
+      "Tensor? bias, Tensor? projection, str kind, bool reverse, *, Tensor(z!) out) "
+      "-> Tensor(z!)"};
   static Status run(Arguments& arguments);
 };
 

@@ -2,24 +2,53 @@
 // declares to it from the operators' schemas (python/polystate/export/lowering/inductor.py).
 #include <torch/csrc/inductor/aoti_torch/c/macros.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "engine/aoti/library_arguments.h"
 #include "engine/aoti/operator_failure.h"
+#include "kernels/operator_schema.h"
 #include "kernels/operators.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
 namespace {
 
-template <typename Operator>
-AOTITorchError call(std::initializer_list<LibraryValue> values, AtenTensorHandle* result) {
-  LibraryArguments arguments({values.begin(), values.size()});
+// The type of a schema that a library passes as a C++ type.
+template <typename Value>
+constexpr std::string_view kTypeOf;
+template <>
+constexpr std::string_view kTypeOf<AtenTensorHandle> = "Tensor";
+template <>
+constexpr std::string_view kTypeOf<const AtenTensorHandle*> = "Tensor?";
+template <>
+constexpr std::string_view kTypeOf<std::int64_t> = "int";
+template <>
+constexpr std::string_view kTypeOf<double> = "float";
+template <>
+constexpr std::string_view kTypeOf<bool> = "bool";
+template <>
+constexpr std::string_view kTypeOf<const char*> = "str";
+
+// Whether values of these types are what an operator is called with; its result comes last.
+template <typename... Values>
+constexpr bool fits(const OperatorSchema& schema) {
+  std::size_t index = 0;
+  return ((schema.type_of(index++) == kTypeOf<Values>) && ...) &&
+         schema.argument_count() == sizeof...(Values) + 1;
+}
+
+template <typename Operator, typename... Values>
+AOTITorchError call(AtenTensorHandle* result, Values... given) {
+  static_assert(fits<Values...>(Operator::kSchema));
+  const std::array<LibraryValue, sizeof...(Values)> values = {given...};
+  LibraryArguments arguments(values);
   if (const Status status = Operator::run(arguments); !status) {
-    record_operator_failure(
-        {status.error().code, std::string(Operator::kName) + ": " + status.error().message});
+    record_operator_failure({status.error().code, std::string(Operator::kSchema.name()) + ": " +
+                                                      status.error().message});
     return AOTI_TORCH_FAILURE;
   }
   *result = arguments.take_result().release();
@@ -38,9 +67,8 @@ POLYSTATE_SHIM aoti_torch_cpu_paged_attention(
     AtenTensorHandle value_pool, AtenTensorHandle page_table, AtenTensorHandle positions,
     AtenTensorHandle rows, const AtenTensorHandle* bias, const AtenTensorHandle* sinks,
     double scale, double softcap, std::int64_t window, AtenTensorHandle* result) {
-  return call<PagedAttention>({query, key, value, key_pool, value_pool, page_table, positions, rows,
-                               bias, sinks, scale, softcap, window},
-                              result);
+  return call<PagedAttention>(result, query, key, value, key_pool, value_pool, page_table,
+                              positions, rows, bias, sinks, scale, softcap, window);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_cross_attention(AtenTensorHandle query, AtenTensorHandle key_pool,
@@ -49,8 +77,8 @@ POLYSTATE_SHIM aoti_torch_cpu_cross_attention(AtenTensorHandle query, AtenTensor
                                               AtenTensorHandle lengths, AtenTensorHandle rows,
                                               const AtenTensorHandle* bias, double scale,
                                               double softcap, AtenTensorHandle* result) {
-  return call<CrossAttention>(
-      {query, key_pool, value_pool, cross_table, lengths, rows, bias, scale, softcap}, result);
+  return call<CrossAttention>(result, query, key_pool, value_pool, cross_table, lengths, rows, bias,
+                              scale, softcap);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_attention(AtenTensorHandle query, AtenTensorHandle key,
@@ -58,33 +86,33 @@ POLYSTATE_SHIM aoti_torch_cpu_attention(AtenTensorHandle query, AtenTensorHandle
                                         const AtenTensorHandle* bias, const AtenTensorHandle* sinks,
                                         double scale, double softcap, std::int64_t window,
                                         std::int32_t causal, AtenTensorHandle* result) {
-  return call<DenseAttention>(
-      {query, key, value, lengths, bias, sinks, scale, softcap, window, causal != 0}, result);
+  return call<DenseAttention>(result, query, key, value, lengths, bias, sinks, scale, softcap,
+                              window, causal != 0);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_write_pages(AtenTensorHandle key, AtenTensorHandle value,
                                           AtenTensorHandle key_pool, AtenTensorHandle value_pool,
                                           AtenTensorHandle page_table, AtenTensorHandle lengths,
                                           AtenTensorHandle* result) {
-  return call<WritePages>({key, value, key_pool, value_pool, page_table, lengths}, result);
+  return call<WritePages>(result, key, value, key_pool, value_pool, page_table, lengths);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_copy_pages(AtenTensorHandle key_pool, AtenTensorHandle value_pool,
                                          AtenTensorHandle source, AtenTensorHandle target,
                                          AtenTensorHandle* result) {
-  return call<CopyPages>({key_pool, value_pool, source, target}, result);
+  return call<CopyPages>(result, key_pool, value_pool, source, target);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_packed_linear(AtenTensorHandle x, AtenTensorHandle tiles,
                                             std::int64_t columns, const AtenTensorHandle* bias,
                                             const AtenTensorHandle* addend, const char* activation,
                                             AtenTensorHandle* result) {
-  return call<PackedLinear>({x, tiles, columns, bias, addend, activation}, result);
+  return call<PackedLinear>(result, x, tiles, columns, bias, addend, activation);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_packed_embedding(AtenTensorHandle ids, AtenTensorHandle tiles,
                                                std::int64_t columns, AtenTensorHandle* result) {
-  return call<PackedEmbedding>({ids, tiles, columns}, result);
+  return call<PackedEmbedding>(result, ids, tiles, columns);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_quantized_linear(AtenTensorHandle x, AtenTensorHandle tiles,
@@ -92,19 +120,19 @@ POLYSTATE_SHIM aoti_torch_cpu_quantized_linear(AtenTensorHandle x, AtenTensorHan
                                                const AtenTensorHandle* bias,
                                                const AtenTensorHandle* addend,
                                                const char* activation, AtenTensorHandle* result) {
-  return call<QuantizedLinear>({x, tiles, scales, sums, bias, addend, activation}, result);
+  return call<QuantizedLinear>(result, x, tiles, scales, sums, bias, addend, activation);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_quantized_embedding(AtenTensorHandle ids, AtenTensorHandle tiles,
                                                   AtenTensorHandle scales, std::int64_t depth,
                                                   AtenTensorHandle* result) {
-  return call<QuantizedEmbedding>({ids, tiles, scales, depth}, result);
+  return call<QuantizedEmbedding>(result, ids, tiles, scales, depth);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_layer_norm(AtenTensorHandle x, AtenTensorHandle weight,
                                          AtenTensorHandle bias, double eps,
                                          AtenTensorHandle* result) {
-  return call<LayerNorm>({x, weight, bias, eps}, result);
+  return call<LayerNorm>(result, x, weight, bias, eps);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_recurrence(AtenTensorHandle gates, AtenTensorHandle hidden,
@@ -112,8 +140,7 @@ POLYSTATE_SHIM aoti_torch_cpu_recurrence(AtenTensorHandle gates, AtenTensorHandl
                                          const AtenTensorHandle* bias,
                                          const AtenTensorHandle* projection, const char* kind,
                                          std::int32_t reverse, AtenTensorHandle* result) {
-  return call<Recurrence>({gates, hidden, cell, tiles, bias, projection, kind, reverse != 0},
-                          result);
+  return call<Recurrence>(result, gates, hidden, cell, tiles, bias, projection, kind, reverse != 0);
 }
 
 }  // extern "C"

@@ -1,61 +1,67 @@
 #pragma once
 
-#include <cstddef>
-
 #include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
 
 // Operators that only programs of ExecuTorch have: checks of values, and changes of a state where
-// it lies. python/polystate/ops has the schema and the meaning of each. A failing operator has
+// it lies. python/polystate/ops has the meaning of each. A failing operator has
 // written nothing; a check that does not hold leaves a CheckFailure too.
 struct CheckRange {
-  static constexpr const char* kName = "polystate::check_range.out";
-  static constexpr std::size_t kArguments = 6;
-  static Status run(ProgramArguments& arguments);  // x, value, low, high, id, out
+  static constexpr OperatorSchema kSchema{
+      "polystate::check_range.out(Tensor x, Tensor value, SymInt low, SymInt high, int id, "
+      "*, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(ProgramArguments& arguments);
 };
 
 struct CheckTrue {
-  static constexpr const char* kName = "polystate::check.out";
-  static constexpr std::size_t kArguments = 4;
-  static Status run(ProgramArguments& arguments);  // x, ok, id, out
+  static constexpr OperatorSchema kSchema{
+      "polystate::check.out(Tensor x, Tensor ok, int id, *, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(ProgramArguments& arguments);
 };
 
 struct CheckSize {
-  static constexpr const char* kName = "polystate::check_size.out";
-  static constexpr std::size_t kArguments = 6;
-  static Status run(ProgramArguments& arguments);  // x, value, low, high, id, out
+  static constexpr OperatorSchema kSchema{
+      "polystate::check_size.out(Tensor x, SymInt value, SymInt low, SymInt high, int id, "
+      "*, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(ProgramArguments& arguments);
 };
 
 struct CheckPlaces {
-  static constexpr const char* kName = "polystate::check_places.out";
-  static constexpr std::size_t kArguments = 7;
-  static Status run(ProgramArguments& arguments);  // x, page_table, positions, rows, page, id, out
+  static constexpr OperatorSchema kSchema{
+      "polystate::check_places.out(Tensor x, Tensor page_table, Tensor positions, "
+      "Tensor rows, SymInt page, int id, *, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(ProgramArguments& arguments);
 };
 
 struct SliceScatter {
-  static constexpr const char* kName = "polystate::slice_scatter_";
-  static constexpr std::size_t kArguments = 6;
-  static Status run(ProgramArguments& arguments);  // self, src, dim, start, end, step
+  static constexpr OperatorSchema kSchema{
+      "polystate::slice_scatter_(Tensor(a!) self, Tensor src, int dim, SymInt start, "
+      "SymInt end, SymInt step) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments);
 };
 
 struct SelectScatter {
-  static constexpr const char* kName = "polystate::select_scatter_";
-  static constexpr std::size_t kArguments = 4;
-  static Status run(ProgramArguments& arguments);  // self, src, dim, index
+  static constexpr OperatorSchema kSchema{
+      "polystate::select_scatter_(Tensor(a!) self, Tensor src, int dim, SymInt index) "
+      "-> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments);
 };
 
 struct IndexCopy {
-  static constexpr const char* kName = "polystate::index_copy_";
-  static constexpr std::size_t kArguments = 4;
-  static Status run(ProgramArguments& arguments);  // self, dim, index, source
+  static constexpr OperatorSchema kSchema{
+      "polystate::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) "
+      "-> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments);
 };
 
 struct IndexPut {
-  static constexpr const char* kName = "polystate::index_put_";
-  static constexpr std::size_t kArguments = 4;
-  static Status run(ProgramArguments& arguments);  // self, indices, values, accumulate
+  static constexpr OperatorSchema kSchema{
+      "polystate::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, "
+      "bool accumulate) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments);
 };
 
 }  // namespace polystate

@@ -1,0 +1,43 @@
+"""An operator's arguments are the same in Python, on ExecuTorch and on AOTInductor."""
+
+from __future__ import annotations
+
+import subprocess
+
+import torch
+
+import polystate.ops  # noqa: F401  (registers the operators)
+from polystate.export.lowering.inductor import _OPERATORS
+from tests.support.executables import executable
+
+
+def registered() -> dict[str, torch._ops.OpOverload]:
+    """The operators of ours by their names: ``copy_pages.out``, ``index_put_``."""
+    found = {}
+    for name in torch._C._dispatch_get_all_op_names():
+        namespace, _, rest = name.partition("::")
+        if namespace == "polystate":
+            packet, _, overload = rest.partition(".")
+            found[rest] = getattr(getattr(torch.ops.polystate, packet), overload or "default")
+    return found
+
+
+def test_the_runtime_has_the_schemas_that_are_registered() -> None:
+    program = executable("tests/cpp/kernels/list_operators")
+    listed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    given = {n: operator for n, operator in registered().items() if n.endswith((".out", "_"))}
+    assert sorted(listed.splitlines()) == sorted(str(o._schema) for o in given.values())
+
+
+def test_a_form_that_fills_a_result_has_the_arguments_of_the_one_that_returns_it() -> None:
+    operators = registered()
+    for name, operator in operators.items():
+        if name.endswith(".out"):
+            *arguments, _ = ((a.name, str(a.type)) for a in operator._schema.arguments)
+            returning = operators[name.removesuffix(".out")]._schema.arguments
+            assert arguments == [(a.name, str(a.type)) for a in returning]
+
+
+def test_aotinductor_calls_all_operators_that_do_not_work_in_place() -> None:
+    returning = {o for name, o in registered().items() if not name.endswith((".out", "_"))}
+    assert set(_OPERATORS) == returning
