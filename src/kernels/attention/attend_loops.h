@@ -246,23 +246,23 @@ void add_value(const Value<Element>& value, const HeadQuery* queries, std::int64
   }
 }
 
-// Adds part of the values at some positions to the sums of the queries that see them, which are all
-// if `kByAll`.
+// Adds part of the values of a range to the sums of the queries that see them, which are all if
+// `kByAll`.
 template <typename S, typename Element, int Q, int N, bool kWhole, bool kByAll>
-void add_values(const HeadPages& head, const HeadQuery* queries, Scores weights,
-                PositionRange positions, ValuePart part, typename S::Vector (&sums)[Q][N]) {
+void add_values(const HeadPages& head, const HeadQuery* queries, const WeightedRange& range,
+                ValuePart part, typename S::Vector (&sums)[Q][N]) {
   const std::int64_t ahead = next_head<S>(head, head.page * head.value_stride);
-  for (std::int64_t i = positions.first / head.page; i * head.page < positions.last; ++i) {
+  const PositionRange all = range.positions;
+  for (std::int64_t i = all.first / head.page; i * head.page < all.last; ++i) {
     const std::int64_t start = i * head.page;
-    const std::int64_t first = positions.first > start ? positions.first : start;
-    const std::int64_t last =
-        positions.last < start + head.page ? positions.last : start + head.page;
+    const std::int64_t first = all.first > start ? all.first : start;
+    const std::int64_t last = all.last < start + head.page ? all.last : start + head.page;
     const Element* value = static_cast<const Element*>(head.values) +
                            page_at<S>(head, i) * head.value_page_stride +
                            (first - start) * head.value_stride + part.first;
     for (std::int64_t p = first; p < last; ++p, value += head.value_stride) {
       add_value<S, Q, N, kWhole, kByAll>(Value<Element>{value, part.count, ahead}, queries, p,
-                                         {weights.data + p, weights.stride}, sums);
+                                         {range.weights.data + p, range.weights.stride}, sums);
     }
   }
 }
@@ -279,11 +279,12 @@ void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
   }
   const PositionRange all = range.positions;
   const PositionRange common = seen_by_all<S, Q>(queries, all);
-  add_values<S, Element, Q, N, kWhole, false>(head, queries, range.weights,
-                                              {all.first, common.first}, part, sums);
-  add_values<S, Element, Q, N, kWhole, true>(head, queries, range.weights, common, part, sums);
-  add_values<S, Element, Q, N, kWhole, false>(head, queries, range.weights, {common.last, all.last},
-                                              part, sums);
+  const WeightedRange before{{all.first, common.first}, range.weights, range.factors};
+  const WeightedRange within{common, range.weights, range.factors};
+  const WeightedRange after{{common.last, all.last}, range.weights, range.factors};
+  add_values<S, Element, Q, N, kWhole, false>(head, queries, before, part, sums);
+  add_values<S, Element, Q, N, kWhole, true>(head, queries, within, part, sums);
+  add_values<S, Element, Q, N, kWhole, false>(head, queries, after, part, sums);
   for (int q = 0; q < Q; ++q) {
     for (int k = 0; k < N; ++k) {
       const auto sum = S::multiply(sums[q][k], S::set(range.factors[q]));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -53,10 +54,12 @@ class HeadQueries {
       return nullptr;
     }
     const TensorArgument& bias = *call_.bias;
-    const std::int64_t outer = bias.size(0) == 1 ? 0 : token / bias.size(2);
+    const std::int64_t tokens = bias.size(2);
+    assert(tokens > 0);  // or there is no query
+    const std::int64_t outer = bias.size(0) == 1 ? 0 : token / tokens;
     const std::int64_t inner = bias.size(1) == 1 ? 0 : head;
     return bias.data<float>() +
-           ((outer * bias.size(1) + inner) * bias.size(2) + token % bias.size(2)) * bias.size(3);
+           ((outer * bias.size(1) + inner) * tokens + token % tokens) * bias.size(3);
   }
 
   const AttentionCall& call_;

@@ -55,6 +55,7 @@ Status check(Requirements& require, AttentionCall& call, const Cross& cross) {
 
 std::vector<PositionRange> seen_positions(const AttentionCall& call, const Cross& cross) {
   std::vector<PositionRange> seen;
+  seen.reserve(static_cast<std::size_t>(call.tokens()));
   for (std::int64_t token = 0; token < call.tokens(); ++token) {
     seen.push_back({0, cross.length(cross.row(token))});
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -133,7 +134,9 @@ Status dense_attention(Arguments& arguments, const AttendFunctions& functions) {
               .packed_floats = dense.pages() * kPage * dense.head_dim(),
               .head =
                   [&](std::int64_t token, std::int64_t kv_head, float* packed) {
-                    return packed_head(dense, token / call.tokens_of_one(), kv_head, packed);
+                    const std::int64_t tokens = call.tokens_of_one();
+                    assert(tokens > 0);  // or there is nothing to attend
+                    return packed_head(dense, token / tokens, kv_head, packed);
                   },
               .seen = seen_positions(call, dense),
               .runs = runs_of(call)},

@@ -82,6 +82,7 @@ void write_all(const Paged& paged, const std::vector<std::int64_t>& runs,
 
 std::vector<PositionRange> seen_positions(const AttentionCall& call, const Paged& paged) {
   std::vector<PositionRange> seen;
+  seen.reserve(static_cast<std::size_t>(call.tokens()));
   for (std::int64_t token = 0; token < call.tokens(); ++token) {
     const std::int64_t last = paged.places.position(token) + 1;
     const bool whole = paged.window == 0 || paged.window >= last;

@@ -1,7 +1,6 @@
 #include "kernels/attention/token_places.h"
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

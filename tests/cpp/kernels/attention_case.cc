@@ -77,6 +77,7 @@ AttentionCase AttentionCase::of_rows(const AttentionSizes& s) {
   std::iota(table.begin(), table.end(), 1);
   std::ranges::reverse(table);
   std::vector<std::int64_t> lengths;
+  lengths.reserve(static_cast<std::size_t>(s.rows));
   for (std::int64_t row = 0; row < s.rows; ++row) {
     lengths.push_back(1 + row * (s.tokens - 1) / std::max<std::int64_t>(s.rows - 1, 1));
   }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from torch.export import Dim
 import polystate as ps
 import polystate.ops
 from polystate.errors import ContractError
+from polystate.export.packing import packed
 
 ops = torch.ops.polystate
 
@@ -313,6 +313,10 @@ class Translator(nn.Module):
         self.out = nn.Linear(HEADS * HEAD_DIM, 16)
         self.requires_grad_(False)
 
+    def reset(self) -> None:
+        for pool in (self.own_keys, self.own_values, self.memory_keys, self.memory_values):
+            pool.zero_()
+
     def _heads(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         heads = self.qkv(x).unflatten(-1, (8, HEAD_DIM))
         return heads[:, :, :4], heads[:, :, 4:6], heads[:, :, 6:]
@@ -377,23 +381,46 @@ def exported(model: nn.Module, backend: str) -> ps.Program:
     )
 
 
-@pytest.mark.parametrize(
-    ("backend", "dtype"),
-    [("xnnpack", torch.float32), ("portable", torch.float16), ("aoti", torch.float32)],
+@dataclass(frozen=True)
+class Artifact:
+    """A model, and what it is exported as."""
+
+    model: Translator
+    backend: str
+    dtype: torch.dtype
+    program: ps.Program
+    loaded: ps.Model
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("xnnpack", torch.float32), ("portable", torch.float16), ("aoti", torch.float32)],
+    ids=lambda given: given[0],
 )
-def test_the_runtime_computes_what_the_module_does(
-    tmp_path: Path, backend: str, dtype: torch.dtype
-) -> None:
+def artifact(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Artifact:
+    backend, dtype = request.param
     model = Translator(dtype).eval()
-    # What other kernels compute may be rounded to the other side.
-    precision = {} if dtype == torch.float32 else {"rtol": 1e-3, "atol": 1e-3}
-    program = exported(model, backend)
+    with packed(model):
+        program = exported(model, backend)
+    out = program.save(tmp_path_factory.mktemp("attention") / "artifact")
+    return Artifact(model, backend, dtype, program, ps.load(out, trust_code=True))
+
+
+def test_the_methods_write_pages_in_place(artifact: Artifact) -> None:
+    if artifact.backend == "aoti":
+        pytest.skip("AOTInductor does not say where it computes")
     for method, writer in (("encode", "write_pages"), ("decode", "paged_attention")):
-        writes = program.methods[method].writes
-        if backend != "aoti":
-            assert [write.update for write in writes] == ["in_place"] * 2
-            assert all(write.reason == f"'{writer}' changes it in place" for write in writes)
-    session = ps.load(str(program.save(tmp_path / "artifact")), trust_code=True).session()
+        writes = artifact.program.methods[method].writes
+        assert [write.update for write in writes] == ["in_place"] * 2
+        assert all(write.reason == f"'{writer}' changes it in place" for write in writes)
+
+
+def test_the_runtime_computes_what_the_module_does(artifact: Artifact) -> None:
+    # What other kernels compute may be rounded to the other side.
+    is_exact = artifact.dtype == torch.float32
+    precision = {} if is_exact else {"rtol": 1e-3, "atol": 1e-3}
+    model, session = artifact.model, artifact.loaded.session()
+    model.reset()
 
     def both(name: str, *arguments: Tensor) -> None:
         expected = getattr(model, name)(*arguments)
@@ -440,3 +467,31 @@ def test_the_runtime_computes_what_the_module_does(
         with pytest.raises(ps.ContractError, match=message):
             refused(tokens, table)
     step([(8, 1), (5, 2)], table)
+
+
+def test_a_token_is_bit_for_bit_what_it_is_in_a_step_of_its_own(artifact: Artifact) -> None:
+    generator = np.random.default_rng(0)
+    table = np.array([[1, 2, 3], [4, 5, 6], [1, 8, 7]])  # row 2 has the first page of row 0
+    texts = np.array([[7, 8], [3, 4], [5, 6]])
+    lengths = np.array([8, 0, 6])
+    tokens = [(position, 0) for position in range(8)] + [(position, 1) for position in range(5)]
+    tokens += [(position, 2) for position in range(4, 9)]
+    places = np.array(sorted(tokens))
+    x = generator.standard_normal((len(places), 16), np.float32)
+    source = generator.standard_normal((3, 8, 16), np.float32)
+
+    def run(steps: list[np.ndarray]) -> np.ndarray:
+        session = artifact.loaded.session()
+        session.run("encode", source, texts, lengths)
+        results = np.empty_like(x)
+        for step in steps:
+            given = (x[step], *np.ascontiguousarray(places[step].T), table, texts, lengths)
+            results[step] = np.asarray(session.run("decode", *given)[0])
+        return results
+
+    alone = run([np.array([token]) for token in range(len(places))])
+    for _ in range(10):
+        cuts = np.cumsum(generator.integers(1, 9, len(places)))
+        steps = np.split(np.arange(len(places)), cuts[cuts < len(places)])
+        together = run([generator.permutation(step) for step in steps])
+        assert np.array_equal(together, alone)
