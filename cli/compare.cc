@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "cli/element.h"
-#include "cli/text.h"
+#include "core/text.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <variant>
 
-#include "cli/text.h"
 #include "core/half.h"
+#include "core/text.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/tensor.h"
 

@@ -26,14 +26,6 @@ void append_escaped(std::string& out, std::string_view bytes) {
   }
 }
 
-template <typename T>
-std::string shortest_text(T value) {
-  if (std::isnan(value)) return "nan";  // whatever its sign
-  std::array<char, 32> buffer{};
-  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return {buffer.data(), end};
-}
-
 // Unicode's White_Space, and what has no width.
 bool is_blank_character(char32_t c) {
   return c == U' ' || (c >= U'\t' && c <= U'\r') || c == 0x85 || c == 0xA0 || c == 0x1680 ||
@@ -100,9 +92,6 @@ std::string call_name(std::size_t index) {
   const std::string digits = std::to_string(index);
   return "call_" + std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits;
 }
-
-std::string number_text(double value) { return shortest_text(value); }
-std::string number_text(float value) { return shortest_text(value); }
 
 bool is_blank(std::string_view line) {
   while (!line.empty()) {

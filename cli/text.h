@@ -32,10 +32,6 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
 // from 0.
 std::string call_name(std::size_t index);
 
-// The shortest decimal that reads back as `value`: "1e-05", "0.1", "nan", "-inf".
-std::string number_text(double value);
-std::string number_text(float value);
-
 // Whether nothing of a line is to be seen: it is empty, or all of it is white space, be it without
 // width (U+200B, U+FEFF).
 bool is_blank(std::string_view line);

@@ -26,6 +26,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "core/text.h"
 #include "polystate/core/result.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/sampler/generation_config.h"

@@ -13,9 +13,9 @@
 
 #include "artifact/artifact_folder.h"
 #include "artifact/checksums.h"
-#include "artifact/json_path.h"
 #include "artifact/verified_file.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "polystate/artifact/file_bytes.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "artifact/json_path.h"
-#include "artifact/names.h"
+#include "core/names.h"
+#include "core/text.h"
 #include "polystate/core/result.h"
 #include "polystate/core/sha256.h"
 

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "artifact/json_cursor.h"
-#include "artifact/json_path.h"
 #include "artifact/operators.h"
+#include "core/json_cursor.h"
+#include "core/text.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/core/result.h"
 
@@ -39,8 +37,7 @@ class Reader {
     } else if (!at.is_integer()) {
       at.fail_as_not("an integer, a symbol's name or an operation");
     } else {
-      constexpr auto kLimits = std::numeric_limits<std::int64_t>();
-      steps_.push_back({Op::kConstant, at.integer(kLimits.min(), kLimits.max())});
+      steps_.push_back({Op::kConstant, at.integer()});
     }
   }
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "artifact/json_cursor.h"
+#include "core/json_cursor.h"
 #include "polystate/artifact/expression.h"
 
 namespace polystate {

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "artifact/json.h"
-#include "artifact/json_cursor.h"
-#include "artifact/json_path.h"
 #include "artifact/method_reader.h"
-#include "artifact/names.h"
 #include "artifact/unique.h"
+#include "core/json.h"
+#include "core/json_cursor.h"
+#include "core/names.h"
+#include "core/text.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
@@ -29,7 +29,7 @@ void check_format(const JsonCursor& at) {
   if (format != "polystate") {
     at["format"].fail("is " + in_quotes(format) + "; an artifact says \"polystate\"");
   }
-  const std::int64_t version = at["format_version"].integer(1, kLargest);
+  const std::int64_t version = at["format_version"].integer(1);
   if (version > Manifest::kFormatVersion) {
     at["format_version"].fail("is " + std::to_string(version) +
                                   ", made by a newer polystate: this one reads version " +
@@ -48,8 +48,8 @@ std::vector<std::string> read_texts(const JsonCursor& at) {
 
 std::map<std::string, std::string> read_versions(const JsonCursor& at) {
   std::map<std::string, std::string> versions;
-  for (const std::string& name : at.keys(Manifest::kMaxVersions)) {
-    versions[name] = at[name].nonempty_text();
+  for (const auto& [name, version] : at.fields(Manifest::kMaxVersions)) {
+    versions[std::string(name)] = version.nonempty_text();
   }
   return versions;
 }
@@ -72,32 +72,32 @@ ProgramSpec read_program(const JsonCursor& at) {
 
 std::map<std::string, std::uint64_t> read_files(const JsonCursor& at) {
   std::map<std::string, std::uint64_t> files;
-  for (const std::string& name : at.keys(Manifest::kMaxFiles)) {
+  for (const auto& [name, size] : at.fields(Manifest::kMaxFiles)) {
     if (!is_file_name(name)) {
       at.fail(in_quotes(name) + " is not a file name (letters, digits, '.', '_' and '-')");
     }
     if (name == "manifest.json" || name == "SHA256SUMS") {
       at.fail(in_quotes(name) + " is not listed here");
     }
-    files[name] = static_cast<std::uint64_t>(at[name].integer(1, kLargest));
+    files[std::string(name)] = static_cast<std::uint64_t>(size.integer(1));
   }
   return files;
 }
 
 Constant read_constant(const JsonCursor& at) {
-  if (at.is_string()) return at.any_text();
+  if (at.is_string()) return at.string();
   if (at.is_boolean()) return at.boolean();
-  if (at.is_integer()) return at.integer(kSmallest, kLargest);
+  if (at.is_integer()) return at.integer();
   return at.number();
 }
 
 std::map<std::string, Constant> read_constants(const JsonCursor& at) {
   std::map<std::string, Constant> constants;
-  for (const std::string& name : at.keys(Manifest::kMaxConstants)) {
+  for (const auto& [name, constant] : at.fields(Manifest::kMaxConstants)) {
     if (!is_dotted_name(name)) {
       at.fail(in_quotes(name) + " is not a name (words with dots between)");
     }
-    constants[name] = read_constant(at[name]);
+    constants[std::string(name)] = read_constant(constant);
   }
   return constants;
 }
@@ -116,7 +116,7 @@ StateSpec read_state(const JsonCursor& at) {
       .preview = at["preview"].text(),
   };
   for (const JsonCursor& size : at["shape"].elements(Manifest::kMaxRank)) {
-    state.shape.push_back(size.integer(0, kLargest));
+    state.shape.push_back(size.integer(0));
   }
   return state;
 }
@@ -215,13 +215,13 @@ Result<std::size_t> index_of(const std::vector<Item>& items, std::string_view na
 }  // namespace
 
 Result<Manifest> Manifest::parse(std::string_view text) {
-  const Result<Json> document = Json::parse(text);
+  const Result<Json> document = parse_json(text);
   if (!document) return document.error();
-  std::optional<Error> problem;
-  const JsonCursor root(*document, problem);
+  Status status;
+  const JsonCursor root(*document, status);
   Manifest manifest = read_manifest(root);
   if (root.ok()) check_manifest(root, manifest);
-  if (problem) return *std::move(problem);
+  if (!status) return status.error();
   return manifest;
 }
 

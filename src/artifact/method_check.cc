@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "artifact/json_cursor.h"
-#include "artifact/json_path.h"
 #include "artifact/method_reader.h"
 #include "artifact/unique.h"
+#include "core/json_cursor.h"
+#include "core/text.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"

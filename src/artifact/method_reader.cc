@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "artifact/expression_reader.h"
-#include "artifact/json_cursor.h"
-#include "artifact/json_path.h"
+#include "core/json_cursor.h"
+#include "core/text.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
@@ -25,10 +25,10 @@ Symbol read_symbol(const JsonCursor& at, std::size_t input_count) {
       .name = at["name"].identifier(),
       .input = at["input"].index(input_count, "inputs"),
       .dimension = static_cast<std::size_t>(at["dimension"].integer(0, Manifest::kMaxRank - 1)),
-      .min = at["min"].integer(0, kLargest),
-      .max = at["max"].integer(0, kLargest),
-      .scale = at["scale"].integer(1, kLargest),
-      .offset = at["offset"].integer(kSmallest, kLargest),
+      .min = at["min"].integer(0),
+      .max = at["max"].integer(0),
+      .scale = at["scale"].integer(1),
+      .offset = at["offset"].integer(),
   };
   if (symbol.min > symbol.max) {
     at.fail("min " + std::to_string(symbol.min) + " is above max " + std::to_string(symbol.max));
@@ -121,7 +121,7 @@ Guard read_guard(const JsonCursor& at, Names symbols) {
 Check read_check(const JsonCursor& at) {
   at.expect_keys({"id", "text", "source"});
   return {
-      .id = at["id"].integer(0, kLargest),
+      .id = at["id"].integer(0),
       .text = at["text"].nonempty_text(),
       .source = at["source"].text(),
   };
@@ -178,7 +178,7 @@ MethodSpec read_method(const JsonCursor& at, std::size_t state_count) {
   }
   method.atomic = at["atomic"].boolean();
   method.checks_first = at["checks_first"].boolean();
-  method.activation_bytes = static_cast<std::uint64_t>(at["activation_bytes"].integer(0, kLargest));
+  method.activation_bytes = static_cast<std::uint64_t>(at["activation_bytes"].integer(0));
   return method;
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "artifact/json_cursor.h"
+#include "core/json_cursor.h"
 #include "polystate/artifact/manifest.h"
 
 namespace polystate {

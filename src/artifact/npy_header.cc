@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "artifact/json_path.h"
 #include "artifact/little_endian.h"
+#include "core/text.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"

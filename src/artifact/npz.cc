@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "artifact/json_path.h"
 #include "artifact/npy_header.h"
 #include "artifact/whole_file.h"
 #include "artifact/zip_reader.h"
 #include "artifact/zip_writer.h"
 #include "core/atomic_file.h"
+#include "core/text.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 

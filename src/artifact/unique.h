@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "artifact/json_cursor.h"
-#include "artifact/json_path.h"
+#include "core/json_cursor.h"
+#include "core/text.h"
 
 namespace polystate {
 

@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "artifact/json_path.h"
 #include "artifact/little_endian.h"
-#include "artifact/names.h"
 #include "artifact/zip_format.h"
+#include "core/names.h"
+#include "core/text.h"
 #include "core/utf8.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"

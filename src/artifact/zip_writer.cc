@@ -12,10 +12,10 @@
 #include <string>
 #include <utility>
 
-#include "artifact/json_path.h"
 #include "artifact/little_endian.h"
 #include "artifact/zip_format.h"
 #include "artifact/zip_reader.h"
+#include "core/text.h"
 #include "polystate/core/result.h"
 
 namespace polystate {

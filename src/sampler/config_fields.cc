@@ -14,9 +14,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/json.h"
 #include "polystate/core/token.h"
 #include "polystate/sampler/generation_config.h"
-#include "sampler/json.h"
 
 namespace polystate::sampler {
 namespace {
@@ -106,50 +106,50 @@ Refusal check_number(const NumberRange& declared, Number value) {
   return "it must be " + range_text<Number>(declared) + ", and is " + number_text(value);
 }
 
-std::string refusal(std::string_view wanted, const JsonValue& value) {
+std::string refusal(std::string_view wanted, const Json& value) {
   return "it must be " + std::string(wanted) + ", and is " + described(value);
 }
 
 // Each `read` gives `out` a value of its type.
 
-Refusal read(const JsonValue& value, const ConfigField& /*field*/, bool& out) {
-  const bool* const content = std::get_if<bool>(&value.content);
+Refusal read(const Json& value, const ConfigField& /*field*/, bool& out) {
+  const bool* const content = std::get_if<bool>(&value.value);
   if (content == nullptr) return refusal("true or false", value);
   out = *content;
   return std::nullopt;
 }
 
-Refusal read(const JsonValue& value, const ConfigField& /*field*/, EarlyStopping& out) {
-  if (const bool* const first = std::get_if<bool>(&value.content)) {
+Refusal read(const Json& value, const ConfigField& /*field*/, EarlyStopping& out) {
+  if (const bool* const first = std::get_if<bool>(&value.value)) {
     out = *first ? EarlyStopping::kFirst : EarlyStopping::kHeuristic;
     return std::nullopt;
   }
-  const auto* const name = std::get_if<std::string>(&value.content);
+  const auto* const name = std::get_if<std::string>(&value.value);
   if (name == nullptr || *name != "never") return refusal("true, false or \"never\"", value);
   out = EarlyStopping::kNever;
   return std::nullopt;
 }
 
-Refusal read(const JsonValue& value, const ConfigField& field, std::int64_t& out) {
-  const auto* const content = std::get_if<std::int64_t>(&value.content);
+Refusal read(const Json& value, const ConfigField& field, std::int64_t& out) {
+  const auto* const content = std::get_if<std::int64_t>(&value.value);
   if (content == nullptr) return refusal(range_text<std::int64_t>(field.range), value);
   if (auto refused = check_number(field.range, *content)) return refused;
   out = *content;
   return std::nullopt;
 }
 
-Refusal read(const JsonValue& value, const ConfigField& /*field*/, std::uint64_t& out) {
-  const auto* const content = std::get_if<std::int64_t>(&value.content);
-  const auto* const large = std::get_if<std::uint64_t>(&value.content);
+Refusal read(const Json& value, const ConfigField& /*field*/, std::uint64_t& out) {
+  const auto* const content = std::get_if<std::int64_t>(&value.value);
+  const auto* const large = std::get_if<std::uint64_t>(&value.value);
   if (large == nullptr && (content == nullptr || *content < 0))
     return refusal("a whole number from 0", value);
   out = large != nullptr ? *large : static_cast<std::uint64_t>(*content);
   return std::nullopt;
 }
 
-Refusal read(const JsonValue& value, const ConfigField& field, double& out) {
-  const auto* const whole = std::get_if<std::int64_t>(&value.content);
-  const auto* const content = std::get_if<double>(&value.content);
+Refusal read(const Json& value, const ConfigField& field, double& out) {
+  const auto* const whole = std::get_if<std::int64_t>(&value.value);
+  const auto* const content = std::get_if<double>(&value.value);
   if (whole == nullptr && content == nullptr)
     return refusal(range_text<double>(field.range), value);
   const double number = whole != nullptr ? static_cast<double>(*whole) : *content;
@@ -158,8 +158,8 @@ Refusal read(const JsonValue& value, const ConfigField& field, double& out) {
   return std::nullopt;
 }
 
-Refusal read(const JsonValue& value, const ConfigField& field, std::optional<TokenId>& out) {
-  const auto* const content = std::get_if<std::int64_t>(&value.content);
+Refusal read(const Json& value, const ConfigField& field, std::optional<TokenId>& out) {
+  const auto* const content = std::get_if<std::int64_t>(&value.value);
   if (content != nullptr && *content < 0 && field.tokens.negative_is_none) {
     out = std::nullopt;
     return std::nullopt;
@@ -170,12 +170,12 @@ Refusal read(const JsonValue& value, const ConfigField& field, std::optional<Tok
   return std::nullopt;
 }
 
-Refusal read(const JsonValue& value, const ConfigField& field, std::vector<TokenId>& out) {
-  const JsonValue::Array* elements = value.array();
-  JsonValue::Array only;
+Refusal read(const Json& value, const ConfigField& field, std::vector<TokenId>& out) {
+  const Json::Array* elements = value.array();
+  Json::Array only;
   if (elements == nullptr && field.tokens.one_or_list) elements = &(only = {value});
   if (elements == nullptr) return refusal("a list of tokens", value);
-  for (const JsonValue& element : *elements) {
+  for (const Json& element : *elements) {
     std::optional<TokenId> token;
     if (auto refused = read(element, field, token)) return refused;
     if (token) out.push_back(*token);
@@ -183,50 +183,49 @@ Refusal read(const JsonValue& value, const ConfigField& field, std::vector<Token
   return std::nullopt;
 }
 
-Refusal read_sequence(const JsonValue& value, const ConfigField& field, std::vector<TokenId>& out) {
+Refusal read_sequence(const Json& value, const ConfigField& field, std::vector<TokenId>& out) {
   if (auto refused = read(value, field, out)) return refused;
   if (out.empty()) return "a sequence of tokens in it is empty";
   return std::nullopt;
 }
 
-Refusal read(const JsonValue& value, const ConfigField& field,
-             std::vector<std::vector<TokenId>>& out) {
+Refusal read(const Json& value, const ConfigField& field, std::vector<std::vector<TokenId>>& out) {
   if (value.array() == nullptr || value.array()->empty())
     return refusal("a list of at least one list of tokens", value);
-  for (const JsonValue& element : *value.array()) {
+  for (const Json& element : *value.array()) {
     if (auto refused = read_sequence(element, field, out.emplace_back())) return refused;
   }
   return std::nullopt;
 }
 
 // The tokens of a Python tuple's text, which keys of a dictionary are in a file: "(3, 4)", "(3,)".
-std::optional<JsonValue> tuple_tokens(std::string_view key) {
+std::optional<Json> tuple_tokens(std::string_view key) {
   if (key.size() < 3 || key.front() != '(' || key.back() != ')') return std::nullopt;
   key = key.substr(1, key.size() - 2);
   if (key.back() == ',') key.remove_suffix(1);
-  auto tokens = parse_json("[" + std::string(key) + "]");
+  auto tokens = parse_json("[" + std::string(key) + "]", kConfigLimits);
   if (!tokens) return std::nullopt;
   return std::move(*tokens);
 }
 
-Refusal read_bias(const JsonValue& tokens, const JsonValue& bias, const ConfigField& field,
+Refusal read_bias(const Json& tokens, const Json& bias, const ConfigField& field,
                   std::vector<TokenBias>& out) {
   TokenBias& read_bias = out.emplace_back();
   if (auto refused = read_sequence(tokens, field, read_bias.first)) return refused;
   return read(bias, field, read_bias.second);
 }
 
-Refusal read(const JsonValue& value, const ConfigField& field, std::vector<TokenBias>& out) {
+Refusal read(const Json& value, const ConfigField& field, std::vector<TokenBias>& out) {
   constexpr std::string_view kForm = "a list of at least one [[token, ...], bias]";
-  if (const JsonValue::Object* const object = value.object()) {
+  if (const Json::Object* const object = value.object()) {
     for (const auto& [key, bias] : *object) {
       const auto tokens = tuple_tokens(key);
       if (!tokens) return refusal("an object with keys as \"(3, 4)\"", {key});
       if (auto refused = read_bias(*tokens, bias, field, out)) return refused;
     }
   } else if (value.array() != nullptr) {
-    for (const JsonValue& element : *value.array()) {
-      const JsonValue::Array* const pair = element.array();
+    for (const Json& element : *value.array()) {
+      const Json::Array* const pair = element.array();
       if (pair == nullptr || pair->size() != 2) return refusal(kForm, value);
       if (auto refused = read_bias((*pair)[0], (*pair)[1], field, out)) return refused;
     }
@@ -235,16 +234,15 @@ Refusal read(const JsonValue& value, const ConfigField& field, std::vector<Token
   return std::nullopt;
 }
 
-Refusal read(const JsonValue& value, const ConfigField& field,
-             std::pair<std::int64_t, double>& out) {
-  const JsonValue::Array* const pair = value.array();
+Refusal read(const Json& value, const ConfigField& field, std::pair<std::int64_t, double>& out) {
+  const Json::Array* const pair = value.array();
   if (pair == nullptr || pair->size() != 2) return refusal("[first length, factor]", value);
   if (auto refused = read((*pair)[0], field, out.first)) return refused;
   return read((*pair)[1], field, out.second);
 }
 
 template <typename T>
-Refusal read(const JsonValue& value, const ConfigField& field, std::optional<T>& out) {
+Refusal read(const Json& value, const ConfigField& field, std::optional<T>& out) {
   return read(value, field, out.emplace());
 }
 
@@ -264,7 +262,7 @@ Refusal check(const ConfigField& field, const T& value) {
 
 std::span<const ConfigField> config_fields() { return kFields; }
 
-Refusal read_field(const ConfigField& field, const JsonValue& value, GenerationConfig& config) {
+Refusal read_field(const ConfigField& field, const Json& value, GenerationConfig& config) {
   return std::visit(
       [&](const auto member) -> Refusal {
         using Value = std::remove_reference_t<decltype(config.*member)>;

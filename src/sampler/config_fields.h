@@ -10,11 +10,15 @@
 #include <variant>
 #include <vector>
 
+#include "core/json.h"
 #include "polystate/core/token.h"
 #include "polystate/sampler/generation_config.h"
-#include "sampler/json.h"
 
 namespace polystate::sampler {
+
+// Of a configuration, and of the value of a field.
+inline constexpr JsonLimits kConfigLimits = {
+    .max_depth = 16, .names_may_repeat = true, .rounds_large_integers = true};
 
 using TokenBias = std::pair<std::vector<TokenId>, double>;
 
@@ -57,7 +61,7 @@ using Refusal = std::optional<std::string>;
 
 // Gives a config the value of one field, where null is the default. A refused value changes
 // nothing.
-Refusal read_field(const ConfigField& field, const JsonValue& value, GenerationConfig& config);
+Refusal read_field(const ConfigField& field, const Json& value, GenerationConfig& config);
 
 // Whether the field's numbers are in its range, however they got there.
 Refusal check_field(const ConfigField& field, const GenerationConfig& config);

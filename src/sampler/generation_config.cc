@@ -10,17 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "sampler/config_fields.h"
-#include "sampler/json.h"
 #include "sampler/other_fields.h"
 
 namespace polystate {
 namespace {
 
 using sampler::ConfigField;
-using sampler::JsonValue;
 using sampler::OtherField;
 using sampler::OtherFieldRule;
 
@@ -73,7 +72,7 @@ struct FieldResult {
   std::string warning = {};
 };
 
-FieldResult apply_field(std::string_view name, const JsonValue& value, ErrorCode refused,
+FieldResult apply_field(std::string_view name, const Json& value, ErrorCode refused,
                         GenerationConfig& config) {
   if (const ConfigField* const field = find(sampler::config_fields(), name)) {
     if (const auto why = sampler::read_field(*field, value, config))
@@ -88,10 +87,10 @@ FieldResult apply_field(std::string_view name, const JsonValue& value, ErrorCode
   }
   if (sampler::is_neutral(*rule, value)) return {};
   if (rule->kind == OtherField::kRefused) {
-    return {.error = field_error(ErrorCode::kUnsupported, name,
-                                 sampler::described(value) + " is not supported")};
+    return {.error =
+                field_error(ErrorCode::kUnsupported, name, described(value) + " is not supported")};
   }
-  return {.warning = sampler::described(value) + " has no effect here"};
+  return {.warning = described(value) + " has no effect here"};
 }
 
 Error contract_error(std::string_view name, const std::string& why) {
@@ -132,12 +131,11 @@ void add_warning(std::string_view name, const FieldResult& result,
 
 Result<GenerationConfig> GenerationConfig::parse(std::string_view json,
                                                  std::vector<std::string>* warnings) {
-  const Result<JsonValue> value = sampler::parse_json(json);
+  const Result<Json> value = parse_json(json, sampler::kConfigLimits);
   if (!value) return value.error();
-  const JsonValue::Object* const object = value->object();
+  const Json::Object* const object = value->object();
   if (object == nullptr) {
-    return Error{ErrorCode::kArtifact,
-                 "it must be an object, and is " + sampler::described(*value)};
+    return Error{ErrorCode::kArtifact, "it must be an object, and is " + described(*value)};
   }
   GenerationConfig config;
   for (const auto& [name, content] : *object) {
@@ -154,7 +152,7 @@ Status GenerationConfig::set(std::string_view name, std::string_view json,
       find(sampler::other_fields(), name) == nullptr) {
     return contract_error(name, "there is no such field" + suggestion(name));
   }
-  const Result<JsonValue> value = sampler::parse_json(json);
+  const Result<Json> value = parse_json(json, sampler::kConfigLimits);
   if (!value) return contract_error(name, value.error().message);
   FieldResult result = apply_field(name, *value, ErrorCode::kContract, *this);
   if (result.error) return std::move(*result.error);

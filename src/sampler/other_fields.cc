@@ -9,8 +9,8 @@
 #include <string_view>
 #include <variant>
 
+#include "core/json.h"
 #include "polystate/sampler/generation_config.h"
-#include "sampler/json.h"
 
 namespace polystate::sampler {
 namespace {
@@ -22,9 +22,9 @@ constexpr auto kCacheImplementations = std::to_array<std::string_view>(
     {"static", "offloaded_static", "sliding_window", "hybrid", "hybrid_chunked", "offloaded_hybrid",
      "offloaded_hybrid_chunked", "dynamic", "offloaded", "quantized", "paged"});
 
-std::optional<std::string> read_cache_implementation(const JsonValue& value,
+std::optional<std::string> read_cache_implementation(const Json& value,
                                                      GenerationConfig& /*config*/) {
-  const auto* const name = std::get_if<std::string>(&value.content);
+  const auto* const name = std::get_if<std::string>(&value.value);
   if (value.is_null()) return std::nullopt;
   if (name != nullptr &&
       std::ranges::find(kCacheImplementations, *name) != kCacheImplementations.end())
@@ -35,12 +35,12 @@ std::optional<std::string> read_cache_implementation(const JsonValue& value,
   return why + ", and is " + described(value);
 }
 
-std::optional<std::string> read_max_cache_len(const JsonValue& value, GenerationConfig& config) {
+std::optional<std::string> read_max_cache_len(const Json& value, GenerationConfig& config) {
   if (value.is_null()) {
     config.max_cache_len.reset();
     return std::nullopt;
   }
-  const auto* const length = std::get_if<std::int64_t>(&value.content);
+  const auto* const length = std::get_if<std::int64_t>(&value.value);
   if (length == nullptr || *length < 1)
     return "it must be a whole number from 1, and is " + described(value);
   config.max_cache_len = *length;
@@ -106,15 +106,15 @@ constexpr auto kRules = std::to_array<OtherFieldRule>({
 
 std::span<const OtherFieldRule> other_fields() { return kRules; }
 
-bool is_neutral(const OtherFieldRule& rule, const JsonValue& value) {
+bool is_neutral(const OtherFieldRule& rule, const Json& value) {
   if (rule.any_is_neutral || value.is_null()) return true;
   if (const bool* const neutral = std::get_if<bool>(&rule.neutral)) {
-    const bool* const content = std::get_if<bool>(&value.content);
+    const bool* const content = std::get_if<bool>(&value.value);
     return content != nullptr && *content == *neutral;
   }
   if (const double* const neutral = std::get_if<double>(&rule.neutral)) {
-    const auto* const whole = std::get_if<std::int64_t>(&value.content);
-    const auto* const content = std::get_if<double>(&value.content);
+    const auto* const whole = std::get_if<std::int64_t>(&value.value);
+    const auto* const content = std::get_if<double>(&value.value);
     return (whole != nullptr && static_cast<double>(*whole) == *neutral) ||
            (content != nullptr && *content == *neutral);
   }

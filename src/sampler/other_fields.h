@@ -7,8 +7,8 @@
 #include <string_view>
 #include <variant>
 
+#include "core/json.h"
 #include "polystate/sampler/generation_config.h"
-#include "sampler/json.h"
 
 namespace polystate::sampler {
 
@@ -27,12 +27,12 @@ struct OtherFieldRule {
   bool any_is_neutral = false;  // it asks for nothing, whatever it is
   // For an ignored field some values of which are impossible: keeps what a runner must check, and
   // says why a value is impossible, or nothing. Null is a value, too.
-  std::optional<std::string> (*read)(const JsonValue& value, GenerationConfig& config) = nullptr;
+  std::optional<std::string> (*read)(const Json& value, GenerationConfig& config) = nullptr;
 };
 
 std::span<const OtherFieldRule> other_fields();
 
 // Whether a value of the field asks for nothing.
-bool is_neutral(const OtherFieldRule& rule, const JsonValue& value);
+bool is_neutral(const OtherFieldRule& rule, const Json& value);
 
 }  // namespace polystate::sampler

@@ -114,7 +114,7 @@ def test_no_source_includes_a_layer_above_it_or_a_library_that_is_not_its_own() 
         ("src/kernels/kernel.cc", "#include <executorch/runtime/core/error.h>"),
         ("include/polystate/engine/engine.h", "#include <executorch/runtime/core/error.h>"),
         ("src/engine/executorch/engine.cc", "#include <torch/csrc/stable/c/shim.h>"),
-        ("src/artifact/json.h", "#include <nlohmann/json.hpp>"),
+        ("src/core/json.h", "#include <nlohmann/json.hpp>"),
         ("include/polystate/core/result.h", "#  include <nlohmann/json_fwd.hpp>"),
         ("cli/main.cc", "#include <pybind11/pybind11.h>"),
         ("bindings/module.cc", "#include <CLI/CLI.hpp>"),

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -11,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "artifact/json.h"
-#include "artifact/json_cursor.h"
 #include "artifact/zip_reader.h"
+#include "core/json.h"
+#include "core/json_cursor.h"
 #include "engine/aoti/processor.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
@@ -67,7 +66,7 @@ Result<Json> read_json(const Entries& entries, const std::string& name) {
   const Result<Tensor> text = entries.read(name);
   if (!text) return text.error();
   Result<Json> document =
-      Json::parse({reinterpret_cast<const char*>(text->bytes().data()), text->bytes().size()});
+      parse_json({reinterpret_cast<const char*>(text->bytes().data()), text->bytes().size()});
   if (!document) return Error{document.error().code, name + ": " + document.error().message};
   return document;
 }
@@ -76,21 +75,21 @@ Result<ProcessorNeeds> read_processor(const Entries& entries) {
   const std::string name = "processor.json";
   const Result<Json> document = read_json(entries, name);
   if (!document) return document.error();
-  std::optional<Error> problem;
-  const JsonCursor root(*document, problem);
+  Status status;
+  const JsonCursor root(*document, status, name);
   root.expect_keys({"machine", "features"});
   ProcessorNeeds needs{.machine = root["machine"].text(), .features = {}};
   for (const JsonCursor& feature : root["features"].elements(kMaxFeatures)) {
     needs.features.push_back(feature.text());
   }
-  if (problem) return Error{problem->code, name + ": " + problem->message};
+  if (!status) return status.error();
   return needs;
 }
 
 Shape read_shape(const JsonCursor& at) {
   Shape shape;
   for (const JsonCursor& size : at.elements(Manifest::kMaxRank)) {
-    shape.push_back(size.integer(0, std::numeric_limits<std::int64_t>::max()));
+    shape.push_back(size.integer(0));
   }
   return shape;
 }
@@ -108,14 +107,13 @@ Result<Tensor> as_tensor(DType dtype, const Shape& shape, std::span<const std::b
   return tensor ? tensor : Tensor::copy_of(dtype, shape, bytes);
 }
 
-Result<Tensor> read_constant(const JsonCursor& at, const Entries& entries,
-                             const std::optional<Error>& problem) {
+Result<Tensor> read_constant(const JsonCursor& at, const Entries& entries, const Status& status) {
   at.expect_keys({"file", "dtype", "shape"});
   const std::optional<DType> dtype = dtype_named(at["dtype"].text());
   if (!dtype) at["dtype"].fail_as_not("a type of elements");
   const Shape shape = read_shape(at["shape"]);
   const std::string file = at["file"].file_name();
-  if (problem || !dtype) return problem.value_or(Error{ErrorCode::kArtifact, "no type"});
+  if (!status) return status.error();
   const Result<Tensor> bytes = entries.read("weights/" + file);
   return bytes ? as_tensor(*dtype, shape, bytes->bytes()) : bytes;
 }
@@ -125,15 +123,16 @@ Result<std::map<std::string, Tensor>> read_constants(const std::string& method,
   const std::string name = "aotinductor/" + method + "/weights.json";
   const Result<Json> document = read_json(entries, name);
   if (!document) return document.error();
-  std::optional<Error> problem;
-  const JsonCursor root(*document, problem);
+  Status status;
+  const JsonCursor root(*document, status, name);
   std::map<std::string, Tensor> constants;
-  for (const std::string& key : root.keys(kMaxConstants)) {
-    Result<Tensor> constant = read_constant(root[key], entries, problem);
-    if (!constant) return Error{constant.error().code, name + ": " + constant.error().message};
+  for (const auto& [key, at] : root.fields(kMaxConstants)) {
+    Result<Tensor> constant = read_constant(at, entries, status);
+    if (!constant) at.fail(constant.error());
+    if (!status) return status.error();
     constants.emplace(key, *std::move(constant));
   }
-  if (problem) return Error{problem->code, name + ": " + problem->message};
+  if (!status) return status.error();
   return constants;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/bpe.h"
 #include "tokenizer/decoders/byte_fallback.h"
@@ -18,7 +19,6 @@
 #include "tokenizer/decoders/replace.h"
 #include "tokenizer/decoders/strip.h"
 #include "tokenizer/decoders/word_piece.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 #include "tokenizer/pre_tokenizers/metaspace.h"
 
@@ -33,40 +33,40 @@ void add_byte_level(const JsonCursor&, Decoders& parts) {
 
 void add_word_piece(const JsonCursor& json, Decoders& parts) {
   parts.push_back(
-      std::make_unique<WordPieceDecoder>(json.string("prefix"), json.boolean("cleanup")));
+      std::make_unique<WordPieceDecoder>(json["prefix"].string(), json["cleanup"].boolean()));
 }
 
 void add_metaspace(const JsonCursor& json, Decoders& parts) {
   const bool prepends = read_prepend_scheme(json) != PrependScheme::kNever;
-  parts.push_back(
-      std::make_unique<MetaspaceDecoder>(json.field("replacement").character(), prepends));
+  parts.push_back(std::make_unique<MetaspaceDecoder>(json["replacement"].character(), prepends));
 }
 
 void add_bpe(const JsonCursor& json, Decoders& parts) {
-  parts.push_back(std::make_unique<BpeDecoder>(json.string("suffix")));
+  parts.push_back(std::make_unique<BpeDecoder>(json["suffix"].string()));
 }
 
 void add_ctc(const JsonCursor& json, Decoders& parts) {
-  parts.push_back(std::make_unique<CtcDecoder>(
-      json.string("pad_token"), json.string("word_delimiter_token"), json.boolean("cleanup")));
+  parts.push_back(std::make_unique<CtcDecoder>(json["pad_token"].string(),
+                                               json["word_delimiter_token"].string(),
+                                               json["cleanup"].boolean()));
 }
 
 void add_replace(const JsonCursor& json, Decoders& parts) {
-  auto pattern = read_pattern(json.field("pattern"));
-  std::string content = json.string("content");
+  auto pattern = read_pattern(json["pattern"]);
+  std::string content = json["content"].string();
   if (pattern)
     parts.push_back(std::make_unique<ReplaceDecoder>(std::move(*pattern), std::move(content)));
 }
 
 void add_strip(const JsonCursor& json, Decoders& parts) {
-  const std::uint64_t start = json.field("start").size();
-  const std::uint64_t stop = json.field("stop").size();
+  const std::uint64_t start = json["start"].size();
+  const std::uint64_t stop = json["stop"].size();
   if (std::max(start, stop) > StripDecoder::kMaxCount) {
-    return json.fail(ErrorCode::kUnsupported, "it strips " + std::to_string(std::max(start, stop)) +
-                                                  " characters; the limit is " +
-                                                  std::to_string(StripDecoder::kMaxCount));
+    return json.fail("it strips " + std::to_string(std::max(start, stop)) +
+                         " characters; the limit is " + std::to_string(StripDecoder::kMaxCount),
+                     ErrorCode::kUnsupported);
   }
-  parts.push_back(std::make_unique<StripDecoder>(json.field("content").character(), start, stop));
+  parts.push_back(std::make_unique<StripDecoder>(json["content"].character(), start, stop));
 }
 
 template <typename T>
@@ -77,7 +77,7 @@ void add_plain(const JsonCursor&, Decoders& parts) {
 void add_parts(const JsonCursor& json, Decoders& parts);
 
 void add_sequence(const JsonCursor& json, Decoders& parts) {
-  for (const JsonCursor& part : json.field("decoders").elements()) add_parts(part, parts);
+  for (const JsonCursor& part : json["decoders"].elements()) add_parts(part, parts);
 }
 
 void add_parts(const JsonCursor& json, Decoders& parts) {
@@ -94,10 +94,10 @@ void add_parts(const JsonCursor& json, Decoders& parts) {
       {"Strip", add_strip},
       {"WordPiece", add_word_piece},
   };
-  const std::string type = json.string("type");
+  const std::string type = json["type"].string();
   const auto found = kAdders.find(type);
   if (found == kAdders.end())
-    return json.fail(ErrorCode::kUnsupported, "the decoder '" + type + "' is not known");
+    return json.fail("the decoder '" + type + "' is not known", ErrorCode::kUnsupported);
   const Adder add = found->second;
   add(json, parts);
 }

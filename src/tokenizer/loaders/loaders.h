@@ -4,12 +4,17 @@
 #include <string>
 #include <string_view>
 
+#include "core/json.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/stages.h"
 
 // Readers of files, each of which gives the parts of a pipeline. Errors as Tokenizer::open.
 namespace polystate::tokenizer {
+
+// Of a file of JSON, which Python wrote: transformers' VERY_LARGE_INTEGER is among its numbers.
+inline constexpr JsonLimits kFileLimits = {
+    .max_depth = 64, .names_may_repeat = true, .rounds_large_integers = true};
 
 Result<Stages> open_tokenizer(const std::filesystem::path& path, const TokenizerOptions& options);
 Result<Stages> parse_tokenizer(TokenizerFormat format, std::string_view content,

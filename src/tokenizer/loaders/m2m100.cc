@@ -15,9 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/loaders/numbered_pieces.h"
 #include "tokenizer/loaders/sentence_piece_model.h"
@@ -68,11 +69,10 @@ constexpr std::uint64_t kMostUnusedIds = 65536;
 M2M100Config read_m2m100_config(const JsonCursor& root, bool target) {
   M2M100Config config;
   // Others have files of the same names, and other ids.
-  const auto of = root.optional("tokenizer_class");
-  const std::string class_name = of ? of->string() : std::string(kClass);
+  const std::string class_name = root.string("tokenizer_class", kClass);
   if (class_name != kClass) {
-    root.fail(ErrorCode::kUnsupported,
-              "'tokenizer_class' is '" + class_name + "', not " + std::string(kClass));
+    root.fail("'tokenizer_class' is '" + class_name + "', not " + std::string(kClass),
+              ErrorCode::kUnsupported);
   }
   config.pieces = read_config(root, {{"bos_token", "<s>"},
                                      {"eos_token", "</s>"},
@@ -82,37 +82,35 @@ M2M100Config read_m2m100_config(const JsonCursor& root, bool target) {
   config.lists_added_tokens = root.optional("added_tokens_decoder").has_value();
   config.unused_ids = root.size("num_madeup_words", 8);
   if (config.unused_ids > kMostUnusedIds) {
-    root.fail(ErrorCode::kUnsupported, "'num_madeup_words' is " +
-                                           std::to_string(config.unused_ids) + "; the most is " +
-                                           std::to_string(kMostUnusedIds));
+    root.fail("'num_madeup_words' is " + std::to_string(config.unused_ids) + "; the most is " +
+                  std::to_string(kMostUnusedIds),
+              ErrorCode::kUnsupported);
   }
-  const auto codes = root.optional("language_codes");
-  const std::string name = codes ? codes->string() : "m2m100";
+  const std::string name = root.string("language_codes", "m2m100");
   config.languages = kM2M100Languages;
   if (name == "wmt21")
     config.languages = kWmt21Languages;
   else if (name != "m2m100")
-    root.fail(ErrorCode::kUnsupported, "'language_codes' is '" + name + "', not m2m100 or wmt21");
+    root.fail("'language_codes' is '" + name + "', not m2m100 or wmt21", ErrorCode::kUnsupported);
   const auto language = root.optional(target ? "tgt_lang" : "src_lang");
   if (language)
     config.language = language->string();
   else if (target)
-    root.fail(ErrorCode::kContract, "'tgt_lang' is missing, in which texts are to be encoded");
+    root.fail("'tgt_lang' is missing, in which texts are to be encoded", ErrorCode::kContract);
   else
     config.language = "en";
   if (root.ok() && std::ranges::find(config.languages, config.language) == config.languages.end()) {
-    root.fail(ErrorCode::kArtifact,
-              "'" + config.language + "' is none of the languages of " + name);
+    root.fail("'" + config.language + "' is none of the languages of " + name);
   }
   return config;
 }
 
 // The special tokens that older configurations have in a file of their own, which goes before.
 Status read_special_tokens(std::string_view map, NumberedPiecesConfig& config) {
-  const Result<JsonValue> json = parse_json(map, {});
+  const Result<Json> json = parse_json(map, kFileLimits);
   if (!json) return json.error();
   Status status;
-  const JsonCursor root(*json, "special_tokens_map.json", status);
+  const JsonCursor root(*json, status, "special_tokens_map.json");
   NumberedPiecesConfig read = read_config(root, config.roles);
   config.roles = std::move(read.roles);
   if (!read.additional.empty()) config.additional = std::move(read.additional);
@@ -120,11 +118,11 @@ Status read_special_tokens(std::string_view map, NumberedPiecesConfig& config) {
 }
 
 Result<M2M100Config> read_configs(const M2M100Files& files) {
-  const Result<JsonValue> json = parse_json(files.config.empty() ? "{}" : files.config, {});
+  const Result<Json> json = parse_json(files.config.empty() ? "{}" : files.config, kFileLimits);
   if (!json) return json.error();
   Status status;
   M2M100Config config =
-      read_m2m100_config(JsonCursor(*json, "tokenizer_config.json", status), files.target);
+      read_m2m100_config(JsonCursor(*json, status, "tokenizer_config.json"), files.target);
   if (!status) return status.error();
   if (!files.special_tokens.empty() && !config.lists_added_tokens) {
     if (const Status read = read_special_tokens(files.special_tokens, config.pieces); !read)

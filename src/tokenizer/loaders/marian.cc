@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/loaders/numbered_pieces.h"
 #include "tokenizer/loaders/sentence_piece_model.h"
@@ -24,14 +25,14 @@ namespace {
 constexpr NumberedPiecesDecoding kMarianDecoding = {" ", true};
 
 Result<NumberedPiecesConfig> read_marian_config(std::string_view content) {
-  const Result<JsonValue> json = parse_json(content.empty() ? "{}" : content, {});
+  const Result<Json> json = parse_json(content.empty() ? "{}" : content, kFileLimits);
   if (!json) return json.error();
   Status status;
-  const JsonCursor root(*json, "tokenizer_config.json", status);
+  const JsonCursor root(*json, status, "tokenizer_config.json");
   NumberedPiecesConfig config =
       read_config(root, {{"unk_token", "<unk>"}, {"eos_token", "</s>"}, {"pad_token", "<pad>"}});
   if (root.boolean("separate_vocabs", false))
-    root.fail(ErrorCode::kUnsupported, "'separate_vocabs' is not supported");
+    root.fail("'separate_vocabs' is not supported", ErrorCode::kUnsupported);
   if (!status) return status.error();
   return config;
 }

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/model_sinks.h"
 #include "tokenizer/models/bpe.h"
 #include "tokenizer/models/merge_table.h"
@@ -62,7 +62,7 @@ Result<MergeTable> read_merges(const MergesSink& sink, const Vocabulary& vocabul
 
 // Older files name no type: it is told by what the model has.
 std::string model_type(const JsonCursor& json, const ModelSinks& sinks) {
-  if (json.optional("type")) return json.string("type");
+  if (json.optional("type")) return json["type"].string();
   if (sinks.merges.is_there()) return "BPE";
   if (json.optional("unk_id")) return "Unigram";
   return json.optional("max_input_chars_per_word") ? "WordPiece" : "WordLevel";
@@ -72,13 +72,9 @@ ModelRead read_bpe(const JsonCursor& json, const ModelSinks& sinks,
                    std::vector<std::string>& warnings) {
   ModelRead read;
   read.type = "BPE";
-  const auto text = [&](std::string_view key) {
-    const auto found = json.optional(key);
-    return found ? found->string() : std::string();
-  };
-  if (json.optional("unk_token")) read.bpe.unknown_token = text("unk_token");
-  read.bpe.continuing_subword_prefix = text("continuing_subword_prefix");
-  read.bpe.end_of_word_suffix = text("end_of_word_suffix");
+  if (const auto unknown = json.optional("unk_token")) read.bpe.unknown_token = unknown->string();
+  read.bpe.continuing_subword_prefix = json.string("continuing_subword_prefix", "");
+  read.bpe.end_of_word_suffix = json.string("end_of_word_suffix", "");
   read.bpe.fuse_unknown = json.boolean("fuse_unk", false);
   read.bpe.byte_fallback = json.boolean("byte_fallback", false);
   read.bpe.ignore_merges = json.boolean("ignore_merges", false);
@@ -90,7 +86,7 @@ ModelRead read_bpe(const JsonCursor& json, const ModelSinks& sinks,
   Result<MergeTable> merges = read_merges(
       sinks.merges, vocabulary, read.bpe.continuing_subword_prefix.size(), read.boundaries);
   if (!merges) {
-    json.fail(merges.error().code, merges.error().message);
+    json.fail(merges.error());
     return read;
   }
   read.merges = std::move(*merges);
@@ -107,7 +103,7 @@ ModelRead read_bpe(const JsonCursor& json, const ModelSinks& sinks,
 template <typename T>
 std::unique_ptr<const Model> checked(const JsonCursor& json, Result<std::unique_ptr<T>> model) {
   if (model) return std::move(*model);
-  json.fail(model.error().code, model.error().message);
+  json.fail(model.error());
   return nullptr;
 }
 
@@ -127,9 +123,9 @@ std::unique_ptr<const Model> make_unigram(const JsonCursor& json, VocabularySink
 
 std::unique_ptr<const Model> make_word_piece(const JsonCursor& json, VocabularySink& sink) {
   WordPieceOptions options;
-  options.unknown_token = json.string("unk_token");
-  options.continuing_subword_prefix = json.string("continuing_subword_prefix");
-  options.max_input_chars_per_word = json.field("max_input_chars_per_word").size();
+  options.unknown_token = json["unk_token"].string();
+  options.continuing_subword_prefix = json["continuing_subword_prefix"].string();
+  options.max_input_chars_per_word = json["max_input_chars_per_word"].size();
   return checked(json, WordPiece::create(sink.take_vocabulary(), std::move(options)));
 }
 
@@ -147,8 +143,7 @@ ModelRead read_model(const JsonCursor& json, const ModelSinks& sinks,
 std::unique_ptr<const Model> make_model(const JsonCursor& json, ModelRead read, ModelSinks& sinks) {
   const bool has_scores = !sinks.vocabulary.scores().empty();
   if (has_scores != (read.type == "Unigram") && sinks.vocabulary.vocabulary().size() > 0) {
-    json.fail(ErrorCode::kArtifact,
-              "'vocab' has a form that a model of type '" + read.type + "' does not have");
+    json.fail("'vocab' has a form that a model of type '" + read.type + "' does not have");
     return nullptr;
   }
   if (read.type == "BPE") {
@@ -159,9 +154,9 @@ std::unique_ptr<const Model> make_model(const JsonCursor& json, ModelRead read, 
   if (read.type == "WordPiece") return make_word_piece(json, sinks.vocabulary);
   if (read.type == "WordLevel") {
     return std::make_unique<WordLevel>(sinks.vocabulary.take_vocabulary(),
-                                       json.string("unk_token"));
+                                       json["unk_token"].string());
   }
-  json.fail(ErrorCode::kUnsupported, "the model '" + read.type + "' is not known");
+  json.fail("the model '" + read.type + "' is not known", ErrorCode::kUnsupported);
   return nullptr;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tokenizer/loaders/json.h"
+#include "core/json_cursor.h"
 #include "tokenizer/loaders/model_sinks.h"
 #include "tokenizer/models/bpe.h"
 #include "tokenizer/models/merge_table.h"

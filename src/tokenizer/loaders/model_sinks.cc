@@ -44,6 +44,11 @@ bool VocabularySink::end_array() {
 
 bool VocabularySink::add(TokenId id) { return vocabulary_.add(token_, id).has_value(); }
 
+std::string VocabularySink::problem() const {
+  return "must be an object of tokens and their ids, whole numbers from 0 to " +
+         std::to_string(Vocabulary::kMaxId) + ", or an array of [token, score]";
+}
+
 bool MergesSink::string(const std::string& value) {
   if (in_pair_) {
     put(value);
@@ -63,6 +68,10 @@ bool MergesSink::begin_array() {
 }
 
 bool MergesSink::end_array() { return std::exchange(in_pair_, false) && parts_in_pair_ == 2; }
+
+std::string MergesSink::problem() const {
+  return R"(must be an array of "left right" or of ["left", "right"])";
+}
 
 void MergesSink::put(std::string_view part) {
   bytes_ += part;

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/models/vocabulary.h"
 
 // Readers of the two large parts of a tokenizer.json.
@@ -22,6 +22,7 @@ class VocabularySink : public JsonSink {
   bool number(double value) override;
   bool begin_array() override;
   bool end_array() override;
+  [[nodiscard]] std::string problem() const override;
 
   Vocabulary take_vocabulary() { return std::move(vocabulary_); }
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -47,6 +48,7 @@ class MergesSink : public JsonSink {
   bool begin_array() override;
   bool end_array() override;
   void start() override { is_there_ = true; }
+  [[nodiscard]] std::string problem() const override;
 
   // Whether there were merges to read, be they none.
   [[nodiscard]] bool is_there() const { return is_there_; }

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
 #include "tokenizer/loaders/base64.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 #include "tokenizer/normalizers/bert.h"
 #include "tokenizer/normalizers/byte_level.h"
@@ -30,38 +30,38 @@ using Made = std::unique_ptr<const Normalizer>;
 
 Made make_bert(const JsonCursor& json) {
   BertOptions options;
-  options.clean_text = json.boolean("clean_text");
-  options.handle_chinese_chars = json.boolean("handle_chinese_chars");
-  options.lowercase = json.boolean("lowercase");
+  options.clean_text = json["clean_text"].boolean();
+  options.handle_chinese_chars = json["handle_chinese_chars"].boolean();
+  options.lowercase = json["lowercase"].boolean();
   options.strip_accents = json.boolean("strip_accents", options.lowercase);
   return std::make_unique<BertNormalizer>(options);
 }
 
 Made make_precompiled(const JsonCursor& json) {
-  const JsonCursor field = json.field("precompiled_charsmap");
+  const JsonCursor field = json["precompiled_charsmap"];
   const auto blob = decode_base64(field.string());
   if (!blob) {
-    field.fail(ErrorCode::kArtifact, "it is not base64");
+    field.fail("it is not base64");
     return nullptr;
   }
   Result<Charsmap> map = Charsmap::parse(*blob);
   if (!map) {
-    field.fail(map.error().code, map.error().message);
+    field.fail(map.error());
     return nullptr;
   }
   return std::make_unique<PrecompiledNormalizer>(std::move(*map));
 }
 
 Made make_replace(const JsonCursor& json) {
-  auto pattern = read_pattern(json.field("pattern"));
-  std::string content = json.string("content");
+  auto pattern = read_pattern(json["pattern"]);
+  std::string content = json["content"].string();
   if (!pattern) return nullptr;
   return std::make_unique<ReplaceNormalizer>(std::move(*pattern), std::move(content));
 }
 
 Made make_sequence(const JsonCursor& json) {
   std::vector<Made> parts;
-  for (const JsonCursor& part : json.field("normalizers").elements())
+  for (const JsonCursor& part : json["normalizers"].elements())
     parts.push_back(read_normalizer(part));
   return std::make_unique<NormalizerSequence>(std::move(parts));
 }
@@ -77,11 +77,12 @@ Made make_form(const JsonCursor&) {
 }
 
 Made make_strip(const JsonCursor& json) {
-  return std::make_unique<StripNormalizer>(json.boolean("strip_left"), json.boolean("strip_right"));
+  return std::make_unique<StripNormalizer>(json["strip_left"].boolean(),
+                                           json["strip_right"].boolean());
 }
 
 Made make_prepend(const JsonCursor& json) {
-  return std::make_unique<PrependNormalizer>(json.string("prepend"));
+  return std::make_unique<PrependNormalizer>(json["prepend"].string());
 }
 
 }  // namespace
@@ -104,10 +105,10 @@ std::unique_ptr<const Normalizer> read_normalizer(const JsonCursor& json) {
       {"Strip", make_strip},
       {"StripAccents", make_plain<StripAccentsNormalizer>},
   };
-  const std::string type = json.string("type");
+  const std::string type = json["type"].string();
   const auto maker = kMakers.find(type);
   if (maker == kMakers.end()) {
-    json.fail(ErrorCode::kUnsupported, "the normalizer '" + type + "' is not known");
+    json.fail("the normalizer '" + type + "' is not known", ErrorCode::kUnsupported);
     return nullptr;
   }
   return maker->second(json);

@@ -10,11 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/added_vocabulary.h"
 #include "tokenizer/decoders/sentence_piece.h"
-#include "tokenizer/loaders/json.h"
+#include "tokenizer/loaders/loaders.h"
+#include "tokenizer/loaders/model_sinks.h"
 #include "tokenizer/loaders/sentence_piece.h"
 #include "tokenizer/loaders/sentence_piece_model.h"
 #include "tokenizer/models/model.h"
@@ -35,9 +38,9 @@ std::string read_token(const JsonCursor& json) {
   if (json.is_string()) return json.string();
   for (const std::string_view flag : {"lstrip", "rstrip", "single_word", "normalized"}) {
     if (json.boolean(flag, false))
-      json.fail(ErrorCode::kUnsupported, "'" + std::string(flag) + "' is not supported here");
+      json.fail("'" + std::string(flag) + "' is not supported here", ErrorCode::kUnsupported);
   }
-  return json.string("content");
+  return json["content"].string();
 }
 
 // An array of tokens, or an object of them by name.
@@ -54,10 +57,10 @@ std::vector<std::string> read_tokens(const JsonCursor& json) {
 // Refuses what would change ids.
 void check_settings(const JsonCursor& root, const NumberedPiecesConfig& config) {
   if (root.boolean("split_special_tokens", false))
-    root.fail(ErrorCode::kUnsupported, "'split_special_tokens' is not supported");
+    root.fail("'split_special_tokens' is not supported", ErrorCode::kUnsupported);
   const auto sampling = root.optional("sp_model_kwargs");
   if (sampling && !sampling->fields().empty())
-    root.fail(ErrorCode::kUnsupported, "'sp_model_kwargs' is not supported");
+    root.fail("'sp_model_kwargs' is not supported", ErrorCode::kUnsupported);
   const auto added = root.optional("added_tokens_decoder");
   if (!added) return;
   const std::vector<std::string> special = config.special();
@@ -65,8 +68,8 @@ void check_settings(const JsonCursor& root, const NumberedPiecesConfig& config) 
     const std::string content = read_token(token);
     if (!root.ok()) return;
     if (std::ranges::find(special, content) == special.end()) {
-      token.fail(ErrorCode::kUnsupported,
-                 "the added token '" + content + "' is no special one, which is not supported");
+      token.fail("the added token '" + content + "' is no special one, which is not supported",
+                 ErrorCode::kUnsupported);
     }
   }
 }
@@ -102,18 +105,13 @@ NumberedPiecesConfig read_config(const JsonCursor& root, TokenRoles defaults) {
 }
 
 Result<Vocabulary> read_vocabulary(std::string_view content) {
-  const Result<JsonValue> json = parse_json(content, {});
-  if (!json) return json.error();
-  Status status;
-  const JsonCursor root(*json, "vocab.json", status);
-  Vocabulary vocabulary;
-  for (const auto& [token, id] : root.fields()) {
-    const TokenId value = id.id();
-    if (!status) break;
-    if (const Status added = vocabulary.add(token, value); !added) return added.error();
-  }
-  if (!status) return status.error();
-  return vocabulary;
+  VocabularySink vocabulary;
+  const std::array<JsonSinkPlace, 1> whole = {{{{}, &vocabulary}}};
+  const Result<Json> json = parse_json(content, kFileLimits, whole);
+  if (!json) return Error{json.error().code, "vocab.json: " + json.error().message};
+  if (!json->is_null() || !vocabulary.scores().empty())
+    return Error{ErrorCode::kArtifact, "vocab.json: must be an object of tokens and their ids"};
+  return vocabulary.take_vocabulary();
 }
 
 Result<SpecialIds> find_special_ids(const NumberedPiecesConfig& config,

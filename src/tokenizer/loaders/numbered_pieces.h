@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/sentence_piece_model.h"
 #include "tokenizer/models/vocabulary.h"
 #include "tokenizer/stages.h"

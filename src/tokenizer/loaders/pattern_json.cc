@@ -2,8 +2,8 @@
 #include <string>
 #include <utility>
 
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 #include "tokenizer/regex/pattern.h"
 #include "tokenizer/regex/regex.h"
@@ -17,13 +17,13 @@ std::optional<Pattern> read_pattern(const JsonCursor& json) {
   }
   const auto expression = json.optional("Regex");
   if (!expression && !json.optional("String")) {
-    json.fail(ErrorCode::kArtifact, "it has neither 'String' nor 'Regex'");
+    json.fail("it has neither 'String' nor 'Regex'");
     return std::nullopt;
   }
   const Result<Regex> regex =
       Regex::compile(expression ? expression->string() : "", RegexSyntax::kOniguruma);
   if (!regex) {
-    json.fail(regex.error().code, regex.error().message);
+    json.fail(regex.error());
     return std::nullopt;
   }
   return Pattern(*regex);

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 #include "tokenizer/post_processors/post_processor.h"
 
@@ -23,26 +23,25 @@ using PostProcessors = std::vector<std::unique_ptr<const PostProcessor>>;
 TokenId read_token_id(const JsonCursor& json) {
   const std::vector<JsonCursor> pair = json.elements();
   if (pair.size() == 2) return pair[1].id();
-  json.fail(ErrorCode::kArtifact, "it must be a token and its id");
+  json.fail("it must be a token and its id");
   return 0;
 }
 
 void add_trim(const JsonCursor& json, PostProcessors& parts) {
-  if (json.boolean("trim_offsets"))
-    parts.push_back(std::make_unique<TrimOffsets>(json.boolean("add_prefix_space")));
+  if (json["trim_offsets"].boolean())
+    parts.push_back(std::make_unique<TrimOffsets>(json["add_prefix_space"].boolean()));
 }
 
 void add_bert(const JsonCursor& json, PostProcessors& parts) {
-  parts.push_back(std::make_unique<ClassificationTokens>(ClassificationTokens::Style::kBert,
-                                                         read_token_id(json.field("cls")),
-                                                         read_token_id(json.field("sep"))));
+  parts.push_back(std::make_unique<ClassificationTokens>(
+      ClassificationTokens::Style::kBert, read_token_id(json["cls"]), read_token_id(json["sep"])));
 }
 
 void add_roberta(const JsonCursor& json, PostProcessors& parts) {
   add_trim(json, parts);
   parts.push_back(std::make_unique<ClassificationTokens>(ClassificationTokens::Style::kRoberta,
-                                                         read_token_id(json.field("cls")),
-                                                         read_token_id(json.field("sep"))));
+                                                         read_token_id(json["cls"]),
+                                                         read_token_id(json["sep"])));
 }
 
 using SpecialTokens = std::map<std::string, std::vector<TokenId>>;
@@ -53,20 +52,20 @@ std::vector<Template::Item> read_template(const JsonCursor& json, const SpecialT
   for (const JsonCursor& piece : json.elements()) {
     Template::Item item;
     if (const auto sequence = piece.optional("Sequence")) {
-      const std::string name = sequence->string("id");
+      const std::string name = (*sequence)["id"].string();
       item.text = name == "B" ? 1 : 0;
-      item.type_id = sequence->field("type_id").id();
+      item.type_id = (*sequence)["type_id"].id();
       if ((name != "A" && name != "B") || *item.text >= texts)
-        sequence->fail(ErrorCode::kArtifact, "the sequence '" + name + "' is not one of its texts");
+        sequence->fail("the sequence '" + name + "' is not one of its texts");
     } else {
-      const JsonCursor token = piece.field("SpecialToken");
-      const std::string name = token.string("id");
-      item.type_id = token.field("type_id").id();
+      const JsonCursor token = piece["SpecialToken"];
+      const std::string name = token["id"].string();
+      item.type_id = token["type_id"].id();
       const auto found = special.find(name);
       if (found != special.end()) {
         item.ids = found->second;
       } else {
-        token.fail(ErrorCode::kArtifact, "'" + name + "' is not in 'special_tokens'");
+        token.fail("'" + name + "' is not in 'special_tokens'");
       }
     }
     items.push_back(std::move(item));
@@ -76,17 +75,18 @@ std::vector<Template::Item> read_template(const JsonCursor& json, const SpecialT
 
 void add_template(const JsonCursor& json, PostProcessors& parts) {
   SpecialTokens special;
-  for (const auto& [name, token] : json.field("special_tokens").fields()) {
-    for (const JsonCursor& id : token.field("ids").elements()) special[name].push_back(id.id());
+  for (const auto& [name, token] : json["special_tokens"].fields()) {
+    for (const JsonCursor& id : token["ids"].elements())
+      special[std::string(name)].push_back(id.id());
   }
-  parts.push_back(std::make_unique<Template>(read_template(json.field("single"), special, 1),
-                                             read_template(json.field("pair"), special, 2)));
+  parts.push_back(std::make_unique<Template>(read_template(json["single"], special, 1),
+                                             read_template(json["pair"], special, 2)));
 }
 
 void add_parts(const JsonCursor& json, PostProcessors& parts);
 
 void add_sequence(const JsonCursor& json, PostProcessors& parts) {
-  for (const JsonCursor& part : json.field("processors").elements()) add_parts(part, parts);
+  for (const JsonCursor& part : json["processors"].elements()) add_parts(part, parts);
 }
 
 // Only offsets may be trimmed after a template, which leaves other parts than one for each text.
@@ -104,12 +104,12 @@ void add_parts(const JsonCursor& json, PostProcessors& parts) {
       {"RobertaProcessing", add_roberta},   {"Sequence", add_sequence},
       {"TemplateProcessing", add_template},
   };
-  const std::string type = json.string("type");
+  const std::string type = json["type"].string();
   if (follows_template(type, parts))
-    return json.fail(ErrorCode::kUnsupported, "a post-processor follows a template");
+    return json.fail("a post-processor follows a template", ErrorCode::kUnsupported);
   const auto found = kAdders.find(type);
   if (found == kAdders.end())
-    return json.fail(ErrorCode::kUnsupported, "the post-processor '" + type + "' is not known");
+    return json.fail("the post-processor '" + type + "' is not known", ErrorCode::kUnsupported);
   const Adder add = found->second;
   add(json, parts);
 }

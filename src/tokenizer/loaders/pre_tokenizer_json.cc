@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/json_cursor.h"
 #include "core/utf8.h"
 #include "polystate/core/result.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 #include "tokenizer/pre_tokenizers/bert.h"
 #include "tokenizer/pre_tokenizers/byte_level.h"
@@ -36,7 +36,7 @@ std::optional<Pattern> known_pattern(const JsonCursor& json, std::string_view ex
                                      RegexSyntax syntax) {
   const Result<Regex> regex = Regex::compile(expression, syntax);
   if (regex) return Pattern(*regex);
-  json.fail(regex.error().code, regex.error().message);
+  json.fail(regex.error());
   return std::nullopt;
 }
 
@@ -59,7 +59,7 @@ DelimiterBehavior read_behavior(const JsonCursor& json) {
   const std::string name = json.string();
   const auto found = kBehaviors.find(name);
   if (found != kBehaviors.end()) return found->second;
-  json.fail(ErrorCode::kUnsupported, "the behavior '" + name + "' is not known");
+  json.fail("the behavior '" + name + "' is not known", ErrorCode::kUnsupported);
   return DelimiterBehavior::kRemoved;
 }
 
@@ -68,7 +68,7 @@ void add_characters(CharacterSplit::Kind kind, DelimiterBehavior behavior, PreTo
 }
 
 void add_byte_level(const JsonCursor& json, PreTokenizers& parts) {
-  if (json.boolean("add_prefix_space")) parts.push_back(std::make_unique<SpacePrefix>());
+  if (json["add_prefix_space"].boolean()) parts.push_back(std::make_unique<SpacePrefix>());
   if (json.boolean("use_regex", true)) {
     auto pattern = known_pattern(json, kGpt2Pattern, RegexSyntax::kOniguruma);
     if (!pattern) return;
@@ -79,26 +79,26 @@ void add_byte_level(const JsonCursor& json, PreTokenizers& parts) {
 }
 
 void add_delimiter(const JsonCursor& json, PreTokenizers& parts) {
-  const std::string delimiter = json.field("delimiter").character();
+  const std::string delimiter = json["delimiter"].character();
   if (!json.ok()) return;
   const char32_t wanted = character_at(delimiter, 0).code_point;
   add_characters([wanted](char32_t c) { return c == wanted; }, DelimiterBehavior::kRemoved, parts);
 }
 
 void add_digits(const JsonCursor& json, PreTokenizers& parts) {
-  const bool individual = json.boolean("individual_digits");
+  const bool individual = json["individual_digits"].boolean();
   add_characters(is_numeric,
                  individual ? DelimiterBehavior::kIsolated : DelimiterBehavior::kContiguous, parts);
 }
 
 void add_fixed_length(const JsonCursor& json, PreTokenizers& parts) {
   const std::uint64_t length = json.size("length", 5);
-  if (length == 0) return json.fail(ErrorCode::kArtifact, "the length is 0");
+  if (length == 0) return json.fail("the length is 0");
   parts.push_back(std::make_unique<FixedLength>(length));
 }
 
 void add_metaspace(const JsonCursor& json, PreTokenizers& parts) {
-  const std::string marker = json.field("replacement").character();
+  const std::string marker = json["replacement"].character();
   const PrependScheme scheme = read_prepend_scheme(json);
   parts.push_back(std::make_unique<Metaspace>(marker, scheme, json.boolean("split", true)));
 }
@@ -110,9 +110,9 @@ void add_punctuation(const JsonCursor& json, PreTokenizers& parts) {
 }
 
 void add_pattern_split(const JsonCursor& json, PreTokenizers& parts) {
-  auto pattern = read_pattern(json.field("pattern"));
-  const DelimiterBehavior behavior = read_behavior(json.field("behavior"));
-  const bool invert = json.boolean("invert");
+  auto pattern = read_pattern(json["pattern"]);
+  const DelimiterBehavior behavior = read_behavior(json["behavior"]);
+  const bool invert = json["invert"].boolean();
   if (pattern)
     parts.push_back(std::make_unique<PatternSplit>(std::move(*pattern), behavior, invert));
 }
@@ -136,7 +136,7 @@ void add_bert(const JsonCursor&, PreTokenizers& parts) {
 void add_parts(const JsonCursor& json, PreTokenizers& parts);
 
 void add_sequence(const JsonCursor& json, PreTokenizers& parts) {
-  for (const JsonCursor& part : json.field("pretokenizers").elements()) add_parts(part, parts);
+  for (const JsonCursor& part : json["pretokenizers"].elements()) add_parts(part, parts);
 }
 
 void add_parts(const JsonCursor& json, PreTokenizers& parts) {
@@ -156,10 +156,10 @@ void add_parts(const JsonCursor& json, PreTokenizers& parts) {
       {"Whitespace", add_whitespace},
       {"WhitespaceSplit", add_whitespace_split},
   };
-  const std::string type = json.string("type");
+  const std::string type = json["type"].string();
   const auto found = kAdders.find(type);
   if (found == kAdders.end())
-    return json.fail(ErrorCode::kUnsupported, "the pre-tokenizer '" + type + "' is not known");
+    return json.fail("the pre-tokenizer '" + type + "' is not known", ErrorCode::kUnsupported);
   const Adder add = found->second;
   add(json, parts);
 }
@@ -175,12 +175,12 @@ PrependScheme read_prepend_scheme(const JsonCursor& json) {
     } else if (name == "never") {
       scheme = PrependScheme::kNever;
     } else if (name != "always") {
-      named->fail(ErrorCode::kUnsupported, "the scheme '" + name + "' is not known");
+      named->fail("the scheme '" + name + "' is not known", ErrorCode::kUnsupported);
     }
   }
   if (json.boolean("add_prefix_space", true)) return scheme;
   if (json.optional("prepend_scheme") && scheme != PrependScheme::kNever)
-    json.fail(ErrorCode::kArtifact, "'add_prefix_space' does not agree with 'prepend_scheme'");
+    json.fail("'add_prefix_space' does not agree with 'prepend_scheme'");
   return PrependScheme::kNever;
 }
 

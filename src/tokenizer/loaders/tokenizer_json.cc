@@ -1,14 +1,16 @@
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/added_vocabulary.h"
 #include "tokenizer/decoders/join.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/loaders/model_json.h"
 #include "tokenizer/loaders/model_sinks.h"
@@ -26,12 +28,12 @@ std::vector<AddedToken> read_added_tokens(const JsonCursor& json) {
   std::vector<AddedToken> tokens;
   for (const JsonCursor& element : json.elements()) {
     AddedToken token;
-    token.content = element.string("content");
-    token.single_word = element.boolean("single_word");
-    token.lstrip = element.boolean("lstrip");
-    token.rstrip = element.boolean("rstrip");
-    token.normalized = element.boolean("normalized");
-    token.special = element.boolean("special");
+    token.content = element["content"].string();
+    token.single_word = element["single_word"].boolean();
+    token.lstrip = element["lstrip"].boolean();
+    token.rstrip = element["rstrip"].boolean();
+    token.normalized = element["normalized"].boolean();
+    token.special = element["special"].boolean();
     tokens.push_back(std::move(token));
   }
   return tokens;
@@ -65,10 +67,11 @@ void read_decoding(const JsonCursor& json, Stages& stages) {
 
 Stages read_stages(const JsonCursor& json, ModelSinks& sinks) {
   Stages stages;
-  if (json.optional("version") && json.string("version") != "1.0") {
-    json.fail(ErrorCode::kUnsupported, "the version '" + json.string("version") + "' is not known");
+  if (json.optional("version") && json["version"].string() != "1.0") {
+    json.fail("the version '" + json["version"].string() + "' is not known",
+              ErrorCode::kUnsupported);
   }
-  const JsonCursor model = json.field("model");
+  const JsonCursor model = json["model"];
   ModelRead read = read_model(model, sinks, stages.warnings);
   if (const auto found = json.optional("normalizer")) stages.normalizer = read_normalizer(*found);
   read_pre_tokenizers(json, read, stages);
@@ -87,12 +90,12 @@ Stages read_stages(const JsonCursor& json, ModelSinks& sinks) {
 
 Result<Stages> parse_tokenizer_json(std::string_view content) {
   ModelSinks sinks;
-  const Result<JsonValue> json = parse_json(
-      content, {{"model", "vocab", &sinks.vocabulary}, {"model", "merges", &sinks.merges}});
+  const std::array<JsonSinkPlace, 2> places = {
+      {{{"model", "vocab"}, &sinks.vocabulary}, {{"model", "merges"}, &sinks.merges}}};
+  const Result<Json> json = parse_json(content, kFileLimits, places);
   if (!json) return json.error();
   Status status;
-  const JsonCursor root(*json, "", status);
-  if (!root.is_object()) return Error{ErrorCode::kArtifact, "it is not a JSON object"};
+  const JsonCursor root(*json, status);
   Stages stages = read_stages(root, sinks);
   if (!status) return status.error();
   return stages;

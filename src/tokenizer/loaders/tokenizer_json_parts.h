@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/json_cursor.h"
 #include "tokenizer/decoders/decoder.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/post_processors/padding.h"
 #include "tokenizer/post_processors/post_processor.h"

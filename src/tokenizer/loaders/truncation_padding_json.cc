@@ -1,8 +1,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
-#include "tokenizer/loaders/json.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 #include "tokenizer/post_processors/direction.h"
 #include "tokenizer/post_processors/padding.h"
@@ -16,7 +16,7 @@ Direction read_direction(const JsonCursor& json) {
   const std::string name = json.string();
   if (name == "Left") return Direction::kLeft;
   if (name != "Right")
-    json.fail(ErrorCode::kUnsupported, "the direction '" + name + "' is not known");
+    json.fail("the direction '" + name + "' is not known", ErrorCode::kUnsupported);
   return Direction::kRight;
 }
 
@@ -24,17 +24,17 @@ Direction read_direction(const JsonCursor& json) {
 
 Truncation read_truncation(const JsonCursor& json) {
   Truncation truncation;
-  truncation.max_length = json.field("max_length").size();
-  truncation.stride = json.field("stride").size();
+  truncation.max_length = json["max_length"].size();
+  truncation.stride = json["stride"].size();
   if (const auto direction = json.optional("direction"))
     truncation.direction = read_direction(*direction);
-  const std::string strategy = json.string("strategy");
+  const std::string strategy = json["strategy"].string();
   if (strategy == "OnlyFirst") {
     truncation.strategy = TruncationStrategy::kOnlyFirst;
   } else if (strategy == "OnlySecond") {
     truncation.strategy = TruncationStrategy::kOnlySecond;
   } else if (strategy != "LongestFirst") {
-    json.fail(ErrorCode::kUnsupported, "the strategy '" + strategy + "' is not known");
+    json.fail("the strategy '" + strategy + "' is not known", ErrorCode::kUnsupported);
   }
   return truncation;
 }
@@ -42,18 +42,18 @@ Truncation read_truncation(const JsonCursor& json) {
 Padding read_padding(const JsonCursor& json) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 24U;
   Padding padding;
-  const JsonCursor strategy = json.field("strategy");
+  const JsonCursor strategy = json["strategy"];
   if (strategy.is_object()) {
-    padding.fixed_length = strategy.field("Fixed").size();
+    padding.fixed_length = strategy["Fixed"].size();
   } else if (strategy.string() != "BatchLongest") {
-    strategy.fail(ErrorCode::kUnsupported, "it is neither 'BatchLongest' nor 'Fixed'");
+    strategy.fail("it is neither 'BatchLongest' nor 'Fixed'", ErrorCode::kUnsupported);
   }
-  padding.direction = read_direction(json.field("direction"));
+  padding.direction = read_direction(json["direction"]);
   padding.multiple_of = json.size("pad_to_multiple_of", 1);
-  padding.id = json.field("pad_id").id();
-  padding.type_id = json.field("pad_type_id").id();
+  padding.id = json["pad_id"].id();
+  padding.type_id = json["pad_type_id"].id();
   if (padding.fixed_length.value_or(0) > kMost || padding.multiple_of > kMost)
-    json.fail(ErrorCode::kArtifact, "a length is over " + std::to_string(kMost));
+    json.fail("a length is over " + std::to_string(kMost));
   return padding;
 }
 

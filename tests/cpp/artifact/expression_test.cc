@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "artifact/expression_reader.h"
-#include "artifact/json.h"
-#include "artifact/json_cursor.h"
+#include "core/json.h"
+#include "core/json_cursor.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -27,10 +27,10 @@ using Op = Expression::Op;
 std::vector<std::string> symbols() { return {"a", "b"}; }
 
 Result<Expression> read(std::string_view json) {
-  const Json document = Json::parse(json).value();
-  std::optional<Error> problem;
-  Expression expression = read_expression(JsonCursor(document, problem), symbols());
-  if (problem) return *problem;
+  const Json document = parse_json(json).value();
+  Status status;
+  Expression expression = read_expression(JsonCursor(document, status), symbols());
+  if (!status) return status.error();
   return expression;
 }
 

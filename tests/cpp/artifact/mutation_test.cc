@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "artifact/checksums.h"
-#include "artifact/names.h"
 #include "artifact/tiny_artifact.h"
+#include "core/names.h"
 #include "core/utf8.h"
 #include "polystate/artifact/contract.h"
 #include "polystate/artifact/manifest.h"

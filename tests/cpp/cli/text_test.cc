@@ -52,13 +52,5 @@ TEST(Text, BytesAreShownInTheUnitThatFits) {
   EXPECT_EQ(bytes_text(std::numeric_limits<std::uint64_t>::max()), "16777216.0 TiB");
 }
 
-TEST(Text, NumbersAreTheShortestThatReadBack) {
-  EXPECT_EQ(number_text(0.1), "0.1");
-  EXPECT_EQ(number_text(0.1F), "0.1");
-  EXPECT_EQ(number_text(1e-5), "1e-05");
-  EXPECT_EQ(number_text(-std::numeric_limits<double>::infinity()), "-inf");
-  EXPECT_EQ(number_text(-std::numeric_limits<float>::quiet_NaN()), "nan");
-}
-
 }  // namespace
 }  // namespace polystate::cli

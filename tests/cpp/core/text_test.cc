@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace polystate {
 namespace {
 
@@ -14,6 +16,14 @@ TEST(Text, ANounHasAnSUnlessThereIsOne) {
 TEST(Text, ASourceFollowsWhereItIsKnown) {
   EXPECT_EQ(with_source("n > 0", "model.py:12"), "n > 0 (model.py:12)");
   EXPECT_EQ(with_source("n > 0", ""), "n > 0");
+}
+
+TEST(Text, NumbersAreTheShortestThatReadBack) {
+  EXPECT_EQ(number_text(0.1), "0.1");
+  EXPECT_EQ(number_text(0.1F), "0.1");
+  EXPECT_EQ(number_text(1e-5), "1e-05");
+  EXPECT_EQ(number_text(-std::numeric_limits<double>::infinity()), "-inf");
+  EXPECT_EQ(number_text(-std::numeric_limits<float>::quiet_NaN()), "nan");
 }
 
 }  // namespace

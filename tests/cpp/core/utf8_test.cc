@@ -118,5 +118,15 @@ TEST(Utf8, ControlsAndMarksOfDirectionAreUnsafeToShow) {
   EXPECT_TRUE(std::ranges::none_of(safe, is_unsafe_to_show));
 }
 
+TEST(Utf8, Utf8IsCheckedToTheLetter) {
+  for (const std::string_view text : {"", "a", "é", "€", "😀", "\U0010FFFF"})
+    EXPECT_TRUE(is_utf8(text)) << text;
+  for (const std::string_view bytes :
+       {"\x80", "\xc1\x81", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
+        "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "a\xff"}) {
+    EXPECT_FALSE(is_utf8(bytes));
+  }
+}
+
 }  // namespace
 }  // namespace polystate

@@ -1,4 +1,4 @@
-#include "artifact/names.h"
+#include "core/names.h"
 
 #include <algorithm>
 #include <cstddef>
