@@ -15,50 +15,27 @@
 #include "polystate/core/tensor.h"
 #include "polystate/engine/engine.h"
 #include "polystate/session/model.h"
+#include "support/fake_manifest.h"
 #include "temporary_folder.h"
 
 namespace polystate {
 namespace {
 
-constexpr const char* kManifest = R"json({
-  "format": "polystate", "format_version": 1, "versions": {},
-  "program": {
-    "engine": "executorch", "file": "model.pte", "backend": "portable", "quantization": null,
-    "operators": [], "delegates": []
-  },
-  "files": {"model.pte": 1},
-  "constants": {"task": "toy"},
-  "state": [
-    {"name": "cache", "dtype": "float32", "shape": [3], "initial": "zeros", "preview": "0"},
-    {"name": "count", "dtype": "int64", "shape": [], "initial": "stored", "preview": "7"}
-  ],
-  "methods": [
-    {
-      "name": "add",
-      "symbols": [{"name": "rows", "input": 0, "dimension": 0, "min": 1, "max": 4, "scale": 1, "offset": 0}],
-      "inputs": [
-        {"name": "x", "dtype": "float32", "shape": ["rows"], "values": [], "written_from": null}
-      ],
-      "outputs": [], "guards": [], "checks": [], "reads": [],
-      "writes": [{"state": 0, "update": "in_place", "reason": "a test"}],
-      "atomic": false, "checks_first": true, "activation_bytes": 0
-    },
-    {
-      "name": "fill", "symbols": [],
-      "inputs": [
-        {"name": "x", "dtype": "float32", "shape": [2], "values": [], "written_from": 0}
-      ],
-      "outputs": [], "guards": [], "checks": [], "reads": [], "writes": [],
-      "atomic": true, "checks_first": true, "activation_bytes": 0
-    },
-    {
-      "name": "get", "symbols": [], "inputs": [], "outputs": [], "guards": [], "checks": [],
-      "reads": [0, 1], "writes": [], "atomic": true, "checks_first": true, "activation_bytes": 0
-    }
-  ],
-  "golden": null
+FakeManifest fake_manifest() {
+  return {
+      .constants = {{"task", "toy"}},
+      .states = {{.name = "cache", .shape = {3}},
+                 {.name = "count", .dtype = "int64", .zeros = false, .preview = "7"}},
+      .methods = {{.name = "add",
+                   .symbols = {{.name = "rows", .max = 4}},
+                   .inputs = {{.name = "x", .dtype = "float32", .shape = {"rows"}}},
+                   .writes = {0}},
+                  {.name = "fill",
+                   .inputs = {{.name = "x", .dtype = "float32", .shape = {2}, .written_from = 0}},
+                   .atomic = true},
+                  {.name = "get", .reads = {0, 1}, .atomic = true}},
+  };
 }
-)json";
 
 class FakeSession final : public EngineSession {
  public:
@@ -117,7 +94,7 @@ class FakeEngine final : public Engine {
 Model fake_model(const std::shared_ptr<FakeScript>& script, char weights) {
   const TemporaryFolder folder;
   TinyArtifact files;
-  files.files = {{"manifest.json", kManifest}, {"model.pte", std::string(1, weights)}};
+  files.files = {{"manifest.json", fake_manifest().text()}, {"model.pte", std::string(1, weights)}};
   files.seal();
   files.write(folder / "artifact");
   return Model::create(Artifact::open(folder / "artifact").value(),
