@@ -17,7 +17,7 @@
 #include "kernels/attention/attend.h"
 #include "kernels/attention/attend_functions.h"
 #include "kernels/attention/operators.h"
-#include "kernels/instruction_set.h"
+#include "core/instruction_set.h"
 #include "kernels/operators.h"
 #include "polystate/core/result.h"
 

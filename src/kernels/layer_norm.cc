@@ -1,3 +1,5 @@
+#include "kernels/layer_norm.h"
+
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -6,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/instruction_set.h"
 #include "core/vectorised.h"
 #include "kernels/arguments.h"
 #include "kernels/operators.h"
@@ -50,7 +53,7 @@ Status check(Requirements& require, Call& call) {
   return require.status();
 }
 
-POLYSTATE_VECTORISED Moments moments(std::span<const float> row) {
+Moments moments(std::span<const float> row) {
   const auto size = static_cast<float>(row.size());
   const std::size_t whole = row.size() / kLanes * kLanes;
   std::array<float, kLanes> sums{};
@@ -73,7 +76,7 @@ POLYSTATE_VECTORISED Moments moments(std::span<const float> row) {
   return {mean, std::accumulate(sums.begin(), sums.end(), 0.0F) / size};
 }
 
-POLYSTATE_VECTORISED void normalise(std::span<const float> row, const Call& call, float* out) {
+void normalise(std::span<const float> row, const Call& call, float* out) {
   const auto [mean, variance] = moments(row);
   const float scale = 1 / std::sqrt(variance + call.eps);
   const float* const weight = call.weight.tensor.data<float>();
@@ -85,7 +88,7 @@ POLYSTATE_VECTORISED void normalise(std::span<const float> row, const Call& call
 
 }  // namespace
 
-Status LayerNorm::run(Arguments& arguments) {
+Status layer_norm(Arguments& arguments, InstructionSet set) {
   Call call{.x = {"x", arguments.tensor(0)},
             .weight = {"weight", arguments.tensor(1)},
             .bias = {"bias", arguments.tensor(2)},
@@ -97,13 +100,19 @@ Status LayerNorm::run(Arguments& arguments) {
   if (columns == 0) return {};
   const float* const x = call.x.tensor.data<float>();
   float* const out = call.out.mutable_data<float>();
+  const auto normalise_row = vectorised<normalise>(set);
   const auto normalise_rows = [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t row = first; row < last; ++row) {
-      normalise({x + row * columns, static_cast<std::size_t>(columns)}, call, out + row * columns);
+      normalise_row({x + row * columns, static_cast<std::size_t>(columns)}, call,
+                    out + row * columns);
     }
   };
   parallel_for(call.out.element_count() / columns, 1 + kWorthAThread / columns, normalise_rows);
   return {};
+}
+
+Status LayerNorm::run(Arguments& arguments) {
+  return layer_norm(arguments, best_instruction_set());
 }
 
 }  // namespace polystate

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 
+#include "core/instruction_set.h"
 #include "core/vectorised.h"
 #include "polystate/core/result.h"
 #include "sampler/exponential.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t kChunk = 32 * kBlock;
 
 // The sum of e^(score - largest) of a chunk: as many sums side by side as a block has scores.
-POLYSTATE_VECTORISED double exponential_sum(std::span<const float> chunk, float largest) {
+double exponential_sum(std::span<const float> chunk, float largest) {
   ScoreBlock sums{};
   for_each_block(chunk, [&](const float* block) {
     for (std::size_t i = 0; i < kBlock; ++i) sums[i] += exponential_term(block[i] - largest);
@@ -30,25 +31,26 @@ POLYSTATE_VECTORISED double exponential_sum(std::span<const float> chunk, float 
 
 Error no_probability(const char* message) { return {ErrorCode::kContract, message}; }
 
-POLYSTATE_VECTORISED void subtract(std::span<float> scores, const LogSum& sum) {
+void subtract(std::span<float> scores, const LogSum& sum) {
   for (float& score : scores) score = (score - sum.largest) - sum.rest;
 }
 
 }  // namespace
 
-Result<LogSum> log_sum(std::span<const float> scores) {
+Result<LogSum> log_sum(std::span<const float> scores, InstructionSet set) {
+  const auto sum_exponentials = vectorised<exponential_sum>(set);
   float largest = -kInfinity;  // so far
   double sum = 0.0;            // of e^(score - largest)
   for (std::size_t start = 0; start < scores.size(); start += kChunk) {
     const auto chunk = scores.subspan(start, std::min(kChunk, scores.size() - start));
-    const float highest = largest_score(chunk);
+    const float highest = largest_score(chunk, set);
     if (std::isnan(highest)) return no_probability("a token's score is NaN");
     if (highest == kInfinity) return no_probability("a token's score is infinite");
     if (highest > largest) {
       sum *= std::exp(static_cast<double>(largest) - static_cast<double>(highest));
       largest = highest;
     }
-    if (largest > -kInfinity) sum += exponential_sum(chunk, largest);
+    if (largest > -kInfinity) sum += sum_exponentials(chunk, largest);
   }
   if (largest == -kInfinity)
     return no_probability("no token is left to choose: every score is -inf");
@@ -69,10 +71,10 @@ double entropy(std::span<const float> scores, const LogSum& sum) {
   return rest - weighted / std::exp(rest);
 }
 
-Status log_softmax(std::span<float> scores) {
-  const Result<LogSum> sum = log_sum(scores);
+Status log_softmax(std::span<float> scores, InstructionSet set) {
+  const Result<LogSum> sum = log_sum(scores, set);
   if (!sum) return sum.error();
-  subtract(scores, *sum);
+  vectorised<subtract>(set)(scores, *sum);
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "core/instruction_set.h"
 #include "polystate/core/result.h"
 
 namespace polystate::sampler {
@@ -14,11 +15,13 @@ struct LogSum {
   float sum;      // that sum
 };
 
+// Both give the same results on each instruction set.
+
 // kContract when a score is NaN or +inf, or all are -inf.
-Result<LogSum> log_sum(std::span<const float> scores);
+Result<LogSum> log_sum(std::span<const float> scores, InstructionSet set = best_instruction_set());
 
 // Turns logits into log-probabilities. Errors as above, which leave the scores.
-Status log_softmax(std::span<float> scores);
+Status log_softmax(std::span<float> scores, InstructionSet set = best_instruction_set());
 
 // The entropy of the tokens' probabilities, in nats.
 double entropy(std::span<const float> scores, const LogSum& sum);

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/instruction_set.h"
 #include "core/vectorised.h"
 #include "polystate/core/token.h"
 
@@ -25,8 +26,7 @@ void insert(std::vector<Candidate>& best, Candidate candidate) {
 }
 
 // The first of the groups from `start` on that has a score above the threshold, or what is left.
-POLYSTATE_VECTORISED std::size_t find_group_above(std::span<const float> scores, std::size_t start,
-                                                  float threshold) {
+std::size_t find_group_above(std::span<const float> scores, std::size_t start, float threshold) {
   for (; start + kGroup <= scores.size(); start += kGroup) {
     unsigned above = 0;
     for (std::size_t i = 0; i < kGroup; ++i) {
@@ -39,7 +39,8 @@ POLYSTATE_VECTORISED std::size_t find_group_above(std::span<const float> scores,
 
 }  // namespace
 
-std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t count) {
+std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t count,
+                                      InstructionSet set) {
   count = std::min(count, scores.size());
   std::vector<Candidate> best;
   if (count == 0) return best;
@@ -48,8 +49,9 @@ std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t
     best.push_back({scores[i], static_cast<TokenId>(i)});
     insert(best, best.back());
   }
+  const auto find_group = vectorised<find_group_above>(set);
   for (std::size_t i = count; i < scores.size();) {
-    i = find_group_above(scores, i, best.back().score);
+    i = find_group(scores, i, best.back().score);
     for (const std::size_t end = std::min(i + kGroup, scores.size()); i < end; ++i) {
       if (scores[i] > best.back().score) insert(best, {scores[i], static_cast<TokenId>(i)});
     }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "core/instruction_set.h"
 #include "polystate/core/token.h"
 
 namespace polystate::sampler {
@@ -16,8 +17,9 @@ struct Candidate {
 
 // The `count` tokens of the largest scores (all, where there are fewer), best first, and of equal
 // ones the lower token first, as torch.topk orders them. For a small `count`: one pass, and work
-// for each score above those found so far. No score may be NaN.
-std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t count);
+// for each score above those found so far. No score may be NaN. Equal on each instruction set.
+std::vector<Candidate> top_candidates(std::span<const float> scores, std::size_t count,
+                                      InstructionSet set = best_instruction_set());
 
 // The places of the `count` largest scores, at most all of them: the largest first, and equal ones
 // in the order that torch.topk gives them on a CPU, which follows from its algorithm. No score may

@@ -10,7 +10,7 @@
 #include "engine/aoti_component.h"
 #include "engine/engine_factory.h"
 #include "engine/tasks.h"
-#include "kernels/instruction_set.h"
+#include "core/instruction_set.h"
 #include "kernels/parallel.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"

@@ -21,7 +21,7 @@
 #include "engine/executorch/thread_pool.h"
 #include "engine/state_layout.h"
 #include "engine/tasks.h"
-#include "kernels/instruction_set.h"
+#include "core/instruction_set.h"
 #include "kernels/parallel.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"

@@ -1,27 +1,23 @@
 #include "kernels/attention/attend_functions.h"
 
+#include "core/compiled_for.h"
+#include "core/instruction_set.h"
 #include "kernels/attention/attend.h"
-#include "kernels/instruction_set.h"
 
 namespace polystate {
+namespace {
+
+struct AttendBySet {
+  static constexpr auto kScalar = attend_scalar;
+  static constexpr auto kNeon = attend_neon;
+  static constexpr auto kAvx2 = attend_avx2;
+  static constexpr auto kAvx512 = attend_avx512;
+};
+
+}  // namespace
 
 AttendFunctions attend_functions(InstructionSet set) {
-  switch (set) {
-#if defined(__x86_64__)
-    case InstructionSet::kAvx2:
-    case InstructionSet::kAvxVnni:
-      return attend_avx2();
-    case InstructionSet::kAvx512:
-    case InstructionSet::kAvx512Vnni:
-      return attend_avx512();
-#elif defined(__aarch64__)
-    case InstructionSet::kNeon:
-    case InstructionSet::kNeonDot:
-      return attend_neon();
-#endif
-    default:
-      return attend_scalar();
-  }
+  return compiled_for<AttendBySet>(set)();
 }
 
 AttendFunctions fastest_attend_functions() { return attend_functions(best_instruction_set()); }

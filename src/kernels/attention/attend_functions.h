@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/attention/attend.h"
-#include "kernels/instruction_set.h"
+#include "core/instruction_set.h"
 
 namespace polystate {
 

@@ -1,57 +1,39 @@
 #include "kernels/linear/linear_functions.h"
 
-#include "kernels/instruction_set.h"
+#include "core/compiled_for.h"
+#include "core/instruction_set.h"
 #include "kernels/linear/multiply.h"
 
 namespace polystate {
+namespace {
 
-MultiplyFloats multiply_floats(InstructionSet set) {
-  switch (set) {
-#if defined(__x86_64__)
-    case InstructionSet::kAvx2:
-    case InstructionSet::kAvxVnni:
-      return multiply_floats_avx2();
-    case InstructionSet::kAvx512:
-    case InstructionSet::kAvx512Vnni:
-      return multiply_floats_avx512();
-#elif defined(__aarch64__)
-    case InstructionSet::kNeon:
-    case InstructionSet::kNeonDot:
-      return multiply_floats_neon();
-#endif
-    default:
-      return multiply_floats_scalar();
-  }
-}
+struct MultiplyBySet {
+  static constexpr auto kScalar = multiply_floats_scalar;
+  static constexpr auto kNeon = multiply_floats_neon;
+  static constexpr auto kAvx2 = multiply_floats_avx2;
+  static constexpr auto kAvx512 = multiply_floats_avx512;
+};
+
+struct QuantizedBySet {
+  static constexpr auto kScalar = quantized_linear_scalar;
+  static constexpr auto kNeonDot = quantized_linear_neon_dot;
+  static constexpr auto kAvx2 = quantized_linear_avx2;
+  static constexpr auto kAvxVnni = quantized_linear_avx_vnni;
+  static constexpr auto kAvx512Vnni = quantized_linear_avx512_vnni;
+};
+
+}  // namespace
+
+MultiplyFloats multiply_floats(InstructionSet set) { return compiled_for<MultiplyBySet>(set)(); }
 
 QuantizedLinearFunctions quantized_linear_functions(InstructionSet set) {
-  switch (set) {
-#if defined(__x86_64__)
-    case InstructionSet::kAvx2:
-    case InstructionSet::kAvx512:
-      return quantized_linear_avx2();
-    case InstructionSet::kAvxVnni:
-      return quantized_linear_avx_vnni();
-    case InstructionSet::kAvx512Vnni:
-      return quantized_linear_avx512_vnni();
-#elif defined(__aarch64__)
-    case InstructionSet::kNeonDot:
-      return quantized_linear_neon_dot();
-#endif
-    default:
-      return quantized_linear_scalar();
-  }
+  return compiled_for<QuantizedBySet>(set)();
 }
 
-MultiplyFloats fastest_multiply_floats() {
-  static const MultiplyFloats fastest = multiply_floats(best_instruction_set());
-  return fastest;
-}
+MultiplyFloats fastest_multiply_floats() { return multiply_floats(best_instruction_set()); }
 
-const QuantizedLinearFunctions& fastest_quantized_linear_functions() {
-  static const QuantizedLinearFunctions fastest =
-      quantized_linear_functions(best_instruction_set());
-  return fastest;
+QuantizedLinearFunctions fastest_quantized_linear_functions() {
+  return quantized_linear_functions(best_instruction_set());
 }
 
 }  // namespace polystate

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/instruction_set.h"
+#include "core/instruction_set.h"
 #include "kernels/linear/multiply.h"
 
 namespace polystate {
@@ -11,7 +11,7 @@ QuantizedLinearFunctions quantized_linear_functions(InstructionSet set);
 
 // The fastest loops that this machine can run.
 MultiplyFloats fastest_multiply_floats();
-const QuantizedLinearFunctions& fastest_quantized_linear_functions();
+QuantizedLinearFunctions fastest_quantized_linear_functions();
 
 // What the files that are compiled for one instruction set provide.
 MultiplyFloats multiply_floats_scalar();

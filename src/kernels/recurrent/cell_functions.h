@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/instruction_set.h"
+#include "core/instruction_set.h"
 #include "kernels/recurrent/cells.h"
 
 namespace polystate {

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/vectorised.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
@@ -16,21 +15,11 @@
 #include "runner/search/finished_beams.h"
 #include "runner/search/row_processors.h"
 #include "runner/search/search.h"
+#include "sampler/largest.h"
 #include "sampler/log_softmax.h"
 #include "sampler/top_candidates.h"
 
 namespace polystate {
-namespace {
-
-// Without an early end, so that the loop is vectorised.
-POLYSTATE_VECTORISED bool has_nan(std::span<const float> scores) {
-  unsigned found = 0;
-  for (const float score : scores) found |= static_cast<unsigned>(score != score);
-  return found != 0;
-}
-
-}  // namespace
-
 BeamSearch::BeamSearch(const SearchContext& context, RowProcessors processors)
     : context_(context),
       beam_count_(static_cast<std::size_t>(context.config.num_beams)),
@@ -66,7 +55,7 @@ Status BeamSearch::process_rows(std::span<float> logits) {
     const std::span<float> scores = row_of(logits, next_.size(), row);
     if (Status normalised = sampler::log_softmax(scores); !normalised) return normalised;
     if (Status processed = rows_[row].process(beams_[row], scores); !processed) return processed;
-    if (context_.has_callers_processors && has_nan(scores)) {
+    if (context_.has_callers_processors && sampler::has_nan(scores)) {
       return Error{ErrorCode::kContract, "a logits processor made a token's score NaN"};
     }
   }

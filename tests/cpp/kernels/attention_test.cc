@@ -11,7 +11,7 @@
 #include "kernels/attention/attend.h"
 #include "kernels/attention/attend_functions.h"
 #include "kernels/attention_case.h"
-#include "kernels/instruction_set.h"
+#include "core/instruction_set.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 

@@ -1,12 +1,17 @@
+#include "kernels/layer_norm.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "core/instruction_set.h"
+#include "kernels/arguments.h"
 #include "kernels/kernel_call.h"
 #include "kernels/operators.h"
 #include "polystate/core/dtype.h"
@@ -41,10 +46,14 @@ struct NormCase {
         bias(random({columns})),
         out(Tensor::empty(DType::kFloat32, shape).value()) {}
 
-  [[nodiscard]] Result<Tensor> run() const {
+  [[nodiscard]] Result<Tensor> run(
+      const std::function<Status(Arguments&)>& kernel = &LayerNorm::run) const {
     KernelCall call("layer_norm");
     call.tensor(x).tensor(weight).tensor(bias).number(kEps);
-    return call.into(out, &LayerNorm::run);
+    return call.into(out, kernel);
+  }
+  [[nodiscard]] Result<Tensor> run(InstructionSet set) const {
+    return run([set](Arguments& arguments) { return layer_norm(arguments, set); });
   }
 };
 
@@ -78,6 +87,20 @@ TEST(LayerNorm, IsItsDefinition) {
       for (std::size_t i = 0; i < expected.size(); ++i) {
         EXPECT_NEAR(out[start + i], expected[i], 2e-5) << columns << " columns";
       }
+    }
+  }
+}
+
+TEST(LayerNorm, EveryInstructionSetGivesTheSameBits) {
+  for (const std::int64_t columns : {1, 31, 100, 512, 1000}) {
+    const NormCase norm({7, columns}, columns);
+    ASSERT_TRUE(norm.run(InstructionSet::kScalar));
+    const auto out = norm.out.values<float>();
+    const std::vector<float> expected(out.begin(), out.end());
+    for (const InstructionSet set : available_instruction_sets()) {
+      ASSERT_TRUE(norm.run(set));
+      EXPECT_EQ(std::vector<float>(out.begin(), out.end()), expected)
+          << columns << " columns, instruction set " << static_cast<int>(set);
     }
   }
 }

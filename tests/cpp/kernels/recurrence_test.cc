@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/arguments.h"
-#include "kernels/instruction_set.h"
+#include "core/instruction_set.h"
 #include "kernels/kernel_call.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/packed_weights.h"

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "core/instruction_set.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "sampler/exponential.h"
@@ -125,6 +126,34 @@ TEST(LogSoftmax, WhatHasNoProbabilitiesIsAnErrorAndStays) {
   }
 }
 
+TEST(LogSoftmax, EveryInstructionSetGivesTheSameBits) {
+  for (const std::size_t size : {1U, 63U, 1000U, 60000U}) {
+    const std::vector<float> logits = random_scores(size, 11);
+    std::vector<float> expected = logits;
+    ASSERT_TRUE(log_softmax(expected, InstructionSet::kScalar));
+    for (const InstructionSet set : available_instruction_sets()) {
+      std::vector<float> scores = logits;
+      ASSERT_TRUE(log_softmax(scores, set));
+      EXPECT_EQ(scores, expected) << size << " scores, instruction set " << static_cast<int>(set);
+    }
+  }
+}
+
+TEST(FindLargest, EveryInstructionSetFindsTheSame) {
+  for (const std::size_t size : {1U, 63U, 64U, 65U, 5000U}) {
+    const std::vector<float> scores = random_scores(size, 5);
+    const auto largest = std::max_element(scores.begin(), scores.end());
+    std::vector<float> with_nan = scores;
+    with_nan[size / 2] = kNaN;
+    for (const InstructionSet set : available_instruction_sets()) {
+      EXPECT_EQ(find_largest(scores, set)->token, largest - scores.begin());
+      EXPECT_FALSE(has_nan(scores, set));
+      EXPECT_TRUE(has_nan(with_nan, set));
+      EXPECT_TRUE(std::isnan(largest_score(with_nan, set)));
+    }
+  }
+}
+
 std::vector<TokenId> tokens_of(const std::vector<Candidate>& candidates) {
   std::vector<TokenId> tokens;
   tokens.reserve(candidates.size());
@@ -155,10 +184,12 @@ TEST(TopCandidates, TheyAreTheFirstOfAStableSort) {
       return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
     });
     for (const std::size_t count : {1U, 2U, 8U, 32U, 200U}) {
-      const auto best = top_candidates(scores, count);
-      ASSERT_EQ(best.size(), std::min<std::size_t>(count, scores.size()));
-      for (std::size_t i = 0; i < best.size(); ++i) EXPECT_EQ(best[i].token, sorted[i]);
-      EXPECT_EQ(nth_largest(scores, count), best.back().score);
+      const std::size_t size = std::min(count, scores.size());
+      const std::vector<TokenId> best(sorted.begin(), sorted.begin() + std::ptrdiff_t(size));
+      for (const InstructionSet set : available_instruction_sets()) {
+        EXPECT_EQ(tokens_of(top_candidates(scores, count, set)), best);
+      }
+      EXPECT_EQ(nth_largest(scores, count), scores[best.back()]);
     }
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "polystate/core/result.h"
 
@@ -19,6 +20,9 @@ enum class InstructionSet : std::uint8_t {
 
 // Whether this build has loops for an instruction set and this machine can run them.
 bool is_available(InstructionSet set);
+
+// Those that are, kScalar first.
+std::vector<InstructionSet> available_instruction_sets();
 
 // The best one that this machine can run. POLYSTATE_INSTRUCTION_SET in the environment ("scalar",
 // "neon", "avx2", "avx_vnni", "avx512") is the most that is taken.

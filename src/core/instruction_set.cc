@@ -1,10 +1,13 @@
-#include "kernels/instruction_set.h"
+#include "core/instruction_set.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "polystate/core/result.h"
 
@@ -76,6 +79,12 @@ bool is_available(InstructionSet set) {
     default:
       return false;
   }
+}
+
+std::vector<InstructionSet> available_instruction_sets() {
+  std::vector<InstructionSet> sets = {InstructionSet::kScalar};
+  std::copy_if(kBestFirst.rbegin(), kBestFirst.rend(), std::back_inserter(sets), is_available);
+  return sets;
 }
 
 InstructionSet best_instruction_set() {
