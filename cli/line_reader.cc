@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t kReadBytes = 65536;
 
-std::string without_return(std::string line) {
-  if (!line.empty() && line.back() == '\r') line.pop_back();
+}  // namespace
+
+std::string LineReader::without_end(std::string line) const {
+  if (end_ == LineEnd::kAny && !line.empty() && line.back() == '\r') line.pop_back();
   return line;
 }
-
-}  // namespace
 
 Result<std::vector<std::string>> LineReader::next(std::size_t limit) {
   std::vector<std::string> lines;
@@ -33,7 +33,7 @@ Result<std::vector<std::string>> LineReader::next(std::size_t limit) {
     take_lines(lines, limit);
   }
   if (at_end_ && lines.size() < limit && begin_ < unread_.size()) {  // a last line without an end
-    lines.push_back(without_return(unread_.substr(begin_)));
+    lines.push_back(without_end(unread_.substr(begin_)));
     begin_ = unread_.size();
   }
   return lines;
@@ -46,7 +46,7 @@ void LineReader::take_lines(std::vector<std::string>& lines, std::size_t limit) 
       searched_ = unread_.size();
       break;
     }
-    lines.push_back(without_return(unread_.substr(begin_, end - begin_)));
+    lines.push_back(without_end(unread_.substr(begin_, end - begin_)));
     begin_ = searched_ = end + 1;
   }
 }

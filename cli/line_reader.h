@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,13 +9,19 @@
 
 namespace polystate::cli {
 
+enum class LineEnd : std::uint8_t {
+  kAny,       // "\n" or "\r\n"
+  kLineFeed,  // "\n": a return before it is part of the line
+};
+
 // Reads the lines of a descriptor in groups, as they come: what a slow writer has sent is given at
 // once, and a fast one is read in large groups. It borrows its descriptor, and holds one group.
 class LineReader {
  public:
-  explicit LineReader(int descriptor) : descriptor_(descriptor) {}
+  explicit LineReader(int descriptor, LineEnd end = LineEnd::kAny)
+      : descriptor_(descriptor), end_(end) {}
 
-  // The next lines without their ends ("\n" or "\r\n"), at least one and at most `limit`; empty at
+  // The next lines without their ends, at least one and at most `limit`; empty at
   // the end. Waits for the first line only. kContract for what cannot be read.
   Result<std::vector<std::string>> next(std::size_t limit);
 
@@ -24,7 +31,10 @@ class LineReader {
   [[nodiscard]] bool has_more_now() const;
   Status read_some();
 
+  [[nodiscard]] std::string without_end(std::string line) const;
+
   int descriptor_;
+  LineEnd end_;
   std::string unread_;        // bytes that were read
   std::size_t begin_ = 0;     // of the first that is not part of a line that was given
   std::size_t searched_ = 0;  // up to here there is no end of a line

@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/doctor.h"
+#include "cli/doctor/doctor.h"
 #include "cli/exit_status.h"
-#include "cli/inspect.h"
+#include "cli/generate/translate.h"
+#include "cli/inspect/inspect.h"
 #include "cli/output.h"
-#include "cli/run.h"
+#include "cli/run/run.h"
 #include "cli/text.h"
-#include "cli/tokenize.h"
-#include "cli/translate.h"
+#include "cli/tokenize/tokenize.h"
 #include "cli/version.h"
 #include "polystate/core/result.h"
 

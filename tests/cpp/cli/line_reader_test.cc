@@ -54,11 +54,12 @@ class Pipe {
 };
 
 // The groups of all that a pipe with these bytes has.
-std::vector<std::vector<std::string>> groups_of(std::string_view bytes, std::size_t limit) {
+std::vector<std::vector<std::string>> groups_of(std::string_view bytes, std::size_t limit,
+                                                LineEnd end = LineEnd::kAny) {
   Pipe pipe;
   pipe.write(bytes);
   pipe.close_writer();
-  LineReader reader(pipe.reader());
+  LineReader reader(pipe.reader(), end);
   std::vector<std::vector<std::string>> groups;
   while (true) {
     groups.push_back(reader.next(limit).value());
@@ -112,6 +113,11 @@ TEST(LineReader, BlankLinesAreLines) {
 TEST(LineReader, TakesOneReturnBeforeTheEndAway) {
   EXPECT_THAT(groups_of("a\r\n\r\nb\r\r\nc\rd\n", 9),
               ElementsAre(ElementsAre("a", "", "b\r", "c\rd"), IsEmpty()));
+}
+
+TEST(LineReader, KeepsReturnsWhereOnlyALineFeedEndsALine) {
+  EXPECT_THAT(groups_of("a\r\nb\r", 9, LineEnd::kLineFeed),
+              ElementsAre(ElementsAre("a\r", "b\r"), IsEmpty()));
 }
 
 TEST(LineReader, BytesOfAnyKindAreKept) {

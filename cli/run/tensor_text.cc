@@ -1,4 +1,4 @@
-#include "cli/tensor_text.h"
+#include "cli/run/tensor_text.h"
 
 #include <algorithm>
 #include <cstddef>

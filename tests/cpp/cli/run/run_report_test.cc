@@ -1,4 +1,4 @@
-#include "cli/run_report.h"
+#include "cli/run/run_report.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/recorded_contract.h"
+#include "cli/doctor/recorded_contract.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "cli/run_report.h"
+#include "cli/run/run_report.h"
 
 #include <charconv>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/element.h"
-#include "cli/tensor_text.h"
+#include "cli/run/tensor_text.h"
 #include "cli/text.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/shape.h"

@@ -8,7 +8,7 @@
 
 #include "cli/describe.h"
 #include "cli/footprint.h"
-#include "cli/inspect_report.h"
+#include "cli/inspect/inspect_report.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "core/text.h"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/cpu.h"
+#include "cli/doctor/cpu.h"
+#include "cli/doctor/golden.h"
 #include "cli/exit_status.h"
-#include "cli/golden.h"
 
 namespace polystate::cli {
 

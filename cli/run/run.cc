@@ -1,4 +1,4 @@
-#include "cli/run.h"
+#include "cli/run/run.h"
 
 #include <CLI/App.hpp>
 #include <CLI/Error.hpp>
@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/call.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/output.h"
-#include "cli/run_report.h"
+#include "cli/run/call.h"
+#include "cli/run/run_report.h"
 #include "core/atomic_file.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/artifact/npz.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/compare.h"
+#include "cli/doctor/compare.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"

@@ -1,4 +1,4 @@
-#include "cli/golden.h"
+#include "cli/doctor/golden.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/compare.h"
+#include "cli/doctor/compare.h"
+#include "cli/doctor/recorded_contract.h"
 #include "cli/exit_status.h"
-#include "cli/recorded_contract.h"
 #include "cli/text.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"

@@ -1,4 +1,4 @@
-#include "cli/doctor.h"
+#include "cli/doctor/doctor.h"
 
 #include <CLI/App.hpp>
 #include <cstdint>
@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "cli/command.h"
-#include "cli/cpu.h"
 #include "cli/describe.h"
-#include "cli/diagnosis.h"
+#include "cli/doctor/cpu.h"
+#include "cli/doctor/diagnosis.h"
+#include "cli/doctor/golden.h"
 #include "cli/exit_status.h"
 #include "cli/footprint.h"
-#include "cli/golden.h"
 #include "cli/output.h"
 #include "cli/text.h"
 #include "cli/version.h"

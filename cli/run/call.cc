@@ -1,4 +1,4 @@
-#include "cli/call.h"
+#include "cli/run/call.h"
 
 #include <cstddef>
 #include <map>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/exit_status.h"
-#include "cli/literal.h"
+#include "cli/run/literal.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/artifact/npz.h"
 #include "polystate/core/result.h"

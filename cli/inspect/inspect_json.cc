@@ -10,7 +10,7 @@
 
 #include "cli/describe.h"
 #include "cli/footprint.h"
-#include "cli/inspect_report.h"
+#include "cli/inspect/inspect_report.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/artifact/manifest.h"

@@ -1,4 +1,4 @@
-#include "cli/compare.h"
+#include "cli/doctor/compare.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "cli/diagnosis.h"
+#include "cli/doctor/diagnosis.h"
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/cpu.h"
 #include "cli/describe.h"
+#include "cli/doctor/cpu.h"
+#include "cli/doctor/golden.h"
 #include "cli/exit_status.h"
-#include "cli/golden.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "core/text.h"

@@ -1,4 +1,4 @@
-#include "cli/literal.h"
+#include "cli/run/literal.h"
 
 #include <gtest/gtest.h>
 

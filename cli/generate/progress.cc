@@ -1,4 +1,4 @@
-#include "cli/progress.h"
+#include "cli/generate/progress.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "cli/cpu.h"
+#include "cli/doctor/cpu.h"
 
 #include <thread>
 #include <vector>

@@ -1,11 +1,11 @@
-#include "cli/inspect.h"
+#include "cli/inspect/inspect.h"
 
 #include <CLI/App.hpp>
 #include <memory>
 
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/inspect_report.h"
+#include "cli/inspect/inspect_report.h"
 #include "cli/output.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"

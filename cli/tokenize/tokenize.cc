@@ -1,15 +1,14 @@
-#include "cli/tokenize.h"
+#include "cli/tokenize/tokenize.h"
+
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Error.hpp>
 #include <CLI/Option.hpp>
 #include <charconv>
 #include <cstddef>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
-#include <ios>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -22,8 +21,10 @@
 
 #include "cli/command.h"
 #include "cli/exit_status.h"
+#include "cli/line_reader.h"
 #include "cli/output.h"
 #include "cli/text.h"
+#include "cli/warnings.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/options.h"
@@ -101,17 +102,22 @@ using Answer = std::function<Result<std::string>(std::string_view)>;
 
 // Answers each line as soon as it is read, so that a program may ask through a pipe.
 Status answer_lines(const Answer& answer, Output& output) {
-  std::ios::sync_with_stdio(false);  // else a failed read would pass for the end
-  std::string line;
-  for (std::size_t number = 1; !output.is_closed() && std::getline(std::cin, line); ++number) {
-    const Result<std::string> text = answer(line);
-    if (!text) {
-      return Error{text.error().code,
-                   "line " + std::to_string(number) + ": " + text.error().message};
+  constexpr std::size_t kTogether = 64;
+  LineReader reader(STDIN_FILENO, LineEnd::kLineFeed);
+  for (std::size_t number = 1; !output.is_closed();) {
+    const Result<std::vector<std::string>> lines = reader.next(kTogether);
+    if (!lines) return lines.error();
+    if (lines->empty()) break;
+    for (const std::string& line : *lines) {
+      const Result<std::string> text = answer(line);
+      if (!text) {
+        return Error{text.error().code,
+                     "line " + std::to_string(number) + ": " + text.error().message};
+      }
+      output.write(*text);
+      ++number;
     }
-    output.write(*text);
   }
-  if (std::cin.bad()) return Error{ErrorCode::kContract, "standard input cannot be read"};
   return {};
 }
 
@@ -129,8 +135,7 @@ Status answer_arguments(const Answer& answer, const TokenizeArguments& arguments
 Result<ExitStatus> tokenize(const TokenizeArguments& arguments, Output& output) {
   const auto tokenizer = Tokenizer::open(arguments.path, arguments.open);
   if (!tokenizer) return while_opening(tokenizer.error());
-  for (const std::string& warning : (*tokenizer)->warnings())
-    std::fprintf(stderr, "polystate: warning: %s\n", printable(warning).c_str());
+  print_warnings((*tokenizer)->warnings());
   const Answer answer = [&](std::string_view text) {
     return arguments.decode ? decoded(**tokenizer, arguments, text)
                             : encoded(**tokenizer, arguments, text);
