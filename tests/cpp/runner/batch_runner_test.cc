@@ -223,8 +223,8 @@ TEST(BatchRunner, ReadsAPromptInFewSteps) {
   auto inputs = random_inputs(1, 15);
   inputs.front().prompt.assign(100, 5);
   GenerationOptions options = options_with_beams(1);
-  options.config.max_length = 104;
-  options.config.eos_token_id = {};
+  options.config->max_length = 104;
+  options.config->eos_token_id = {};
   EXPECT_EQ(generate(*open_fake(fake), inputs, options)[0][0].ids.size(), 104U);
   EXPECT_EQ(fake->tokens, 100 + 3);
   EXPECT_EQ(fake->steps, 2 + 3);  // 64 tokens, the other 36, and those that were generated

@@ -156,7 +156,12 @@ def test_numbers_of_numpy_and_dictionaries_of_tuples_are_taken(translate: ps.Pip
 
 
 def test_a_long_text_is_cut_where_it_may_be(translate: ps.Pipeline) -> None:
-    assert greedy(translate, "word " * 300, truncation=True, max_new_tokens=4)
+    tokenizer = ps.Tokenizer.open(toy_translation())
+    *ids, end = tokenizer.encode("word " * 300)
+    limit = translate.model.constants["max_source_length"]
+    cut = translate.model.generate([*ids[: limit - 1], end], num_beams=1, max_new_tokens=4)
+    expected = tokenizer.decode(cut.sequences[0])
+    assert greedy(translate, "word " * 300, truncation=True, max_new_tokens=4) == expected
 
 
 def test_threads_belong_to_load(model: ps.Model) -> None:
@@ -323,9 +328,10 @@ def test_scores_may_be_kept(translate: ps.Pipeline) -> None:
 def test_scores_of_another_kind_are_refused(
     translate: ps.Pipeline, answer: Callable[[Any], Any], message: str
 ) -> None:
+    before = translate(TEXT)
     with pytest.raises(ps.ContractError, match=message):
         translate(TEXT, num_beams=1, logits_processor=[lambda _, scores: answer(scores)])
-    assert translate(TEXT)
+    assert translate(TEXT) == before
 
 
 def test_a_sampler_chooses_each_token(translate: ps.Pipeline) -> None:
@@ -348,10 +354,11 @@ def test_an_exception_of_the_user_s_comes_back(
         raise raised
 
     given: Any = [fail] if where == "logits_processor" else fail
+    before = greedy(translate, TEXT)
     with pytest.raises(type(raised)) as caught:
         translate(TEXT, num_beams=1, **{where: given})
     assert caught.value is raised
-    assert greedy(translate, TEXT)
+    assert greedy(translate, TEXT) == before
 
 
 def test_a_stream_joins_to_the_text(translate: ps.Pipeline) -> None:

@@ -1,0 +1,177 @@
+#include "pipeline/text_to_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/pipeline/pipeline.h"
+#include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
+#include "polystate/tokenizer/options.h"
+#include "polystate/tokenizer/tokenizer.h"
+
+namespace polystate {
+namespace {
+
+using testing::ElementsAre;
+
+// Words are tokens; a text ends with </s>.
+constexpr std::string_view kTokenizer = R"({
+  "version": "1.0", "truncation": null, "padding": null,
+  "added_tokens": [
+    {"id": 0, "content": "</s>", "single_word": false, "lstrip": false, "rstrip": false,
+     "normalized": false, "special": true}],
+  "normalizer": null, "pre_tokenizer": {"type": "Whitespace"},
+  "post_processor": {"type": "TemplateProcessing",
+    "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+    "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+    "special_tokens": {"</s>": {"id": "</s>", "ids": [0], "tokens": ["</s>"]}}},
+  "decoder": null,
+  "model": {"type": "WordLevel", "unk_token": "?",
+            "vocab": {"</s>": 0, "a": 1, "b": 2, "c": 3, "d": 4, "?": 5}}})";
+
+// Answers with the source's tokens in reverse, step by step, and keeps what it was asked.
+class Reversing final : public Runner {
+ public:
+  Result<std::vector<GenerationResult>> generate(std::span<const GenerationInput> inputs,
+                                                 const GenerationOptions& options) override {
+    asked.assign(inputs.begin(), inputs.end());
+    config = options.config;
+    std::vector<GenerationResult> results;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      GenerationResult result{{{{inputs[i].source.rbegin(), inputs[i].source.rend()}, 0.5F}},
+                              {.prompt_tokens = std::ssize(inputs[i].source)}};
+      for (const TokenId token : result.sequences[0].ids) {
+        if (options.on_token != nullptr && !options.on_token(i, token)) break;
+      }
+      if (options.on_done != nullptr) options.on_done(i, result.usage);
+      if (options.on_progress != nullptr) options.on_progress(i + 1);
+      results.push_back(std::move(result));
+    }
+    return results;
+  }
+  Result<RequestId> submit(GenerationInput, RequestOptions) override { return RequestId{0}; }
+  void cancel(RequestId) override {}
+  Result<bool> step() override { return false; }
+
+  [[nodiscard]] const GenerationConfig& default_config() const override { return config_; }
+  [[nodiscard]] const std::vector<std::string>& warnings() const override { return warnings_; }
+  [[nodiscard]] std::int64_t max_source_length() const override { return 4; }
+  [[nodiscard]] std::int64_t max_length() const override { return 10; }
+
+  std::vector<GenerationInput> asked;
+  std::optional<GenerationConfig> config;
+
+ private:
+  GenerationConfig config_;
+  std::vector<std::string> warnings_ = {"a warning of the runner"};
+};
+
+class TextToText : public testing::Test {
+ protected:
+  TextToText() {
+    auto runner = std::make_unique<Reversing>();
+    runner_ = runner.get();
+    pipeline_ = std::make_unique<TextToTextPipeline>(
+        "reversal", Tokenizer::parse(TokenizerFormat::kTokenizerJson, kTokenizer).value(),
+        std::move(runner));
+  }
+
+  Result<std::vector<std::vector<GeneratedText>>> run(const std::vector<std::string>& texts,
+                                                      const PipelineOptions& options = {}) {
+    return pipeline_->run(texts, options);
+  }
+
+  Reversing* runner_ = nullptr;
+  std::unique_ptr<Pipeline> pipeline_;
+};
+
+TEST_F(TextToText, AnswersWithTextTokensAndScores) {
+  const auto answers = run({"a b c", "d"}).value();
+  EXPECT_THAT(runner_->asked[0].source, ElementsAre(1, 2, 3, 0));
+  EXPECT_EQ(answers[0][0].text, "c b a");
+  EXPECT_THAT(answers[0][0].ids, ElementsAre(0, 3, 2, 1));
+  EXPECT_EQ(answers[0][0].score, 0.5F);
+  EXPECT_EQ(answers[1][0].text, "d");
+  EXPECT_EQ(pipeline_->run("a b").value(), "b a");
+}
+
+TEST_F(TextToText, LeavesTheConfigurationToTheRunner) {
+  ASSERT_TRUE(run({"a"}));
+  EXPECT_FALSE(runner_->config);
+  PipelineOptions options;
+  options.config = pipeline_->default_config();
+  options.config->num_beams = 3;
+  ASSERT_TRUE(run({"a"}, options));
+  EXPECT_EQ(runner_->config->num_beams, 3);
+}
+
+TEST_F(TextToText, RefusesALongTextByItsNameAndBothLengths) {
+  const auto refused = run({"a", "a b c d"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kContract);
+  EXPECT_EQ(refused.error().message,
+            "input 1 has 5 tokens, and the model takes 4: split the text, or have it truncated");
+  EXPECT_TRUE(runner_->asked.empty());
+  PipelineOptions options;
+  options.name_of = [](std::size_t input) { return "line " + std::to_string(input + 1); };
+  EXPECT_THAT(run({"a", "a b c d"}, options).error().message, testing::StartsWith("line 2 has 5"));
+}
+
+TEST_F(TextToText, TruncatesTheTextItselfAndKeepsWhatTheTokenizerAdds) {
+  PipelineOptions options;
+  options.truncate = true;
+  ASSERT_TRUE(run({"a b c d a b", "a"}, options));
+  EXPECT_THAT(runner_->asked[0].source, ElementsAre(1, 2, 3, 0));
+  EXPECT_THAT(runner_->asked[1].source, ElementsAre(1, 0));
+}
+
+TEST_F(TextToText, StreamsEachTextAndThenSaysThatItIsDone) {
+  std::vector<std::string> heard(2);
+  std::vector<std::int64_t> costs;
+  std::vector<std::size_t> progress;
+  PipelineOptions options;
+  options.on_text = [&](std::size_t input, std::string_view piece) {
+    heard[input] += piece;
+    return true;
+  };
+  options.on_done = [&](std::size_t input, const GenerationUsage& usage) {
+    heard[input] += "|";
+    costs.push_back(usage.prompt_tokens);
+  };
+  options.on_progress = [&](std::size_t done) { progress.push_back(done); };
+  ASSERT_TRUE(run({"a b c", "d"}, options));
+  EXPECT_THAT(heard, ElementsAre("c b a|", "d|"));
+  EXPECT_THAT(costs, ElementsAre(4, 2));
+  EXPECT_THAT(progress, ElementsAre(1U, 2U));
+}
+
+TEST_F(TextToText, EndsAStreamWhoseListenerHasEnough) {
+  std::string heard;
+  PipelineOptions options;
+  options.on_text = [&](std::size_t, std::string_view piece) {
+    heard += piece;
+    return heard.size() < 3;
+  };
+  ASSERT_TRUE(run({"a b c"}, options));
+  EXPECT_EQ(heard, "c b");
+}
+
+TEST_F(TextToText, PassesOnWhatItsRunnerWarnsOf) {
+  EXPECT_THAT(pipeline_->warnings(), ElementsAre("a warning of the runner"));
+  EXPECT_EQ(pipeline_->task(), "reversal");
+}
+
+}  // namespace
+}  // namespace polystate
