@@ -150,6 +150,7 @@ Status check_pages(const ModelLimits& limits) {
 
 std::vector<ConstantForm> token_model_constants() {
   std::vector<ConstantForm> all;
+  all.reserve(kConstants.size() + kSourceConstants.size() + 1);
   for (const auto& constant : kConstants) all.push_back({constant.name, Presence::kAlways});
   for (const auto& constant : kSourceConstants) {
     all.push_back({constant.name, Presence::kWithSources});

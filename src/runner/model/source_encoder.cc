@@ -16,8 +16,9 @@
 
 namespace polystate {
 
-SourceEncoder::SourceEncoder(MethodSession& session, const ModelLimits& limits)
-    : session_(session), page_size_(limits.page_size), pool_(limits.sources->cross_pages) {}
+SourceEncoder::SourceEncoder(MethodSession& session, std::int64_t page_size,
+                             const SourceLimits& limits)
+    : session_(session), page_size_(page_size), pool_(limits.cross_pages) {}
 
 Result<std::vector<EncodedSource>> SourceEncoder::encode(
     std::span<const std::span<const TokenId>> sources, TokenId pad) {

@@ -25,8 +25,8 @@ struct EncodedSource {
 // What a table has no page for is 0, and is not written.
 class SourceEncoder {
  public:
-  // `session` outlives it, and has state of its own for `limits.sources`.
-  SourceEncoder(MethodSession& session, const ModelLimits& limits);
+  // `session` outlives it.
+  SourceEncoder(MethodSession& session, std::int64_t page_size, const SourceLimits& limits);
 
   // Encodes sources together, padded to the longest with `pad`; at most max_sources, each of 1 to
   // max_source_length tokens. kEngine when the pool has too few pages.

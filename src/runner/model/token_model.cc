@@ -30,7 +30,7 @@ TokenModel::TokenModel(const Model& model, MethodSession session, const ModelLim
       limits_(limits),
       pool_(limits.pages),
       prefixes_(pool_, limits.page_size) {
-  if (limits.sources) encoder_.emplace(session_, limits_);
+  if (limits.sources) encoder_.emplace(session_, limits.page_size, *limits.sources);
 }
 
 Result<std::unique_ptr<TokenModel>> TokenModel::open(const Model& model,
@@ -59,7 +59,7 @@ Result<Tensor> TokenModel::forward(std::span<const StepRow> rows) {
     prefixes_.clear();
     return outputs.error();
   }
-  Tensor logits = std::move(outputs->front());
+  const Tensor logits = std::move(outputs->front());
   const Shape expected = {std::ssize(wanted_), limits_.vocabulary_size};
   if (logits.dtype() != DType::kFloat32 || logits.shape() != expected || !logits.writable()) {
     return Error{ErrorCode::kArtifact,
