@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from polystate.artifact import check_destination
-from polystate.errors import ContractError, ExportError, UnsupportedError
+from polystate.errors import ContractError
 from polystate.export import Program, export
-from polystate.export.packing import packed, quantized
-from polystate.recipes.architectures.encoder_decoder import (
-    EncoderDecoder,
-    Form,
-    constants,
-    entry_points,
-)
-from polystate.recipes.capacity import Capacity, capacity_of
+from polystate.export.packing import packed
+from polystate.recipes.architectures.encoder_decoder import constants, entry_points
+from polystate.recipes.capacity import capacity_of
+from polystate.recipes.forms import methods_of
 from polystate.recipes.languages import Languages, generation_config
 from polystate.recipes.paged.attention import own_attention
-from polystate.recipes.parity import Example, check_parity, check_quantized_parity, examples
 from polystate.recipes.positions import shortened_positions
 from polystate.recipes.settings import DEFAULT_MAX_BATCH, RECIPES
 from polystate.recipes.source import loaded
@@ -111,7 +101,7 @@ def export_pretrained(
     with contextlib.ExitStack() as stack:
         stack.enter_context(shortened_positions(model, capacity))
         begin("comparing the methods with the model")
-        methods = _methods(model, capacity, quantization)
+        methods = methods_of(model, capacity, quantization)
         stack.enter_context(own_attention(model))
         if quantization is None:  # what computes in 8 bits is packed by the export itself
             stack.enter_context(packed(methods))
@@ -148,53 +138,3 @@ def _settings(
             f"leave out backend and quantization, or the recipe"
         )
     return of_recipe
-
-
-def _methods(
-    model: PreTrainedModel, capacity: Capacity, quantization: str | None
-) -> EncoderDecoder:
-    """The model's methods, in the first form that computes what the model does.
-
-    Those that compute in 8 bits keep keys and values in float16.
-    """
-    texts = examples(model, capacity)
-    failures = []
-    for selects_first, as_batch, skips in itertools.product(
-        (True, False), (True, False), (False, True)
-    ):
-        form = Form(tokens_as_batch=as_batch, skips_padding=skips, selects_first=selects_first)
-        try:
-            with own_attention(model):
-                methods = EncoderDecoder(model, capacity, form).eval()
-                with packed(methods):
-                    check_parity(methods, capacity, texts)
-        except UnsupportedError:
-            raise
-        except Exception as error:  # model code may raise anything
-            failures.append(f"{form}: {error}")
-        else:
-            if quantization is None:
-                methods.clear()
-                return methods
-            capacity = replace(capacity, dtype=torch.float16)
-            methods = EncoderDecoder(model, capacity, form).eval()
-            _check_quantized(methods, capacity, texts, quantization)
-            return methods
-    raise ExportError(
-        f"{type(model).__name__} does not compute over paged caches what it computes without: "
-        + "; ".join(failures)
-    )
-
-
-def _check_quantized(
-    methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Example], quantization: str
-) -> None:
-    """Refuses a model of which 8 bits leave something else."""
-    try:
-        with own_attention(methods.model), quantized(methods, quantization):
-            check_quantized_parity(methods, capacity, texts)
-    except ExportError as error:
-        raise ExportError(
-            f"quantization {quantization!r} does not suit {type(methods.model).__name__}: {error}"
-        ) from error
-    methods.clear()

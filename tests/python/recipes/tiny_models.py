@@ -50,7 +50,7 @@ BART: dict[str, Any] = {
     "forced_eos_token_id": None,
     "init_std": 0.6,
 }
-_MARIAN = BART | {
+MARIAN = BART | {
     "decoder_vocab_size": VOCABULARY,
     "bos_token_id": None,
     "eos_token_id": 0,
@@ -71,7 +71,7 @@ _T5: dict[str, Any] = {
 }
 
 _MODELS: dict[str, Callable[[], PreTrainedModel]] = {
-    "marian": lambda: MarianMTModel(MarianConfig(**_MARIAN)),
+    "marian": lambda: MarianMTModel(MarianConfig(**MARIAN)),
     "bart": lambda: BartForConditionalGeneration(BartConfig(**BART)),
     "mbart": lambda: MBartForConditionalGeneration(MBartConfig(**BART)),
     "m2m100": lambda: M2M100ForConditionalGeneration(M2M100Config(**BART, forced_bos_token_id=7)),
