@@ -15,7 +15,7 @@ namespace polystate {
 struct AotiComponent {
   const char* version;
   Result<std::unique_ptr<Engine>> (*make_engine)(const Artifact& artifact,
-                                                 const EngineOptions& options);
+                                                 const ModelOptions& options);
 };
 
 // That of this source and compiler.

@@ -43,7 +43,7 @@ Result<const AotiComponent*> component() {
 }  // namespace
 
 Result<std::unique_ptr<Engine>> make_aoti_engine(const Artifact& artifact,
-                                                 const EngineOptions& options) {
+                                                 const ModelOptions& options) {
   static const Result<const AotiComponent*> loaded = component();
   if (!loaded) return loaded.error();
   return (*loaded)->make_engine(artifact, options);

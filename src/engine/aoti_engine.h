@@ -12,6 +12,6 @@ namespace polystate {
 // As make_engine, for AOTInductor, by the library that has its engine. kUnsupported when that
 // is not there, with how to get it.
 Result<std::unique_ptr<Engine>> make_aoti_engine(const Artifact& artifact,
-                                                 const EngineOptions& options);
+                                                 const ModelOptions& options);
 
 }  // namespace polystate

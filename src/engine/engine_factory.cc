@@ -22,8 +22,7 @@ Status check_threads(const std::optional<std::int64_t>& threads) {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> make_engine(const Artifact& artifact,
-                                            const EngineOptions& options) {
+Result<std::unique_ptr<Engine>> make_engine(const Artifact& artifact, const ModelOptions& options) {
   if (const Status status = check_threads(options.threads); !status) return status.error();
   const std::string& engine = artifact.manifest().program.engine;
   if (engine == "executorch") {

@@ -10,7 +10,7 @@ namespace polystate {
 
 // In builds that have POLYSTATE_EXECUTORCH off.
 Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& /*artifact*/,
-                                                       const EngineOptions& /*options*/) {
+                                                       const ModelOptions& /*options*/) {
   return Error{ErrorCode::kUnsupported,
                "the program is for ExecuTorch, whose engine this build of polystate lacks: builds "
                "that have POLYSTATE_EXECUTORCH on run it"};

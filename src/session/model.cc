@@ -30,8 +30,7 @@ Result<Model> Model::open_at(const std::filesystem::path& directory, const Model
   if (!artifact) {
     return artifact.error();
   }
-  Result<std::unique_ptr<Engine>> engine =
-      make_engine(*artifact, {.threads = options.threads, .trust_code = options.trust_code});
+  Result<std::unique_ptr<Engine>> engine = make_engine(*artifact, options);
   if (!engine) {
     return engine.error();
   }
@@ -47,8 +46,7 @@ Result<Session> Model::new_session(const SessionOptions& options) const {
 }
 
 Result<Session> Model::make_session(const SessionOptions& options) const {
-  auto engine = loaded_->engine->new_session(
-      {.profile = options.profile, .single_threaded = options.single_threaded});
+  auto engine = loaded_->engine->new_session(options);
   if (!engine) {
     return engine.error();
   }

@@ -11,18 +11,9 @@
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
+#include "polystate/engine/options.h"  // IWYU pragma: export
 
 namespace polystate {
-
-// The most threads that an engine's pool may have: all are started at once, busy or not.
-inline constexpr std::int64_t kMaxThreads = 1024;
-
-struct EngineSessionOptions {
-  // Records an ETDump of every call; take_profile returns it.
-  bool profile = false;
-  // Its calls stay on the thread that makes them.
-  bool single_threaded = false;
-};
 
 // One caller's copy of a program's state and working memory. Not for two threads at once: Session
 // sees to that.
@@ -63,7 +54,7 @@ class Engine {
 
   // A session with initial state; all methods are initialised before it is returned.
   virtual Result<std::unique_ptr<EngineSession>> new_session(
-      const EngineSessionOptions& options) const = 0;
+      const SessionOptions& options) const = 0;
 
   // Bytes that one more session will need at most: state, and working memory.
   [[nodiscard]] virtual std::uint64_t state_bytes() const = 0;

@@ -5,32 +5,14 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
+#include "polystate/engine/options.h"  // IWYU pragma: export
 #include "polystate/session/session.h"
 
 namespace polystate {
-
-struct ModelOptions {
-  ArtifactOptions artifact = {};
-  // Threads of the engine's pool, which the whole process shares: 1 to kMaxThreads. Without a value
-  // it stays as it is (at first: one per core). Another number than it has is refused (kEngine)
-  // while any session of the process exists.
-  std::optional<std::int64_t> threads = std::nullopt;
-  // Whether a program that is machine code (of AOTInductor) is run: it can do whatever this process
-  // can, and no check of ours can tell what it does.
-  bool trust_code = false;
-};
-
-struct SessionOptions {
-  bool profile = false;  // record an ETDump of every call
-  // Its calls stay on the thread that makes them, whatever the engine has: for several sessions
-  // that run side by side, each on a thread of its own.
-  bool single_threaded = false;
-};
 
 // A program with its weights: immutable, cheap to copy, shared by threads. Sessions keep it alive.
 class Model {

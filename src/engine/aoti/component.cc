@@ -4,13 +4,13 @@
 #include <memory>
 #include <utility>
 
+#include "core/instruction_set.h"
 #include "engine/aoti/aoti_program.h"
 #include "engine/aoti/aoti_session.h"
 #include "engine/aoti/openmp_team.h"
 #include "engine/aoti_component.h"
 #include "engine/engine_factory.h"
 #include "engine/tasks.h"
-#include "core/instruction_set.h"
 #include "kernels/parallel.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
@@ -23,8 +23,7 @@ class AotiEngine final : public Engine {
  public:
   explicit AotiEngine(std::shared_ptr<const AotiProgram> program) : program_(std::move(program)) {}
 
-  Result<std::unique_ptr<EngineSession>> new_session(
-      const EngineSessionOptions& options) const override {
+  Result<std::unique_ptr<EngineSession>> new_session(const SessionOptions& options) const override {
     if (options.profile) {
       return Error{ErrorCode::kUnsupported, "AOTInductor records no profiles"};
     }
@@ -50,7 +49,7 @@ class AotiEngine final : public Engine {
 };
 
 Result<std::unique_ptr<Engine>> make_engine_here(const Artifact& artifact,
-                                                 const EngineOptions& options) {
+                                                 const ModelOptions& options) {
   if (const Status known = check_instruction_set(); !known) return known.error();
   use_team(&run_on_openmp);
   if (options.threads) use_threads(*options.threads);

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/instruction_set.h"
 #include "engine/engine_factory.h"
 #include "engine/executorch/data_loader.h"
 #include "engine/executorch/executorch_session.h"
@@ -21,7 +22,6 @@
 #include "engine/executorch/thread_pool.h"
 #include "engine/state_layout.h"
 #include "engine/tasks.h"
-#include "core/instruction_set.h"
 #include "kernels/parallel.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
@@ -43,8 +43,7 @@ class ExecutorchEngine final : public Engine {
         arenas_(arenas),
         delegates_compute_(relies_on_delegates(artifact_.program()->bytes())) {}
 
-  Result<std::unique_ptr<EngineSession>> new_session(
-      const EngineSessionOptions& options) const override {
+  Result<std::unique_ptr<EngineSession>> new_session(const SessionOptions& options) const override {
     auto session = ExecutorchSession::load(program_, artifact_.manifest(), arenas_, options);
     if (!session) {
       return session.error();
@@ -109,7 +108,7 @@ void prepare_runtime() {
 }  // namespace
 
 Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
-                                                       const EngineOptions& options) {
+                                                       const ModelOptions& options) {
   if (const Status known = check_instruction_set(); !known) {
     return known.error();
   }

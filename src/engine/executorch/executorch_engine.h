@@ -11,6 +11,6 @@ namespace polystate {
 
 // As make_engine, for ExecuTorch, with options in range.
 Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
-                                                       const EngineOptions& options);
+                                                       const ModelOptions& options);
 
 }  // namespace polystate

@@ -33,7 +33,7 @@ ExecutorchSession::ExecutorchSession(const Manifest& manifest, Arena activations
 
 Result<std::unique_ptr<ExecutorchSession>> ExecutorchSession::load(
     const executorch::runtime::Program& program, const Manifest& manifest, ArenaSizes arenas,
-    const EngineSessionOptions& options) {
+    const SessionOptions& options) {
   Result<Arena> activations = Arena::create(arenas.activations);
   if (!activations) {
     return activations.error();

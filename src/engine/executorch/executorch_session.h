@@ -23,7 +23,7 @@ class ExecutorchSession final : public EngineSession {
   // `start`.
   static Result<std::unique_ptr<ExecutorchSession>> load(
       const executorch::runtime::Program& program, const Manifest& manifest, ArenaSizes arenas,
-      const EngineSessionOptions& options);
+      const SessionOptions& options);
 
   // What the layout is read from, before `start`.
   Result<StateLayout> read_layout();

@@ -15,7 +15,7 @@ namespace polystate {
 // An exported artifact, its engine, and one session of it.
 class Opened {
  public:
-  explicit Opened(const std::string& fixture, const EngineSessionOptions& options = {})
+  explicit Opened(const std::string& fixture, const SessionOptions& options = {})
       : artifact_(Artifact::open(POLYSTATE_FIXTURES "/" + fixture).value()),
         engine_(make_engine(artifact_, {}).value()),
         session_(engine_->new_session(options).value()) {}

@@ -349,7 +349,7 @@ class FakeEngine final : public Engine {
       : fake_(std::move(fake)), folder_(std::move(folder)) {}
 
   Result<std::unique_ptr<EngineSession>> new_session(
-      const EngineSessionOptions& options) const override {
+      const SessionOptions& options) const override {
     ++(options.single_threaded ? fake_->single_threaded_sessions : fake_->sessions);
     return std::unique_ptr<EngineSession>(std::make_unique<FakeSession>(fake_));
   }

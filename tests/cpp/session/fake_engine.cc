@@ -79,7 +79,7 @@ class FakeEngine final : public Engine {
   FakeEngine& operator=(const FakeEngine&) = delete;
   ~FakeEngine() override { script_->engine_is_gone = true; }
 
-  Result<std::unique_ptr<EngineSession>> new_session(const EngineSessionOptions&) const override {
+  Result<std::unique_ptr<EngineSession>> new_session(const SessionOptions&) const override {
     return std::unique_ptr<EngineSession>(std::make_unique<FakeSession>(script_));
   }
   [[nodiscard]] std::uint64_t state_bytes() const override { return 20; }
