@@ -4,7 +4,7 @@ ExecuTorch plans the branches of all conditions of a graph into one region of me
 result where its branch computed it, or where what the branch returned lies: a second condition, or
 a state that is updated in place, would overwrite it.
 
-Needs the edge program after delegation.
+Needs the edge program after delegation. Keeps what the method computes.
 """
 
 from __future__ import annotations

@@ -29,14 +29,11 @@ from polystate.export.graph.operands import called_operator
 from polystate.export.graph.signature import read_buffers, stored
 from polystate.export.lowering import inductor_fixes
 from polystate.export.lowering.checks_first import write_after_checks
-from polystate.export.lowering.constant_weights import compute_constant_weights
-from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.in_place import Update, Updates
-from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
 from polystate.export.lowering.lowered import Lowered, readable
-from polystate.export.lowering.memory_order import store_row_major
 from polystate.export.lowering.passes import Passes, transformed
 from polystate.export.lowering.processor import Processor, processor_named
+from polystate.export.lowering.rewrites import Form, rewrite_program
 from polystate.export.state import StateBuffer, dtype_name
 
 PROGRAM_FILE = "model.pt2"
@@ -142,10 +139,7 @@ def compile_methods(
     archive, updates = io.BytesIO(), {}
     with PT2ArchiveWriter(archive) as writer:
         for name, program in programs.items():
-            store_row_major(program)
-            compute_constant_weights(program, places)
-            rewrite_integer_divisions(program)
-            fuse_into_linears(program)
+            rewrite_program(name, program, Form.FUNCTIONAL, "aoti", places)
             updates[name] = _updates(program, places, copied=write_after_checks(program))
             library, constants = _compiled(name, _flat(program, places), processor)
             writer.write_bytes(f"{_LIBRARIES}/{name}/method.so", library)

@@ -9,6 +9,8 @@ raises (`tracing/eager_checks.py`), sooner or later: until then the quotient may
 
 A quotient of floats that is rounded down is what the remainder leaves as well: AOTInductor rounds
 the rounded quotient, and ExecuTorch's is infinite by 0, also that of 0 and of NaN.
+
+Needs the functional program before it is lowered. Keeps what the method computes.
 """
 
 from __future__ import annotations

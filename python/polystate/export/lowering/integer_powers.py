@@ -1,6 +1,7 @@
 """Writes powers of integers as products: ExecuTorch computes them in float64, which rounds them.
 
-Needs a functional program. Keeps what the method computes, overflow included.
+Needs the functional program before it is lowered. Keeps what the method computes, overflow
+included.
 """
 
 from __future__ import annotations

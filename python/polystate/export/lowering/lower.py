@@ -25,23 +25,8 @@ from polystate.errors import ExportError
 from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
 from polystate.export.lowering import executorch_fixes, xnnpack_patterns
-from polystate.export.lowering.branch_results import copy_branch_results
-from polystate.export.lowering.constant_weights import compute_constant_weights
-from polystate.export.lowering.edge_cleanup import (
-    drop_constant_inputs,
-    drop_full_copies,
-    return_written_inputs,
-)
-from polystate.export.lowering.fused_linears import fuse_into_linears
-from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.in_place import Updates, update_in_place
-from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
-from polystate.export.lowering.integer_powers import write_out_integer_powers
-from polystate.export.lowering.layer_norms import spread_layer_norms
-from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.lowered import Lowered, readable
-from polystate.export.lowering.memory_order import store_row_major
-from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.partitioner import StateSafePartitioner
 from polystate.export.lowering.passes import (
     Pass,
@@ -50,8 +35,7 @@ from polystate.export.lowering.passes import (
     transformed,
     valid_after_passes,
 )
-from polystate.export.lowering.transposes import drop_undone_transposes
-from polystate.export.lowering.zero_dimensional import give_dimensions
+from polystate.export.lowering.rewrites import Form, rewrite_program
 from polystate.export.state import StateBuffer
 from polystate.export.tracing.assumptions import Assumptions
 
@@ -118,8 +102,21 @@ def lower(
 
     Parameters
     ----------
+    programs
+        The methods' functional programs by their names. Passes may change them in place.
+    state
+        The buffers that the methods share.
+    backend
+        "portable" or "xnnpack".
+    passes
+        The user's own.
     keep_record
         Whether the graphs between the stages and an ETRecord are kept.
+
+    Raises
+    ------
+    ExportError
+        With the method that cannot be lowered, and why.
     """
     names = frozenset(buffer.name for buffer in state)
     graphs: dict[str, dict[str, str]] = {name: {} for name in programs}
@@ -140,30 +137,27 @@ def lower(
         xnnpack_patterns.looked_for_where_possible(),
         separated_changes(),
     ):
+        for name, program in before.items():
+            rewrite_program(name, program, Form.FUNCTIONAL, backend, names)
         with _explained(before, names, backend):
             edge = _to_edge(before, names, backend, keep_record)
         if passes.after_lowering:
             edge = _transformed_edge(edge, list(programs), passes.after_lowering)
         for name in programs:
-            method = edge.exported_program(name)
-            return_written_inputs(method)
-            drop_constant_inputs(method)
-            drop_full_copies(method)
-            copy_branch_results(method)
-            copy_old_values(method)
+            rewrite_program(name, edge.exported_program(name), Form.EDGE, backend, names)
         record("2_edge", edge.exported_program)
         planning = _StatePlanning(frozenset(b.name for b in state if not b.zeros))
         config = ExecutorchBackendConfig(
             memory_planning_pass=planning, emit_mutable_buffer_names=True, sym_shape_eval_pass=sizes
         )
         with _explained(before, names, backend):
-            program = edge.to_executorch(config)
-    record("3_planned", program.exported_program)
-    plans = {plan.name: plan for plan in program.executorch_program.execution_plan}
+            lowered = edge.to_executorch(config)
+    record("3_planned", lowered.exported_program)
+    plans = {plan.name: plan for plan in lowered.executorch_program.execution_plan}
     return Lowered(
         engine="executorch",
         file=PROGRAM_FILE,
-        content=program.buffer,
+        content=lowered.buffer,
         updates=dict(zip(programs, planning.updates, strict=True)),
         activation_bytes={
             name: int(plan.non_const_buffer_sizes[_ACTIVATIONS]) for name, plan in plans.items()
@@ -171,8 +165,8 @@ def lower(
         operators=sorted({_operator_name(op) for plan in plans.values() for op in plan.operators}),
         delegates=sorted({d.id for plan in plans.values() for d in plan.delegates}),
         graphs=graphs,
-        memory_plan=_memory_plan(program, list(programs)),
-        etrecord=program.get_etrecord().save if keep_record else None,
+        memory_plan=_memory_plan(lowered, list(programs)),
+        etrecord=lowered.get_etrecord().save if keep_record else None,
     )
 
 
@@ -211,18 +205,6 @@ def _to_edge(
         preserve_ops=[torch.ops.aten.linear.default],
         _core_aten_ops_exception_list=list(_WITH_KERNELS),
     )
-    for program in programs.values():
-        store_row_major(program)
-        compute_constant_weights(program, state)
-        rewrite_integer_divisions(program)
-        write_out_integer_powers(program)
-        give_dimensions(program)
-        vectors_to_rows(program)
-        drop_undone_transposes(program)
-        fuse_into_linears(program)
-        spread_layer_norms(program)
-        if backend == "xnnpack":
-            write_out_tanh_gelus(program)
     return to_edge_transform_and_lower(
         dict(programs),
         partitioner=partitioner,

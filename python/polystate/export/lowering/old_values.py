@@ -5,8 +5,8 @@ old value is the same memory. Outputs are read after that; so is a buffer that a
 from (``a, b = b, a``). There, and where a method returns a buffer as it is, this pass puts a copy
 of the value.
 
-Needs the edge program after delegation. Keeps the graph's signature; changes only the values that
-outputs name.
+Needs the edge program after delegation. Keeps what the method computes, and the graph's signature:
+only the values that outputs name are others.
 """
 
 from __future__ import annotations
