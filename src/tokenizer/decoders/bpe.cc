@@ -1,12 +1,12 @@
-#include "tokenizer/decoders/bpe.h"
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/decoders/token_text.h"
 
 namespace polystate::tokenizer {
@@ -36,10 +36,23 @@ class BpeStage : public TokenStage {
   std::optional<std::string> previous_;
 };
 
+class BpeDecoder : public Decoder {
+ public:
+  explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+
+ private:
+  std::string suffix_;
+};
+
 }  // namespace
 
 std::unique_ptr<DecodeStage> BpeDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<BpeStage>(next, suffix_);
+}
+
+std::unique_ptr<const Decoder> bpe_decoder(std::string suffix) {
+  return std::make_unique<BpeDecoder>(std::move(suffix));
 }
 
 }  // namespace polystate::tokenizer

@@ -1,5 +1,3 @@
-#include "tokenizer/decoders/byte_fallback.h"
-
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -8,6 +6,7 @@
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/models/model.h"
 
 namespace polystate::tokenizer {
@@ -42,10 +41,19 @@ class ByteFallbackStage : public TokenStage {
   std::string bytes_;  // of the run of byte tokens so far
 };
 
+class ByteFallbackDecoder : public Decoder {
+ public:
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+};
+
 }  // namespace
 
 std::unique_ptr<DecodeStage> ByteFallbackDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<ByteFallbackStage>(&next);
+}
+
+std::unique_ptr<const Decoder> byte_fallback_decoder() {
+  return std::make_unique<ByteFallbackDecoder>();
 }
 
 }  // namespace polystate::tokenizer

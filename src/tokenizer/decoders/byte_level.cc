@@ -1,5 +1,3 @@
-#include "tokenizer/decoders/byte_level.h"
-
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -8,6 +6,7 @@
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/unicode/byte_alphabet.h"
 #include "tokenizer/unicode/repair.h"
 
@@ -63,10 +62,24 @@ class ByteLevelStage : public DecodeStage {
   std::string repaired_;
 };
 
+class ByteLevelDecoder : public Decoder {
+ public:
+  explicit ByteLevelDecoder(bool raw) : raw_(raw) {}
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool takes_bytes() const override { return raw_; }
+
+ private:
+  bool raw_;
+};
+
 }  // namespace
 
 std::unique_ptr<DecodeStage> ByteLevelDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<ByteLevelStage>(next, raw_);
+}
+
+std::unique_ptr<const Decoder> byte_level_decoder(bool raw) {
+  return std::make_unique<ByteLevelDecoder>(raw);
 }
 
 }  // namespace polystate::tokenizer

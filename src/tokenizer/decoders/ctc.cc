@@ -1,12 +1,12 @@
-#include "tokenizer/decoders/ctc.h"
-
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/decoders/token_text.h"
 
 namespace polystate::tokenizer {
@@ -41,10 +41,29 @@ class CtcStage : public TokenStage {
   std::optional<std::string> previous_;
 };
 
+class CtcDecoder : public Decoder {
+ public:
+  CtcDecoder(std::string pad_token, std::string word_delimiter, bool cleanup)
+      : pad_token_(std::move(pad_token)),
+        word_delimiter_(std::move(word_delimiter)),
+        cleanup_(cleanup) {}
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+
+ private:
+  std::string pad_token_;
+  std::string word_delimiter_;
+  bool cleanup_;
+};
+
 }  // namespace
 
 std::unique_ptr<DecodeStage> CtcDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<CtcStage>(next, pad_token_, word_delimiter_, cleanup_);
+}
+
+std::unique_ptr<const Decoder> ctc_decoder(std::string pad_token, std::string word_delimiter,
+                                           bool cleanup) {
+  return std::make_unique<CtcDecoder>(std::move(pad_token), std::move(word_delimiter), cleanup);
 }
 
 }  // namespace polystate::tokenizer

@@ -70,6 +70,9 @@ class Decoder {
   // A stage that gives to `next`, which outlives it. Where it fails, it stores the error in
   // `status`, which outlives it too.
   virtual std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const = 0;
+
+  // Whether it is to be given tokens as bytes, not in the byte alphabet.
+  [[nodiscard]] virtual bool takes_bytes() const { return false; }
 };
 
 // The stages of decoders at work, one after the other, and the text that came out so far.

@@ -1,10 +1,9 @@
-#include "tokenizer/decoders/join.h"
-
 #include <memory>
 #include <string_view>
 
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/decoders.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -48,6 +47,16 @@ class FuseStage : public DecodeStage {
   }
 };
 
+class JoinDecoder : public Decoder {
+ public:
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+};
+
+class FuseDecoder : public Decoder {
+ public:
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+};
+
 }  // namespace
 
 std::unique_ptr<DecodeStage> JoinDecoder::stage(DecodeStage& next, Status&) const {
@@ -57,5 +66,9 @@ std::unique_ptr<DecodeStage> JoinDecoder::stage(DecodeStage& next, Status&) cons
 std::unique_ptr<DecodeStage> FuseDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<FuseStage>(&next);
 }
+
+std::unique_ptr<const Decoder> join_decoder() { return std::make_unique<JoinDecoder>(); }
+
+std::unique_ptr<const Decoder> fuse_decoder() { return std::make_unique<FuseDecoder>(); }
 
 }  // namespace polystate::tokenizer

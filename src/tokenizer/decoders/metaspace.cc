@@ -1,11 +1,11 @@
-#include "tokenizer/decoders/metaspace.h"
-
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/decoders/token_text.h"
 
 namespace polystate::tokenizer {
@@ -30,10 +30,25 @@ class MetaspaceStage : public TokenStage {
   bool first_ = true;
 };
 
+class MetaspaceDecoder : public Decoder {
+ public:
+  MetaspaceDecoder(std::string marker, bool strips_first)
+      : marker_(std::move(marker)), strips_first_(strips_first) {}
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+
+ private:
+  std::string marker_;
+  bool strips_first_;
+};
+
 }  // namespace
 
 std::unique_ptr<DecodeStage> MetaspaceDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<MetaspaceStage>(next, marker_, strips_first_);
+}
+
+std::unique_ptr<const Decoder> metaspace_decoder(std::string marker, bool strips_first) {
+  return std::make_unique<MetaspaceDecoder>(std::move(marker), strips_first);
 }
 
 }  // namespace polystate::tokenizer

@@ -1,14 +1,14 @@
-#include "tokenizer/decoders/replace.h"
-
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/regex/pattern.h"
 
 namespace polystate::tokenizer {
@@ -43,10 +43,25 @@ class ReplaceStage : public TokenStage {
   std::vector<TextRange> matches_;
 };
 
+class ReplaceDecoder : public Decoder {
+ public:
+  ReplaceDecoder(Pattern pattern, std::string content)
+      : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+
+ private:
+  Pattern pattern_;
+  std::string content_;
+};
+
 }  // namespace
 
 std::unique_ptr<DecodeStage> ReplaceDecoder::stage(DecodeStage& next, Status& status) const {
   return std::make_unique<ReplaceStage>(next, status, pattern_, content_);
+}
+
+std::unique_ptr<const Decoder> replace_decoder(Pattern pattern, std::string content) {
+  return std::make_unique<ReplaceDecoder>(std::move(pattern), std::move(content));
 }
 
 }  // namespace polystate::tokenizer

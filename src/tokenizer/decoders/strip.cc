@@ -1,14 +1,14 @@
-#include "tokenizer/decoders/strip.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/decoders.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -65,10 +65,27 @@ class StripStage : public DecodeStage {
   bool started_ = false;      // nothing more is stripped from it
 };
 
+class StripDecoder : public Decoder {
+ public:
+  StripDecoder(std::string character, std::size_t start, std::size_t stop)
+      : character_(std::move(character)), start_(start), stop_(stop) {}
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+
+ private:
+  std::string character_;
+  std::size_t start_;
+  std::size_t stop_;
+};
+
 }  // namespace
 
 std::unique_ptr<DecodeStage> StripDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<StripStage>(next, character_, start_, stop_);
+}
+
+std::unique_ptr<const Decoder> strip_decoder(std::string character, std::size_t start,
+                                             std::size_t stop) {
+  return std::make_unique<StripDecoder>(std::move(character), start, stop);
 }
 
 }  // namespace polystate::tokenizer

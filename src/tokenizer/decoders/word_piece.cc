@@ -1,10 +1,10 @@
-#include "tokenizer/decoders/word_piece.h"
-
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/decoders/token_text.h"
 
 namespace polystate::tokenizer {
@@ -36,10 +36,25 @@ class WordPieceStage : public TokenStage {
   bool first_ = true;
 };
 
+class WordPieceDecoder : public Decoder {
+ public:
+  WordPieceDecoder(std::string prefix, bool cleanup)
+      : prefix_(std::move(prefix)), cleanup_(cleanup) {}
+  std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+
+ private:
+  std::string prefix_;
+  bool cleanup_;
+};
+
 }  // namespace
 
 std::unique_ptr<DecodeStage> WordPieceDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<WordPieceStage>(next, prefix_, cleanup_);
+}
+
+std::unique_ptr<const Decoder> word_piece_decoder(std::string prefix, bool cleanup) {
+  return std::make_unique<WordPieceDecoder>(std::move(prefix), cleanup);
 }
 
 }  // namespace polystate::tokenizer

@@ -9,16 +9,8 @@
 
 #include "core/json_cursor.h"
 #include "polystate/core/result.h"
-#include "tokenizer/decoders/bpe.h"
-#include "tokenizer/decoders/byte_fallback.h"
-#include "tokenizer/decoders/byte_level.h"
-#include "tokenizer/decoders/ctc.h"
 #include "tokenizer/decoders/decoder.h"
-#include "tokenizer/decoders/join.h"
-#include "tokenizer/decoders/metaspace.h"
-#include "tokenizer/decoders/replace.h"
-#include "tokenizer/decoders/strip.h"
-#include "tokenizer/decoders/word_piece.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 #include "tokenizer/pre_tokenizers/metaspace.h"
 
@@ -28,50 +20,47 @@ namespace {
 using Decoders = std::vector<std::unique_ptr<const Decoder>>;
 
 void add_byte_level(const JsonCursor&, Decoders& parts) {
-  parts.push_back(std::make_unique<ByteLevelDecoder>(parts.empty()));
+  parts.push_back(byte_level_decoder(parts.empty()));
 }
 
 void add_word_piece(const JsonCursor& json, Decoders& parts) {
-  parts.push_back(
-      std::make_unique<WordPieceDecoder>(json["prefix"].string(), json["cleanup"].boolean()));
+  parts.push_back(word_piece_decoder(json["prefix"].string(), json["cleanup"].boolean()));
 }
 
 void add_metaspace(const JsonCursor& json, Decoders& parts) {
   const bool prepends = read_prepend_scheme(json) != PrependScheme::kNever;
-  parts.push_back(std::make_unique<MetaspaceDecoder>(json["replacement"].character(), prepends));
+  parts.push_back(metaspace_decoder(json["replacement"].character(), prepends));
 }
 
 void add_bpe(const JsonCursor& json, Decoders& parts) {
-  parts.push_back(std::make_unique<BpeDecoder>(json["suffix"].string()));
+  parts.push_back(bpe_decoder(json["suffix"].string()));
 }
 
 void add_ctc(const JsonCursor& json, Decoders& parts) {
-  parts.push_back(std::make_unique<CtcDecoder>(json["pad_token"].string(),
-                                               json["word_delimiter_token"].string(),
-                                               json["cleanup"].boolean()));
+  parts.push_back(ctc_decoder(json["pad_token"].string(), json["word_delimiter_token"].string(),
+                              json["cleanup"].boolean()));
 }
 
 void add_replace(const JsonCursor& json, Decoders& parts) {
   auto pattern = read_pattern(json["pattern"]);
   std::string content = json["content"].string();
-  if (pattern)
-    parts.push_back(std::make_unique<ReplaceDecoder>(std::move(*pattern), std::move(content)));
+  if (pattern) parts.push_back(replace_decoder(std::move(*pattern), std::move(content)));
 }
 
 void add_strip(const JsonCursor& json, Decoders& parts) {
   const std::uint64_t start = json["start"].size();
   const std::uint64_t stop = json["stop"].size();
-  if (std::max(start, stop) > StripDecoder::kMaxCount) {
+  if (std::max(start, stop) > kMaxStripped) {
     return json.fail("it strips " + std::to_string(std::max(start, stop)) +
-                         " characters; the limit is " + std::to_string(StripDecoder::kMaxCount),
+                         " characters; the limit is " + std::to_string(kMaxStripped),
                      ErrorCode::kUnsupported);
   }
-  parts.push_back(std::make_unique<StripDecoder>(json["content"].character(), start, stop));
+  parts.push_back(strip_decoder(json["content"].character(), start, stop));
 }
 
-template <typename T>
+template <std::unique_ptr<const Decoder> (*kMake)()>
 void add_plain(const JsonCursor&, Decoders& parts) {
-  parts.push_back(std::make_unique<T>());
+  parts.push_back(kMake());
 }
 
 void add_parts(const JsonCursor& json, Decoders& parts);
@@ -84,10 +73,10 @@ void add_parts(const JsonCursor& json, Decoders& parts) {
   using Adder = void (*)(const JsonCursor&, Decoders&);
   static const std::map<std::string_view, Adder> kAdders = {
       {"BPEDecoder", add_bpe},
-      {"ByteFallback", add_plain<ByteFallbackDecoder>},
+      {"ByteFallback", add_plain<byte_fallback_decoder>},
       {"ByteLevel", add_byte_level},
       {"CTC", add_ctc},
-      {"Fuse", add_plain<FuseDecoder>},
+      {"Fuse", add_plain<fuse_decoder>},
       {"Metaspace", add_metaspace},
       {"Replace", add_replace},
       {"Sequence", add_sequence},
@@ -104,12 +93,10 @@ void add_parts(const JsonCursor& json, Decoders& parts) {
 
 }  // namespace
 
-DecodersRead read_decoders(const JsonCursor& json) {
-  DecodersRead read;
-  add_parts(json, read.decoders);
-  read.takes_bytes = !read.decoders.empty() &&
-                     dynamic_cast<const ByteLevelDecoder*>(read.decoders[0].get()) != nullptr;
-  return read;
+std::vector<std::unique_ptr<const Decoder>> read_decoders(const JsonCursor& json) {
+  Decoders decoders;
+  add_parts(json, decoders);
+  return decoders;
 }
 
 }  // namespace polystate::tokenizer

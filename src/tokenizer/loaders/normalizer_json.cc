@@ -9,18 +9,9 @@
 #include "polystate/core/result.h"
 #include "tokenizer/loaders/base64.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
-#include "tokenizer/normalizers/bert.h"
-#include "tokenizer/normalizers/byte_level.h"
 #include "tokenizer/normalizers/charsmap.h"
-#include "tokenizer/normalizers/lowercase.h"
-#include "tokenizer/normalizers/nmt.h"
 #include "tokenizer/normalizers/normalizer.h"
-#include "tokenizer/normalizers/precompiled.h"
-#include "tokenizer/normalizers/prepend.h"
-#include "tokenizer/normalizers/replace.h"
-#include "tokenizer/normalizers/strip.h"
-#include "tokenizer/normalizers/strip_accents.h"
-#include "tokenizer/normalizers/unicode_form.h"
+#include "tokenizer/normalizers/normalizers.h"
 #include "tokenizer/unicode/normal_form.h"
 
 namespace polystate::tokenizer {
@@ -34,7 +25,7 @@ Made make_bert(const JsonCursor& json) {
   options.handle_chinese_chars = json["handle_chinese_chars"].boolean();
   options.lowercase = json["lowercase"].boolean();
   options.strip_accents = json.boolean("strip_accents", options.lowercase);
-  return std::make_unique<BertNormalizer>(options);
+  return bert_normalizer(options);
 }
 
 Made make_precompiled(const JsonCursor& json) {
@@ -49,14 +40,14 @@ Made make_precompiled(const JsonCursor& json) {
     field.fail(map.error());
     return nullptr;
   }
-  return std::make_unique<PrecompiledNormalizer>(std::move(*map));
+  return precompiled_normalizer(std::move(*map));
 }
 
 Made make_replace(const JsonCursor& json) {
   auto pattern = read_pattern(json["pattern"]);
   std::string content = json["content"].string();
   if (!pattern) return nullptr;
-  return std::make_unique<ReplaceNormalizer>(std::move(*pattern), std::move(content));
+  return replace_normalizer(std::move(*pattern), std::move(content));
 }
 
 Made make_sequence(const JsonCursor& json) {
@@ -66,24 +57,21 @@ Made make_sequence(const JsonCursor& json) {
   return std::make_unique<NormalizerSequence>(std::move(parts));
 }
 
-template <typename T>
+template <Made (*kMake)()>
 Made make_plain(const JsonCursor&) {
-  return std::make_unique<T>();
+  return kMake();
 }
 
 template <UnicodeForm kForm>
 Made make_form(const JsonCursor&) {
-  return std::make_unique<UnicodeFormNormalizer>(kForm);
+  return unicode_form_normalizer(kForm);
 }
 
 Made make_strip(const JsonCursor& json) {
-  return std::make_unique<StripNormalizer>(json["strip_left"].boolean(),
-                                           json["strip_right"].boolean());
+  return strip_normalizer(json["strip_left"].boolean(), json["strip_right"].boolean());
 }
 
-Made make_prepend(const JsonCursor& json) {
-  return std::make_unique<PrependNormalizer>(json["prepend"].string());
-}
+Made make_prepend(const JsonCursor& json) { return prepend_normalizer(json["prepend"].string()); }
 
 }  // namespace
 
@@ -91,19 +79,19 @@ std::unique_ptr<const Normalizer> read_normalizer(const JsonCursor& json) {
   using Maker = Made (*)(const JsonCursor&);
   static const std::map<std::string_view, Maker> kMakers = {
       {"BertNormalizer", make_bert},
-      {"ByteLevel", make_plain<ByteLevelNormalizer>},
-      {"Lowercase", make_plain<LowercaseNormalizer>},
+      {"ByteLevel", make_plain<byte_level_normalizer>},
+      {"Lowercase", make_plain<lowercase_normalizer>},
       {"NFC", make_form<UnicodeForm::kNfc>},
       {"NFD", make_form<UnicodeForm::kNfd>},
       {"NFKC", make_form<UnicodeForm::kNfkc>},
       {"NFKD", make_form<UnicodeForm::kNfkd>},
-      {"Nmt", make_plain<NmtNormalizer>},
+      {"Nmt", make_plain<nmt_normalizer>},
       {"Precompiled", make_precompiled},
       {"Prepend", make_prepend},
       {"Replace", make_replace},
       {"Sequence", make_sequence},
       {"Strip", make_strip},
-      {"StripAccents", make_plain<StripAccentsNormalizer>},
+      {"StripAccents", make_plain<strip_accents_normalizer>},
   };
   const std::string type = json["type"].string();
   const auto maker = kMakers.find(type);

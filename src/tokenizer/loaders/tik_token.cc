@@ -12,7 +12,7 @@
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/added_vocabulary.h"
-#include "tokenizer/decoders/byte_level.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/loaders/base64.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/models/bpe.h"
@@ -119,7 +119,7 @@ Result<Stages> parse_tik_token(std::string_view content, const TikTokenOptions& 
       Bpe::create(std::move(*vocabulary), std::move(merges), std::move(bpe));
   if (!model) return model.error();
   stages.model = std::move(*model);
-  stages.decoders.push_back(std::make_unique<ByteLevelDecoder>(true));
+  stages.decoders.push_back(byte_level_decoder(true));
   return stages;
 }
 

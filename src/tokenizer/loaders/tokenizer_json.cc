@@ -10,7 +10,7 @@
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/added_vocabulary.h"
-#include "tokenizer/decoders/join.h"
+#include "tokenizer/decoders/decoders.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/loaders/model_json.h"
 #include "tokenizer/loaders/model_sinks.h"
@@ -53,12 +53,11 @@ void read_pre_tokenizers(const JsonCursor& json, ModelRead& model, Stages& stage
 void read_decoding(const JsonCursor& json, Stages& stages) {
   const auto found = json.optional("decoder");
   if (!found) {
-    stages.decoders.push_back(std::make_unique<JoinDecoder>());
+    stages.decoders.push_back(join_decoder());
     return;
   }
-  DecodersRead read = read_decoders(*found);
-  stages.decoders = std::move(read.decoders);
-  if (!read.takes_bytes) return;
+  stages.decoders = read_decoders(*found);
+  if (stages.decoders.empty() || !stages.decoders.front()->takes_bytes()) return;
   stages.decoded_token = [](TokenId, std::string_view token) {
     std::string bytes;
     return append_alphabet_bytes(token, bytes) ? bytes : std::string(token);

@@ -35,11 +35,7 @@ PrependScheme read_prepend_scheme(const JsonCursor& json);
 
 std::unique_ptr<const PostProcessor> read_post_processor(const JsonCursor& json);
 
-struct DecodersRead {
-  std::vector<std::unique_ptr<const Decoder>> decoders;
-  bool takes_bytes = false;  // the first one is to be given tokens as bytes
-};
-DecodersRead read_decoders(const JsonCursor& json);
+std::vector<std::unique_ptr<const Decoder>> read_decoders(const JsonCursor& json);
 
 Truncation read_truncation(const JsonCursor& json);
 Padding read_padding(const JsonCursor& json);

@@ -1,14 +1,14 @@
-#include "tokenizer/normalizers/bert.h"
-
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/aligned_text.h"
-#include "tokenizer/normalizers/lowercase.h"
 #include "tokenizer/normalizers/map_characters.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/normalizers/normalizers.h"
 #include "tokenizer/unicode/normal_form.h"
 #include "tokenizer/unicode/properties.h"
 
@@ -55,6 +55,15 @@ void space_ideographs(AlignedText& text) {
   });
 }
 
+class BertNormalizer : public Normalizer {
+ public:
+  explicit BertNormalizer(BertOptions options) : options_(options) {}
+  Status normalize(AlignedText& text) const override;
+
+ private:
+  BertOptions options_;
+};
+
 }  // namespace
 
 Status BertNormalizer::normalize(AlignedText& text) const {
@@ -66,6 +75,10 @@ Status BertNormalizer::normalize(AlignedText& text) const {
   }
   if (options_.lowercase) lowercase(text);
   return {};
+}
+
+std::unique_ptr<const Normalizer> bert_normalizer(BertOptions options) {
+  return std::make_unique<BertNormalizer>(options);
 }
 
 }  // namespace polystate::tokenizer

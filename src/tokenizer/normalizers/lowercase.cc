@@ -1,14 +1,23 @@
-#include "tokenizer/normalizers/lowercase.h"
-
 #include <cstddef>
+#include <memory>
 #include <string_view>
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/aligned_text.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/normalizers/normalizers.h"
 #include "tokenizer/unicode/properties.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class LowercaseNormalizer : public Normalizer {
+ public:
+  Status normalize(AlignedText& text) const override;
+};
+
+}  // namespace
 
 void lowercase(AlignedText& text) {
   const std::size_t ascii = ascii_prefix(text.text);
@@ -37,6 +46,10 @@ void lowercase(AlignedText& text) {
 Status LowercaseNormalizer::normalize(AlignedText& text) const {
   lowercase(text);
   return {};
+}
+
+std::unique_ptr<const Normalizer> lowercase_normalizer() {
+  return std::make_unique<LowercaseNormalizer>();
 }
 
 }  // namespace polystate::tokenizer

@@ -1,10 +1,11 @@
-#include "tokenizer/normalizers/nmt.h"
-
+#include <memory>
 #include <optional>
 
 #include "polystate/core/result.h"
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/normalizers/map_characters.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/normalizers/normalizers.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -21,11 +22,18 @@ std::optional<char32_t> nmt_mapped(char32_t c) {
   return space ? ' ' : c;
 }
 
+class NmtNormalizer : public Normalizer {
+ public:
+  Status normalize(AlignedText& text) const override;
+};
+
 }  // namespace
 
 Status NmtNormalizer::normalize(AlignedText& text) const {
   map_characters(text, nmt_mapped);
   return {};
 }
+
+std::unique_ptr<const Normalizer> nmt_normalizer() { return std::make_unique<NmtNormalizer>(); }
 
 }  // namespace polystate::tokenizer

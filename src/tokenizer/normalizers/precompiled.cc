@@ -1,11 +1,11 @@
-#include "tokenizer/normalizers/precompiled.h"
-
 #include <utf8proc.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/utf8.h"
@@ -13,6 +13,7 @@
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/normalizers/charsmap.h"
 #include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/normalizers/normalizers.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -33,6 +34,16 @@ std::size_t grapheme_end(std::string_view text, std::size_t begin) {
   }
   return end;
 }
+
+class PrecompiledNormalizer : public Normalizer {
+ public:
+  explicit PrecompiledNormalizer(Charsmap map) : map_(std::move(map)) {}
+  Status normalize(AlignedText& text) const override;
+
+ private:
+  class Rewrite;
+  Charsmap map_;
+};
 
 }  // namespace
 
@@ -102,6 +113,10 @@ Status PrecompiledNormalizer::normalize(AlignedText& text) const {
     put_changed(source, {0, static_cast<std::uint32_t>(source.size())}, rewrite.characters(), edit);
   });
   return {};
+}
+
+std::unique_ptr<const Normalizer> precompiled_normalizer(Charsmap map) {
+  return std::make_unique<PrecompiledNormalizer>(std::move(map));
 }
 
 }  // namespace polystate::tokenizer

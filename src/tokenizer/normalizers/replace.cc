@@ -1,16 +1,32 @@
-#include "tokenizer/normalizers/replace.h"
-
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/normalizers/normalizers.h"
+#include "tokenizer/regex/pattern.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class ReplaceNormalizer : public Normalizer {
+ public:
+  ReplaceNormalizer(Pattern pattern, std::string content)
+      : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  Status normalize(AlignedText& text) const override;
+
+ private:
+  Pattern pattern_;
+  std::string content_;
+};
+
+}  // namespace
 
 Status ReplaceNormalizer::normalize(AlignedText& text) const {
   std::vector<TextRange> matches;
@@ -33,6 +49,10 @@ Status ReplaceNormalizer::normalize(AlignedText& text) const {
     edit.keep(kept, source.size());
   });
   return {};
+}
+
+std::unique_ptr<const Normalizer> replace_normalizer(Pattern pattern, std::string content) {
+  return std::make_unique<ReplaceNormalizer>(std::move(pattern), std::move(content));
 }
 
 }  // namespace polystate::tokenizer

@@ -1,14 +1,28 @@
-#include "tokenizer/normalizers/strip.h"
-
 #include <cstddef>
+#include <memory>
 #include <string_view>
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/aligned_text.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/normalizers/normalizers.h"
 #include "tokenizer/unicode/properties.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class StripNormalizer : public Normalizer {
+ public:
+  StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
+  Status normalize(AlignedText& text) const override;
+
+ private:
+  bool left_;
+  bool right_;
+};
+
+}  // namespace
 
 Status StripNormalizer::normalize(AlignedText& text) const {
   const std::string_view source = text.text;
@@ -24,6 +38,10 @@ Status StripNormalizer::normalize(AlignedText& text) const {
   if (begin == 0 && end == source.size()) return {};
   rewrite_text(text, [&](TextEdit& edit) { edit.keep(begin, end); });
   return {};
+}
+
+std::unique_ptr<const Normalizer> strip_normalizer(bool left, bool right) {
+  return std::make_unique<StripNormalizer>(left, right);
 }
 
 }  // namespace polystate::tokenizer

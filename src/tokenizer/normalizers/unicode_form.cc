@@ -1,11 +1,13 @@
-#pragma once
+#include <memory>
 
 #include "polystate/core/result.h"
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/normalizers/normalizers.h"
 #include "tokenizer/unicode/normal_form.h"
 
 namespace polystate::tokenizer {
+namespace {
 
 class UnicodeFormNormalizer : public Normalizer {
  public:
@@ -18,5 +20,11 @@ class UnicodeFormNormalizer : public Normalizer {
  private:
   UnicodeForm form_;
 };
+
+}  // namespace
+
+std::unique_ptr<const Normalizer> unicode_form_normalizer(UnicodeForm form) {
+  return std::make_unique<UnicodeFormNormalizer>(form);
+}
 
 }  // namespace polystate::tokenizer
