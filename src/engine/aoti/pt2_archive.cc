@@ -1,7 +1,6 @@
 #include "engine/aoti/pt2_archive.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "artifact/method_reader.h"
 #include "artifact/zip_reader.h"
 #include "core/json.h"
 #include "core/json_cursor.h"
@@ -109,13 +109,12 @@ Result<Tensor> as_tensor(DType dtype, const Shape& shape, std::span<const std::b
 
 Result<Tensor> read_constant(const JsonCursor& at, const Entries& entries, const Status& status) {
   at.expect_keys({"file", "dtype", "shape"});
-  const std::optional<DType> dtype = dtype_named(at["dtype"].text());
-  if (!dtype) at["dtype"].fail_as_not("a type of elements");
+  const DType dtype = read_dtype(at["dtype"]);
   const Shape shape = read_shape(at["shape"]);
   const std::string file = at["file"].file_name();
   if (!status) return status.error();
   const Result<Tensor> bytes = entries.read("weights/" + file);
-  return bytes ? as_tensor(*dtype, shape, bytes->bytes()) : bytes;
+  return bytes ? as_tensor(dtype, shape, bytes->bytes()) : bytes;
 }
 
 Result<std::map<std::string, Tensor>> read_constants(const std::string& method,
