@@ -20,7 +20,7 @@ namespace polystate {
 namespace {
 
 // New positions of a head that are worth a thread of their own.
-constexpr std::int64_t kPositionsOfAThread = 64;
+constexpr std::int64_t kPositionsOfAThread = 128;
 
 // The tensors of a call that are not in its AttentionCall.
 struct Paged {
