@@ -40,7 +40,7 @@ class PythonRow : public RowState {
   // Where the GIL is held.
   PythonRow(py::list tokens, py::object state, std::shared_ptr<Raised> raised)
       : tokens_(std::move(tokens)), state_(std::move(state)), raised_(std::move(raised)) {}
-  ~PythonRow() override {
+  ~PythonRow() override {  // NOLINT(bugprone-exception-escape): the GIL is held
     const py::gil_scoped_acquire gil;
     tokens_.release().dec_ref();
     state_.release().dec_ref();

@@ -49,7 +49,7 @@ Result<std::vector<std::vector<GeneratedText>>> TextToTextPipeline::run(
     std::span<const std::string> texts, const PipelineOptions& options) {
   const Result<std::vector<GenerationInput>> inputs = encode(texts, options);
   if (!inputs) return inputs.error();
-  GenerationOptions generation{options, nullptr};
+  GenerationOptions generation{static_cast<const CallOptions&>(options), nullptr};
   std::optional<TextStreams> streams;
   if (options.on_text) {
     streams.emplace(*tokenizer_, texts.size(), options.on_text);

@@ -110,7 +110,7 @@ Result<RequestId> BatchRunner::submit(GenerationInput input, RequestOptions opti
   std::function<void(TokenId)> on_token;
   if (options.on_token != nullptr) {
     on_token = [request = request.get(), heard = options.on_token](TokenId token) {
-      if (request->end() == Request::End::kNo && !heard(token)) {
+      if (request->end() == Request::End::kNone && !heard(token)) {
         request->end(Request::End::kAsItIs);
       }
     };

@@ -1,7 +1,9 @@
 #include "runner/generate_call.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>

@@ -1,6 +1,5 @@
 #include "runner/generation_loop.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -48,7 +48,7 @@ class Request {
   [[nodiscard]] SearchContext search_context() const;
 
   // Ends it as soon as its loop looks: with what it has, or with an error. By any thread.
-  enum class End : std::uint8_t { kNo, kAsItIs, kCancelled };
+  enum class End : std::uint8_t { kNone, kAsItIs, kCancelled };
   void end(End how) { end_.store(how, std::memory_order_relaxed); }
   [[nodiscard]] End end() const { return end_.load(std::memory_order_relaxed); }
 
@@ -81,7 +81,7 @@ class Request {
   std::uint64_t first_sequence_ = 0;
   std::optional<Clock::time_point> deadline_;
   Demand demand_{};
-  std::atomic<End> end_ = End::kNo;
+  std::atomic<End> end_ = End::kNone;
 };
 
 // Tells a request that it ends with an error.

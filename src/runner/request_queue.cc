@@ -5,7 +5,6 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "runner/admission.h"
@@ -49,7 +48,7 @@ RequestQueue::Requests RequestQueue::take_ended() {
   const std::lock_guard lock(mutex_);
   const auto ended = std::stable_partition(
       requests_.begin(), requests_.end(),
-      [](const std::shared_ptr<Request>& request) { return request->end() == Request::End::kNo; });
+      [](const std::shared_ptr<Request>& request) { return request->end() == Request::End::kNone; });
   Requests taken(std::make_move_iterator(ended), std::make_move_iterator(requests_.end()));
   requests_.erase(ended, requests_.end());
   return taken;

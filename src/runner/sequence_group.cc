@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,8 +11,10 @@
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "runner/cache/page_table.h"
+#include "runner/model/source_encoder.h"
 #include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/search/fork_rows.h"
@@ -79,7 +82,7 @@ void SequenceGroup::tell_token() {
 }
 
 bool SequenceGroup::is_done() const {
-  return !status_ || search_->next().empty() || request_->end() != Request::End::kNo;
+  return !status_ || search_->next().empty() || request_->end() != Request::End::kNone;
 }
 
 void SequenceGroup::tell_result() {

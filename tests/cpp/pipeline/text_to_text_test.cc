@@ -110,11 +110,12 @@ TEST_F(TextToText, AnswersWithTextTokensAndScores) {
 TEST_F(TextToText, LeavesTheConfigurationToTheRunner) {
   ASSERT_TRUE(run({"a"}));
   EXPECT_FALSE(runner_->config);
+  GenerationConfig config = pipeline_->default_config();
+  config.num_beams = 3;
   PipelineOptions options;
-  options.config = pipeline_->default_config();
-  options.config->num_beams = 3;
+  options.config = config;
   ASSERT_TRUE(run({"a"}, options));
-  EXPECT_EQ(runner_->config->num_beams, 3);
+  EXPECT_EQ(runner_->config.value_or(GenerationConfig()).num_beams, 3);
 }
 
 TEST_F(TextToText, RefusesALongTextByItsNameAndBothLengths) {
@@ -147,7 +148,7 @@ TEST_F(TextToText, StreamsEachTextAndThenSaysThatItIsDone) {
     return true;
   };
   options.on_done = [&](std::size_t input, const GenerationUsage& usage) {
-    heard[input] += "|";
+    heard[input] += '|';
     costs.push_back(usage.prompt_tokens);
   };
   options.on_progress = [&](std::size_t done) { progress.push_back(done); };

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "runner/cache/page_pool.h"
@@ -50,7 +52,7 @@ TEST(Admission, AsksNothingOfAnEncoderThatIsNotThere) {
 // they were promised.
 TEST(Admission, PromisesAllPagesThatForkedSequencesNeed) {
   constexpr std::int64_t kPageSize = 4;
-  std::mt19937 random(3);
+  std::mt19937 random(3);  // NOLINT(bugprone-random-generator-seed): the same in every run
   for (int trial = 0; trial < 300; ++trial) {
     const auto rows = static_cast<std::int64_t>(1 + random() % 5);
     const auto prompt = static_cast<std::int64_t>(1 + random() % 12);
@@ -66,6 +68,7 @@ TEST(Admission, PromisesAllPagesThatForkedSequencesNeed) {
       while (std::ssize(next) < rows) next.push_back(tables[random() % tables.size()].fork());
       tables = std::move(next);
       std::vector<PageAppend> appends;
+      appends.reserve(tables.size());
       for (PageTable& table : tables) appends.push_back({&table, 1});
       ASSERT_TRUE(append_positions(appends, copies)) << trial << ", position " << position;
     }

@@ -48,9 +48,8 @@ json answer(const json& line) {
   const auto runner = open_runner(make_model(read_fake(line["fake"])));
   if (!runner) return to_json(runner.error());
   GenerationOptions options;
-  options.config.emplace();
   for (const auto& [name, value] : line["config"].items()) {
-    if (const Status set = options.config->set(name, value.dump()); !set)
+    if (const Status set = config_of(options).set(name, value.dump()); !set)
       return to_json(set.error());
   }
   const auto generated = (*runner)->generate(read_inputs(line["inputs"]), options);

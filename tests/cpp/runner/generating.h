@@ -13,6 +13,7 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
 #include "runner/fake_token_model.h"
 
 namespace polystate {
@@ -24,16 +25,25 @@ inline std::unique_ptr<Runner> open_fake(const std::shared_ptr<FakeTokenModel>& 
   return std::move(runner).value();
 }
 
-// Options that start from token 0 and end with token 1.
-inline GenerationOptions options_with_beams(std::int64_t num_beams) {
+// A configuration of sequences that start from token 0 and end with token 1.
+inline GenerationConfig config_with_beams(std::int64_t num_beams) {
   GenerationConfig config;
   config.num_beams = num_beams;
   config.decoder_start_token_id = 0;
   config.eos_token_id = {1};
   config.pad_token_id = 0;
+  return config;
+}
+
+inline GenerationOptions options_with_beams(std::int64_t num_beams) {
   GenerationOptions options;
-  options.config = std::move(config);
+  options.config = config_with_beams(num_beams);
   return options;
+}
+
+// The configuration of options, which there is one of from then on.
+inline GenerationConfig& config_of(CallOptions& options) {
+  return options.config.has_value() ? *options.config : options.config.emplace();
 }
 
 // Sources of 1 to `longest` random tokens.

@@ -78,7 +78,7 @@ struct Expected {
 };
 
 GenerationConfig random_config(std::mt19937& random, std::size_t prompt_length) {
-  GenerationConfig config = *options_with_beams(1).config;
+  GenerationConfig config = config_with_beams(1);
   config.max_length = static_cast<std::int64_t>(prompt_length + 1 + random() % 12);
   switch (random() % 4) {
     case 0:
@@ -193,7 +193,7 @@ TEST(GenerationLoop, ReadsACommonPrefixOnce) {
   auto fake = std::make_shared<FakeTokenModel>();
   fake->max_source_length = 0;
   Loop loop(fake);
-  GenerationConfig config = *options_with_beams(1).config;
+  GenerationConfig config = config_with_beams(1);
   config.max_new_tokens = 4;
   config.eos_token_id = {};
   GenerationInput input;
@@ -214,7 +214,7 @@ TEST(GenerationLoop, ReadsNothingOfWhatAFailureTookAway) {
   auto fake = std::make_shared<FakeTokenModel>();
   fake->max_source_length = 0;
   Loop loop(fake);
-  const GenerationConfig config = *options_with_beams(1).config;
+  const GenerationConfig config = config_with_beams(1);
   const GenerationInput input = {.source = {}, .prompt = std::vector<TokenId>(30, 7)};
   const GenerationResult first = loop.run_alone(input, config);
   fake->fails_at = fake->calls + 1;
@@ -232,7 +232,7 @@ TEST(GenerationLoop, LetsARequestWaitForPagesThatItMayNeed) {
   fake->max_source_length = 0;
   fake->pages = 26;  // two sequences of fifty positions
   Loop loop(fake);
-  GenerationConfig config = *options_with_beams(1).config;
+  GenerationConfig config = config_with_beams(1);
   config.eos_token_id = {};
   for (int i = 0; i < 5; ++i) loop.submit({.source = {}, .prompt = {0}}, config);
   config.max_length = 5;

@@ -61,68 +61,68 @@ TEST(Refusals, OfAPromptNameTheInputAndTheLimit) {
   expect_refused(
       [](auto& options, auto& inputs) {
         inputs[1].prompt.assign(8, 2);
-        options.config->max_length = 8;
+        config_of(options).max_length = 8;
       },
       "input 1: max_length is 8; the prompt of 8 leaves no token to generate");
 }
 
 TEST(Refusals, OfLengthsGiveBothNumbers) {
-  expect_refused([](auto& options, auto&) { options.config->max_length = 51; },
+  expect_refused([](auto& options, auto&) { config_of(options).max_length = 51; },
                  "max_length is 51; the model has room for sequences of 50 tokens");
-  expect_refused([](auto& options, auto&) { options.config->max_new_tokens = 50; },
+  expect_refused([](auto& options, auto&) { config_of(options).max_new_tokens = 50; },
                  "max_new_tokens is 50 after a prompt of 1; the model has room for sequences of "
                  "50 tokens");
   expect_refused(
       [](auto& options, auto&) {
-        options.config->max_new_tokens = std::numeric_limits<std::int32_t>::max();
+        config_of(options).max_new_tokens = std::numeric_limits<std::int32_t>::max();
       },
       "the model has room for sequences of 50 tokens");
-  expect_refused([](auto& options, auto&) { options.config->max_cache_len = 51; },
+  expect_refused([](auto& options, auto&) { config_of(options).max_cache_len = 51; },
                  "max_cache_len is 51; the caches of the artifact have 50 positions");
-  expect_refused([](auto& options, auto&) { options.config->max_length = 1; },
+  expect_refused([](auto& options, auto&) { config_of(options).max_length = 1; },
                  "max_length is 1; the prompt of 1 leaves no token to generate");
 }
 
 TEST(Refusals, OfMoreRowsThanThereAreGiveBothNumbers) {
-  expect_refused([](auto& options, auto&) { options.config->num_beams = 9; },
+  expect_refused([](auto& options, auto&) { config_of(options).num_beams = 9; },
                  "num_beams is 9; the model has 8 rows");
   expect_refused(
       [](auto& options, auto&) {
-        options.config->do_sample = true;
-        options.config->num_return_sequences = 9;
+        config_of(options).do_sample = true;
+        config_of(options).num_return_sequences = 9;
       },
       "num_return_sequences is 9; the model has 8 rows");
 }
 
 TEST(Refusals, OfOptionsNameThem) {
-  expect_refused([](auto& options, auto&) { options.config->num_beams = 0; }, "num_beams");
-  expect_refused([](auto& options, auto&) { options.config->num_return_sequences = 2; },
+  expect_refused([](auto& options, auto&) { config_of(options).num_beams = 0; }, "num_beams");
+  expect_refused([](auto& options, auto&) { config_of(options).num_return_sequences = 2; },
                  "num_return_sequences");
   expect_refused(
       [](auto& options, auto&) {
-        options.config->num_beams = 2;
-        options.config->num_return_sequences = 3;
+        config_of(options).num_beams = 2;
+        config_of(options).num_return_sequences = 3;
       },
       "num_return_sequences");
-  expect_refused([](auto& options, auto&) { options.config->decoder_start_token_id.reset(); },
+  expect_refused([](auto& options, auto&) { config_of(options).decoder_start_token_id.reset(); },
                  "neither decoder_start_token_id nor bos_token_id is given");
-  expect_refused([](auto& options, auto&) { options.config->decoder_start_token_id = 40; },
+  expect_refused([](auto& options, auto&) { config_of(options).decoder_start_token_id = 40; },
                  "decoder_start_token_id: 40 is past");
-  expect_refused([](auto& options, auto&) { options.config->pad_token_id = 41; },
+  expect_refused([](auto& options, auto&) { config_of(options).pad_token_id = 41; },
                  "pad_token_id: 41 is past");
 }
 
 TEST(Refusals, OfWhatBeamsCannotDo) {
   expect_refused(
       [](auto& options, auto&) {
-        options.config->num_beams = 2;
+        config_of(options).num_beams = 2;
         options.on_token = [](std::size_t, TokenId) { return true; };
       },
       "a stream is of one sequence of an input: num_beams is 2");
   expect_refused(
       [](auto& options, auto&) {
-        options.config->num_beams = 2;
-        options.sampler = make_sampler(*options.config);
+        config_of(options).num_beams = 2;
+        options.sampler = make_sampler(config_of(options));
       },
       "a sampler chooses no beams: num_beams is 2");
 }
