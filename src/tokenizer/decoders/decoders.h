@@ -7,8 +7,8 @@
 #include "tokenizer/decoders/decoder.h"
 #include "tokenizer/regex/pattern.h"
 
-// The decoders of a tokenizer.json, as the `tokenizers` library names them; each is hidden in the
-// file of its name. SentencePiece's are in sentence_piece.h.
+// The decoders of a tokenizer.json, as the `tokenizers` library names them. Their classes are
+// hidden in the other files. SentencePiece's are in sentence_piece.h.
 namespace polystate::tokenizer {
 
 // Turns the suffix into a space, or into nothing in the last token.

@@ -12,7 +12,7 @@
 #include "tokenizer/decoders/decoder.h"
 #include "tokenizer/decoders/decoders.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
-#include "tokenizer/pre_tokenizers/metaspace.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 
 namespace polystate::tokenizer {
 namespace {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,13 +13,8 @@
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/loaders/tokenizer_json_parts.h"
-#include "tokenizer/pre_tokenizers/bert.h"
-#include "tokenizer/pre_tokenizers/byte_level.h"
-#include "tokenizer/pre_tokenizers/fixed_length.h"
-#include "tokenizer/pre_tokenizers/metaspace.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
-#include "tokenizer/pre_tokenizers/split.h"
-#include "tokenizer/pre_tokenizers/unicode_scripts.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 #include "tokenizer/regex/pattern.h"
 #include "tokenizer/regex/regex.h"
 #include "tokenizer/unicode/properties.h"
@@ -44,8 +41,7 @@ std::optional<Pattern> known_pattern(const JsonCursor& json, std::string_view ex
 void add_matches(const JsonCursor& json, std::string_view expression, PreTokenizers& parts) {
   auto pattern = known_pattern(json, expression, RegexSyntax::kFancyRegex);
   if (!pattern) return;
-  parts.push_back(
-      std::make_unique<PatternSplit>(std::move(*pattern), DelimiterBehavior::kRemoved, true));
+  parts.push_back(pattern_split(std::move(*pattern), DelimiterBehavior::kRemoved, true));
 }
 
 DelimiterBehavior read_behavior(const JsonCursor& json) {
@@ -63,19 +59,19 @@ DelimiterBehavior read_behavior(const JsonCursor& json) {
   return DelimiterBehavior::kRemoved;
 }
 
-void add_characters(CharacterSplit::Kind kind, DelimiterBehavior behavior, PreTokenizers& parts) {
-  parts.push_back(std::make_unique<CharacterSplit>(std::move(kind), behavior));
+void add_characters(std::function<bool(char32_t)> kind, DelimiterBehavior behavior,
+                    PreTokenizers& parts) {
+  parts.push_back(character_split(std::move(kind), behavior));
 }
 
 void add_byte_level(const JsonCursor& json, PreTokenizers& parts) {
-  if (json["add_prefix_space"].boolean()) parts.push_back(std::make_unique<SpacePrefix>());
+  if (json["add_prefix_space"].boolean()) parts.push_back(space_prefix());
   if (json.boolean("use_regex", true)) {
     auto pattern = known_pattern(json, kGpt2Pattern, RegexSyntax::kOniguruma);
     if (!pattern) return;
-    parts.push_back(
-        std::make_unique<PatternSplit>(std::move(*pattern), DelimiterBehavior::kIsolated, false));
+    parts.push_back(pattern_split(std::move(*pattern), DelimiterBehavior::kIsolated, false));
   }
-  parts.push_back(std::make_unique<ByteAlphabet>());
+  parts.push_back(byte_alphabet());
 }
 
 void add_delimiter(const JsonCursor& json, PreTokenizers& parts) {
@@ -94,13 +90,13 @@ void add_digits(const JsonCursor& json, PreTokenizers& parts) {
 void add_fixed_length(const JsonCursor& json, PreTokenizers& parts) {
   const std::uint64_t length = json.size("length", 5);
   if (length == 0) return json.fail("the length is 0");
-  parts.push_back(std::make_unique<FixedLength>(length));
+  parts.push_back(fixed_length(length));
 }
 
 void add_metaspace(const JsonCursor& json, PreTokenizers& parts) {
   const std::string marker = json["replacement"].character();
   const PrependScheme scheme = read_prepend_scheme(json);
-  parts.push_back(std::make_unique<Metaspace>(marker, scheme, json.boolean("split", true)));
+  parts.push_back(metaspace(marker, scheme, json.boolean("split", true)));
 }
 
 void add_punctuation(const JsonCursor& json, PreTokenizers& parts) {
@@ -113,8 +109,7 @@ void add_pattern_split(const JsonCursor& json, PreTokenizers& parts) {
   auto pattern = read_pattern(json["pattern"]);
   const DelimiterBehavior behavior = read_behavior(json["behavior"]);
   const bool invert = json["invert"].boolean();
-  if (pattern)
-    parts.push_back(std::make_unique<PatternSplit>(std::move(*pattern), behavior, invert));
+  if (pattern) parts.push_back(pattern_split(std::move(*pattern), behavior, invert));
 }
 
 void add_whitespace(const JsonCursor& json, PreTokenizers& parts) {
@@ -126,12 +121,10 @@ void add_whitespace_split(const JsonCursor&, PreTokenizers& parts) {
 }
 
 void add_unicode_scripts(const JsonCursor&, PreTokenizers& parts) {
-  parts.push_back(std::make_unique<UnicodeScripts>());
+  parts.push_back(unicode_scripts());
 }
 
-void add_bert(const JsonCursor&, PreTokenizers& parts) {
-  parts.push_back(std::make_unique<BertPreTokenizer>());
-}
+void add_bert(const JsonCursor&, PreTokenizers& parts) { parts.push_back(bert_pre_tokenizer()); }
 
 void add_parts(const JsonCursor& json, PreTokenizers& parts);
 
@@ -188,15 +181,10 @@ PreTokenizerRead read_pre_tokenizer(const JsonCursor& json, bool bytes_suit) {
   PreTokenizers parts;
   add_parts(json, parts);
   PreTokenizerRead read;
-  if (bytes_suit && !parts.empty() &&
-      dynamic_cast<const ByteAlphabet*>(parts.back().get()) != nullptr) {
-    parts.pop_back();
-    read.gives_bytes = true;
-    for (const auto& part : parts)
-      read.gives_bytes =
-          read.gives_bytes && dynamic_cast<const ByteAlphabet*>(part.get()) == nullptr;
-    if (!read.gives_bytes) parts.push_back(std::make_unique<ByteAlphabet>());
-  }
+  const auto writes = [](const auto& part) { return part->writes_byte_alphabet(); };
+  read.gives_bytes = bytes_suit && !parts.empty() && writes(parts.back()) &&
+                     std::ranges::count_if(parts, writes) == 1;
+  if (read.gives_bytes) parts.pop_back();
   read.pre_tokenizer = std::make_unique<PreTokenizerSequence>(std::move(parts));
   return read;
 }

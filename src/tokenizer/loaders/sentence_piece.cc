@@ -23,8 +23,8 @@
 #include "tokenizer/normalizers/charsmap.h"
 #include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/normalizers/sentence_piece.h"
-#include "tokenizer/pre_tokenizers/marker_split.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 #include "tokenizer/stages.h"
 
 namespace polystate::tokenizer {
@@ -143,7 +143,7 @@ std::unique_ptr<const PreTokenizer> make_pre_tokenizer(const SentencePieceModel&
     }
   }
   if (!known_marker || (!before && !after)) return nullptr;
-  return std::make_unique<MarkerSplit>(std::string(kSpaceMarker), !before);
+  return marker_split(std::string(kSpaceMarker), !before);
 }
 
 Result<std::unique_ptr<const Model>> make_model(const SentencePieceModel& model) {

@@ -18,7 +18,7 @@
 #include "tokenizer/models/bpe.h"
 #include "tokenizer/models/merge_table.h"
 #include "tokenizer/models/vocabulary.h"
-#include "tokenizer/pre_tokenizers/split.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 #include "tokenizer/regex/pattern.h"
 #include "tokenizer/regex/regex.h"
 #include "tokenizer/stages.h"
@@ -94,8 +94,7 @@ Result<Stages> parse_tik_token(std::string_view content, const TikTokenOptions& 
   Stages stages;
   const Result<Regex> pattern = Regex::compile(options.pattern, RegexSyntax::kFancyRegex);
   if (!pattern) return pattern.error();
-  stages.pre_tokenizer =
-      std::make_unique<PatternSplit>(Pattern(*pattern), DelimiterBehavior::kRemoved, true);
+  stages.pre_tokenizer = pattern_split(Pattern(*pattern), DelimiterBehavior::kRemoved, true);
   Result<Vocabulary> vocabulary = read_vocabulary(content);
   if (!vocabulary) return vocabulary.error();
   MergeTable merges = make_merges(*vocabulary);

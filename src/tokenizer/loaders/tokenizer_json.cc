@@ -17,7 +17,7 @@
 #include "tokenizer/loaders/tokenizer_json_parts.h"
 #include "tokenizer/models/bpe.h"
 #include "tokenizer/normalizers/sentence_piece.h"
-#include "tokenizer/pre_tokenizers/marker_split.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 #include "tokenizer/stages.h"
 #include "tokenizer/unicode/byte_alphabet.h"
 
@@ -45,8 +45,7 @@ void read_pre_tokenizers(const JsonCursor& json, ModelRead& model, Stages& stage
     stages.pre_tokenizer = std::move(read.pre_tokenizer);
     if (read.gives_bytes) model.bpe.unit = BpeUnit::kAlphabetByte;
   } else if (model.boundaries.before || model.boundaries.after) {
-    stages.pre_tokenizer =
-        std::make_unique<MarkerSplit>(std::string(kSpaceMarker), !model.boundaries.before);
+    stages.pre_tokenizer = marker_split(std::string(kSpaceMarker), !model.boundaries.before);
   }
 }
 

@@ -11,8 +11,8 @@
 #include "tokenizer/post_processors/padding.h"
 #include "tokenizer/post_processors/post_processor.h"
 #include "tokenizer/post_processors/truncation.h"
-#include "tokenizer/pre_tokenizers/metaspace.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 #include "tokenizer/regex/pattern.h"
 
 // Readers of the parts of a tokenizer.json. Each stores its error where the cursor does and then

@@ -9,8 +9,8 @@
 #include "tokenizer/regex/pattern.h"
 #include "tokenizer/unicode/normal_form.h"
 
-// The normalizers of a tokenizer.json, as the `tokenizers` library names them; each is hidden in
-// the file of its name. SentencePiece's own is in sentence_piece.h.
+// The normalizers of a tokenizer.json, as the `tokenizers` library names them. Their classes are
+// hidden in the other files. SentencePiece's own is in sentence_piece.h.
 namespace polystate::tokenizer {
 
 struct BertOptions {

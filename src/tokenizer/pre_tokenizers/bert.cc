@@ -1,15 +1,24 @@
-#include "tokenizer/pre_tokenizers/bert.h"
-
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 #include "tokenizer/unicode/properties.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class BertPreTokenizer : public PreTokenizer {
+ public:
+  Status pre_tokenize(PreTokenizedText& text) const override;
+};
+
+}  // namespace
 
 Status BertPreTokenizer::pre_tokenize(PreTokenizedText& text) const {
   const std::string_view source = text.text();
@@ -35,6 +44,10 @@ Status BertPreTokenizer::pre_tokenize(PreTokenizedText& text) const {
     close(piece.end);
   });
   return {};
+}
+
+std::unique_ptr<const PreTokenizer> bert_pre_tokenizer() {
+  return std::make_unique<BertPreTokenizer>();
 }
 
 }  // namespace polystate::tokenizer

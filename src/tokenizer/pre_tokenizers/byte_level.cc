@@ -1,15 +1,30 @@
-#include "tokenizer/pre_tokenizers/byte_level.h"
-
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "polystate/core/result.h"
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 #include "tokenizer/unicode/byte_alphabet.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class SpacePrefix : public PreTokenizer {
+ public:
+  Status pre_tokenize(PreTokenizedText& text) const override;
+};
+
+class ByteAlphabet : public PreTokenizer {
+ public:
+  Status pre_tokenize(PreTokenizedText& text) const override;
+  [[nodiscard]] bool writes_byte_alphabet() const override { return true; }
+};
+
+}  // namespace
 
 Status SpacePrefix::pre_tokenize(PreTokenizedText& text) const {
   const auto needs_prefix = [&](const Piece& piece) {
@@ -31,5 +46,9 @@ Status ByteAlphabet::pre_tokenize(PreTokenizedText& text) const {
   });
   return {};
 }
+
+std::unique_ptr<const PreTokenizer> byte_alphabet() { return std::make_unique<ByteAlphabet>(); }
+
+std::unique_ptr<const PreTokenizer> space_prefix() { return std::make_unique<SpacePrefix>(); }
 
 }  // namespace polystate::tokenizer

@@ -1,15 +1,28 @@
-#include "tokenizer/pre_tokenizers/fixed_length.h"
-
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class FixedLength : public PreTokenizer {
+ public:
+  explicit FixedLength(std::size_t length) : length_(length) {}
+  Status pre_tokenize(PreTokenizedText& text) const override;
+
+ private:
+  std::size_t length_;
+};
+
+}  // namespace
 
 Status FixedLength::pre_tokenize(PreTokenizedText& text) const {
   const std::string_view source = text.text();
@@ -23,6 +36,10 @@ Status FixedLength::pre_tokenize(PreTokenizedText& text) const {
     }
   });
   return {};
+}
+
+std::unique_ptr<const PreTokenizer> fixed_length(std::size_t length) {
+  return std::make_unique<FixedLength>(length);
 }
 
 }  // namespace polystate::tokenizer

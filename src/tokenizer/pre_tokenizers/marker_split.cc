@@ -1,14 +1,30 @@
-#include "tokenizer/pre_tokenizers/marker_split.h"
-
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class MarkerSplit : public PreTokenizer {
+ public:
+  MarkerSplit(std::string marker, bool after) : marker_(std::move(marker)), after_(after) {}
+  Status pre_tokenize(PreTokenizedText& text) const override;
+
+ private:
+  std::string marker_;
+  bool after_;
+};
+
+}  // namespace
 
 Status MarkerSplit::pre_tokenize(PreTokenizedText& text) const {
   text.split([&](const Piece& piece, std::vector<Piece>& out) {
@@ -27,6 +43,10 @@ Status MarkerSplit::pre_tokenize(PreTokenizedText& text) const {
     out.push_back({piece.begin + begin, piece.end, {}});
   });
   return {};
+}
+
+std::unique_ptr<const PreTokenizer> marker_split(std::string marker, bool after) {
+  return std::make_unique<MarkerSplit>(std::move(marker), after);
 }
 
 }  // namespace polystate::tokenizer

@@ -1,16 +1,37 @@
-#include "tokenizer/pre_tokenizers/metaspace.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class Metaspace : public PreTokenizer {
+ public:
+  Metaspace(std::string marker, PrependScheme scheme, bool split)
+      : marker_(std::move(marker)), scheme_(scheme), split_(split) {}
+  Status pre_tokenize(PreTokenizedText& text) const override;
+  [[nodiscard]] bool needs_origin() const override { return scheme_ == PrependScheme::kFirst; }
+
+ private:
+  [[nodiscard]] bool prepends(const PreTokenizedText& text, const Piece& piece) const;
+
+  std::string marker_;
+  PrependScheme scheme_;
+  bool split_;
+};
+
+}  // namespace
 
 bool Metaspace::prepends(const PreTokenizedText& text, const Piece& piece) const {
   const std::string_view content = text.text_of(piece);
@@ -43,6 +64,11 @@ Status Metaspace::pre_tokenize(PreTokenizedText& text) const {
     out.push_back({piece.begin + begin, piece.end, {}});
   });
   return {};
+}
+
+std::unique_ptr<const PreTokenizer> metaspace(std::string marker, PrependScheme scheme,
+                                              bool split) {
+  return std::make_unique<Metaspace>(std::move(marker), scheme, split);
 }
 
 }  // namespace polystate::tokenizer

@@ -20,6 +20,9 @@ class PreTokenizer {
 
   // Whether it must know where in the caller's text a piece starts.
   [[nodiscard]] virtual bool needs_origin() const { return false; }
+
+  // Whether it writes bytes in the byte alphabet, which a model that reads bytes can spare.
+  [[nodiscard]] virtual bool writes_byte_alphabet() const { return false; }
 };
 
 // One after the other.

@@ -1,17 +1,69 @@
-#include "tokenizer/pre_tokenizers/split.h"
-
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
+#include "tokenizer/regex/pattern.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class PatternSplit : public PreTokenizer {
+ public:
+  PatternSplit(Pattern pattern, DelimiterBehavior behavior, bool invert)
+      : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
+  Status pre_tokenize(PreTokenizedText& text) const override;
+
+ private:
+  Pattern pattern_;
+  DelimiterBehavior behavior_;
+  bool invert_;
+};
+
+class CharacterSplit : public PreTokenizer {
+ public:
+  using Kind = std::function<bool(char32_t)>;
+  CharacterSplit(Kind is_delimiter, DelimiterBehavior behavior)
+      : is_delimiter_(std::move(is_delimiter)), behavior_(behavior) {}
+  Status pre_tokenize(PreTokenizedText& text) const override;
+
+ private:
+  Kind is_delimiter_;
+  DelimiterBehavior behavior_;
+};
+
+// Splits `piece` at the delimiters, which are ranges within its text, in order. Inverted, what lies
+// between them are the delimiters.
+class DelimiterSplit {
+ public:
+  DelimiterSplit(DelimiterBehavior behavior, bool invert) : behavior_(behavior), invert_(invert) {}
+  void split(const Piece& piece, std::span<const TextRange> delimiters, std::vector<Piece>& out);
+
+ private:
+  struct Part {
+    TextRange range;
+    bool delimiter;
+  };
+  void merge_with_previous();
+  void merge_with_next();
+  void merge_contiguous();
+
+  DelimiterBehavior behavior_;
+  bool invert_;
+  std::vector<Part> parts_;  // of the piece at hand
+};
+
+}  // namespace
 
 void DelimiterSplit::split(const Piece& piece, std::span<const TextRange> delimiters,
                            std::vector<Piece>& out) {
@@ -117,6 +169,16 @@ Status CharacterSplit::pre_tokenize(PreTokenizedText& text) const {
     splitter.split(piece, matches, out);
   });
   return {};
+}
+
+std::unique_ptr<const PreTokenizer> pattern_split(Pattern pattern, DelimiterBehavior behavior,
+                                                  bool invert) {
+  return std::make_unique<PatternSplit>(std::move(pattern), behavior, invert);
+}
+
+std::unique_ptr<const PreTokenizer> character_split(std::function<bool(char32_t)> is_delimiter,
+                                                    DelimiterBehavior behavior) {
+  return std::make_unique<CharacterSplit>(std::move(is_delimiter), behavior);
 }
 
 }  // namespace polystate::tokenizer

@@ -1,15 +1,24 @@
-#include "tokenizer/pre_tokenizers/unicode_scripts.h"
-
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizers.h"
 #include "tokenizer/unicode/properties.h"
 
 namespace polystate::tokenizer {
+namespace {
+
+class UnicodeScripts : public PreTokenizer {
+ public:
+  Status pre_tokenize(PreTokenizedText& text) const override;
+};
+
+}  // namespace
 
 Status UnicodeScripts::pre_tokenize(PreTokenizedText& text) const {
   const std::string_view source = text.text();
@@ -30,5 +39,7 @@ Status UnicodeScripts::pre_tokenize(PreTokenizedText& text) const {
   });
   return {};
 }
+
+std::unique_ptr<const PreTokenizer> unicode_scripts() { return std::make_unique<UnicodeScripts>(); }
 
 }  // namespace polystate::tokenizer

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/names.h"
@@ -111,7 +110,7 @@ TEST(Json, TheNumberOfValuesIsLimited) {
 // Writes down what it is given, and refuses true numbers.
 class Recorder : public JsonSink {
  public:
-  void start() override { record += "<"; }
+  void start() override { record += '<'; }
   bool key(const std::string& key) override { return add(key + ":"); }
   bool string(const std::string& value) override { return add(value); }
   bool number(double value) override { return value != 0.5 && add(std::to_string(int(value))); }

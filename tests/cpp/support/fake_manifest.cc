@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "polystate/artifact/manifest.h"
+
 namespace polystate {
 namespace {
 
