@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "engine/aoti_component.h"
-#include "engine/engine_factory.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"

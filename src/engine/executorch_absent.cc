@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "engine/engine_factory.h"
 #include "engine/executorch/executorch_engine.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"

@@ -9,7 +9,6 @@
 #include "engine/aoti/aoti_session.h"
 #include "engine/aoti/openmp_team.h"
 #include "engine/aoti_component.h"
-#include "engine/engine_factory.h"
 #include "engine/tasks.h"
 #include "kernels/parallel.h"
 #include "polystate/artifact/artifact.h"

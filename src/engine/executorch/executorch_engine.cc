@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "core/instruction_set.h"
-#include "engine/engine_factory.h"
 #include "engine/executorch/data_loader.h"
 #include "engine/executorch/executorch_session.h"
 #include "engine/executorch/log_capture.h"

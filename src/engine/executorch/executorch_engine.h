@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "engine/engine_factory.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
