@@ -46,9 +46,10 @@ RequestQueue::Requests RequestQueue::take(const FreeCapacity& free, bool all_or_
 
 RequestQueue::Requests RequestQueue::take_ended() {
   const std::lock_guard lock(mutex_);
-  const auto ended = std::stable_partition(
-      requests_.begin(), requests_.end(),
-      [](const std::shared_ptr<Request>& request) { return request->end() == Request::End::kNone; });
+  const auto ended = std::stable_partition(requests_.begin(), requests_.end(),
+                                           [](const std::shared_ptr<Request>& request) {
+                                             return request->end() == Request::End::kNone;
+                                           });
   Requests taken(std::make_move_iterator(ended), std::make_move_iterator(requests_.end()));
   requests_.erase(ended, requests_.end());
   return taken;

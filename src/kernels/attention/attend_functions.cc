@@ -16,9 +16,7 @@ struct AttendBySet {
 
 }  // namespace
 
-AttendFunctions attend_functions(InstructionSet set) {
-  return compiled_for<AttendBySet>(set)();
-}
+AttendFunctions attend_functions(InstructionSet set) { return compiled_for<AttendBySet>(set)(); }
 
 AttendFunctions fastest_attend_functions() { return attend_functions(best_instruction_set()); }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "kernels/attention/attend.h"
 #include "core/instruction_set.h"
+#include "kernels/attention/attend.h"
 
 namespace polystate {
 
