@@ -291,7 +291,7 @@ def test_a_text_that_is_too_long_is_refused_by_its_line_or_cut(artifact: Path) -
         (["--set", "beams=4"], 2, "'beams': there is no such field"),
         (["--set", "bad_words_ids=[[1,"], 2, "bad_words_ids"),
         (["--set", "bad_words_ids=[[999999]]"], 4, "there is no token 999999"),
-        (["--set", "max_time=3"], 2, "'max_time': 3 is not supported"),
+        (["--set", "top_h=3"], 2, "'top_h': 3 is not supported"),
         (["--threads", "0"], 2, "--threads"),
         (["--file", "x"], 2, "--file"),
     ],

@@ -238,7 +238,6 @@ TEST(GenerationConfig, WhatWouldChangeTheResultIsNotSupported) {
        std::vector<FieldValue>{{"guidance_scale", "1.5"},
                                {"watermarking_config", R"({"bias": 2.5})"},
                                {"stop_strings", R"(["\n"])"},
-                               {"max_time", "2.0"},
                                {"penalty_alpha", "0.6"},
                                {"num_beam_groups", "2"},
                                {"diversity_penalty", "0.5"},
