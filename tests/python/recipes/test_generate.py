@@ -196,6 +196,27 @@ def test_given_first_tokens_are_kept_on_other_engines(exports: Exports, recipe: 
     check_first_tokens(*exports("m2m100", recipe), exact=recipe != "xnnpack_q8")
 
 
+@pytest.mark.parametrize(
+    ("name", "recipe"), [("t5", "xnnpack"), ("bart", "xnnpack"), ("t5", "aoti")]
+)
+def test_long_first_tokens_are_read_in_chunks(exports: Exports, name: str, recipe: str) -> None:
+    """Together they are more than a step takes, and are cut where it ends."""
+    model, artifact = exports(name, recipe)
+    given = sources(model)
+    start = model.generation_config.decoder_start_token_id
+    prompts = [[start, *source * LONGEST][: LONGEST - 3] for source in given]
+    assert sum(map(len, prompts)) > 2 * int(artifact.constants["max_step_tokens"])
+    for beams in (1, 3):
+        options = {"max_length": LONGEST, "num_beams": beams}
+        found = artifact.generate(given, decoder_input_ids=prompts, **options)
+        for source, prompt, sequence in zip(given, prompts, found.sequences, strict=True):
+            prefix = {"decoder_input_ids": torch.tensor([prompt])}
+            wanted, _ = expected(model, source, {**options, **prefix})
+            assert sequence == wanted[0]
+            alone = artifact.generate(source, decoder_input_ids=prompt, **options)
+            assert alone.sequences == [sequence]
+
+
 def check_first_tokens(model: PreTrainedModel, artifact: ps.Model, *, exact: bool = True) -> None:
     start = model.generation_config.decoder_start_token_id
     padding = model.config.pad_token_id
