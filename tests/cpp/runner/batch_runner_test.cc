@@ -507,6 +507,7 @@ TEST(BatchRunner, RunsCallsOfManyThreadsSideBySide) {
     fake->most_rows = 0;
     std::vector<Sequences> found(inputs.size());
     std::vector<std::thread> threads;
+    threads.reserve(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       threads.emplace_back(
           [&, i] { found[i] = generate(*runner, inputs[i], kinds[i % kinds.size()]); });
@@ -536,6 +537,7 @@ TEST(BatchRunner, CallsTheFunctionsOfEachCallerOnItsOwnThread) {
     EXPECT_EQ(done, inputs.size());
   };
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) threads.emplace_back(run);
   for (std::thread& thread : threads) thread.join();
 }

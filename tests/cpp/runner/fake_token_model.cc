@@ -348,8 +348,7 @@ class FakeEngine final : public Engine {
   FakeEngine(std::shared_ptr<FakeTokenModel> fake, std::unique_ptr<TemporaryFolder> folder)
       : fake_(std::move(fake)), folder_(std::move(folder)) {}
 
-  Result<std::unique_ptr<EngineSession>> new_session(
-      const SessionOptions& options) const override {
+  Result<std::unique_ptr<EngineSession>> new_session(const SessionOptions& options) const override {
     ++(options.single_threaded ? fake_->single_threaded_sessions : fake_->sessions);
     return std::unique_ptr<EngineSession>(std::make_unique<FakeSession>(fake_));
   }

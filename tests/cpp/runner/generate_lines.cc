@@ -9,12 +9,14 @@
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
 #include "runner/fake_token_model.h"
 
 namespace {
@@ -47,11 +49,12 @@ json to_json(const Error& error) {
 json answer(const json& line) {
   const auto runner = open_runner(make_model(read_fake(line["fake"])));
   if (!runner) return to_json(runner.error());
-  GenerationOptions options;
+  GenerationConfig config;
   for (const auto& [name, value] : line["config"].items()) {
-    if (const Status set = config_of(options).set(name, value.dump()); !set)
-      return to_json(set.error());
+    if (const Status set = config.set(name, value.dump()); !set) return to_json(set.error());
   }
+  GenerationOptions options;
+  options.config = std::move(config);
   const auto generated = (*runner)->generate(read_inputs(line["inputs"]), options);
   if (!generated) return to_json(generated.error());
   json sequences = json::array();

@@ -136,61 +136,92 @@ std::shared_ptr<FakeTokenModel> small_model(bool has_source) {
   return fake;
 }
 
-// Random submissions, each of its own configuration, cancellations and callers that have enough,
-// over ten thousand steps: every request gives what it gives alone, and no page is lost.
-TEST(GenerationLoop, GivesEveryRequestWhatItGivesAlone) {
-  for (const bool has_source : {true, false}) {
-    std::mt19937 random(has_source ? 11 : 12);
-    const auto fake = small_model(has_source);
-    Loop loop(fake);
-    Loop alone(small_model(has_source));
-    std::vector<Expected> open;
-    std::size_t checked = 0;
-    std::size_t cancelled = 0;
-    for (int step = 0; step < 5'000; ++step) {
-      if (step % 1000 < 900 && open.size() < 12 && random() % 2 == 0) {
-        Expected next;
-        next.input = random_input(random, has_source);
-        next.config = random_config(random, std::max<std::size_t>(next.input.prompt.size(), 1));
-        std::function<bool(TokenId)> on_token;
-        if (next.config.num_beams == 1 && next.config.num_return_sequences == 1) {
-          next.heard_enough = 1 + random() % 8;
-          on_token = [left = *next.heard_enough](TokenId) mutable { return --left > 0; };
-        }
-        next.request = loop.submit(next.input, next.config, std::move(on_token));
-        open.push_back(std::move(next));
-      }
-      if (!open.empty() && random() % 40 == 0) {
-        Expected& victim = open[random() % open.size()];
-        victim.may_be_cancelled = true;
-        loop.cancel(*victim.request);
-      }
-      loop.step();
-      for (auto& [request, result] : loop.take_told()) {
-        const auto expected = std::ranges::find(
-            open, request, [](const Expected& each) { return each.request.get(); });
-        ASSERT_NE(expected, open.end());
-        ASSERT_NO_FATAL_FAILURE(check(*expected, result, alone));
-        cancelled += result ? 0 : 1;
-        ++checked;
-        open.erase(expected);
-      }
-      if (step % 1000 == 999) {
-        ASSERT_TRUE(open.empty()) << "nothing waits for ever";
-        if (has_source) {
-          ASSERT_EQ(loop.model().pool().free_pages(), loop.model().pool().size());
-          ASSERT_EQ(loop.model().encoder()->pool().free_pages(), 20);
-        }
-      }
+// Submits requests at random, each of its own configuration, cancels some, and compares what comes
+// of each with what it gives alone.
+class RandomRequests {
+ public:
+  RandomRequests(bool has_source, unsigned seed)
+      : has_source_(has_source),
+        random_(seed),
+        fake_(small_model(has_source)),
+        loop_(fake_),
+        alone_(small_model(has_source)) {}
+
+  void submit() {
+    if (open_.size() == 12 || random_() % 2 == 0) return;
+    Expected next;
+    next.input = random_input(random_, has_source_);
+    next.config = random_config(random_, std::max<std::size_t>(next.input.prompt.size(), 1));
+    std::function<bool(TokenId)> on_token;
+    if (next.config.num_beams == 1 && next.config.num_return_sequences == 1) {
+      const std::size_t enough = 1 + random_() % 8;
+      next.heard_enough = enough;
+      on_token = [left = enough](TokenId) mutable { return --left > 0; };
     }
-    EXPECT_GT(checked, 1000U);
-    EXPECT_GT(cancelled, 20U);
-    EXPECT_LE(fake->most_tokens, 12U);
+    next.request = loop_.submit(next.input, next.config, std::move(on_token));
+    open_.push_back(std::move(next));
+  }
+
+  void cancel() {
+    if (open_.empty() || random_() % 40 != 0) return;
+    Expected& victim = open_[random_() % open_.size()];
+    victim.may_be_cancelled = true;
+    loop_.cancel(*victim.request);
+  }
+
+  void step() {
+    loop_.step();
+    for (auto& [request, result] : loop_.take_told()) {
+      const auto expected = std::ranges::find(
+          open_, request, [](const Expected& each) { return each.request.get(); });
+      ASSERT_NE(expected, open_.end());
+      ASSERT_NO_FATAL_FAILURE(check(*expected, result, alone_));
+      (result ? done_ : cancelled_) += 1;
+      open_.erase(expected);
+    }
+  }
+
+  // Nothing waits for ever, and no page is lost. Without sources, prompts stay in the index.
+  void expect_nothing_left() {
+    EXPECT_TRUE(open_.empty());
+    if (!has_source_) return;
+    EXPECT_EQ(loop_.model().pool().free_pages(), loop_.model().pool().size());
+    EXPECT_EQ(loop_.model().encoder()->pool().free_pages(), 20);
+  }
+
+  void expect_much_was_tried() const {
+    EXPECT_GT(done_, 1000U);
+    EXPECT_GT(cancelled_, 20U);
+    EXPECT_LE(fake_->most_tokens, 12U);
+  }
+
+ private:
+  bool has_source_;
+  std::mt19937 random_;
+  std::shared_ptr<FakeTokenModel> fake_;
+  Loop loop_;
+  Loop alone_;
+  std::vector<Expected> open_;
+  std::size_t done_ = 0;
+  std::size_t cancelled_ = 0;
+};
+
+TEST(GenerationLoop, GivesEveryRequestWhatItGivesAlone) {
+  constexpr int kSteps = 5'000;
+  for (const bool has_source : {true, false}) {
+    RandomRequests requests(has_source, has_source ? 11 : 12);
+    for (int step = 0; step < kSteps; ++step) {
+      if (step % 1000 < 900) requests.submit();
+      requests.cancel();
+      ASSERT_NO_FATAL_FAILURE(requests.step());
+      if (step % 1000 == 999) requests.expect_nothing_left();
+    }
+    requests.expect_much_was_tried();
   }
 }
 
 TEST(GenerationLoop, ReadsACommonPrefixOnce) {
-  auto fake = std::make_shared<FakeTokenModel>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   fake->max_source_length = 0;
   Loop loop(fake);
   GenerationConfig config = config_with_beams(1);
@@ -211,7 +242,7 @@ TEST(GenerationLoop, ReadsACommonPrefixOnce) {
 }
 
 TEST(GenerationLoop, ReadsNothingOfWhatAFailureTookAway) {
-  auto fake = std::make_shared<FakeTokenModel>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   fake->max_source_length = 0;
   Loop loop(fake);
   const GenerationConfig config = config_with_beams(1);
@@ -228,7 +259,7 @@ TEST(GenerationLoop, ReadsNothingOfWhatAFailureTookAway) {
 }
 
 TEST(GenerationLoop, LetsARequestWaitForPagesThatItMayNeed) {
-  auto fake = std::make_shared<FakeTokenModel>();
+  const auto fake = std::make_shared<FakeTokenModel>();
   fake->max_source_length = 0;
   fake->pages = 26;  // two sequences of fifty positions
   Loop loop(fake);

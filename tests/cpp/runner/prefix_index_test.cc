@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/token.h"

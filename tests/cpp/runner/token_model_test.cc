@@ -21,7 +21,6 @@
 #include "runner/cache/page_pool.h"
 #include "runner/cache/page_table.h"
 #include "runner/fake_token_model.h"
-#include "runner/generating.h"
 #include "runner/model/source_encoder.h"
 
 namespace polystate {
