@@ -35,6 +35,22 @@ std::int64_t divide_up(std::int64_t count, std::int64_t by) { return (count + by
 
 }  // namespace
 
+// Lets another caller drive when it ends, also where memory runs out.
+class SharedLoops::Drive {
+ public:
+  explicit Drive(SharedLoops& loops) : loops_(loops) {}
+  Drive(const Drive&) = delete;
+  Drive& operator=(const Drive&) = delete;
+  ~Drive() {
+    const std::lock_guard lock(loops_.mutex_);
+    loops_.is_driven_ = false;
+    loops_.changed_.notify_all();
+  }
+
+ private:
+  SharedLoops& loops_;
+};
+
 SharedLoops::SharedLoops(const Model& model, std::unique_ptr<TokenModel> shared)
     : model_(model), shared_(std::move(shared), queue_) {}
 
@@ -101,15 +117,13 @@ void SharedLoops::advance(Inbox& inbox, const std::function<void()>& between_ste
     }
     is_driven_ = true;
   }
+  const Drive drive(*this);
   choose_lanes();
   if (lanes_in_use_ == 0) {
     (void)shared_.loop.step(true);
   } else {
     run_lanes(inbox, between_steps);
   }
-  const std::lock_guard lock(mutex_);
-  is_driven_ = false;
-  changed_.notify_all();
 }
 
 void SharedLoops::choose_lanes() {

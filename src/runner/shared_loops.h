@@ -65,6 +65,8 @@ class SharedLoops {
     GenerationLoop loop;
   };
 
+  class Drive;
+
   SharedLoops(const Model& model, std::unique_ptr<TokenModel> shared);
 
   void put(Inbox& inbox, std::function<void()> news, bool is_over);
