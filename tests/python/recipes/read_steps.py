@@ -1,7 +1,7 @@
 """Reads the same tokens one by one and in steps of many, on several numbers of threads.
 
-The number of threads is the whole process's, so that it runs by itself: its argument is an artifact,
-and it prints how the logits of each token compare.
+The number of threads is the whole process's, so that it runs by itself: its argument is an
+artifact, and it prints how the logits of each token compare.
 """
 
 from __future__ import annotations
