@@ -247,10 +247,11 @@ void add_value(const Value<Element>& value, const HeadQuery* queries, std::int64
 }
 
 // Adds part of the values of a range to the sums of the queries that see them, which are all if
-// `kByAll`.
+// `kByAll`. Inlined, so that the sums stay in registers.
 template <typename S, typename Element, int Q, int N, bool kWhole, bool kByAll>
-void add_values(const HeadPages& head, const HeadQuery* queries, const WeightedRange& range,
-                ValuePart part, typename S::Vector (&sums)[Q][N]) {
+[[gnu::always_inline]] inline void add_values(const HeadPages& head, const HeadQuery* queries,
+                                              const WeightedRange& range, ValuePart part,
+                                              typename S::Vector (&sums)[Q][N]) {
   const std::int64_t ahead = next_head<S>(head, head.page * head.value_stride);
   const PositionRange all = range.positions;
   for (std::int64_t i = all.first / head.page; i * head.page < all.last; ++i) {
@@ -267,29 +268,44 @@ void add_values(const HeadPages& head, const HeadQuery* queries, const WeightedR
   }
 }
 
-// Writes part of the results: the sums of the values that are seen.
-template <typename S, typename Element, int Q, int N, bool kWhole>
-void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedRange& range,
-                ValuePart part) {
+// Writes part of the results: the sums of the values that are seen. `common` are the positions that
+// all queries see: the whole range, if `kByAll`.
+template <typename S, typename Element, int Q, int N, bool kWhole, bool kByAll>
+void sum_seen_values(const HeadPages& head, const HeadQuery* queries, const WeightedRange& range,
+                     PositionRange common, ValuePart part) {
   typename S::Vector sums[Q][N];
   for (int q = 0; q < Q; ++q) {
     for (int k = 0; k < N; ++k) {
       sums[q][k] = S::set(0);
     }
   }
-  const PositionRange all = range.positions;
-  const PositionRange common = seen_by_all<S, Q>(queries, all);
-  const WeightedRange before{{all.first, common.first}, range.weights, range.factors};
   const WeightedRange within{common, range.weights, range.factors};
-  const WeightedRange after{{common.last, all.last}, range.weights, range.factors};
-  add_values<S, Element, Q, N, kWhole, false>(head, queries, before, part, sums);
-  add_values<S, Element, Q, N, kWhole, true>(head, queries, within, part, sums);
-  add_values<S, Element, Q, N, kWhole, false>(head, queries, after, part, sums);
+  if constexpr (kByAll) {
+    add_values<S, Element, Q, N, kWhole, true>(head, queries, within, part, sums);
+  } else {
+    const PositionRange all = range.positions;
+    const WeightedRange before{{all.first, common.first}, range.weights, range.factors};
+    const WeightedRange after{{common.last, all.last}, range.weights, range.factors};
+    add_values<S, Element, Q, N, kWhole, false>(head, queries, before, part, sums);
+    add_values<S, Element, Q, N, kWhole, true>(head, queries, within, part, sums);
+    add_values<S, Element, Q, N, kWhole, false>(head, queries, after, part, sums);
+  }
   for (int q = 0; q < Q; ++q) {
     for (int k = 0; k < N; ++k) {
       const auto sum = S::multiply(sums[q][k], S::set(range.factors[q]));
       store_part<S, kWhole>(queries[q].out + part.first + k * S::kWidth, sum, part.count);
     }
+  }
+}
+
+template <typename S, typename Element, int Q, int N, bool kWhole>
+void sum_values(const HeadPages& head, const HeadQuery* queries, const WeightedRange& range,
+                ValuePart part) {
+  const PositionRange common = seen_by_all<S, Q>(queries, range.positions);
+  if (common.first == range.positions.first && common.last == range.positions.last) {
+    sum_seen_values<S, Element, Q, N, kWhole, true>(head, queries, range, common, part);
+  } else {
+    sum_seen_values<S, Element, Q, N, kWhole, false>(head, queries, range, common, part);
   }
 }
 

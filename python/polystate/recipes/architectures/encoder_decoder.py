@@ -201,7 +201,7 @@ class EncoderDecoder(torch.nn.Module):
             return self._decoder_step(ids, encoded, caches).flatten(0, 1)[wanted]
         head: Any = self.model.get_output_embeddings()  # type: ignore[no-untyped-call]
         with only_wanted(head, wanted):
-            return self._decoder_step(ids, encoded, caches)[0]
+            return self._decoder_step(ids, encoded, caches).flatten(0, 1)
 
     def _decoder_step(
         self, ids: torch.Tensor, encoded: torch.Tensor, caches: EncoderDecoderCache
