@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/instruction_set.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/attend_functions.h"
 #include "kernels/attention/operators.h"
-#include "core/instruction_set.h"
 #include "kernels/operators.h"
 #include "polystate/core/result.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/arguments.h"
 #include "core/instruction_set.h"
+#include "kernels/arguments.h"
 #include "kernels/linear/linear_call.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/instruction_set.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/attend_functions.h"
 #include "kernels/attention_case.h"
-#include "core/instruction_set.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 

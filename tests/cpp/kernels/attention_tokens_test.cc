@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/instruction_set.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/attend_functions.h"
 #include "kernels/attention_case.h"
-#include "core/instruction_set.h"
 #include "kernels/parallel.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/arguments.h"
 #include "core/instruction_set.h"
+#include "kernels/arguments.h"
 #include "kernels/kernel_call.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
