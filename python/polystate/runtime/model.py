@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
 from polystate import _core
 from polystate.artifact.manifest import Constant, Manifest, Method
@@ -28,6 +28,8 @@ from polystate.runtime.generation import (
 )
 from polystate.runtime.paths import checked_path
 from polystate.runtime.session import Session
+
+T = TypeVar("T", _core.Runner, _core.Pipeline)
 
 
 def load(
@@ -96,7 +98,8 @@ class Model:
     def __init__(self, core: _core.Model, path: str) -> None:
         self._core = core
         self._path = path
-        self._lock = threading.Lock()  # of what is made when it is first needed
+        self._lock = threading.Lock()  # of _made
+        self._made: dict[type, Any] = {}
 
     def session(self, *, profile: bool = False, single_threaded: bool = False) -> Session:
         """Make a session with a state of its own, which starts at the initial values.
@@ -152,7 +155,7 @@ class Model:
         UnsupportedError
             The artifact does not generate, or an option is not implemented.
         """
-        warn(self._runner.warnings)
+        warn(self._shared(_core.Runner).warnings)
         options = generation_options(
             names,
             logits_processor,
@@ -176,7 +179,7 @@ class Model:
 
         Calls that wait at the same time run side by side. One whose task is cancelled ends.
         """
-        warn(self._runner.warnings)
+        warn(self._shared(_core.Runner).warnings)
         options = generation_options(names, logits_processor, sampler, None, None)
         return await run_async(
             options,
@@ -200,7 +203,7 @@ class Model:
             raise ContractError(
                 f"decoder_input_ids are {len(prompts)} and input_ids {len(sources)}"
             )
-        results = self._runner.generate(sources, prompts, options)
+        results = self._shared(_core.Runner).generate(sources, prompts, options)
         sequences = [sequence for result in results for sequence in result.sequences]
         scores = [sequence.score for sequence in sequences if sequence.score is not None]
         return GenerateOutput(
@@ -253,27 +256,14 @@ class Model:
             f"a Model cannot be pickled or copied: load '{self._path}' in the other process"
         )
 
-    @property
-    def _runner(self) -> _core.Runner:
-        """What all calls of ``generate`` share, with one session."""
+    def _shared(self, kind: type[T]) -> T:
+        """The model's one runner or pipeline, which all calls share; made when first needed."""
         _core.check_process()
         with self._lock:
-            return self._first_runner
-
-    @functools.cached_property
-    def _first_runner(self) -> _core.Runner:
-        return _core.Runner(self._core)
-
-    @property
-    def _text_pipeline(self) -> _core.Pipeline:
-        """What all pipelines over the model share."""
-        _core.check_process()
-        with self._lock:
-            return self._first_pipeline
-
-    @functools.cached_property
-    def _first_pipeline(self) -> _core.Pipeline:
-        return _core.Pipeline(self._core)
+            if kind not in self._made:
+                self._made[kind] = kind(self._core)
+            made: T = self._made[kind]
+            return made
 
     @functools.cached_property
     def _parsed(self) -> Manifest:

@@ -65,7 +65,7 @@ class Pipeline:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._core = model._text_pipeline
+        self._core = model._shared(_core.Pipeline)
         warn(self._core.warnings)
 
     @property

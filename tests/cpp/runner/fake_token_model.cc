@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -20,11 +21,13 @@
 
 #include "artifact/tiny_artifact.h"
 #include "polystate/artifact/artifact.h"
+#include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "polystate/engine/engine.h"
 #include "polystate/session/model.h"
 #include "sampler/random.h"
+#include "support/fake_manifest.h"
 #include "temporary_folder.h"
 
 namespace polystate {
@@ -55,113 +58,80 @@ std::int64_t max_wanted(const FakeTokenModel& fake) {
   return fake.max_wanted > 0 ? fake.max_wanted : fake.max_sequences;
 }
 
-json symbol(const std::string& name, int input, int dimension, std::int64_t max) {
-  return {{"name", name}, {"input", input}, {"dimension", dimension}, {"min", 1}, {"max", max},
-          {"scale", 1},   {"offset", 0}};
-}
-
-json input(const std::string& name, const std::vector<json>& shape) {
-  return {{"name", name},
-          {"dtype", "int64"},
-          {"shape", shape},
-          {"values", json::array()},
-          {"written_from", nullptr}};
-}
-
-json method(const std::string& name, const std::vector<json>& symbols,
-            const std::vector<json>& inputs) {
-  return {{"name", name},
-          {"symbols", symbols},
-          {"inputs", inputs},
-          {"outputs", json::array()},
-          {"guards", json::array()},
-          {"checks", json::array()},
-          {"reads", json::array()},
-          {"writes", json::array()},
-          {"atomic", false},
-          {"checks_first", true},
-          {"activation_bytes", 0}};
-}
-
-json encode_method(const FakeTokenModel& fake) {
-  return method(
-      "encode",
-      {symbol("batch", 0, 0, fake.max_sequences), symbol("source", 0, 1, fake.max_source_length),
-       symbol("k", 2, 1, pages_for(fake, fake.max_source_length))},
-      {input("input_ids", {"batch", "source"}), input("lengths", {"batch"}),
-       input("cross_table", {"batch", "k"})});
+FakeManifest::Method encode_method(const FakeTokenModel& fake) {
+  return {.name = "encode",
+          .symbols = {{.name = "batch", .max = fake.max_sequences},
+                      {.name = "source", .dimension = 1, .max = fake.max_source_length},
+                      {.name = "k",
+                       .input = 2,
+                       .dimension = 1,
+                       .max = pages_for(fake, fake.max_source_length)}},
+          .inputs = {{.name = "input_ids", .shape = {"batch", "source"}},
+                     {.name = "lengths", .shape = {"batch"}},
+                     {.name = "cross_table", .shape = {"batch", "k"}}}};
 }
 
 // Its inputs in an order of its own: they are found by their names.
-json forward_method(const FakeTokenModel& fake) {
-  std::vector<json> symbols = {symbol("tokens", 0, 0, max_step_tokens(fake)),
-                               symbol("m", 2, 0, max_wanted(fake)),
-                               symbol("sequences", 4, 0, fake.max_sequences),
-                               symbol("n", 4, 1, pages_for(fake, fake.max_length))};
-  std::vector<json> inputs = {input("input_ids", {"tokens"}), input("rows", {"tokens"}),
-                              input("wanted", {"m"}), input("positions", {"tokens"}),
-                              input("page_table", {"sequences", "n"})};
-  if (fake.uncounted) inputs.push_back(input("counted", {"tokens"}));
+FakeManifest::Method forward_method(const FakeTokenModel& fake) {
+  FakeManifest::Method forward = {
+      .name = "forward",
+      .symbols =
+          {{.name = "tokens", .max = max_step_tokens(fake)},
+           {.name = "m", .input = 2, .max = max_wanted(fake)},
+           {.name = "sequences", .input = 4, .max = fake.max_sequences},
+           {.name = "n", .input = 4, .dimension = 1, .max = pages_for(fake, fake.max_length)}},
+      .inputs = {{.name = "input_ids", .shape = {"tokens"}},
+                 {.name = "rows", .shape = {"tokens"}},
+                 {.name = "wanted", .shape = {"m"}},
+                 {.name = "positions", .shape = {"tokens"}},
+                 {.name = "page_table", .shape = {"sequences", "n"}}},
+      .outputs = {{.name = "logits", .shape = {"m", fake.vocabulary_size}}}};
+  if (fake.uncounted) forward.inputs.push_back({.name = "counted", .shape = {"tokens"}});
   if (fake.max_source_length > 0) {
-    symbols.push_back(
-        symbol("k", static_cast<int>(inputs.size()), 1, pages_for(fake, fake.max_source_length)));
-    inputs.push_back(input("cross_table", {"sequences", "k"}));
-    inputs.push_back(input("cross_lengths", {"sequences"}));
+    forward.symbols.push_back({.name = "k",
+                               .input = forward.inputs.size(),
+                               .dimension = 1,
+                               .max = pages_for(fake, fake.max_source_length)});
+    forward.inputs.push_back({.name = "cross_table", .shape = {"sequences", "k"}});
+    forward.inputs.push_back({.name = "cross_lengths", .shape = {"sequences"}});
   }
-  json forward = method("forward", symbols, inputs);
-  forward["outputs"] = json::array({{{"name", "logits"},
-                                     {"dtype", "float32"},
-                                     {"shape", json::array({"m", fake.vocabulary_size})},
-                                     {"program_output", 0}}});
   return forward;
 }
 
-json methods(const FakeTokenModel& fake) {
-  json all = json::array(
-      {forward_method(fake), method("copy_pages", {symbol("copies", 0, 0, fake.max_sequences)},
-                                    {input("source", {"copies"}), input("target", {"copies"})})});
+std::vector<FakeManifest::Method> methods(const FakeTokenModel& fake) {
+  std::vector<FakeManifest::Method> all = {
+      forward_method(fake),
+      {.name = "copy_pages",
+       .symbols = {{.name = "copies", .max = fake.max_sequences}},
+       .inputs = {{.name = "source", .shape = {"copies"}},
+                  {.name = "target", .shape = {"copies"}}}}};
   if (fake.max_source_length > 0) all.push_back(encode_method(fake));
   return all;
 }
 
-json constants(const FakeTokenModel& fake) {
-  json all = {{"runner", "token_model"},
-              {"page_size", fake.page_size},
-              {"max_sequences", fake.max_sequences},
-              {"max_step_tokens", max_step_tokens(fake)},
-              {"max_wanted", max_wanted(fake)},
-              {"max_length", fake.max_length},
-              {"vocabulary_size", fake.vocabulary_size},
-              {"pages", pages(fake)}};
-  if (fake.uncounted) all["padding_id"] = *fake.uncounted;
+std::map<std::string, Constant> constants(const FakeTokenModel& fake) {
+  std::map<std::string, Constant> all = {{"runner", "token_model"},
+                                         {"page_size", fake.page_size},
+                                         {"max_sequences", fake.max_sequences},
+                                         {"max_step_tokens", max_step_tokens(fake)},
+                                         {"max_wanted", max_wanted(fake)},
+                                         {"max_length", fake.max_length},
+                                         {"vocabulary_size", fake.vocabulary_size},
+                                         {"pages", pages(fake)}};
+  if (fake.uncounted) all.emplace("padding_id", *fake.uncounted);
   if (fake.max_source_length > 0) {
-    all["max_source_length"] = fake.max_source_length;
-    all["cross_pages"] = cross_pages(fake);
+    all.emplace("max_source_length", fake.max_source_length);
+    all.emplace("cross_pages", cross_pages(fake));
   }
   return all;
 }
 
 std::string manifest(const FakeTokenModel& fake) {
-  json files = {{"model.pte", 1}};
+  FakeManifest manifest = {.constants = constants(fake), .methods = methods(fake)};
   if (!fake.generation_config.empty()) {
-    files["generation_config.json"] = fake.generation_config.size();
+    manifest.files["generation_config.json"] = fake.generation_config.size();
   }
-  const json document = {{"format", "polystate"},
-                         {"format_version", 1},
-                         {"versions", json::object()},
-                         {"program",
-                          {{"engine", "executorch"},
-                           {"file", "model.pte"},
-                           {"backend", "portable"},
-                           {"quantization", nullptr},
-                           {"operators", json::array()},
-                           {"delegates", json::array()}}},
-                         {"files", files},
-                         {"constants", constants(fake)},
-                         {"state", json::array()},
-                         {"methods", methods(fake)},
-                         {"golden", nullptr}};
-  return document.patch(json::parse(fake.manifest_patch)).dump();
+  return json::parse(manifest.text()).patch(json::parse(fake.manifest_patch)).dump();
 }
 
 // A pool of pages, which hold tokens.
@@ -205,9 +175,9 @@ struct MethodNames {
 
 std::vector<MethodNames> method_names(const FakeTokenModel& fake) {
   std::vector<MethodNames> all;
-  for (const json& each : methods(fake)) {
-    MethodNames& next = all.emplace_back(MethodNames{each["name"], {}});
-    for (const json& of_input : each["inputs"]) next.inputs.push_back(of_input["name"]);
+  for (const FakeManifest::Method& each : methods(fake)) {
+    MethodNames& next = all.emplace_back(MethodNames{each.name, {}});
+    for (const FakeManifest::Input& input : each.inputs) next.inputs.push_back(input.name);
   }
   return all;
 }
