@@ -29,10 +29,10 @@ struct FreeCapacity {
 // so that none waits for ever.
 std::size_t count_admitted(std::span<const Demand> waiting, const FreeCapacity& free);
 
-// Pages that `rows` sequences need which start with the same `prompt_length` tokens and grow to
-// `max_length`. The pages that the prompt fills, but for its last token, are shared; however the
-// sequences are forked, each has no more than the rest of its own pages. A partly filled page that
-// is copied when it is written is one of these.
+// Pages that `rows` sequences need at most, which start with the same `prompt_length` tokens and
+// grow to `max_length`. They share the pages that the prompt fills without its last token. However
+// they are forked, each has at most the rest of its pages to itself; a partly filled page that is
+// copied before it is written is one of these.
 std::int64_t pages_needed(std::int64_t rows, std::int64_t prompt_length, std::int64_t max_length,
                           std::int64_t page_size);
 

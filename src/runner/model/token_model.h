@@ -42,7 +42,7 @@ struct StepRow {
 // `rows` has each token's sequence, `wanted` the tokens whose logits are given. `counted`, of
 // models whose positions in a prompt leave out padding, are the tokens before each that they count.
 // What a table has no page for is 0: the methods neither read nor write it. After a failure all
-// state is as at first, and what was encoded before is of no use.
+// state is as at first, and what was encoded before is not valid any more.
 class TokenModel {
  public:
   // kArtifact as ModelLimits::read, and as Model::new_session.
