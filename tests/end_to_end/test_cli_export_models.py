@@ -181,11 +181,11 @@ def test_a_name_that_the_hub_does_not_give_is_one_sentence(tmp_path: Path) -> No
 
 
 def test_a_model_of_another_kind_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    (tmp_path / "config.json").write_text('{"model_type": "clip"}')
     done = polystate_export(tmp_path, tmp_path / "out")
     assert done.returncode == 5
     (sentence,) = done.stderr.splitlines()
-    assert "is a gpt2, which is no encoder-decoder" in sentence
+    assert "is a clip, which generates no text" in sentence
 
 
 @pytest.mark.parametrize(

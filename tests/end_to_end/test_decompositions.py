@@ -37,6 +37,11 @@ class Operators(nn.Module):
     def variances(self, x):
         return torch.var_mean(x), torch.std_mean(self.wide, 1, keepdim=True)
 
+    def filled(self, x):
+        new, other = x.new_empty((x.shape[0], 2)), torch.empty(2, x.shape[0], dtype=torch.int64)
+        new[:, 0], new[:, 1] = x, -x
+        return new, other.fill_(3)
+
 
 def test_operators_equal_those_of_pytorch(tmp_path, backend):
     x = torch.tensor([1.26, -3.14, 25.0, 0.55])
@@ -47,10 +52,14 @@ def test_operators_equal_those_of_pytorch(tmp_path, backend):
         "round_decimals",
         "variances",
     ]
-    twins = Twins(Operators(), {n: ps.Method(n, (x,)) for n in names}, tmp_path, backend)
+    methods = {n: ps.Method(n, (x,)) for n in names}
+    methods["filled"] = ps.Method("filled", (x,), dynamic_shapes=({0: Dim("n", min=1, max=8)},))
+    twins = Twins(Operators(), methods, tmp_path, backend)
     for name in names:
         twins.call(name, x)
         twins.call(name, -2 * x)
+    for length in (1, 3, 8):
+        twins.call("filled", torch.arange(float(length)))
 
 
 class Normalized(nn.Module):

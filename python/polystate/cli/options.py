@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from polystate.cli.source import FunctionSource, Source, SourceError
-from polystate.recipes.settings import DEFAULT_MAX_BATCH, RECIPES, TASKS
+from polystate.recipes.settings import (
+    DECODER_ONLY_DEFAULTS,
+    ENCODER_DECODER_DEFAULTS,
+    RECIPES,
+    TASKS,
+)
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,11 @@ _OF_MODELS = (
     Option(
         "--task",
         "task",
-        _choice(TASKS, help="what the model is for (default: auto, what its files say)"),
+        _choice(
+            TASKS,
+            metavar="TASK",
+            help=f"what the model is for: {', '.join(TASKS[1:])} (default: auto, what its files say)",
+        ),
     ),
     Option(
         "--max-length",
@@ -138,7 +147,9 @@ _OF_MODELS = (
         {
             "metavar": "ROWS",
             "type": _count,
-            "help": f"sentences times beams of one step (default: {DEFAULT_MAX_BATCH})",
+            "help": "texts times beams of one step (default: "
+            f"{ENCODER_DECODER_DEFAULTS.max_batch}, {DECODER_ONLY_DEFAULTS.max_batch} without an "
+            "encoder)",
         },
     ),
     Option(

@@ -1,7 +1,7 @@
 """What ``polystate-export`` can export: the kinds of its argument SOURCE.
 
 A source is a function of the user's, named by the file or the module that defines it, or a model
-of transformers, in a directory or on the hub. A further kind is a further case of
+of transformers, in a directory, in a GGUF file or on the hub. A further kind is a further case of
 :func:`parse_source`.
 """
 
@@ -17,12 +17,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from polystate.recipes.gguf import is_gguf
 from polystate.recipes.hub import is_name_on_the_hub
 
 FORMS = """\
   path/to/file.py:function   a function that returns what to export
   package.module:function    the same, of a module
   path/to/model              a directory with a model of transformers (it has config.json)
+  path/to/model.gguf         a GGUF file with one (needs the extra polystate[gguf])
   organization/model         such a model's name on the hub of Hugging Face, where no directory
                              'organization' is here"""
 
@@ -81,7 +83,7 @@ class PretrainedSource:
     Parameters
     ----------
     name
-        Its directory, or its name on the hub.
+        Its directory or GGUF file, or its name on the hub.
     """
 
     name: str
@@ -102,6 +104,8 @@ def parse_source(text: str) -> Source:
             raise SourceError(
                 f"the directory '{text}' has no model of transformers: no config.json"
             )
+        return PretrainedSource(text)
+    if is_gguf(text):
         return PretrainedSource(text)
     origin, colon, function = text.rpartition(":")
     if colon and _DOTTED.fullmatch(function):

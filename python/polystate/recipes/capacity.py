@@ -9,7 +9,7 @@ import torch
 from transformers import PreTrainedModel
 
 from polystate.errors import ContractError
-from polystate.recipes.settings import DEFAULT_MAX_LENGTH
+from polystate.recipes.settings import DECODER_ONLY_DEFAULTS, ENCODER_DECODER_DEFAULTS
 
 # The tokens of a step, where it has not more sequences: chunks of prompts are read as fast as
 # products of so many rows are computed.
@@ -24,8 +24,10 @@ class Capacity:
     ----------
     max_sequences
         Sequences of one step: sentences times beams.
-    max_source_length, max_length
-        Tokens of a source, and of a whole target with its start token.
+    max_source_length
+        Tokens of a source; None for models without an encoder.
+    max_length
+        Tokens of a whole sequence: a prompt, or a target with its start token, and what follows.
     page_size
         Positions of a page.
     dtype
@@ -33,7 +35,7 @@ class Capacity:
     """
 
     max_sequences: int
-    max_source_length: int
+    max_source_length: int | None
     max_length: int
     page_size: int = 16
     dtype: torch.dtype = torch.float32
@@ -49,19 +51,24 @@ class Capacity:
         return self.max_sequences
 
     @property
-    def source_pages(self) -> int:
-        """Pages of the longest source."""
-        return math.ceil(self.max_source_length / self.page_size)
+    def source_length(self) -> int:
+        """Tokens of the longest source; 0 where there is none."""
+        return self.max_source_length or 0
 
     @property
-    def target_pages(self) -> int:
-        """Pages of the longest target."""
+    def source_pages(self) -> int:
+        """Pages of the longest source."""
+        return math.ceil(self.source_length / self.page_size)
+
+    @property
+    def pages_of_sequence(self) -> int:
+        """Pages of the longest sequence."""
         return math.ceil(self.max_length / self.page_size)
 
     @property
     def pages(self) -> int:
-        """Pages of a layer's pools for targets: at least two, so that one can be copied."""
-        return max(2, self.max_sequences * self.target_pages)
+        """Pages of a layer's pools for sequences: at least two, so that one can be copied."""
+        return max(2, self.max_sequences * self.pages_of_sequence)
 
     @property
     def cross_pages(self) -> int:
@@ -69,7 +76,7 @@ class Capacity:
         return self.max_sequences * self.source_pages
 
 
-def capacity_of(model: PreTrainedModel, max_length: int | None, max_batch: int) -> Capacity:
+def capacity_of(model: PreTrainedModel, max_length: int | None, max_batch: int | None) -> Capacity:
     """What a user asks for, or by default the lengths that the model generates by.
 
     Raises
@@ -77,14 +84,18 @@ def capacity_of(model: PreTrainedModel, max_length: int | None, max_batch: int) 
     ContractError
         When it is nothing, or more than the model has positions for.
     """
-    positions: int | None = getattr(model.config, "max_position_embeddings", None)
+    has_encoder = model.config.is_encoder_decoder
+    defaults = ENCODER_DECODER_DEFAULTS if has_encoder else DECODER_ONLY_DEFAULTS
+    config = model.config.get_text_config()
+    positions: int | None = getattr(config, "max_position_embeddings", None)
     generated = model.generation_config.max_length or 0
-    wanted = max(DEFAULT_MAX_LENGTH, generated) if max_length is None else max_length
+    wanted = max(defaults.max_length, generated) if max_length is None else max_length
     if max_length is None and positions is not None:
         wanted = min(wanted, positions)
-    for name, value in (("max_length", wanted), ("max_batch", max_batch)):
+    batch = defaults.max_batch if max_batch is None else max_batch
+    for name, value in (("max_length", wanted), ("max_batch", batch)):
         if not isinstance(value, int) or value < 1:
             raise ContractError(f"{name} is {value}; it must be an integer of 1 or more")
     if positions is not None and wanted > positions:
         raise ContractError(f"max_length is {wanted}, and the model has {positions} positions")
-    return Capacity(max_batch, wanted, wanted)
+    return Capacity(batch, wanted if has_encoder else None, wanted)

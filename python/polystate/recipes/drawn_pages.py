@@ -20,6 +20,7 @@ def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
     padding
         The token that texts are padded with.
     """
+    has_sources = capacity.max_source_length is not None
 
     def encode(
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -35,23 +36,30 @@ def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
     def forward(
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Arguments:
-        ids, _, _, page_table, cross_table, cross_lengths, wanted, *counted = args
-        sequences = _rows(
-            len(page_table), (page_table, capacity.pages), (cross_table, capacity.cross_pages)
-        )
+        ids, _, _, page_table, *others = args
+        source, (wanted, *counted) = (others[:2], others[2:]) if has_sources else ([], others)
+        tables = [(page_table, capacity.pages)]
+        tables += [(table, capacity.cross_pages) for table in source[:1]]
+        sequences = _rows(len(page_table), *tables)
         longest = _least(capacity.max_length, page_table, capacity)
-        longest_source = _least(capacity.max_source_length, cross_table, capacity)
         rows, positions = _places(generator, len(ids), int(sequences.max()) + 1, longest)
         return (
             ids,
             positions,
             rows,
             _distinct(generator, page_table, capacity.pages)[sequences],
-            _distinct(generator, cross_table, capacity.cross_pages)[sequences],
-            _whole(generator, cross_lengths, 1, longest_source)[sequences],
+            *(of_source[sequences] for of_source in drawn_source(generator, *source)),
             _whole(generator, wanted, 0, len(ids) - 1),
             *(positions.clone() for _ in counted),
         ), kwargs
+
+    def drawn_source(generator: torch.Generator, *source: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        if not source:
+            return ()
+        table, lengths = source
+        longest = _least(capacity.source_length, table, capacity)
+        drawn = _distinct(generator, table, capacity.cross_pages)
+        return drawn, _whole(generator, lengths, 1, longest)
 
     def copy_pages(
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,15 +10,16 @@ from transformers import PreTrainedModel
 
 from polystate.errors import ExportError, UnsupportedError
 from polystate.export.packing import packed, quantized
-from polystate.recipes.architectures.encoder_decoder import EncoderDecoder, Form
+from polystate.recipes.architectures.decoder_only import DecoderOnly
+from polystate.recipes.architectures.encoder_decoder import EncoderDecoder
+from polystate.recipes.architectures.token_model import TokenModel
 from polystate.recipes.capacity import Capacity
 from polystate.recipes.paged.attention import own_attention
+from polystate.recipes.paged.layers import check_caches
 from polystate.recipes.parity import Example, check_parity, check_quantized_parity, examples
 
 
-def methods_of(
-    model: PreTrainedModel, capacity: Capacity, quantization: str | None
-) -> EncoderDecoder:
+def methods_of(model: PreTrainedModel, capacity: Capacity, quantization: str | None) -> TokenModel:
     """The model's methods, in the first form that computes what the model does.
 
     Those that compute in 8 bits keep keys and values in float16.
@@ -31,15 +31,15 @@ def methods_of(
     ExportError
         When no form does, or 8 bits leave something else.
     """
+    if not model.config.is_encoder_decoder:
+        check_caches(model)
     texts = examples(model, capacity)
     failures = []
-    for selects_first, as_batch, skips in itertools.product(
-        (True, False), (True, False), (False, True)
-    ):
-        form = Form(tokens_as_batch=as_batch, skips_padding=skips, selects_first=selects_first)
+    architecture = EncoderDecoder if model.config.is_encoder_decoder else DecoderOnly
+    for form in architecture.forms:
         try:
             with own_attention(model):
-                methods = EncoderDecoder(model, capacity, form).eval()
+                methods: TokenModel = architecture(model, capacity, form).eval()
                 with packed(methods):
                     check_parity(methods, capacity, texts)
         except UnsupportedError:
@@ -51,7 +51,8 @@ def methods_of(
                 methods.clear()
                 return methods
             capacity = replace(capacity, dtype=torch.float16)
-            methods = EncoderDecoder(model, capacity, form).eval()
+            with own_attention(model):
+                methods = architecture(model, capacity, form).eval()
             _check_quantized(methods, capacity, texts, quantization)
             return methods
     raise ExportError(
@@ -61,7 +62,7 @@ def methods_of(
 
 
 def _check_quantized(
-    methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Example], quantization: str
+    methods: TokenModel, capacity: Capacity, texts: Sequence[Example], quantization: str
 ) -> None:
     """Refuses a model of which 8 bits leave something else."""
     try:

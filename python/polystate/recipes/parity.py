@@ -9,7 +9,7 @@ import torch
 from transformers import PreTrainedModel
 
 from polystate.errors import ExportError
-from polystate.recipes.architectures.encoder_decoder import EncoderDecoder, padding_token
+from polystate.recipes.architectures.token_model import TokenModel, padding_token
 from polystate.recipes.capacity import Capacity
 
 # How far a position's logits may be from the model's, as a part of the largest: attention sums in
@@ -25,7 +25,10 @@ _LONGEST_CHUNK = 6
 
 @dataclass(frozen=True)
 class Example:
-    """A source and a target, with the model's own logits [target, vocabulary]."""
+    """A target and its source, with the model's own logits [target, vocabulary].
+
+    The source of a model without an encoder is empty.
+    """
 
     source: torch.Tensor
     target: torch.Tensor
@@ -40,17 +43,17 @@ def examples(model: PreTrainedModel, capacity: Capacity) -> list[Example]:
     generator = torch.Generator().manual_seed(0)
     found = []
     for number in range(_TEXTS):
-        source = random_tokens(model, _length(number, capacity.max_source_length), generator)
+        source = random_tokens(model, _length(number, capacity.source_length), generator)
         target = random_tokens(model, _length(_TEXTS - 1 - number, capacity.max_length), generator)
         if number == 0:
             target[1::8] = padding_token(model)
         with torch.no_grad():
-            output = model(input_ids=source[None], decoder_input_ids=target[None])
+            output = model(**model_inputs(source, target))
         found.append(Example(source, target, output.logits[0].float()))
     return found
 
 
-def check_parity(methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Example]) -> None:
+def check_parity(methods: TokenModel, capacity: Capacity, texts: Sequence[Example]) -> None:
     """Compares the methods with the model, position by position.
 
     Raises
@@ -70,7 +73,7 @@ def check_parity(methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Ex
 
 
 def check_quantized_parity(
-    methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Example]
+    methods: TokenModel, capacity: Capacity, texts: Sequence[Example]
 ) -> None:
     """Compares methods that compute in 8 bits with the model, over all positions.
 
@@ -90,7 +93,7 @@ def check_quantized_parity(
 
 
 def _decoded(
-    methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Example]
+    methods: TokenModel, capacity: Capacity, texts: Sequence[Example]
 ) -> list[torch.Tensor]:
     """The logits [target, vocabulary] of each text.
 
@@ -106,31 +109,22 @@ def _decoded(
 
 
 def _decoded_batch(
-    methods: EncoderDecoder, capacity: Capacity, texts: Sequence[Example]
+    methods: TokenModel, capacity: Capacity, texts: Sequence[Example]
 ) -> list[torch.Tensor]:
-    count = len(texts)
-    lengths = torch.tensor([len(text.source) for text in texts])
-    sources = torch.nn.utils.rnn.pad_sequence(
-        [text.source for text in texts],
-        batch_first=True,
-        padding_value=methods.padding,
-    )
-    cross_table = torch.arange(count * capacity.source_pages).view(count, -1)
-    table = torch.arange(count * capacity.target_pages).view(count, -1)
+    table = torch.arange(len(texts) * capacity.pages_of_sequence).view(len(texts), -1)
     logits = [torch.empty_like(text.logits) for text in texts]
     with torch.no_grad():
-        methods.encode(sources, lengths, cross_table)
+        sources = methods.read_sources([text.source for text in texts], capacity)
         for rows, positions in _steps([len(text.target) for text in texts]):
             places = list(zip(rows.tolist(), positions.tolist(), strict=True))
             found = methods(
                 torch.stack([texts[row].target[position] for row, position in places]),
                 positions,
                 rows,
-                table,
-                cross_table,
-                lengths,
-                torch.arange(len(rows)).flip(0),
-                _counted([texts[row].target[:position] for row, position in places], methods),
+                page_table=table,
+                wanted=torch.arange(len(rows)).flip(0),
+                **sources,
+                **methods.counted([texts[row].target[:position] for row, position in places]),
             )
             for (row, position), of_token in zip(places, found.flip(0), strict=True):
                 logits[row][position] = of_token
@@ -156,20 +150,22 @@ def _steps(lengths: Sequence[int]) -> Iterator[tuple[torch.Tensor, torch.Tensor]
         yield rows[order], positions[order]
 
 
-def _counted(before: Sequence[torch.Tensor], methods: EncoderDecoder) -> torch.Tensor | None:
-    """How many of the tokens before each the model's positions count."""
-    if not methods.form.skips_padding:
-        return None
-    return torch.stack([(tokens != methods.padding).sum() for tokens in before])
-
-
 def _length(number: int, most: int) -> int:
-    return max(1, min(most, _LONGEST) * (number + 1) // _TEXTS)
+    """At least 1, unless there may be none."""
+    return max(min(1, most), min(most, _LONGEST) * (number + 1) // _TEXTS)
+
+
+def model_inputs(source: torch.Tensor, target: torch.Tensor) -> dict[str, torch.Tensor]:
+    """What a model is called with: the target alone, where it has no encoder."""
+    if len(source) == 0:
+        return {"input_ids": target[None]}
+    return {"input_ids": source[None], "decoder_input_ids": target[None]}
 
 
 def random_tokens(model: PreTrainedModel, count: int, generator: torch.Generator) -> torch.Tensor:
     """Tokens [count] without the padding one, which would be padding."""
     config = model.config.get_text_config()
     tokens = torch.randint(0, config.vocab_size, (count,), generator=generator)
-    other = (tokens + 1) % config.vocab_size
-    return torch.where(tokens == config.pad_token_id, other, tokens)
+    if config.pad_token_id is None:
+        return tokens
+    return torch.where(tokens == config.pad_token_id, (tokens + 1) % config.vocab_size, tokens)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from polystate.recipes.capacity import Capacity
-from polystate.recipes.parity import random_tokens
+from polystate.recipes.parity import model_inputs, random_tokens
 
 
 @contextlib.contextmanager
@@ -45,7 +45,8 @@ def shortened_positions(model: PreTrainedModel, capacity: Capacity) -> Iterator[
 
 
 def _position_tables(model: PreTrainedModel) -> list[nn.Embedding]:
-    positions: int | None = getattr(model.config, "max_position_embeddings", None)
+    config = model.config.get_text_config()
+    positions: int | None = getattr(config, "max_position_embeddings", None)
     if positions is None:
         return []
     of_tokens = {id(module.weight) for module in _token_modules(model)}
@@ -61,7 +62,8 @@ def _position_tables(model: PreTrainedModel) -> list[nn.Embedding]:
 def _token_modules(model: PreTrainedModel) -> Iterator[Any]:
     found: Any = model
     yield found.get_output_embeddings()
-    for part in (found, found.get_encoder(), found.get_decoder()):
+    parts = [found.get_encoder(), found.get_decoder()] if found.config.is_encoder_decoder else []
+    for part in (found, *parts):
         yield part.get_input_embeddings()
 
 
@@ -76,8 +78,6 @@ def _last_rows_read(model: PreTrainedModel, capacity: Capacity) -> dict[int, int
 
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad(), mock.patch.object(torch.nn.functional, "embedding", record):
-        model(
-            input_ids=random_tokens(model, capacity.max_source_length, generator)[None],
-            decoder_input_ids=random_tokens(model, capacity.max_length, generator)[None],
-        )
+        source = random_tokens(model, capacity.source_length, generator)
+        model(**model_inputs(source, random_tokens(model, capacity.max_length, generator)))
     return found

@@ -7,17 +7,21 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
+
 from polystate.artifact import check_destination
 from polystate.errors import ContractError
 from polystate.export import Program, export
 from polystate.export.packing import packed
-from polystate.recipes.architectures.encoder_decoder import constants, entry_points
 from polystate.recipes.capacity import capacity_of
 from polystate.recipes.forms import methods_of
+from polystate.recipes.gguf import is_gguf, warn_of_requantization
 from polystate.recipes.languages import Languages, generation_config
+from polystate.recipes.modules import experts, linears
 from polystate.recipes.paged.attention import own_attention
 from polystate.recipes.positions import shortened_positions
-from polystate.recipes.settings import DEFAULT_MAX_BATCH, RECIPES
+from polystate.recipes.rotary import fixed_frequencies
+from polystate.recipes.settings import RECIPES
 from polystate.recipes.source import loaded
 from polystate.recipes.tasks import task_named
 from polystate.recipes.text_files import generation_files, tokenizer_files
@@ -37,36 +41,38 @@ def export_pretrained(
     recipe: str | None = None,
     target: str | None = None,
     max_length: int | None = None,
-    max_batch: int = DEFAULT_MAX_BATCH,
+    max_batch: int | None = None,
     tokenizer: PreTrainedTokenizerBase | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
 ) -> Program:
-    """Exports an encoder-decoder model of transformers, with its tokenizer, and saves it.
+    """Exports a model of transformers that generates text, with its tokenizer, and saves it.
 
-    The artifact has the methods ``encode``, ``forward`` and ``copy_pages`` of
-    :class:`EncoderDecoder`. That they compute what the model does is checked before it is saved.
+    The artifact has the methods of :class:`EncoderDecoder` or, for models without an encoder, of
+    :class:`DecoderOnly`. That they compute what the model does is checked before it is saved.
 
     Parameters
     ----------
     source
-        A model of transformers, a directory with one, or its name on the hub. Without the files of
-        a tokenizer it gives an artifact that takes and gives ids.
+        A model of transformers, a directory with one, a GGUF file, or a name on the hub. Without
+        the files of a tokenizer it gives an artifact that takes and gives ids.
     out
         The artifact's directory; an older artifact is replaced.
     task
-        ``"translation"``, ``"summarization"`` or ``"text2text-generation"``; ``"auto"``:
-        translation for models that are made for it, else text2text-generation.
+        ``"translation"``, ``"summarization"`` or ``"text2text-generation"``; for models without an
+        encoder ``"text-generation"``. ``"auto"``: the last for those, translation for models that
+        are made for it, else text2text-generation.
     backend, quantization, target
         As for :func:`polystate.export`.
     recipe
         A name for both: ``"xnnpack"``, ``"xnnpack_q8"``, ``"portable"``, ``"aoti"`` or
         ``"aoti_q8"``.
     max_length
-        The most tokens of a source, and of a target with its start token. Default: the
-        ``max_length`` that the model generates by, at least 256, as far as its positions go.
+        The most tokens of a source, and of a target with its start token, or of a prompt with
+        what follows. Default: the ``max_length`` that the model generates by, at least 256 (2048
+        without an encoder), as far as its positions go.
     max_batch
-        The most sequences of one decoder step: sentences times beams.
+        The most sequences of one step: texts times beams. Default: 64 (16 without an encoder).
     tokenizer
         For a model in memory. Without one the artifact takes and gives ids.
     source_language, target_language
@@ -93,12 +99,17 @@ def export_pretrained(
     languages = Languages(source_language, target_language)
     begin("loading the model")
     model, tokenizer = loaded(source, tokenizer, languages)
+    if not isinstance(source, torch.nn.Module) and is_gguf(source):
+        warn_of_requantization(Path(source), quantization)
     capacity = capacity_of(model, max_length, max_batch)
     files = generation_files(generation_config(model, tokenizer, languages))
     if tokenizer is not None:
         begin("comparing the tokenizer with its library's")
         files |= tokenizer_files(tokenizer)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(fixed_frequencies(model, capacity.max_length))
+        stack.enter_context(linears(model))
+        stack.enter_context(experts(model))
         stack.enter_context(shortened_positions(model, capacity))
         begin("comparing the methods with the model")
         methods = methods_of(model, capacity, quantization)
@@ -107,14 +118,14 @@ def export_pretrained(
             stack.enter_context(packed(methods))
         program = export(
             methods,
-            entry_points(methods, capacity),
+            methods.entry_points(capacity),
             backend=backend,
             quantization=quantization,
             target=target,
             constants={
                 "task": task_named(task, model, tokenizer),
                 "architecture": type(model).__name__,
-                **constants(methods, capacity),
+                **methods.constants(capacity),
             },
         )
     program = program.with_files(files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 # Recipes: a name for a backend with a quantization.
 RECIPES: Mapping[str, tuple[str, str | None]] = {
@@ -13,8 +14,24 @@ RECIPES: Mapping[str, tuple[str, str | None]] = {
     "aoti_q8": ("aoti", "q8"),
 }
 
-TASKS = ("auto", "translation", "summarization", "text2text-generation")
+TASKS = ("auto", "translation", "summarization", "text2text-generation", "text-generation")
 
-DEFAULT_MAX_BATCH = 64
-# Of models that generate less by themselves, as far as their positions go.
-DEFAULT_MAX_LENGTH = 256
+
+@dataclass(frozen=True)
+class Defaults:
+    """Sizes of an artifact that a user did not choose.
+
+    Attributes
+    ----------
+    max_batch
+        Sequences of one step.
+    max_length
+        Of models that generate less by themselves, as far as their positions go.
+    """
+
+    max_batch: int
+    max_length: int
+
+
+ENCODER_DECODER_DEFAULTS = Defaults(max_batch=64, max_length=256)
+DECODER_ONLY_DEFAULTS = Defaults(max_batch=16, max_length=2048)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from polystate.errors import ContractError, ExportError, UnsupportedError
+from polystate.recipes.gguf import is_gguf, require_reader
 from polystate.recipes.hub import is_name_on_the_hub
 from polystate.recipes.languages import Languages, with_languages
 from polystate.recipes.text_files import are_of_tokenizer, has_tokenizer
@@ -29,18 +30,21 @@ def loaded(
     ExportError
         When there is none.
     UnsupportedError, ContractError
-        When it is no encoder-decoder, or not of float32; as :func:`with_languages`.
+        When its weights are not of float32; as :func:`with_languages`.
     """
     from transformers import PreTrainedModel
 
     if isinstance(source, PreTrainedModel):
         model = source
     else:
-        if not (Path(source).is_dir() or is_name_on_the_hub(source)):
+        if not (Path(source).is_dir() or is_gguf(source) or is_name_on_the_hub(source)):
             raise ExportError(
-                f"cannot load {os.fspath(source)}: there is no such directory, and it is no name "
-                f"that the hub is asked for (organization/model, where no 'organization' is here)"
+                f"cannot load {os.fspath(source)}: there is no such directory or GGUF file, and it "
+                f"is no name that the hub is asked for (organization/model, where no "
+                f"'organization' is here)"
             )
+        if is_gguf(source):
+            require_reader()
         try:
             model = _loaded_model(source)
             if tokenizer is None:
@@ -48,11 +52,9 @@ def loaded(
         except (UnsupportedError, ContractError):
             raise
         except Exception as error:  # a damaged file may raise anything
-            where = "" if Path(source).is_dir() else ", which is no directory here, from the hub"
+            where = "" if Path(source).exists() else ", which is no directory here, from the hub"
             sentence = str(error).strip().partition("\n")[0] or type(error).__name__
             raise ExportError(f"cannot load {os.fspath(source)}{where}: {sentence}") from error
-    if not model.config.is_encoder_decoder:
-        raise UnsupportedError(f"{type(model).__name__} is no encoder-decoder")
     if next(model.parameters()).dtype != torch.float32:
         raise ContractError(
             f"the model's weights are {next(model.parameters()).dtype}; export takes float32: "
@@ -63,14 +65,17 @@ def loaded(
 
 
 def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
-    config = AutoConfig.from_pretrained(source)
-    if not config.is_encoder_decoder:
+    place = _place(source)
+    config = AutoConfig.from_pretrained(**place)
+    kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+    if type(config) not in kind._model_mapping:
         raise UnsupportedError(
-            f"{os.fspath(source)} is a {config.model_type}, which is no encoder-decoder"
+            f"{os.fspath(source)} is a {config.model_type}, which generates no text: transformers "
+            f"has no {kind.__name__} for it"
         )
-    model: PreTrainedModel = AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32)
+    model: PreTrainedModel = kind.from_pretrained(**place, dtype=torch.float32)
     return model
 
 
@@ -80,14 +85,24 @@ def _loaded_tokenizer(source: str | os.PathLike[str]) -> PreTrainedTokenizerBase
 
     if _lacks_tokenizer(source):
         return None
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(source)
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(**_place(source))
     return tokenizer
+
+
+def _place(source: str | os.PathLike[str]) -> dict[str, str]:
+    """The arguments of ``from_pretrained`` that say where something is."""
+    name = "pretrained_model_name_or_path"
+    if not is_gguf(source):
+        return {name: os.fspath(source)}
+    return {name: str(Path(source).resolve().parent), "gguf_file": Path(source).name}
 
 
 def _lacks_tokenizer(source: str | os.PathLike[str]) -> bool:
     """Whether a directory, or a name on the hub as far as it answers, has no files of one."""
     from huggingface_hub import list_repo_files
 
+    if is_gguf(source):
+        return False
     if Path(source).is_dir():
         return not has_tokenizer(Path(source))
     try:

@@ -20,6 +20,8 @@ def task_named(task: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizer
 
 def _task_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> str:
     """What the model is for, as far as its own files say so."""
+    if not model.config.is_encoder_decoder:
+        return "text-generation"
     if any(hasattr(tokenizer, name) for name in ("source_lang", "src_lang")):
         return "translation"
     tasks = getattr(model.config, "task_specific_params", None) or {}

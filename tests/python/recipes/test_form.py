@@ -6,10 +6,14 @@ import inspect
 import re
 from pathlib import Path
 
+import pytest
+
 from polystate import _core
-from polystate.recipes.architectures.encoder_decoder import EncoderDecoder, Form, constants
+from polystate.recipes.architectures.decoder_only import DecoderOnly
+from polystate.recipes.architectures.encoder_decoder import EncoderDecoder
 from polystate.recipes.capacity import Capacity
 from polystate.recipes.paged.attention import own_attention
+from tests.python.recipes.causal_models import causal_model
 from tests.python.recipes.tiny_models import tiny_model
 
 FORM = _core.token_model_form()
@@ -18,19 +22,39 @@ DOCUMENT = (Path(__file__).parents[3] / "docs/artifact.md").read_text()
 OTHER_CONSTANTS = {"runner", "task", "architecture"}
 
 
-def test_the_recipes_methods_have_the_inputs_that_the_runner_gives() -> None:
+ARCHITECTURES: list[type[EncoderDecoder | DecoderOnly]] = [EncoderDecoder, DecoderOnly]
+
+
+def given_to(architecture: type, presences: dict[str, str]) -> dict[str, str]:
+    """What the runner gives, or reads of, artifacts of an architecture."""
+    if architecture is EncoderDecoder:
+        return presences
+    return {name: presence for name, presence in presences.items() if presence != "with sources"}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_recipes_methods_have_the_inputs_that_the_runner_gives(architecture: type) -> None:
     for name, inputs in FORM["methods"].items():
-        parameters = inspect.signature(getattr(EncoderDecoder, name)).parameters
-        assert list(parameters) == ["self", *inputs]
+        if name == "encode" and architecture is DecoderOnly:
+            continue
+        parameters = inspect.signature(getattr(architecture, name)).parameters
+        given = given_to(architecture, inputs)
+        assert list(parameters) == ["self", *(key for key in given if key in parameters)]
+        assert {key for key in given if key not in parameters} <= {"counted"}
         optional = {key for key, value in parameters.items() if value.default is None}
-        assert optional == {key for key, presence in inputs.items() if presence == "optional"}
+        assert optional == {key for key in parameters if given.get(key) == "optional"}
 
 
-def test_the_recipe_writes_the_constants_that_the_runner_reads() -> None:
-    model, capacity = tiny_model("marian"), Capacity(3, 20, 30)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_recipe_writes_the_constants_that_the_runner_reads(
+    architecture: type[EncoderDecoder | DecoderOnly],
+) -> None:
+    has_sources = architecture is EncoderDecoder
+    model = tiny_model("marian") if has_sources else causal_model("llama")
+    capacity = Capacity(3, 20 if has_sources else None, 30)
     with own_attention(model):
-        written = constants(EncoderDecoder(model, capacity, Form(tokens_as_batch=True)), capacity)
-    assert written.keys() - {"runner"} == FORM["constants"].keys()
+        written = architecture(model, capacity, architecture.forms[0]).constants(capacity)
+    assert written.keys() - {"runner"} == given_to(architecture, FORM["constants"]).keys()
     assert written["max_step_tokens"] == 64
     assert written["max_wanted"] == written["max_sequences"] == 3
 

@@ -34,6 +34,17 @@ def _narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     return x.narrow(dim, start, length).clone(memory_format=torch.contiguous_format)
 
 
+def _empty(size: Sequence[int], dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+    """Returns zeros, as any values may be: ExecuTorch fixes the sizes of what is empty."""
+    return torch.zeros(size, dtype=dtype)
+
+
+def _new_empty(
+    x: Tensor, size: Sequence[int], dtype: torch.dtype | None = None, **_: Any
+) -> Tensor:
+    return torch.zeros(size, dtype=x.dtype if dtype is None else dtype)
+
+
 def _round(x: Tensor, *, decimals: int) -> Tensor:
     power = 10.0 ** abs(decimals)
     return torch.round(x * power) / power if decimals >= 0 else torch.round(x / power) * power
@@ -137,8 +148,10 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten._native_batch_norm_legit.no_stats: _batch_norm_of_itself,
     aten._native_batch_norm_legit_functional.default: _batch_norm,
     aten.diagonal_scatter.default: _diagonal_scatter,
+    aten.empty.memory_format: _empty,
     aten.glu.default: _glu,
     aten.narrow_copy.default: _narrow_copy,
+    aten.new_empty.default: _new_empty,
     aten.round.decimals: _round,
     aten.rrelu.default: _rrelu,
     aten.split.Tensor: _split,

@@ -25,11 +25,19 @@ from polystate.errors import UnsupportedError
 from polystate.recipes.paged.caches import EarlierSteps, EncodedText, Pools
 
 # The name under which transformers finds the attention function.
-_IMPLEMENTATION = "polystate_paged"
+IMPLEMENTATION = "polystate_paged"
 
 # Arguments of attention functions that do not change a finished model's result.
 _WITHOUT_EFFECT = frozenset(
-    {"cache_position", "dropout", "is_causal", "output_attentions", "position_ids", "use_cache"}
+    {
+        "cache_position",
+        "dropout",
+        "is_causal",
+        "output_attentions",
+        "output_router_logits",
+        "position_ids",
+        "use_cache",
+    }
 )
 
 
@@ -43,6 +51,8 @@ class AttentionCall:
         [batch, heads, tokens, head size]
     bias
         [1 or batch, heads, tokens, positions], added to the scores; or None.
+    mask
+        The mask that the model made, if it did.
     scale, softcap, window, sinks
         As the operators of :mod:`polystate.ops.attention` take them.
     """
@@ -51,6 +61,7 @@ class AttentionCall:
     key: torch.Tensor
     value: torch.Tensor
     bias: torch.Tensor | None
+    mask: torch.Tensor | None
     scale: float
     softcap: float
     window: int
@@ -110,55 +121,36 @@ class Step:
         [tokens]: where each token stands in its sequence, and which of the sequences that is.
     page_table
         [sequences, pages]: the pages of a sequence's earlier tokens and of the new ones.
-    cross_table, cross_lengths
-        [sequences, pages] and [sequences]: the pages of its source text, and the tokens there.
     """
 
     positions: torch.Tensor
     rows: torch.Tensor
     page_table: torch.Tensor
-    cross_table: torch.Tensor
-    cross_lengths: torch.Tensor
 
+    def write_and_attend(
+        self, call: AttentionCall, key: torch.Tensor, value: torch.Tensor, pools: Pools
+    ) -> torch.Tensor:
+        """Writes the tokens' keys and values into pools, then lets each attend.
 
-class PagedAttention(Attention):
-    """Of the tokens of a step, over pages."""
+        Parameters
+        ----------
+        key, value
+            [batch, heads, tokens, head size]
 
-    def __init__(
-        self,
-        step: Step,
-        own: tuple[EarlierSteps, Sequence[Pools]],
-        encoded: tuple[EncodedText, Sequence[Pools]],
-    ) -> None:
-        self._step = step
-        self._own, self._own_pools = own
-        self._encoded, self._encoded_pools = encoded
-
-    def attend(self, call: AttentionCall) -> torch.Tensor:
-        """Tells by the keys which layer of which cache is meant."""
-        for layer, seeming in self._own.seeming.items():
-            if call.key is seeming:
-                return self._write_and_attend(call, layer)
-        for layer, seeming in enumerate(self._encoded.seeming):
-            if call.key is seeming:
-                return self._attend_to_source(call, layer)
-        raise UnsupportedError(
-            "the model changes its keys between Cache.update and the attention function, which "
-            "paged caches do not see"
-        )
-
-    def _write_and_attend(self, call: AttentionCall, layer: int) -> torch.Tensor:
-        pools = self._own_pools[layer]
-        query, key, value = (_by_tokens(t) for t in (call.query, *self._own.taken[layer]))
+        Returns
+        -------
+        torch.Tensor
+            [batch, tokens, heads, head size]
+        """
         result = torch.ops.polystate.paged_attention(
-            query,
-            key,
-            value,
+            _by_tokens(call.query),
+            _by_tokens(key),
+            _by_tokens(value),
             pools.keys,
             pools.values,
-            self._step.page_table,
-            self._step.positions,
-            self._step.rows,
+            self.page_table,
+            self.positions,
+            self.rows,
             _bias_by_tokens(call.bias, call.query),
             call.sinks,
             call.scale,
@@ -167,14 +159,58 @@ class PagedAttention(Attention):
         )
         return _as_the_query(result, call.query)
 
+
+@dataclass(frozen=True)
+class Source:
+    """Where the sequences of a step have their source texts.
+
+    Attributes
+    ----------
+    table, lengths
+        [sequences, pages] and [sequences]: a text's pages, and the tokens there.
+    """
+
+    table: torch.Tensor
+    lengths: torch.Tensor
+
+
+class PagedAttention(Attention):
+    """Of the tokens of a step of a decoder, over its own pages and those of the source."""
+
+    def __init__(
+        self,
+        step: Step,
+        source: Source,
+        own: tuple[EarlierSteps, Sequence[Pools]],
+        encoded: tuple[EncodedText, Sequence[Pools]],
+    ) -> None:
+        self._step = step
+        self._source = source
+        self._own, self._own_pools = own
+        self._encoded, self._encoded_pools = encoded
+
+    def attend(self, call: AttentionCall) -> torch.Tensor:
+        """Tells by the keys which layer of which cache is meant."""
+        for layer, seeming in self._own.seeming.items():
+            if call.key is seeming:
+                keys_and_values = self._own.taken[layer]
+                return self._step.write_and_attend(call, *keys_and_values, self._own_pools[layer])
+        for layer, seeming in enumerate(self._encoded.seeming):
+            if call.key is seeming:
+                return self._attend_to_source(call, layer)
+        raise UnsupportedError(
+            "the model changes its keys between Cache.update and the attention function, which "
+            "paged caches do not see"
+        )
+
     def _attend_to_source(self, call: AttentionCall, layer: int) -> torch.Tensor:
         pools = self._encoded_pools[layer]
         result = torch.ops.polystate.cross_attention(
             _by_tokens(call.query),
             pools.keys,
             pools.values,
-            self._step.cross_table,
-            self._step.cross_lengths,
+            self._source.table,
+            self._source.lengths,
             self._step.rows,
             _bias_by_tokens(call.bias, call.query),
             call.scale,
@@ -241,10 +277,10 @@ def own_attention(model: PreTrainedModel) -> Iterator[None]:
     before = model.config._attn_implementation
     refusal = f"{type(model).__name__} does not compute attention through transformers' interface"
     try:
-        model.set_attn_implementation(_IMPLEMENTATION)
+        model.set_attn_implementation(IMPLEMENTATION)
     except ValueError as error:
         raise UnsupportedError(f"{refusal}: {error}") from error
-    if model.config._attn_implementation != _IMPLEMENTATION:  # it may only log that it cannot
+    if model.config._attn_implementation != IMPLEMENTATION:  # it may only log that it cannot
         raise UnsupportedError(refusal)
     try:
         yield
@@ -277,6 +313,7 @@ def _attend(
         key,
         value,
         position_bias,
+        attention_mask,
         query.shape[-1] ** -0.5 if scaling is None else scaling,
         softcap or 0.0,
         sliding_window or 0,
@@ -285,4 +322,4 @@ def _attend(
     return _attention.get().attend(call), None
 
 
-AttentionInterface.register(_IMPLEMENTATION, _attend)
+AttentionInterface.register(IMPLEMENTATION, _attend)

@@ -85,11 +85,20 @@ class PagedCaches(torch.nn.Module):
 
 
 class KeyValueSink(Cache):
-    """Takes the keys and values that a model makes, layer by layer, and keeps nothing else."""
+    """Takes the keys and values that a model makes, layer by layer, and keeps nothing else.
+
+    Attributes
+    ----------
+    taken
+        The keys and values [batch, heads, tokens, head size] of each layer.
+    last
+        The layer that was taken last.
+    """
 
     def __init__(self) -> None:
         super().__init__(layers=[])
         self.taken: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self.last: int | None = None
 
     def update(
         self,
@@ -101,6 +110,7 @@ class KeyValueSink(Cache):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Takes [batch, heads, tokens, head size], and returns them as they are."""
         self.taken[layer_idx] = (key_states, value_states)
+        self.last = layer_idx
         return key_states, value_states
 
     def get_seq_length(self, layer_idx: int = 0) -> int:

@@ -1,0 +1,67 @@
+"""Rotary embeddings whose frequencies depend on how long a text is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+from transformers import PreTrainedModel
+
+from polystate.errors import UnsupportedError
+
+# transformers' names of rotary embeddings that change as a text grows.
+_LONG = "longrope"
+_DYNAMIC = "dynamic"
+
+
+@contextlib.contextmanager
+def fixed_frequencies(model: PreTrainedModel, length: int) -> Iterator[None]:
+    """Lets "longrope" compute every text as one of an artifact's whole length, for a block.
+
+    transformers chooses between two sets of frequencies by the longest text of a batch, so that a
+    token's result would depend on what is beside it, and what was cached before would be wrong once
+    the text is long.
+
+    Raises
+    ------
+    UnsupportedError
+        For embeddings that are computed anew at every length.
+    """
+    with contextlib.ExitStack() as stack:
+        for module in model.modules():
+            kinds = getattr(module, "rope_type", None)
+            named = kinds if isinstance(kinds, dict) else {None: kinds}
+            if any(_DYNAMIC in str(kind) for kind in named.values()):
+                raise UnsupportedError(
+                    f"{type(model).__name__} has rotary embeddings of rope_type 'dynamic', which "
+                    f"are computed anew as a text grows, so that cached keys become wrong; up to "
+                    f"max_position_embeddings 'default' computes the same: set "
+                    f"config.rope_parameters['rope_type'] before the model is made"
+                )
+            if _LONG in named.values():
+                stack.enter_context(_fixed(module, kinds, length))
+        yield
+
+
+@contextlib.contextmanager
+def _fixed(module: Any, kinds: Any, length: int) -> Iterator[None]:
+    """One module, with the frequencies of a text of a length."""
+    before = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    last = torch.tensor([[length - 1]])
+    layers = (
+        [name for name, kind in kinds.items() if kind == _LONG] if isinstance(kinds, dict) else []
+    )
+    for layer in layers:
+        module(torch.zeros(1), last, layer_type=layer)
+    if not layers:
+        module(torch.zeros(1), last)
+    fixed = dict.fromkeys(kinds, "default") if isinstance(kinds, dict) else "default"
+    with mock.patch.object(module, "rope_type", fixed):
+        try:
+            yield
+        finally:
+            for name, buffer in module.named_buffers():
+                buffer.copy_(before[name])
