@@ -129,7 +129,7 @@ _OF_MODELS = (
         _choice(
             TASKS,
             metavar="TASK",
-            help=f"what the model is for: {', '.join(TASKS[1:])} (default: auto, what its files say)",
+            help=f"what the model is for: {', '.join(TASKS)} (default: auto, as its files say)",
         ),
     ),
     Option(
