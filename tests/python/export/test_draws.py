@@ -184,6 +184,19 @@ def test_only_differences_that_rounding_can_make_are_explained():
     assert not is_explained(outcome(swapped, products, x >= 0.1), expected, others, tolerance)
 
 
+def test_noise_of_many_elements_explains_each_of_them():
+    generator = torch.Generator().manual_seed(0)
+    wanted = torch.randn(2, 100_000, generator=generator)
+    noise = torch.tensor([[0.1], [0.001]])  # of each row
+    found, *variants = (
+        wanted + noise * torch.randn(wanted.shape, generator=generator) for _ in range(4)
+    )
+    others, tolerance = [outcome(each) for each in variants], (1e-5, 1e-5)
+    assert is_explained(outcome(found), outcome(wanted), others, tolerance)
+    found[1, 7] = wanted[1, 7] + 0.05  # as much as the first row's noise
+    assert not is_explained(outcome(found), outcome(wanted), others, tolerance)
+
+
 def test_rounding_changes_nothing_that_is_exact():
     x = torch.randn(100)
     with Rounding(0):
