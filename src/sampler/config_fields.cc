@@ -29,6 +29,7 @@ constexpr NumberRange kFromOne = {.low = 1};
 constexpr NumberRange kAboveZero = {.low = 0, .above_low = true};
 constexpr NumberRange kSeconds = {.low = 0, .high = 1e9};
 constexpr NumberRange kFraction = {.low = 0, .high = 1};
+constexpr NumberRange kPenalty = {.low = -2, .high = 2};
 constexpr NumberRange kFractionAboveZero = {.low = 0, .high = 1, .above_low = true};
 
 constexpr TokenForm kSpecialToken = {.negative_is_none = true};
@@ -57,6 +58,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"seed", &Config::seed},
     {"repetition_penalty", &Config::repetition_penalty, kAboveZero},
     {"encoder_repetition_penalty", &Config::encoder_repetition_penalty, kAboveZero},
+    {"frequency_penalty", &Config::frequency_penalty, kPenalty},
+    {"presence_penalty", &Config::presence_penalty, kPenalty},
     {"no_repeat_ngram_size", &Config::no_repeat_ngram_size, kFromZero},
     {"encoder_no_repeat_ngram_size", &Config::encoder_no_repeat_ngram_size, kFromZero},
     {"bad_words_ids", &Config::bad_words_ids},

@@ -63,6 +63,10 @@ void add_repetition(const GenerationConfig& config, LogitsProcessors& processors
     processors.push_back(sampler::encoder_repetition_penalty(config.encoder_repetition_penalty));
   if (config.repetition_penalty != 1.0)
     processors.push_back(sampler::repetition_penalty(config.repetition_penalty));
+  if (config.frequency_penalty != 0.0)
+    processors.push_back(sampler::frequency_penalty(config.frequency_penalty));
+  if (config.presence_penalty != 0.0)
+    processors.push_back(sampler::presence_penalty(config.presence_penalty));
   if (config.no_repeat_ngram_size > 0) {
     processors.push_back(
         sampler::no_repeat_ngram(static_cast<std::size_t>(config.no_repeat_ngram_size)));

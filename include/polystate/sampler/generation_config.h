@@ -57,6 +57,10 @@ struct GenerationConfig {
   // What changes the scores of tokens.
   double repetition_penalty = 1.0;
   double encoder_repetition_penalty = 1.0;
+  // Of tokens that were generated: what is subtracted for each time, and once. By the definition of
+  // OpenAI's interface, which vLLM has too; transformers has none.
+  double frequency_penalty = 0.0;
+  double presence_penalty = 0.0;
   std::int64_t no_repeat_ngram_size = 0;          // 0: none
   std::int64_t encoder_no_repeat_ngram_size = 0;  // 0: none
   std::vector<std::vector<TokenId>> bad_words_ids;

@@ -30,6 +30,11 @@ Processor repetition_penalty(double penalty);
 // The opposite for the tokens of the source, or of the prompt where there is no source.
 Processor encoder_repetition_penalty(double penalty);
 
+// Subtracts the penalty from the scores of tokens that were generated: times how often, or once.
+// Their definition is that of OpenAI's interface and of vLLM, not transformers'.
+Processor frequency_penalty(double penalty);
+Processor presence_penalty(double penalty);
+
 // Forbids what would repeat `size` tokens of the row, or of the source or prompt.
 Processor no_repeat_ngram(std::size_t size);
 Processor encoder_no_repeat_ngram(std::size_t size);

@@ -145,6 +145,39 @@ def test_a_processor_alone_gives_what_transformers_gives(field: str, logarithms:
     assert assert_alike(cases) >= 5
 
 
+def penalized(one: Case) -> np.ndarray[Any, Any]:
+    """Return what OpenAI and vLLM define, whose penalties transformers does not have."""
+    generated = torch.tensor(one.tokens[one.prompt_length :], dtype=torch.long)
+    counts = torch.bincount(generated, minlength=len(one.scores)).float()
+    scores = torch.tensor(one.scores)
+    scores = scores - one.config.get("frequency_penalty", 0.0) * counts
+    return (scores - one.config.get("presence_penalty", 0.0) * (counts > 0)).numpy()
+
+
+@pytest.mark.parametrize("logarithms", [False, True], ids=["logits", "log-probabilities"])
+@pytest.mark.parametrize(
+    "names",
+    [("frequency_penalty",), ("presence_penalty",), ("frequency_penalty", "presence_penalty")],
+    ids=str,
+)
+def test_penalties_of_generated_tokens_are_those_of_openai(
+    names: tuple[str, ...], logarithms: bool
+) -> None:
+    random = np.random.default_rng([logarithms, len(names), *names[0].encode()])
+    cases = []
+    for _ in range(200):
+        config = {name: float(random.uniform(-2, 2)) for name in names}
+        cases.append(case(random, lambda r, n, config=config: config, logarithms))
+        cases[-1].text = json.dumps(config)
+    changed = 0
+    for one, answer in zip(cases, processed(cases), strict=True):
+        assert not answer.error
+        wanted = penalized(one)
+        np.testing.assert_allclose(answer.scores, wanted, rtol=1e-6, atol=1e-6, err_msg=str(one))
+        changed += not np.array_equal(wanted, one.scores)
+    assert changed > 100
+
+
 def test_top_p_ends_where_the_probabilities_meet_it_exactly() -> None:
     rows = [(np.zeros(n, np.float32), [k / n for k in range(n + 1)]) for n in range(1, 40)]
     powers = np.log(np.array([1, 2, 8, 1, 4], np.float32) / 16)
