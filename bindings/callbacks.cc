@@ -17,6 +17,7 @@
 #include "polystate/core/token.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
+#include "polystate/sampler/stopping_criterion.h"
 
 namespace polystate::python {
 namespace {
@@ -130,6 +131,18 @@ Status PythonProcessor::process(const TokenContext& context, std::span<float> sc
     return raised_->keep();
   }
   return {};
+}
+
+PythonCriterion::PythonCriterion(py::function function, std::shared_ptr<Raised> raised)
+    : function_(std::move(function)), raised_(std::move(raised)) {}
+
+Result<bool> PythonCriterion::is_met(const TokenContext& context) const {
+  const py::gil_scoped_acquire gil;
+  try {
+    return function_(list_of(context.tokens)).cast<bool>();
+  } catch (const std::exception&) {
+    return raised_->keep();
+  }
 }
 
 PythonSampler::PythonSampler(py::function function, std::shared_ptr<Raised> raised)

@@ -13,6 +13,7 @@
 #include "polystate/core/token.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
+#include "polystate/sampler/stopping_criterion.h"
 
 namespace polystate::python {
 
@@ -44,6 +45,18 @@ class PythonProcessor : public LogitsProcessor {
  private:
   pybind11::function function_;
   pybind11::object start_;
+  std::shared_ptr<Raised> raised_;
+};
+
+// A stopping criterion in Python: called with the sequence's tokens; returns whether it ends.
+class PythonCriterion : public StoppingCriterion {
+ public:
+  PythonCriterion(pybind11::function function, std::shared_ptr<Raised> raised);
+
+  Result<bool> is_met(const TokenContext& context) const override;
+
+ private:
+  pybind11::function function_;
   std::shared_ptr<Raised> raised_;
 };
 

@@ -1,5 +1,6 @@
 #include "generation.h"
 
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -19,14 +20,17 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
+#include "polystate/pipeline/stop_strings.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "polystate/session/model.h"
 #include "process.h"
 #include "raise.h"
+#include "tokenizer.h"
 #include "without_gil.h"
 
 namespace polystate::python {
@@ -40,16 +44,19 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 // How a caller wants a generation: fields of the configuration, and functions of the caller's own.
 class PythonOptions {
  public:
-  // `processing` has pairs of a function and what starts its state, or None. `sampling`, `on_piece`
-  // and `on_progress` may be None.
+  // `processing` has pairs of a function and what starts its state, or None; `stopping` functions.
+  // `sampling`, `on_piece` and `on_progress` may be None.
   PythonOptions(Settings settings, const py::list& processing, const py::object& sampling,
-                py::object on_piece, py::object on_progress)
+                const py::list& stopping, py::object on_piece, py::object on_progress)
       : settings_(std::move(settings)),
         on_piece_(std::move(on_piece)),
         on_progress_(std::move(on_progress)) {
     for (const py::handle each : processing) {
       const auto [function, start] = each.cast<std::pair<py::function, py::object>>();
       processors_.push_back(std::make_shared<PythonProcessor>(function, start, raised_));
+    }
+    for (const py::handle each : stopping) {
+      criteria_.push_back(std::make_shared<PythonCriterion>(each.cast<py::function>(), raised_));
     }
     if (!sampling.is_none()) {
       sampler_ =
@@ -69,6 +76,7 @@ class PythonOptions {
     options.config = std::move(config);
     options.processors = processors_;
     options.sampler = sampler_;
+    options.stopping_criteria = criteria_;
     if (!on_progress_.is_none()) {
       options.on_progress = [this](std::size_t done) { tell_progress(done); };
     }
@@ -143,6 +151,7 @@ class PythonOptions {
   std::shared_ptr<Raised> raised_ = std::make_shared<Raised>();
   LogitsProcessors processors_;
   std::shared_ptr<const Sampler> sampler_;
+  StoppingCriteria criteria_;
   py::object on_piece_;
   py::object on_progress_;
 };
@@ -155,10 +164,15 @@ std::unique_ptr<Runner> new_runner(const Model& model) {
 std::vector<GenerationResult> generate(Runner& runner,
                                        const std::vector<std::vector<TokenId>>& sources,
                                        const std::vector<std::vector<TokenId>>& prompts,
-                                       const PythonOptions& python) {
+                                       const PythonOptions& python,
+                                       const py::function& find_tokenizer) {
   check_process();
   GenerationOptions options;
   python.fill(options, runner.default_config());
+  if (!options.config->stop_strings.empty()) {
+    const auto tokenizer = find_tokenizer().cast<TokenizerBinding>().tokenizer;
+    unwrap(take_stop_strings(tokenizer, *options.config, options.stopping_criteria));
+  }
   options.on_token = python.on_piece<TokenId>();
   std::vector<GenerationInput> inputs(sources.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -166,6 +180,28 @@ std::vector<GenerationResult> generate(Runner& runner,
     if (i < prompts.size()) inputs[i].prompt = prompts[i];
   }
   return python.finished(without_gil([&] { return runner.generate(inputs, options); }));
+}
+
+// (token, log-probability).
+using Logprob = std::pair<TokenId, double>;
+// The token that is there, and the most probable ones.
+using Logprobs = std::pair<Logprob, std::vector<Logprob>>;
+
+std::vector<Logprobs> to_python(const std::vector<TokenLogprobs>& all) {
+  std::vector<Logprobs> given;
+  given.reserve(all.size());
+  for (const TokenLogprobs& each : all) {
+    Logprobs& next =
+        given.emplace_back(Logprob(each.chosen.token, each.chosen.logprob), std::vector<Logprob>());
+    for (const TokenLogprob& top : each.top) next.second.emplace_back(top.token, top.logprob);
+  }
+  return given;
+}
+
+// An array over a member of what `self` is, which it keeps alive.
+py::array scores_of(const py::object& self, const std::vector<float> GeneratedSequence::* member) {
+  const std::vector<float>& scores = self.cast<const GeneratedSequence&>().*member;
+  return py::array_t<float>(static_cast<py::ssize_t>(scores.size()), scores.data(), self);
 }
 
 std::unique_ptr<Pipeline> new_pipeline(const Model& model) {
@@ -190,7 +226,18 @@ void bind_generation(py::module_& module) {
   module.def("check_process", &check_process);
   py::class_<GeneratedSequence>(module, "GeneratedSequence")
       .def_readonly("ids", &GeneratedSequence::ids)
-      .def_readonly("score", &GeneratedSequence::score);
+      .def_readonly("score", &GeneratedSequence::score)
+      .def_property_readonly(
+          "finish_reason",
+          [](const GeneratedSequence& self) { return std::string(name_of(self.finish_reason)); })
+      .def_property_readonly("logprobs",
+                             [](const GeneratedSequence& self) { return to_python(self.logprobs); })
+      .def_property_readonly(
+          "scores",
+          [](const py::object& self) { return scores_of(self, &GeneratedSequence::scores); })
+      .def_property_readonly("logits", [](const py::object& self) {
+        return scores_of(self, &GeneratedSequence::logits);
+      });
   py::class_<GeneratedText>(module, "GeneratedText")
       .def_readonly("text", &GeneratedText::text)
       .def_readonly("ids", &GeneratedText::ids)
@@ -202,9 +249,13 @@ void bind_generation(py::module_& module) {
       .def_readonly("pages", &GenerationUsage::pages);
   py::class_<GenerationResult>(module, "GenerationResult")
       .def_readonly("sequences", &GenerationResult::sequences)
-      .def_readonly("usage", &GenerationResult::usage);
+      .def_readonly("usage", &GenerationResult::usage)
+      .def_property_readonly("prompt_logprobs", [](const GenerationResult& self) {
+        return to_python(self.prompt_logprobs);
+      });
   py::class_<PythonOptions>(module, "GenerationOptions")
-      .def(py::init<Settings, const py::list&, const py::object&, py::object, py::object>())
+      .def(py::init<Settings, const py::list&, const py::object&, const py::list&, py::object,
+                    py::object>())
       .def("cancel", &PythonOptions::cancel);
   py::class_<Runner>(module, "Runner")
       .def(py::init(&new_runner))

@@ -29,11 +29,6 @@ namespace {
 
 namespace py = pybind11;
 
-// pybind11 holds no pointers to const.
-struct TokenizerBinding {
-  std::shared_ptr<const Tokenizer> tokenizer;
-};
-
 TokenizerBinding open(const std::filesystem::path& path, const std::optional<std::string>& pattern,
                       const std::map<std::string, TokenId>& special_tokens, bool target_language) {
   TokenizerOptions options;

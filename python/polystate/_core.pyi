@@ -1,6 +1,10 @@
 # What the extension gives to polystate.runtime; made in bindings/.
 
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 __version__: str
 
@@ -93,11 +97,21 @@ class DecodeStream:
     def push(self, id: int, /) -> str: ...
     def finish(self) -> str: ...
 
+Logprobs = tuple[tuple[int, float], list[tuple[int, float]]]
+
 class GeneratedSequence:
     @property
     def ids(self) -> list[int]: ...
     @property
     def score(self) -> float | None: ...
+    @property
+    def finish_reason(self) -> str: ...
+    @property
+    def logprobs(self) -> list[Logprobs]: ...
+    @property
+    def scores(self) -> NDArray[np.float32]: ...
+    @property
+    def logits(self) -> NDArray[np.float32]: ...
 
 class GeneratedText:
     @property
@@ -124,6 +138,8 @@ class GenerationResult:
     def sequences(self) -> list[GeneratedSequence]: ...
     @property
     def usage(self) -> GenerationUsage: ...
+    @property
+    def prompt_logprobs(self) -> list[Logprobs]: ...
 
 class GenerationOptions:
     def __init__(
@@ -131,6 +147,7 @@ class GenerationOptions:
         settings: list[tuple[str, str]],
         processors: list[tuple[Any, Any]],
         sampler: Any,
+        criteria: list[Any],
         on_piece: Any,
         on_progress: Any,
         /,
@@ -144,6 +161,7 @@ class Runner:
         sources: list[list[int]],
         prompts: list[list[int]],
         options: GenerationOptions,
+        find_tokenizer: Callable[[], Tokenizer],
         /,
     ) -> list[GenerationResult]: ...
     @property

@@ -13,7 +13,9 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
+#include "polystate/pipeline/stop_strings.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"
@@ -50,6 +52,12 @@ Result<std::vector<std::vector<GeneratedText>>> TextToTextPipeline::run(
   const Result<std::vector<GenerationInput>> inputs = encode(texts, options);
   if (!inputs) return inputs.error();
   GenerationOptions generation{static_cast<const CallOptions&>(options), nullptr};
+  GenerationConfig config = options.config.value_or(default_config());
+  if (!config.stop_strings.empty()) {
+    const Status taken = take_stop_strings(tokenizer_, config, generation.stopping_criteria);
+    if (!taken) return taken.error();
+    generation.config = std::move(config);
+  }
   std::optional<TextStreams> streams;
   if (options.on_text) {
     streams.emplace(*tokenizer_, texts.size(), options.on_text);

@@ -98,9 +98,13 @@ Result<std::vector<GenerationResult>> BatchRunner::generate(std::span<const Gene
 }
 
 Result<RequestId> BatchRunner::submit(GenerationInput input, RequestOptions options) {
-  Result<RequestMaker> maker = RequestMaker::create(
-      options.config.value_or(config_), std::move(options.processors), std::move(options.sampler),
-      options.on_token != nullptr, loops_->limits());
+  Result<RequestMaker> maker =
+      RequestMaker::create(options.config.value_or(config_),
+                           {.processors = std::move(options.processors),
+                            .sampler = std::move(options.sampler),
+                            .stopping_criteria = std::move(options.stopping_criteria),
+                            .hears_tokens = options.on_token != nullptr},
+                           loops_->limits());
   if (!maker) return maker.error();
   auto made = maker->make(std::move(input), 0, "the request");
   if (!made) return made.error();

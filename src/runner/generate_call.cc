@@ -12,11 +12,32 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "runner/request.h"
 #include "runner/request_queue.h"
 #include "runner/shared_loops.h"
 
 namespace polystate {
+namespace {
+
+// Leaves the first of `values` that belong to `kept` of `all` tokens.
+template <typename T>
+void shorten(std::vector<T>& values, std::size_t kept, std::size_t all) {
+  if (all > 0) values.resize(values.size() / all * kept);
+}
+
+// Leaves `kept` of the tokens that were generated after `prompt` given ones.
+void shorten(GeneratedSequence& sequence, std::size_t prompt, std::size_t kept) {
+  const std::size_t all = sequence.ids.size() - prompt;
+  if (kept == all) return;
+  sequence.ids.resize(prompt + kept);
+  sequence.finish_reason = FinishReason::kUnfinished;
+  shorten(sequence.logprobs, kept, all);
+  shorten(sequence.scores, kept, all);
+  shorten(sequence.logits, kept, all);
+}
+
+}  // namespace
 
 GenerateCall::~GenerateCall() {
   stop(cancelled());
@@ -27,8 +48,12 @@ GenerateCall::~GenerateCall() {
 
 Status GenerateCall::start(std::span<const GenerationInput> inputs) {
   Result<RequestMaker> maker =
-      RequestMaker::create(options_.config.value_or(default_config_), options_.processors,
-                           options_.sampler, options_.on_token != nullptr, loops_.limits());
+      RequestMaker::create(options_.config.value_or(default_config_),
+                           {.processors = options_.processors,
+                            .sampler = options_.sampler,
+                            .stopping_criteria = options_.stopping_criteria,
+                            .hears_tokens = options_.on_token != nullptr},
+                           loops_.limits());
   if (!maker) return maker.error();
   std::vector<std::shared_ptr<Request>> requests;
   requests.reserve(inputs.size());
@@ -103,7 +128,7 @@ void GenerateCall::hear_result(std::size_t input, Result<GenerationResult> resul
     return;
   }
   if (has_enough_[input]) {  // the loop may have gone on before it knew
-    result->sequences.front().ids.resize(requests_[input]->prompt().size() + heard_[input]);
+    shorten(result->sequences.front(), requests_[input]->prompt().size(), heard_[input]);
     result->usage.generated_tokens = static_cast<std::int64_t>(heard_[input]);
   }
   results_[input] = std::move(*result);

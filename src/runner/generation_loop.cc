@@ -13,6 +13,7 @@
 #include "polystate/core/tensor.h"
 #include "polystate/core/token.h"
 #include "runner/admission.h"
+#include "runner/cache/page_table.h"
 #include "runner/model/source_encoder.h"
 #include "runner/model/token_model.h"
 #include "runner/request.h"
@@ -82,8 +83,11 @@ Status GenerationLoop::start_joining() {
   for (std::size_t i = 0; i < joining_.size(); ++i) {
     std::optional<EncodedSource> source;
     if (!encoded->empty()) source = std::move((*encoded)[i]);
-    Result<std::unique_ptr<SequenceGroup>> group = SequenceGroup::create(
-        joining_[i], std::move(source), model_.new_sequence(joining_[i]->prompt()));
+    PageTable first = joining_[i]->wants_prompt_logprobs()
+                          ? model_.new_sequence()
+                          : model_.new_sequence(joining_[i]->prompt());
+    Result<std::unique_ptr<SequenceGroup>> group =
+        SequenceGroup::create(joining_[i], std::move(source), std::move(first));
     if (group) {
       running_.push_back(std::move(*group));
     } else {
@@ -115,17 +119,20 @@ void GenerationLoop::plan_step() {
   rows_.clear();
   planned_.clear();
   reading_.clear();
-  const auto limit = static_cast<std::size_t>(model_.limits().max_step_tokens);
+  SequenceGroup::Room room = {static_cast<std::size_t>(model_.limits().max_step_tokens),
+                              static_cast<std::size_t>(model_.limits().max_wanted)};
   for (const auto& group : running_) {
     if (group->reads_prompt()) continue;
-    group->plan_rows(rows_, 0);
+    group->plan_rows(rows_, room);
     planned_.push_back(group.get());
   }
-  std::size_t tokens = rows_.size();
+  room.tokens -= rows_.size();
+  room.wanted -= rows_.size();
   for (const auto& group : running_) {
-    if (!group->reads_prompt() || tokens == limit) continue;
-    group->plan_rows(rows_, limit - tokens);
-    tokens += rows_.back().tokens.size();
+    if (!group->reads_prompt() || room.tokens == 0 || room.wanted == 0) continue;
+    group->plan_rows(rows_, room);
+    room.tokens -= rows_.back().tokens.size();
+    room.wanted -= rows_.back().wanted;
     planned_.push_back(group.get());
     reading_.push_back(group.get());
   }

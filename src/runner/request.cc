@@ -30,13 +30,18 @@ namespace {
 
 Error contract_error(const std::string& message) { return {ErrorCode::kContract, message}; }
 
-Status check_options(const GenerationConfig& config, const Sampler* sampler, bool streams) {
+Status check_options(const GenerationConfig& config, const CallersPart& callers) {
   if (Status valid = config.validate(); !valid) return valid;
-  if (config.num_beams > 1 && sampler != nullptr) {
+  if (!config.stop_strings.empty()) {
+    return contract_error(
+        "stop_strings: a runner knows no text; generate through a pipeline, or give what "
+        "make_stop_strings makes of them and a tokenizer as one of the stopping_criteria");
+  }
+  if (config.num_beams > 1 && callers.sampler != nullptr) {
     return contract_error("a sampler chooses no beams: num_beams is " +
                           std::to_string(config.num_beams));
   }
-  if (streams && (config.num_beams > 1 || config.num_return_sequences > 1)) {
+  if (callers.hears_tokens && (config.num_beams > 1 || config.num_return_sequences > 1)) {
     return contract_error("a stream is of one sequence of an input: num_beams is " +
                           std::to_string(config.num_beams) + ", num_return_sequences is " +
                           std::to_string(config.num_return_sequences));
@@ -116,8 +121,9 @@ TokenId Request::pad() const { return padding_of(config()); }
 SearchContext Request::search_context() const {
   return {.config = config(),
           .processors = *processors_,
-          .has_callers_processors = !setting_->callers_processors.empty(),
+          .has_callers_processors = !setting_->callers.processors.empty(),
           .sampler = *setting_->sampler,
+          .stopping_criteria = setting_->callers.stopping_criteria,
           .prompt = input_.prompt,
           .source = input_.source,
           .max_length = max_length_,
@@ -131,12 +137,9 @@ void fail(const Request& request, const Error& error) {
 
 Error cancelled() { return contract_error("the generation was cancelled"); }
 
-Result<RequestMaker> RequestMaker::create(GenerationConfig config, LogitsProcessors processors,
-                                          std::shared_ptr<const Sampler> sampler, bool streams,
+Result<RequestMaker> RequestMaker::create(GenerationConfig config, CallersPart callers,
                                           const ModelLimits& limits) {
-  if (const Status valid = check_options(config, sampler.get(), streams); !valid) {
-    return valid.error();
-  }
+  if (const Status valid = check_options(config, callers); !valid) return valid.error();
   const TokenId pad = padding_of(config);
   if (const Status known = check_tokens("pad_token_id", {&pad, 1}, limits.vocabulary_size);
       !known) {
@@ -148,9 +151,9 @@ Result<RequestMaker> RequestMaker::create(GenerationConfig config, LogitsProcess
                                          std::chrono::duration<double>(*config.max_time));
   }
   const std::uint64_t seed = config.seed ? *config.seed : std::random_device()();
-  const auto chosen_by = sampler != nullptr ? sampler : make_sampler(config);
-  maker.setting_ = std::make_shared<Request::Setting>(Request::Setting{
-      std::move(config), std::move(processors), std::move(sampler), chosen_by, seed});
+  const auto sampler = callers.sampler != nullptr ? callers.sampler : make_sampler(config);
+  maker.setting_ = std::make_shared<Request::Setting>(
+      Request::Setting{std::move(config), std::move(callers), sampler, seed});
   return maker;
 }
 
@@ -194,7 +197,7 @@ Result<std::shared_ptr<const LogitsProcessors>> RequestMaker::processors_for(
   if (found == nullptr) {
     const ProcessorContext context = {prompt_length, max_length,
                                       static_cast<std::size_t>(limits_.vocabulary_size)};
-    auto made = make_logits_processors(setting_->config, context, setting_->callers_processors);
+    auto made = make_logits_processors(setting_->config, context, setting_->callers.processors);
     if (!made) return made.error();
     found = std::make_shared<const LogitsProcessors>(std::move(*made));
   }

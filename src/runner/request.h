@@ -19,6 +19,7 @@
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "runner/admission.h"
 #include "runner/model/limits.h"
 #include "runner/search/search.h"
@@ -26,6 +27,19 @@
 namespace polystate {
 
 using Clock = std::chrono::steady_clock;
+
+// What a caller takes part in a generation with: see RequestOptions.
+struct CallersPart {
+  LogitsProcessors processors = {};
+  std::shared_ptr<const Sampler> sampler = nullptr;  // may be null
+  StoppingCriteria stopping_criteria = {};
+  bool hears_tokens = false;  // each, as it is chosen
+
+  // Whether code of the caller's takes part in choosing tokens.
+  [[nodiscard]] bool chooses() const {
+    return !processors.empty() || sampler != nullptr || !stopping_criteria.empty();
+  }
+};
 
 // One input that is to be generated, checked: what can be refused was refused. It is shared by who
 // asked for it and by the loop that runs it.
@@ -39,8 +53,11 @@ class Request {
   [[nodiscard]] std::span<const TokenId> prompt() const { return input_.prompt; }
   [[nodiscard]] const GenerationConfig& config() const { return setting_->config; }
   [[nodiscard]] const Demand& demand() const { return demand_; }
-  // Whether processors or a sampler of the caller's take part in choosing tokens.
-  [[nodiscard]] bool runs_callers_code() const { return setting_->runs_callers_code(); }
+  [[nodiscard]] bool runs_callers_code() const { return setting_->callers.chooses(); }
+  // Whether all of its prompt is to be read, for the log-probabilities of its tokens.
+  [[nodiscard]] bool wants_prompt_logprobs() const { return config().prompt_logprobs.has_value(); }
+  // Whether its prompt is all that there is.
+  [[nodiscard]] bool generates_nothing() const { return max_length_ == std::ssize(prompt()); }
   [[nodiscard]] bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
   // What fills up the sources of a batch.
   [[nodiscard]] TokenId pad() const;
@@ -62,14 +79,9 @@ class Request {
   // What the requests of one call have in common.
   struct Setting {
     GenerationConfig config;
-    LogitsProcessors callers_processors;
-    std::shared_ptr<const Sampler> callers_sampler;  // may be null
+    CallersPart callers;
     std::shared_ptr<const Sampler> sampler;
     std::uint64_t seed;
-
-    [[nodiscard]] bool runs_callers_code() const {
-      return !callers_processors.empty() || callers_sampler != nullptr;
-    }
   };
 
   Request() = default;
@@ -92,9 +104,8 @@ Error cancelled();
 // Makes the requests of one call: of inputs that have everything else in common.
 class RequestMaker {
  public:
-  // `streams`: whether somebody hears each token. kContract as Runner::generate.
-  static Result<RequestMaker> create(GenerationConfig config, LogitsProcessors processors,
-                                     std::shared_ptr<const Sampler> sampler, bool streams,
+  // kContract as Runner::generate.
+  static Result<RequestMaker> create(GenerationConfig config, CallersPart callers,
                                      const ModelLimits& limits);
 
   // The request for input `number`. Messages begin with `label`: "input 3: the source is empty".

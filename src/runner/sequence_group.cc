@@ -19,6 +19,7 @@
 #include "runner/request.h"
 #include "runner/search/fork_rows.h"
 #include "runner/search/search.h"
+#include "runner/search/token_reports.h"
 
 namespace polystate {
 
@@ -41,32 +42,57 @@ Result<std::unique_ptr<SequenceGroup>> SequenceGroup::create(std::shared_ptr<Req
                                                           std::move(first), std::move(*search)));
 }
 
-void SequenceGroup::plan_rows(std::vector<StepRow>& rows, std::size_t room) {
-  const EncodedSource* const source = source_ ? &*source_ : nullptr;
+void SequenceGroup::plan_rows(std::vector<StepRow>& rows, const Room& room) {
   if (reads_prompt()) {
-    const auto chunk = unread_.first(std::min(room, unread_.size()));
-    unread_ = unread_.subspan(chunk.size());
-    wants_logits_ = unread_.empty();
-    rows.push_back({chunk, &sequences_.front(), source, request_->prompt(), wants_logits_});
+    plan_prompt(rows, room);
     return;
   }
+  const EncodedSource* const source = source_ ? &*source_ : nullptr;
   const auto next = search_->next();
   assert(next.size() == sequences_.size());
-  wants_logits_ = true;
+  chooses_ = true;
+  wanted_ = next.size();
   for (std::size_t i = 0; i < next.size(); ++i) {
-    rows.push_back({{&next[i].token, 1}, &sequences_[i], source, request_->prompt(), true});
+    rows.push_back({{&next[i].token, 1}, &sequences_[i], source, request_->prompt(), 1});
   }
+}
+
+void SequenceGroup::plan_prompt(std::vector<StepRow>& rows, const Room& room) {
+  const std::size_t most =
+      request_->wants_prompt_logprobs() ? std::min(room.tokens, room.wanted) : room.tokens;
+  const auto chunk = unread_.first(std::min(most, unread_.size()));
+  unread_ = unread_.subspan(chunk.size());
+  chooses_ = unread_.empty();
+  wanted_ = request_->wants_prompt_logprobs() ? chunk.size() : (chooses_ ? 1 : 0);
+  const EncodedSource* const source = source_ ? &*source_ : nullptr;
+  rows.push_back({chunk, &sequences_.front(), source, request_->prompt(), wanted_});
 }
 
 void SequenceGroup::choose(std::span<float> logits) {
-  if (!wants_logits_) return;
+  if (wanted_ == 0) return;
+  const std::size_t vocabulary = logits.size() / wanted_;
+  const std::size_t of_search = chooses_ ? search_->next().size() : 0;
+  status_ = report_prompt(logits.first((wanted_ - of_search) * vocabulary), vocabulary);
+  if (!chooses_ || !status_ || request_->generates_nothing()) return;
   if (request_->is_late()) search_->end_with_next();
-  status_ = search_->advance(logits);
+  status_ = search_->advance(logits.last(of_search * vocabulary));
   has_told_ = !status_;
 }
 
+Status SequenceGroup::report_prompt(std::span<const float> logits, std::size_t vocabulary) {
+  for (; !logits.empty(); logits = logits.subspan(vocabulary)) {
+    const TokenId next = request_->prompt()[prompt_logprobs_.size() + 1];
+    Result<TokenLogprobs> reported =
+        token_logprobs(logits.first(vocabulary), next,
+                       static_cast<std::size_t>(*request_->config().prompt_logprobs));
+    if (!reported) return reported.error();
+    prompt_logprobs_.push_back(std::move(*reported));
+  }
+  return {};
+}
+
 void SequenceGroup::fork_rows() {
-  if (!wants_logits_ || !status_) return;
+  if (!chooses_ || !status_) return;
   Result<std::vector<PageTable>> forked = polystate::fork_rows(search_->next(), sequences_);
   sequences_ = std::move(forked).value();  // page tables always fork
 }
@@ -82,7 +108,8 @@ void SequenceGroup::tell_token() {
 }
 
 bool SequenceGroup::is_done() const {
-  return !status_ || search_->next().empty() || request_->end() != Request::End::kNone;
+  return !status_ || search_->next().empty() || request_->end() != Request::End::kNone ||
+         (!reads_prompt() && request_->generates_nothing());
 }
 
 void SequenceGroup::tell_result() {
@@ -92,7 +119,7 @@ void SequenceGroup::tell_result() {
 Result<GenerationResult> SequenceGroup::take_result() {
   if (!status_) return status_.error();
   if (request_->end() == Request::End::kCancelled) return cancelled();
-  GenerationResult result{search_->take_results(), {}};
+  GenerationResult result = {search_->take_results(), {}, std::move(prompt_logprobs_)};
   const auto prompt = std::ssize(request_->prompt());
   for (const GeneratedSequence& sequence : result.sequences) {
     result.usage.generated_tokens += std::ssize(sequence.ids) - prompt;

@@ -36,11 +36,16 @@ class SequenceGroup {
 
   // Whether it reads its prompt, in chunks as large as there is room for, or a token a row.
   [[nodiscard]] bool reads_prompt() const { return !unread_.empty(); }
+  // What a step has left for a prompt: 1 or more of each.
+  struct Room {
+    std::size_t tokens;
+    std::size_t wanted;  // tokens whose logits are given
+  };
   // Appends what its rows read next, which they borrow from the group until `choose`: of a prompt
-  // at most `room` tokens, 1 or more.
-  void plan_rows(std::vector<StepRow>& rows, std::size_t room);
-  // Takes the logits of these rows that want them [wanted, vocabulary]. Touches nothing that groups
-  // share. Where the search fails, the group is done.
+  // as much as there is room for. The other rows need no room.
+  void plan_rows(std::vector<StepRow>& rows, const Room& room);
+  // Takes the logits that these rows want [wanted, vocabulary]. Touches nothing that groups share.
+  // Where the search fails, the group is done.
   void choose(std::span<float> logits);
   void fork_rows();
   // Has later requests share what was read of the prompt.
@@ -56,24 +61,30 @@ class SequenceGroup {
   // The most rows that it will have from now on.
   [[nodiscard]] std::size_t most_rows() const { return search_->most_rows(); }
   [[nodiscard]] Request& request() const { return *request_; }
-  // Rows of the present step whose logits it wants.
-  [[nodiscard]] std::size_t wanted() const { return wants_logits_ ? sequences_.size() : 0; }
+  // Tokens of the present step whose logits it wants.
+  [[nodiscard]] std::size_t wanted() const { return wanted_; }
 
  private:
   SequenceGroup(std::shared_ptr<Request> request, std::optional<EncodedSource> source,
                 PageTable first, std::unique_ptr<Search> search);
 
+  // Plans a chunk of the prompt.
+  void plan_prompt(std::vector<StepRow>& rows, const Room& room);
+  // Takes logits [tokens, vocabulary] after tokens of the prompt, where they are asked for.
+  Status report_prompt(std::span<const float> logits, std::size_t vocabulary);
   Result<GenerationResult> take_result();
 
   std::shared_ptr<Request> request_;
   std::optional<EncodedSource> source_;
   std::span<const TokenId> unread_;   // of the prompt, its last token included; none after it
   std::size_t cached_;                // tokens of the prompt that had been read before
-  bool wants_logits_ = false;         // in the present step
+  std::size_t wanted_ = 0;            // logits of the present step
+  bool chooses_ = false;              // in the present step, by the last of these logits
   bool has_told_ = true;              // of the token that was chosen last
   std::vector<PageTable> sequences_;  // of each row
   std::unique_ptr<Search> search_;
   Status status_;  // of the search
+  std::vector<TokenLogprobs> prompt_logprobs_;
 };
 
 }  // namespace polystate

@@ -20,15 +20,21 @@ std::string limit_label(const GenerationConfig& config, std::int64_t prompt_leng
   return "max_length is " + std::to_string(config.max_length.value_or(0));
 }
 
+std::string too_many(std::int64_t tokens) {
+  return std::to_string(tokens) + (tokens == 1 ? " token" : " tokens") + " too many";
+}
+
 }  // namespace
 
 Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t prompt_length,
                                      std::int64_t capacity) {
   const auto prompt = static_cast<std::int64_t>(prompt_length);
-  if (prompt >= capacity) {
-    return Error{ErrorCode::kContract, "the prompt has " + std::to_string(prompt) +
-                                           " tokens; the model has room for " +
-                                           std::to_string(capacity) + ", generated ones included"};
+  const std::int64_t least = config.max_new_tokens == 0 ? 0 : 1;  // generated tokens
+  if (prompt + least > capacity) {
+    return Error{ErrorCode::kContract,
+                 "the prompt has " + std::to_string(prompt) + " tokens; the model has room for " +
+                     std::to_string(capacity) + ", generated ones included: at least " +
+                     too_many(prompt + least - capacity)};
   }
   if (config.max_cache_len && *config.max_cache_len > capacity) {
     return Error{ErrorCode::kContract, "max_cache_len is " + std::to_string(*config.max_cache_len) +
@@ -36,17 +42,15 @@ Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t
                                            std::to_string(capacity) + " positions"};
   }
   if (!config.max_new_tokens && !config.max_length) return capacity;
-  // No sum that overflows: max_new_tokens is compared with what is left.
-  const bool past = config.max_new_tokens ? *config.max_new_tokens > capacity - prompt
-                                          : *config.max_length > capacity;
-  if (past) {
-    return Error{ErrorCode::kContract, limit_label(config, prompt) +
-                                           "; the model has room for sequences of " +
-                                           std::to_string(capacity) + " tokens"};
-  }
+  // Both have 32 bits.
   const std::int64_t length =
       config.max_new_tokens ? *config.max_new_tokens + prompt : *config.max_length;
-  if (length <= prompt) {
+  if (length > capacity) {
+    return Error{ErrorCode::kContract,
+                 limit_label(config, prompt) + "; the model has room for sequences of " +
+                     std::to_string(capacity) + " tokens: " + too_many(length - capacity)};
+  }
+  if (length < prompt + least) {
     return Error{ErrorCode::kContract, limit_label(config, prompt) + "; the prompt of " +
                                            std::to_string(prompt) + " leaves no token to generate"};
   }

@@ -13,7 +13,8 @@ namespace polystate {
 // The most tokens of a sequence whose prompt has `prompt_length`, as transformers'
 // `_prepare_generated_length`: max_new_tokens goes before max_length; without both it is
 // `capacity`, what the model has room for. kContract when it or max_cache_len is more than that,
-// or it leaves no token to generate.
+// saying how many tokens are too many, or when it leaves no token to generate, unless
+// max_new_tokens is 0.
 Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t prompt_length,
                                      std::int64_t capacity);
 

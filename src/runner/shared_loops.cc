@@ -70,7 +70,7 @@ void SharedLoops::connect(Request& request, const std::shared_ptr<Inbox>& inbox,
     };
   }
   request.on_done = [this, inbox, heard = std::move(on_done)](Result<GenerationResult> result) {
-    put(*inbox, [heard, told = std::move(result)] { heard(told); }, true);
+    put(*inbox, [heard, told = std::move(result)]() mutable { heard(std::move(told)); }, true);
   };
 }
 

@@ -39,10 +39,11 @@ constexpr TokenForm kForcedTokens = {.one_or_list = true};
 using Config = GenerationConfig;
 constexpr auto kFields = std::to_array<ConfigField>({
     {"max_length", &Config::max_length, kFromOne},
-    {"max_new_tokens", &Config::max_new_tokens, kFromOne},
+    {"max_new_tokens", &Config::max_new_tokens, kFromZero},  // 0 with prompt_logprobs: validate
     {"min_length", &Config::min_length, kFromZero},
     {"min_new_tokens", &Config::min_new_tokens, kFromZero},
     {"max_time", &Config::max_time, kSeconds},
+    {"stop_strings", &Config::stop_strings},
     {"do_sample", &Config::do_sample},
     {"num_beams", &Config::num_beams, kFromOne},
     {"num_return_sequences", &Config::num_return_sequences, kFromOne},
@@ -71,6 +72,10 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"exponential_decay_length_penalty", &Config::exponential_decay_length_penalty},
     {"remove_invalid_values", &Config::remove_invalid_values},
     {"renormalize_logits", &Config::renormalize_logits},
+    {"output_scores", &Config::output_scores},
+    {"output_logits", &Config::output_logits},
+    {"logprobs", &Config::logprobs, kFromZero},
+    {"prompt_logprobs", &Config::prompt_logprobs, kFromZero},
     {"bos_token_id", &Config::bos_token_id, kAny, kSpecialToken},
     {"pad_token_id", &Config::pad_token_id, kAny, kSpecialToken},
     {"eos_token_id", &Config::eos_token_id, kAny, kEndTokens},
@@ -182,6 +187,17 @@ Refusal read(const Json& value, const ConfigField& field, std::vector<TokenId>& 
     std::optional<TokenId> token;
     if (auto refused = read(element, field, token)) return refused;
     if (token) out.push_back(*token);
+  }
+  return std::nullopt;
+}
+
+Refusal read(const Json& value, const ConfigField& /*field*/, std::vector<std::string>& out) {
+  constexpr std::string_view kForm = "a text that is not empty, or a list of such";
+  const Json::Array only = {value};
+  for (const Json& element : value.array() != nullptr ? *value.array() : only) {
+    const auto* const text = std::get_if<std::string>(&element.value);
+    if (text == nullptr || text->empty()) return refusal(kForm, value);
+    out.push_back(*text);
   }
   return std::nullopt;
 }

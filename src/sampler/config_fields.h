@@ -28,7 +28,8 @@ using ConfigMember = std::variant<
     std::optional<std::int64_t> GenerationConfig::*,
     std::optional<std::uint64_t> GenerationConfig::*, double GenerationConfig::*,
     std::optional<double> GenerationConfig::*, std::optional<TokenId> GenerationConfig::*,
-    std::vector<TokenId> GenerationConfig::*, std::vector<std::vector<TokenId>> GenerationConfig::*,
+    std::vector<std::string> GenerationConfig::*, std::vector<TokenId> GenerationConfig::*,
+    std::vector<std::vector<TokenId>> GenerationConfig::*,
     std::vector<TokenBias> GenerationConfig::*,
     std::optional<std::pair<std::int64_t, double>> GenerationConfig::*>;
 

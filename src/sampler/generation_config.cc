@@ -176,6 +176,8 @@ Status GenerationConfig::validate() const {
                           "it must be above 0 with do_sample; without, the most probable token is "
                           "chosen");
   }
+  if (max_new_tokens == 0 && !prompt_logprobs)
+    return contract_error("max_new_tokens", "it must be at least 1 without prompt_logprobs");
   if (exponential_decay_length_penalty && eos_token_id.empty())
     return contract_error("exponential_decay_length_penalty", "there is no eos_token_id");
   if (auto status = check_return_sequences(*this); !status) return status;

@@ -76,11 +76,6 @@ constexpr auto kRules = std::to_array<OtherFieldRule>({
     {"return_dict_in_generate", kIgnored, {}, true},
     {"output_attentions", kIgnored, false},
     {"output_hidden_states", kIgnored, false},
-    {"output_scores", kIgnored, false},
-    {"output_logits", kIgnored, false},
-
-    // When it ends.
-    {"stop_strings", kRefused},
 
     // Which tokens it chooses.
     {"guidance_scale", kRefused, 1.0},

@@ -14,6 +14,7 @@
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
+#include "polystate/sampler/stopping_criterion.h"
 
 namespace polystate {
 
@@ -23,6 +24,19 @@ struct GenerationInput {
   std::vector<TokenId> prompt;  // the decoder's first tokens; empty: decoder_start_token_id
 };
 
+// A token, and the natural logarithm of its probability.
+struct TokenLogprob {
+  TokenId token;
+  double logprob;
+};
+
+// A token of a sequence among those that could have been there. Probabilities are those of the
+// model's own logits, before any processor, as vLLM's are.
+struct TokenLogprobs {
+  TokenLogprob chosen;
+  std::vector<TokenLogprob> top;  // the most probable ones, as many as asked for, best first
+};
+
 // A generated sequence: from the prompt or the start token through the first end token. Where a
 // beam search finds fewer than asked for, the others have the score -1e9 and what transformers has
 // in their place: the prompt alone, for one.
@@ -30,7 +44,16 @@ struct GeneratedSequence {
   std::vector<TokenId> ids;
   // Beam search: the log-probability / generated tokens ^ length_penalty, as transformers'
   // `sequences_scores`.
-  std::optional<float> score;
+  std::optional<float> score = std::nullopt;
+  FinishReason finish_reason = FinishReason::kUnfinished;
+
+  // Of each generated token, where the configuration asks for it.
+  std::vector<TokenLogprobs> logprobs = {};  // `logprobs`
+  // `output_scores` [generated, vocabulary]: what the token was chosen by, after all processors;
+  // in a beam search log-probabilities, of the beam that the sequence went on from.
+  std::vector<float> scores = {};
+  std::vector<float> logits =
+      {};  // `output_logits` [generated, vocabulary]: as the model gave them
 };
 
 // What a generation cost, in tokens and pages.
@@ -44,6 +67,8 @@ struct GenerationUsage {
 struct GenerationResult {
   std::vector<GeneratedSequence> sequences;  // best first
   GenerationUsage usage;
+  // `prompt_logprobs`: of each token of the prompt but the first, which nothing comes before.
+  std::vector<TokenLogprobs> prompt_logprobs = {};
 };
 
 // How one input is generated.
@@ -51,6 +76,7 @@ struct RequestOptions {
   std::optional<GenerationConfig> config = std::nullopt;  // not given: Runner::default_config
   LogitsProcessors processors = {};                       // the user's own, see LogitsProcessor
   std::shared_ptr<const Sampler> sampler = nullptr;  // null: make_sampler(config); not for beams
+  StoppingCriteria stopping_criteria = {};           // any of them ends a sequence
   // Called with each token after it was chosen; false ends the generation, with what it has. Not
   // for beams or several sequences (kContract).
   std::function<bool(TokenId token)> on_token = nullptr;
@@ -65,6 +91,7 @@ struct CallOptions {
   // As in RequestOptions, for all inputs.
   LogitsProcessors processors = {};
   std::shared_ptr<const Sampler> sampler = nullptr;
+  StoppingCriteria stopping_criteria = {};
   // Called when an input is over, after the last of it, with what it cost.
   std::function<void(std::size_t input, const GenerationUsage& usage)> on_done = nullptr;
   // Called when an input is over, with how many of all are.

@@ -26,8 +26,8 @@ enum class EarlyStopping : std::uint8_t {
 struct GenerationConfig {
   // Lengths, in tokens. `max_length` counts the decoder's whole sequence, its start token or prompt
   // included; the `new` ones count what is generated and go before the others.
-  std::optional<std::int64_t> max_length;  // not given: what the model has room for
-  std::optional<std::int64_t> max_new_tokens;
+  std::optional<std::int64_t> max_length;      // not given: what the model has room for
+  std::optional<std::int64_t> max_new_tokens;  // 0: with prompt_logprobs, which are all then
   std::int64_t min_length = 0;
   std::optional<std::int64_t> min_new_tokens;
   // Positions that the caller wants in the caches. The artifact says how many there are: a runner
@@ -36,6 +36,9 @@ struct GenerationConfig {
   // Seconds after which a generation ends with the token that it chooses then. One token comes at
   // least.
   std::optional<double> max_time;
+  // Texts that end a generation: see make_stop_strings. Only a tokenizer knows a sequence's text: a
+  // Pipeline takes them, a Runner refuses to generate where there are some.
+  std::vector<std::string> stop_strings;
 
   // Search.
   bool do_sample = false;
@@ -73,6 +76,15 @@ struct GenerationConfig {
   std::optional<std::pair<std::int64_t, double>> exponential_decay_length_penalty;
   bool remove_invalid_values = false;  // NaN and infinities
   bool renormalize_logits = false;
+
+  // What is given besides tokens: see GeneratedSequence and GenerationResult.
+  bool output_scores = false;
+  bool output_logits = false;
+  // Log-probabilities of the generated tokens, or of the prompt's, each with those of so many of
+  // the most probable tokens in its place. By vLLM's names; transformers has none. A prompt whose
+  // tokens are asked for is read as a whole, also where a part of it had been read before.
+  std::optional<std::int64_t> logprobs;
+  std::optional<std::int64_t> prompt_logprobs;
 
   // Special tokens.
   std::optional<TokenId> bos_token_id;

@@ -1,6 +1,6 @@
 """Loads artifacts and runs them: the Python face of the C++ library."""
 
-from polystate.runtime.generation import GenerateOutput, Usage
+from polystate.runtime.generation import GenerateOutput, TokenLogprobs, Usage
 from polystate.runtime.model import Model, load
 from polystate.runtime.pipelines import Pipeline, generate, pipeline
 from polystate.runtime.session import Session, Snapshot, State
@@ -14,6 +14,7 @@ __all__ = [
     "Session",
     "Snapshot",
     "State",
+    "TokenLogprobs",
     "Tokenizer",
     "Usage",
     "generate",

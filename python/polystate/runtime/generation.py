@@ -44,6 +44,11 @@ class StatefulProcessor(Protocol):
         """Return new scores [vocabulary], or None where these were changed in place."""
 
 
+# A stopping criterion of the user's own: takes a sequence's tokens, of which the last was chosen
+# just now, and returns whether it ends. In a beam search it is asked about every candidate.
+StoppingCriterion = Callable[[list[int]], Any]
+
+
 # A sampler of the user's own: takes a row's scores [vocabulary], and returns the next token.
 Sampler = Callable[["np.ndarray[Any, Any]"], int]
 
@@ -78,6 +83,31 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class TokenLogprobs:
+    """A token of a sequence among those that could have been there.
+
+    Attributes
+    ----------
+    token
+        The token that is there.
+    logprob
+        The natural logarithm of its probability by the model's own logits, before any processor.
+    top
+        The same of the most probable tokens, as many as were asked for, best first.
+    """
+
+    token: int
+    logprob: float
+    top: dict[int, float]
+
+    @classmethod
+    def of(cls, given: _core.Logprobs) -> TokenLogprobs:
+        """Take what the runtime gives."""
+        (token, logprob), top = given
+        return cls(token, logprob, dict(top))
+
+
+@dataclass(frozen=True)
 class GenerateOutput:
     """What ``Model.generate`` gives.
 
@@ -92,11 +122,62 @@ class GenerateOutput:
         its length; else None.
     usage
         What each input cost.
+    finish_reasons
+        Why each sequence has no more tokens: ``"stop"`` (an end token), ``"length"``,
+        ``"stop_string"``, ``"stopping_criterion"``, ``"max_time"``, or ``"unfinished"`` (it was
+        told to end, or a beam search has nothing better in its place).
+    scores, logits
+        With ``output_scores=True``, ``output_logits=True``: for each generated token an array
+        [sequences, vocabulary], NaN for sequences that have ended before; else None. Scores are
+        what tokens are chosen by, after all processors; in a beam search they are log-probabilities
+        of the beam that each sequence goes on from, and so need no ``beam_indices``. Logits are as
+        the model gives them.
+    logprobs
+        With ``logprobs=n``: for each sequence those of its generated tokens; else None.
+    prompt_logprobs
+        With ``prompt_logprobs=n``: for each input those of the tokens of its prompt, None for the
+        first, which nothing comes before; else None.
     """
 
     sequences: list[list[int]]
     sequences_scores: list[float] | None
     usage: list[Usage]
+    finish_reasons: list[str]
+    scores: tuple[np.ndarray[Any, Any], ...] | None
+    logits: tuple[np.ndarray[Any, Any], ...] | None
+    logprobs: list[list[TokenLogprobs]] | None
+    prompt_logprobs: list[list[TokenLogprobs | None]] | None
+
+    @classmethod
+    def of(cls, results: Sequence[_core.GenerationResult], vocabulary: int) -> GenerateOutput:
+        """Take what the runtime gives."""
+        sequences = [sequence for result in results for sequence in result.sequences]
+        scores = [sequence.score for sequence in sequences if sequence.score is not None]
+        logprobs = [[TokenLogprobs.of(each) for each in one.logprobs] for one in sequences]
+        prompts = [[TokenLogprobs.of(each) for each in one.prompt_logprobs] for one in results]
+        return cls(
+            sequences=[sequence.ids for sequence in sequences],
+            sequences_scores=scores if len(scores) == len(sequences) and scores else None,
+            usage=[Usage.of(result.usage) for result in results],
+            finish_reasons=[sequence.finish_reason for sequence in sequences],
+            scores=_by_token([sequence.scores for sequence in sequences], vocabulary),
+            logits=_by_token([sequence.logits for sequence in sequences], vocabulary),
+            logprobs=logprobs if any(logprobs) else None,
+            prompt_logprobs=[[None, *each] for each in prompts] if any(prompts) else None,
+        )
+
+
+def _by_token(
+    rows: Sequence[np.ndarray[Any, Any]], vocabulary: int
+) -> tuple[np.ndarray[Any, Any], ...] | None:
+    """Arrays [sequences, vocabulary] of each token, from one [tokens * vocabulary] a sequence."""
+    longest = max((len(row) // vocabulary for row in rows), default=0)
+    if longest == 0:
+        return None
+    steps = np.full((longest, len(rows), vocabulary), np.nan, np.float32)
+    for i, row in enumerate(rows):
+        steps[: len(row) // vocabulary, i] = row.reshape(-1, vocabulary)
+    return tuple(steps)
 
 
 T = TypeVar("T")
@@ -117,6 +198,7 @@ def generation_options(
     sampler: Sampler | None,
     on_piece: Callable[[int, Any], bool] | None,
     on_progress: Callable[[int], Any] | None,
+    stopping_criteria: Sequence[StoppingCriterion] | None = None,
 ) -> _core.GenerationOptions:
     """How a caller wants a generation, as the runtime takes it."""
     if on_progress is not None:
@@ -125,6 +207,7 @@ def generation_options(
         settings_of(names),
         processor_calls(logits_processor),
         sampler_call(sampler),
+        criterion_calls(stopping_criteria),
         on_piece,
         on_progress,
     )
@@ -260,6 +343,24 @@ def _scores_of(changed: Any, count: int) -> np.ndarray[Any, Any]:
             f"a logits processor returned scores of shape {list(scores.shape)}; {count} are needed"
         )
     return scores.reshape(count)
+
+
+def criterion_calls(
+    criteria: Sequence[StoppingCriterion] | None,
+) -> list[Callable[[list[int]], bool]]:
+    """The user's stopping criteria as the runtime calls them."""
+    if criteria is None:
+        return []
+    if not isinstance(criteria, Sequence):
+        raise ContractError(
+            f"stopping_criteria is a {type(criteria).__name__}; a list of functions is needed"
+        )
+    return [_criterion_call(each) for each in criteria]
+
+
+def _criterion_call(criterion: StoppingCriterion) -> Callable[[list[int]], bool]:
+    _check_function("a stopping criterion", criterion)
+    return lambda tokens: bool(criterion(tokens))
 
 
 def sampler_call(sampler: Sampler | None) -> Callable[..., int] | None:

@@ -19,7 +19,7 @@ from polystate.runtime.generation import (
     LogitsProcessor,
     Sampler,
     StatefulProcessor,
-    Usage,
+    StoppingCriterion,
     generation_options,
     ids_of,
     run_async,
@@ -28,6 +28,7 @@ from polystate.runtime.generation import (
 )
 from polystate.runtime.paths import checked_path
 from polystate.runtime.session import Session
+from polystate.runtime.tokenizer import Tokenizer
 
 T = TypeVar("T", _core.Runner, _core.Pipeline)
 
@@ -122,6 +123,8 @@ class Model:
         decoder_input_ids: Any = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
+        tokenizer: Tokenizer | None = None,
         on_token: Callable[[int, int], Any] | None = None,
         on_progress: Callable[[int], Any] | None = None,
         **names: Any,
@@ -137,8 +140,10 @@ class Model:
         decoder_input_ids
             Of an encoder-decoder: the first tokens of what is generated, for each input; the start
             token without it.
-        logits_processor, sampler
+        logits_processor, sampler, stopping_criteria
             The user's own: see :mod:`polystate.runtime.generation`.
+        tokenizer
+            What ``stop_strings`` are found with; without it, the artifact's own.
         on_token
             Called with the number of an input and each token as it is chosen; False ends that
             input. Of one beam only.
@@ -162,8 +167,9 @@ class Model:
             sampler,
             stream_call("on_token", on_token),
             on_progress,
+            stopping_criteria,
         )
-        return self._generate(input_ids, attention_mask, decoder_input_ids, options)
+        return self._generate(input_ids, attention_mask, decoder_input_ids, options, tokenizer)
 
     async def generate_async(
         self,
@@ -173,6 +179,8 @@ class Model:
         decoder_input_ids: Any = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
+        tokenizer: Tokenizer | None = None,
         **names: Any,
     ) -> GenerateOutput:
         """As :meth:`generate`, without blocking the event loop.
@@ -180,10 +188,14 @@ class Model:
         Calls that wait at the same time run side by side. One whose task is cancelled ends.
         """
         warn(self._shared(_core.Runner).warnings)
-        options = generation_options(names, logits_processor, sampler, None, None)
+        options = generation_options(
+            names, logits_processor, sampler, None, None, stopping_criteria
+        )
         return await run_async(
             options,
-            lambda: self._generate(input_ids, attention_mask, decoder_input_ids, options),
+            lambda: self._generate(
+                input_ids, attention_mask, decoder_input_ids, options, tokenizer
+            ),
         )
 
     def _generate(
@@ -192,6 +204,7 @@ class Model:
         attention_mask: Any,
         decoder_input_ids: Any,
         options: _core.GenerationOptions,
+        tokenizer: Tokenizer | None,
     ) -> GenerateOutput:
         padding = self.constants.get("padding_id")
         padding = padding if isinstance(padding, int) else None
@@ -203,14 +216,12 @@ class Model:
             raise ContractError(
                 f"decoder_input_ids are {len(prompts)} and input_ids {len(sources)}"
             )
-        results = self._shared(_core.Runner).generate(sources, prompts, options)
-        sequences = [sequence for result in results for sequence in result.sequences]
-        scores = [sequence.score for sequence in sequences if sequence.score is not None]
-        return GenerateOutput(
-            [sequence.ids for sequence in sequences],
-            scores if len(scores) == len(sequences) and scores else None,
-            [Usage.of(result.usage) for result in results],
+        results = self._shared(_core.Runner).generate(
+            sources, prompts, options, lambda: (tokenizer or self._tokenizer)._core
         )
+        vocabulary = self.constants["vocabulary_size"]
+        assert isinstance(vocabulary, int)  # or the runner was refused
+        return GenerateOutput.of(results, vocabulary)
 
     @property
     def methods(self) -> Mapping[str, Method]:
@@ -264,6 +275,11 @@ class Model:
                 self._made[kind] = kind(self._core)
             made: T = self._made[kind]
             return made
+
+    @functools.cached_property
+    def _tokenizer(self) -> Tokenizer:
+        """The artifact's own."""
+        return Tokenizer.open(self._path)
 
     @functools.cached_property
     def _parsed(self) -> Manifest:

@@ -12,6 +12,7 @@ from polystate.runtime.generation import (
     LogitsProcessor,
     Sampler,
     StatefulProcessor,
+    StoppingCriterion,
     checked_text,
     generation_options,
     run_async,
@@ -85,6 +86,7 @@ class Pipeline:
         truncation: bool = False,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
         on_text: Callable[[int, str], Any] | None = None,
         on_progress: Callable[[int], Any] | None = None,
         return_scores: bool = False,
@@ -98,7 +100,7 @@ class Pipeline:
             A text, or a list of texts.
         truncation
             Cut texts that are longer than the model's limit, where they are refused otherwise.
-        logits_processor, sampler
+        logits_processor, sampler, stopping_criteria
             The user's own: see :mod:`polystate.runtime.generation`.
         on_text
             Called with the number of a text and each piece of its answer as it is found; False ends
@@ -125,7 +127,12 @@ class Pipeline:
             A text is too long, or an option is unknown or out of range.
         """
         options = generation_options(
-            names, logits_processor, sampler, stream_call("on_text", on_text), on_progress
+            names,
+            logits_processor,
+            sampler,
+            stream_call("on_text", on_text),
+            on_progress,
+            stopping_criteria,
         )
         return self._answers(text, truncation, return_scores, options)
 

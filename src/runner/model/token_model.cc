@@ -121,7 +121,10 @@ void TokenModel::read_tokens(const StepRow& row, std::int64_t number) {
     if (is_uncounted(token)) ++uncounted;
     ++position;
   }
-  if (row.wants_logits) wanted_.push_back(std::ssize(ids_) - 1);
+  assert(row.wanted <= row.tokens.size());
+  for (std::size_t i = row.wanted; i > 0; --i) {
+    wanted_.push_back(std::ssize(ids_) - static_cast<std::int64_t>(i));
+  }
 }
 
 Status TokenModel::copy_pages() {

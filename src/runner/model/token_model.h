@@ -27,7 +27,7 @@ struct StepRow {
   PageTable* sequence;              // grows by their positions
   const EncodedSource* source;      // what it sees; null where the model encodes no sources
   std::span<const TokenId> prompt;  // what the sequence begins with
-  bool wants_logits;                // after the last of `tokens`
+  std::size_t wanted;               // after how many of the last `tokens` logits are wanted
 };
 
 // An artifact's methods over caches of their own, as calls in tokens. It owns a session and the
@@ -53,8 +53,8 @@ class TokenModel {
   ~TokenModel() = default;
 
   // Reads the tokens of 1 to max_sequences rows, each of another sequence that stays within
-  // max_length positions: at most max_step_tokens in all. The logits of the next tokens of the rows
-  // that want them, in their order [wanted, vocabulary]; at most max_wanted. The caller may
+  // max_length positions: at most max_step_tokens in all. The logits after the tokens that want
+  // them, in their order [wanted, vocabulary]; at most max_wanted. The caller may
   // overwrite them; they are gone with the next call. kEngine when the pool has too few pages.
   Result<Tensor> forward(std::span<const StepRow> rows);
 

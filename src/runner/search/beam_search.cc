@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -11,10 +12,12 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "runner/search/beam_candidates.h"
 #include "runner/search/finished_beams.h"
 #include "runner/search/row_processors.h"
 #include "runner/search/search.h"
+#include "runner/search/token_reports.h"
 #include "sampler/largest.h"
 #include "sampler/log_softmax.h"
 #include "sampler/top_candidates.h"
@@ -23,7 +26,8 @@ namespace polystate {
 BeamSearch::BeamSearch(const SearchContext& context, RowProcessors processors)
     : context_(context),
       beam_count_(static_cast<std::size_t>(context.config.num_beams)),
-      beams_(beam_count_, {context.prompt.begin(), context.prompt.end()}),
+      reporter_(context.config),
+      beams_(beam_count_, {.ids = {context.prompt.begin(), context.prompt.end()}, .reports = {}}),
       log_probabilities_(beam_count_, kNoScore),
       next_({{0, context.prompt.back()}}),
       finished_(context.config, context.prompt, context.max_length) {
@@ -34,27 +38,35 @@ BeamSearch::BeamSearch(const SearchContext& context, RowProcessors processors)
 
 Status BeamSearch::advance(std::span<float> logits) {
   if (const Status processed = process_rows(logits); !processed) return processed;
-  std::vector<BeamCandidate> candidates = choose(logits);
-  finish(candidates);
-  if (std::isinf(candidates.front().log_probability) && finished_.is_empty()) {
+  const Result<std::vector<Extended>> extended = extend(choose(logits));
+  if (!extended) return extended.error();
+  finish(*extended);
+  if (std::isinf(extended->front().candidate.log_probability) && finished_.is_empty()) {
     return Error{ErrorCode::kContract, "no token is left to choose: every score is -inf"};
   }
-  const bool all_end = std::all_of(candidates.begin(), candidates.end(),
-                                   [this](const BeamCandidate& each) { return ends(each); });
-  keep_running(std::move(candidates));
-  if (all_end || !finished_.may_improve(beams_.front().size(), log_probabilities_.front())) {
+  const bool all_end =
+      std::ranges::all_of(*extended, [](const Extended& each) { return each.end.has_value(); });
+  keep_running(*extended);
+  if (all_end || !finished_.may_improve(beams_.front().ids.size(), log_probabilities_.front())) {
     next_.clear();
   }
   return advance_rows(next_, rows_);
 }
 
-void BeamSearch::end_with_next() { context_.max_length = std::ssize(beams_.front()) + 1; }
+void BeamSearch::end_with_next() {
+  context_.max_length = std::ssize(beams_.front().ids) + 1;
+  context_.is_out_of_time = true;
+}
 
 Status BeamSearch::process_rows(std::span<float> logits) {
+  if (Status started = reporter_.start_step(logits, next_.size()); !started) return started;
   for (std::size_t row = 0; row < next_.size(); ++row) {
-    const std::span<float> scores = row_of(logits, next_.size(), row);
+    const std::span<float> scores = polystate::row_of(logits, next_.size(), row);
     if (Status normalised = sampler::log_softmax(scores); !normalised) return normalised;
-    if (Status processed = rows_[row].process(beams_[row], scores); !processed) return processed;
+    if (Status processed = rows_[row].process(beams_[row].ids, scores); !processed) {
+      return processed;
+    }
+    reporter_.keep_scores(row, scores);
     if (context_.has_callers_processors && sampler::has_nan(scores)) {
       return Error{ErrorCode::kContract, "a logits processor made a token's score NaN"};
     }
@@ -77,55 +89,68 @@ std::vector<BeamCandidate> BeamSearch::choose(std::span<const float> scores) con
       all, count,
       {.seed = context_.seed,
        .sequence = context_.first_sequence,
-       .step = static_cast<std::uint64_t>(beams_.front().size() - context_.prompt.size())});
+       .step = static_cast<std::uint64_t>(beams_.front().ids.size() - context_.prompt.size())});
 }
 
-bool BeamSearch::ends(const BeamCandidate& candidate) const {
-  return is_end(context_.config, candidate.token) ||
-         static_cast<std::int64_t>(beams_.front().size()) + 1 >= context_.max_length;
+Result<std::vector<BeamSearch::Extended>> BeamSearch::extend(
+    std::span<const BeamCandidate> candidates) const {
+  std::vector<Extended> extended;
+  extended.reserve(candidates.size());
+  std::vector<TokenId> tokens;
+  for (const BeamCandidate& candidate : candidates) {
+    tokens = beams_[candidate.beam].ids;
+    tokens.push_back(candidate.token);
+    const auto end = end_of(context_, tokens);
+    if (!end) return end.error();
+    extended.push_back({candidate, *end});
+  }
+  return extended;
 }
 
-void BeamSearch::finish(std::span<const BeamCandidate> candidates) {
+void BeamSearch::finish(std::span<const Extended> candidates) {
   std::vector<FinishedBeams::Candidate> merged;
   merged.reserve(candidates.size());
-  for (const BeamCandidate& candidate : candidates) {
+  for (const Extended& each : candidates) {
     const bool counts = merged.size() < beam_count_;
-    merged.push_back({candidate.log_probability, counts && ends(candidate)});
+    merged.push_back(
+        {each.candidate.log_probability, counts ? each.end : std::optional<FinishReason>()});
   }
-  finished_.merge(merged, beams_.front().size() + 1,
-                  [&](std::size_t i) { return tokens_of(candidates[i]); });
+  finished_.merge(merged, beams_.front().ids.size() + 1,
+                  [&](std::size_t i) { return sequence_of(candidates[i].candidate); });
 }
 
-void BeamSearch::keep_running(std::vector<BeamCandidate> candidates) {
-  for (BeamCandidate& candidate : candidates) {
-    if (ends(candidate)) candidate.log_probability += kNoScore;
-  }
+void BeamSearch::keep_running(std::span<const Extended> candidates) {
   std::vector<float> log_probabilities;
   log_probabilities.reserve(candidates.size());
-  for (const BeamCandidate& each : candidates) log_probabilities.push_back(each.log_probability);
-  std::vector<std::vector<TokenId>> beams;
-  const bool share_row = next_.size() < beam_count_;
-  next_.clear();
+  for (const Extended& each : candidates) {
+    log_probabilities.push_back(each.candidate.log_probability + (each.end ? kNoScore : 0.0F));
+  }
+  std::vector<ReportedSequence> beams;
+  std::vector<Continuation> next;
   for (const std::size_t chosen : sampler::top_places(log_probabilities, beam_count_)) {
-    const BeamCandidate& candidate = candidates[chosen];
-    log_probabilities_[beams.size()] = candidate.log_probability;
-    beams.push_back(tokens_of(candidate));
-    next_.push_back({share_row ? 0 : candidate.beam, candidate.token});
+    const BeamCandidate& candidate = candidates[chosen].candidate;
+    log_probabilities_[beams.size()] = log_probabilities[chosen];
+    beams.push_back(sequence_of(candidate));
+    next.push_back({row_of(candidate), candidate.token});
   }
   beams_ = std::move(beams);
+  next_ = std::move(next);
 }
 
-std::vector<TokenId> BeamSearch::tokens_of(const BeamCandidate& candidate) const {
-  const std::vector<TokenId>& beam = beams_[candidate.beam];
-  std::vector<TokenId> tokens;
-  tokens.reserve(beam.size() + 1);
-  tokens.assign(beam.begin(), beam.end());
-  tokens.push_back(candidate.token);
-  return tokens;
+ReportedSequence BeamSearch::sequence_of(const BeamCandidate& candidate) const {
+  ReportedSequence sequence = beams_[candidate.beam];
+  reporter_.append(sequence, row_of(candidate), candidate.token);
+  return sequence;
 }
 
 std::vector<GeneratedSequence> BeamSearch::take_results() {
-  return finished_.take(static_cast<std::size_t>(context_.config.num_return_sequences));
+  std::vector<GeneratedSequence> results;
+  const auto count = static_cast<std::size_t>(context_.config.num_return_sequences);
+  for (FinishedBeams::Place& place : finished_.take(count)) {
+    results.push_back(reporter_.generated(
+        std::move(place.sequence), place.end.value_or(FinishReason::kUnfinished), place.score));
+  }
+  return results;
 }
 
 }  // namespace polystate

@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "polystate/core/token.h"
-#include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/stopping_criterion.h"
+#include "runner/search/token_reports.h"
 
 namespace polystate {
 
@@ -26,13 +28,19 @@ class FinishedBeams {
   // A sequence of the present step.
   struct Candidate {
     float log_probability;
-    bool has_ended;  // and may be kept
+    std::optional<FinishReason> end;  // why it has ended and may be kept; nothing: it has not
+  };
+
+  struct Place {
+    ReportedSequence sequence;
+    float score;
+    std::optional<FinishReason> end;  // why the sequence ended; nothing: none has
   };
 
   // Keeps the best of those that are there and of a step's candidates, which have `length` tokens:
-  // `tokens_of(i)`. One that has not ended may stand, as transformers has it, where none has.
+  // `sequence_of(i)`. One that has not ended may stand, as transformers has it, where none has.
   void merge(std::span<const Candidate> candidates, std::size_t length,
-             const std::function<std::vector<TokenId>(std::size_t)>& tokens_of);
+             const std::function<ReportedSequence(std::size_t)>& sequence_of);
 
   [[nodiscard]] bool is_empty() const;
 
@@ -41,15 +49,9 @@ class FinishedBeams {
   [[nodiscard]] bool may_improve(std::size_t length, float log_probability) const;
 
   // The best `count`.
-  std::vector<GeneratedSequence> take(std::size_t count);
+  std::vector<Place> take(std::size_t count);
 
  private:
-  struct Place {
-    std::vector<TokenId> tokens;
-    float score;
-    bool filled;  // with a sequence that ended
-  };
-
   // log_probability / (length without the prompt) ^ length_penalty.
   [[nodiscard]] float score(float log_probability, std::size_t length) const;
 

@@ -12,15 +12,19 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/sampler.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "runner/search/row_processors.h"
 #include "runner/search/search.h"
+#include "runner/search/token_reports.h"
 
 namespace polystate {
 
 SamplingSearch::SamplingSearch(const SearchContext& context, RowProcessors processors)
     : context_(context),
+      reporter_(context.config),
       sequences_(static_cast<std::size_t>(context.config.num_return_sequences),
-                 {context.prompt.begin(), context.prompt.end()}),
+                 {.ids = {context.prompt.begin(), context.prompt.end()}, .reports = {}}),
+      reasons_(sequences_.size(), FinishReason::kUnfinished),
       live_(sequences_.size()),
       next_({{0, context.prompt.back()}}) {
   rows_.push_back(std::move(processors));
@@ -29,6 +33,7 @@ SamplingSearch::SamplingSearch(const SearchContext& context, RowProcessors proce
 
 Status SamplingSearch::advance(std::span<float> logits) {
   const std::size_t rows = next_.size();
+  if (Status started = reporter_.start_step(logits, rows); !started) return started;
   const bool share_row = rows < live_.size();  // the first step: all start from one row
   std::vector<Continuation> next;
   std::vector<std::size_t> live;
@@ -39,11 +44,15 @@ Status SamplingSearch::advance(std::span<float> logits) {
       scores_.assign(scores.begin(), scores.end());
       scores = scores_;
     }
-    const Result<TokenId> token = choose(live_[i], rows_[parent], scores);
+    const Result<TokenId> token = choose(live_[i], parent, scores);
     if (!token) return token.error();
-    std::vector<TokenId>& tokens = sequences_[live_[i]];
-    tokens.push_back(*token);
-    if (goes_on(tokens)) {
+    ReportedSequence& sequence = sequences_[live_[i]];
+    reporter_.append(sequence, parent, *token);
+    const auto end = end_of(context_, sequence.ids);
+    if (!end) return end.error();
+    if (*end) {
+      reasons_[live_[i]] = **end;
+    } else {
       next.push_back({parent, *token});
       live.push_back(live_[i]);
     }
@@ -55,27 +64,29 @@ Status SamplingSearch::advance(std::span<float> logits) {
 
 void SamplingSearch::end_with_next() {
   if (live_.empty()) return;
-  context_.max_length = std::ssize(sequences_[live_.front()]) + 1;
+  context_.max_length = std::ssize(sequences_[live_.front()].ids) + 1;
+  context_.is_out_of_time = true;
 }
 
-Result<TokenId> SamplingSearch::choose(std::size_t sequence, const RowProcessors& row,
+Result<TokenId> SamplingSearch::choose(std::size_t sequence, std::size_t row,
                                        std::span<float> scores) {
-  const std::vector<TokenId>& tokens = sequences_[sequence];
-  if (const Status processed = row.process(tokens, scores); !processed) return processed.error();
+  const std::vector<TokenId>& tokens = sequences_[sequence].ids;
+  if (const Status processed = rows_[row].process(tokens, scores); !processed) {
+    return processed.error();
+  }
+  reporter_.keep_scores(row, scores);
   return context_.sampler.sample(
       scores, {.seed = context_.seed,
                .sequence = context_.first_sequence + sequence,
                .step = static_cast<std::uint64_t>(tokens.size() - context_.prompt.size())});
 }
 
-bool SamplingSearch::goes_on(const std::vector<TokenId>& tokens) const {
-  return !is_end(context_.config, tokens.back()) && std::ssize(tokens) < context_.max_length;
-}
-
 std::vector<GeneratedSequence> SamplingSearch::take_results() {
   std::vector<GeneratedSequence> results;
   results.reserve(sequences_.size());
-  for (auto& tokens : sequences_) results.push_back({std::move(tokens), std::nullopt});
+  for (std::size_t i = 0; i < sequences_.size(); ++i) {
+    results.push_back(reporter_.generated(std::move(sequences_[i]), reasons_[i], std::nullopt));
+  }
   return results;
 }
 

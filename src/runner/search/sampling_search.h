@@ -7,8 +7,10 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "runner/search/row_processors.h"
 #include "runner/search/search.h"
+#include "runner/search/token_reports.h"
 
 namespace polystate {
 
@@ -22,19 +24,18 @@ class SamplingSearch final : public Search {
   Status advance(std::span<float> logits) override;
   void end_with_next() override;
   [[nodiscard]] std::size_t most_rows() const override { return live_.size(); }
-  [[nodiscard]] TokenId newest_token() const override { return sequences_.front().back(); }
+  [[nodiscard]] TokenId newest_token() const override { return sequences_.front().ids.back(); }
   std::vector<GeneratedSequence> take_results() override;
 
  private:
   // Chooses the next token of sequence `sequence`, by the scores and the processors of its row.
-  Result<TokenId> choose(std::size_t sequence, const RowProcessors& row, std::span<float> scores);
-  // Whether a sequence goes on after its last token.
-  [[nodiscard]] bool goes_on(const std::vector<TokenId>& tokens) const;
-
+  Result<TokenId> choose(std::size_t sequence, std::size_t row, std::span<float> scores);
   SearchContext context_;
   std::vector<RowProcessors> rows_;  // of next_
-  std::vector<std::vector<TokenId>> sequences_;
-  std::vector<std::size_t> live_;  // sequences that go on
+  TokenReporter reporter_;
+  std::vector<ReportedSequence> sequences_;
+  std::vector<FinishReason> reasons_;  // of each sequence
+  std::vector<std::size_t> live_;      // sequences that go on
   std::vector<Continuation> next_;
   std::vector<float> scores_;  // of a row that several sequences start from
 };

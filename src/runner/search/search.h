@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
+#include "polystate/sampler/stopping_criterion.h"
 
 namespace polystate {
 
@@ -19,13 +21,15 @@ namespace polystate {
 struct SearchContext {
   const GenerationConfig& config;
   const LogitsProcessors& processors;
-  bool has_callers_processors;      // among them, which may do anything to the scores
-  const Sampler& sampler;           // not for beams
+  bool has_callers_processors;  // among them, which may do anything to the scores
+  const Sampler& sampler;       // not for beams
+  const StoppingCriteria& stopping_criteria;
   std::span<const TokenId> prompt;  // at least one token
   std::span<const TokenId> source;  // the encoder's tokens
   std::int64_t max_length;          // of a sequence, its prompt included
   std::uint64_t seed;
   std::uint64_t first_sequence;  // number of its first sequence, see SamplePlace
+  bool is_out_of_time = false;   // max_length is what max_time left
 };
 
 // A row of the next step: which of the present rows it goes on from, and the token that it reads.
@@ -74,7 +78,9 @@ inline std::span<float> row_of(std::span<float> logits, std::size_t rows, std::s
   return logits.subspan(row * vocabulary, vocabulary);
 }
 
-// Whether `token` is one of those that end a sequence.
-bool is_end(const GenerationConfig& config, TokenId token);
+// Why a sequence ends with the last of its tokens, which was chosen just now; nothing where it goes
+// on. Errors as StoppingCriterion::is_met.
+Result<std::optional<FinishReason>> end_of(const SearchContext& context,
+                                           std::span<const TokenId> tokens);
 
 }  // namespace polystate

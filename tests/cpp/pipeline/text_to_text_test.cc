@@ -18,6 +18,7 @@
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"
 
@@ -48,6 +49,7 @@ class Reversing final : public Runner {
                                                  const GenerationOptions& options) override {
     asked.assign(inputs.begin(), inputs.end());
     config = options.config;
+    criteria = options.stopping_criteria;
     std::vector<GenerationResult> results;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       GenerationResult result{{{{inputs[i].source.rbegin(), inputs[i].source.rend()}, 0.5F}},
@@ -72,6 +74,7 @@ class Reversing final : public Runner {
 
   std::vector<GenerationInput> asked;
   std::optional<GenerationConfig> config;
+  StoppingCriteria criteria;
 
  private:
   GenerationConfig config_;
@@ -116,6 +119,18 @@ TEST_F(TextToText, LeavesTheConfigurationToTheRunner) {
   options.config = config;
   ASSERT_TRUE(run({"a"}, options));
   EXPECT_EQ(runner_->config.value_or(GenerationConfig()).num_beams, 3);
+}
+
+TEST_F(TextToText, GivesStopStringsToTheRunnerAsACriterion) {
+  PipelineOptions options;
+  options.config.emplace().stop_strings = {"b a"};
+  ASSERT_TRUE(run({"a b"}, options));
+  EXPECT_TRUE(runner_->config.value().stop_strings.empty());
+  ASSERT_EQ(runner_->criteria.size(), 1U);
+  EXPECT_EQ(runner_->criteria[0]->reason(), FinishReason::kStopString);
+  const std::vector<TokenId> tokens = {3, 2, 1};
+  EXPECT_TRUE(runner_->criteria[0]->is_met({tokens, 0, {}}).value());
+  EXPECT_FALSE(runner_->criteria[0]->is_met({std::span(tokens).first(2), 0, {}}).value());
 }
 
 TEST_F(TextToText, RefusesALongTextByItsNameAndBothLengths) {

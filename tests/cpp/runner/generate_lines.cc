@@ -1,7 +1,9 @@
 // Generates for the differential tests in Python, many a process. Each line of the standard input
 // is a JSON object: {"fake": {"vocabulary_size": ..., "seed": ..., "scale": ...}, "config": {name:
 // value, ...}, "inputs": [{"source": [...], "prompt": [...]}, ...]}. The answer to each is a line:
-// {"sequences": [[ids, ...], ...], "scores": [[score, ...], ...]} or {"error": ...}.
+// {"sequences": [[ids, ...], ...], "scores": [[score, ...], ...], "token_scores": ...,
+// "token_logits": ...} or {"error": ...}. The last two have the scores of each sequence one after
+// another [generated * vocabulary], where the configuration asks for them; null is -inf.
 
 #include <exception>
 #include <iostream>
@@ -59,17 +61,24 @@ json answer(const json& line) {
   if (!generated) return to_json(generated.error());
   json sequences = json::array();
   json scores = json::array();
+  json token_scores = json::array();
+  json token_logits = json::array();
   for (const auto& of_input : *generated) {
     json ids = json::array();
     json own = json::array();
     for (const GeneratedSequence& sequence : of_input.sequences) {
       ids.push_back(sequence.ids);
       own.push_back(sequence.score ? json(*sequence.score) : json());
+      token_scores.push_back(sequence.scores);
+      token_logits.push_back(sequence.logits);
     }
     sequences.push_back(ids);
     scores.push_back(own);
   }
-  return {{"sequences", sequences}, {"scores", scores}};
+  return {{"sequences", sequences},
+          {"scores", scores},
+          {"token_scores", token_scores},
+          {"token_logits", token_logits}};
 }
 
 }  // namespace

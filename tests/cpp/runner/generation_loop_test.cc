@@ -36,7 +36,8 @@ class Loop {
   std::shared_ptr<Request> submit(const GenerationInput& input, const GenerationConfig& config,
                                   std::function<bool(TokenId)> on_token = nullptr) {
     auto maker =
-        RequestMaker::create(config, {}, nullptr, on_token != nullptr, model_->limits()).value();
+        RequestMaker::create(config, {.hears_tokens = on_token != nullptr}, model_->limits())
+            .value();
     const std::shared_ptr<Request> request = maker.make(input, 0, "the request").value();
     request->on_token = std::move(on_token);
     request->on_done = [this, key = request.get()](Result<GenerationResult> result) {

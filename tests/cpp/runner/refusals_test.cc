@@ -57,7 +57,8 @@ TEST(Refusals, OfAPromptNameTheInputAndTheLimit) {
   expect_refused([](auto&, auto& inputs) { inputs[1].prompt = {0, 1000, 2}; },
                  "input 1, prompt, token 1: 1000 is past the vocabulary's 40 tokens");
   expect_refused([](auto&, auto& inputs) { inputs[1].prompt.assign(50, 2); },
-                 "input 1: the prompt has 50 tokens; the model has room for 50");
+                 "input 1: the prompt has 50 tokens; the model has room for 50, generated ones "
+                 "included: at least 1 token too many");
   expect_refused(
       [](auto& options, auto& inputs) {
         inputs[1].prompt.assign(8, 2);
@@ -67,11 +68,12 @@ TEST(Refusals, OfAPromptNameTheInputAndTheLimit) {
 }
 
 TEST(Refusals, OfLengthsGiveBothNumbers) {
-  expect_refused([](auto& options, auto&) { config_of(options).max_length = 51; },
-                 "max_length is 51; the model has room for sequences of 50 tokens");
-  expect_refused([](auto& options, auto&) { config_of(options).max_new_tokens = 50; },
-                 "max_new_tokens is 50 after a prompt of 1; the model has room for sequences of "
-                 "50 tokens");
+  expect_refused(
+      [](auto& options, auto&) { config_of(options).max_length = 51; },
+      "max_length is 51; the model has room for sequences of 50 tokens: 1 token too many");
+  expect_refused([](auto& options, auto&) { config_of(options).max_new_tokens = 52; },
+                 "max_new_tokens is 52 after a prompt of 1; the model has room for sequences of "
+                 "50 tokens: 3 tokens too many");
   expect_refused(
       [](auto& options, auto&) {
         config_of(options).max_new_tokens = std::numeric_limits<std::int32_t>::max();
@@ -81,6 +83,11 @@ TEST(Refusals, OfLengthsGiveBothNumbers) {
                  "max_cache_len is 51; the caches of the artifact have 50 positions");
   expect_refused([](auto& options, auto&) { config_of(options).max_length = 1; },
                  "max_length is 1; the prompt of 1 leaves no token to generate");
+}
+
+TEST(Refusals, OfStopStringsSayWhoKnowsText) {
+  expect_refused([](auto& options, auto&) { config_of(options).stop_strings = {"."}; },
+                 "stop_strings: a runner knows no text");
 }
 
 TEST(Refusals, OfMoreRowsThanThereAreGiveBothNumbers) {

@@ -68,7 +68,7 @@ class Readings {
     for (Reading& reading : readings_) {
       if (reading.unread().empty() || random_() % 4 == 0) continue;
       rows.push_back(next_row(reading));
-      if (rows.back().wants_logits) append_logits(reading, rows.back().tokens, expected);
+      append_logits(reading, rows.back(), expected);
     }
     if (rows.empty()) return;
     const Result<Tensor> logits = model_->forward(rows);
@@ -101,20 +101,22 @@ class Readings {
 
   StepRow next_row(Reading& reading) {
     const auto unread = reading.unread();
-    return {.tokens = unread.first(1 + random_() % std::min(unread.size(), std::size_t{8})),
+    const auto chunk = unread.first(1 + random_() % std::min(unread.size(), std::size_t{8}));
+    return {.tokens = chunk,
             .sequence = &reading.table,
             .source = reading.encoded ? &*reading.encoded : nullptr,
             .prompt = {},
-            .wants_logits = random_() % 2 == 0};
+            .wanted = random_() % (chunk.size() + 1)};
   }
 
-  // Those after a chunk of a sequence.
-  void append_logits(const Reading& reading, std::span<const TokenId> chunk,
-                     std::vector<float>& all) const {
+  // Those after the last tokens of a row.
+  void append_logits(const Reading& reading, const StepRow& row, std::vector<float>& all) const {
     const std::vector<std::int64_t> source(reading.source.begin(), reading.source.end());
-    const std::vector<std::int64_t> read(reading.tokens.data(), chunk.data() + chunk.size());
-    const auto logits = fake_logits(*fake_, source, read);
-    all.insert(all.end(), logits.begin(), logits.end());
+    for (std::size_t i = row.tokens.size() - row.wanted; i < row.tokens.size(); ++i) {
+      const std::vector<std::int64_t> read(reading.tokens.data(), row.tokens.data() + i + 1);
+      const auto logits = fake_logits(*fake_, source, read);
+      all.insert(all.end(), logits.begin(), logits.end());
+    }
   }
 
   std::mt19937 random_;
@@ -125,6 +127,7 @@ class Readings {
 
 TEST(TokenModel, GivesTheLogitsOfWantedTokensHoweverSequencesAreCutIntoChunks) {
   for (const auto& fake : {std::make_shared<FakeTokenModel>(), decoder_alone()}) {
+    fake->max_wanted = 64;
     Readings readings(fake, 1);
     while (!readings.are_read() && !HasFatalFailure()) readings.step();
     EXPECT_GT(fake->logits, 20);
@@ -145,7 +148,7 @@ TEST(TokenModel, CountsTheTokensBeforeEachThatAModelCounts) {
                          .sequence = &table,
                          .source = nullptr,
                          .prompt = prompt,
-                         .wants_logits = false};
+                         .wanted = 0};
     EXPECT_TRUE(model->forward({&row, 1}));
   };
   read(0, 3);
@@ -163,7 +166,7 @@ TEST(TokenModel, IsAsAtFirstAfterAFailure) {
   const std::vector<TokenId> tokens = {3, 4};
   for (int call = 0; call < 3; ++call) {
     PageTable table = model->new_sequence();
-    const StepRow row = {tokens, &table, nullptr, {}, true};
+    const StepRow row = {tokens, &table, nullptr, {}, 1};
     EXPECT_EQ(model->forward({&row, 1}).has_value(), call != 1);
   }
   EXPECT_EQ(fake->resets, 1);

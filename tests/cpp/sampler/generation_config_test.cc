@@ -88,6 +88,8 @@ TEST(GenerationConfig, ValuesOfEveryFormAreRead) {
             (std::pair<std::int64_t, double>(15, 1.5)));
   EXPECT_THAT(with("suppress_tokens", "[]").suppress_tokens, IsEmpty());
   EXPECT_EQ(with("min_p", "0.25").min_p, 0.25);
+  EXPECT_THAT(with("stop_strings", R"("\n")").stop_strings, ElementsAre("\n"));
+  EXPECT_THAT(with("stop_strings", R"(["a", "bc"])").stop_strings, ElementsAre("a", "bc"));
 }
 
 TEST(GenerationConfig, BiasesAreReadAsAListAndAsTheDictionaryOfOlderFiles) {
@@ -112,7 +114,15 @@ TEST(GenerationConfig, AValueOfAnotherTypeIsRefusedByNameAndChangesNothing) {
            {"num_beams", "9223372036854775807"},
            {"num_beams", "1e400"},
            {"max_length", "2147483648"},
-           {"max_new_tokens", "0"},
+           {"max_new_tokens", "-1"},
+           {"stop_strings", "3"},
+           {"stop_strings", R"("")"},
+           {"stop_strings", R"(["a", ""])"},
+           {"logprobs", "-1"},
+           {"logprobs", "true"},
+           {"output_scores", "1"},
+           {"frequency_penalty", "2.5"},
+           {"presence_penalty", "-2.5"},
            {"min_length", "-1"},
            {"do_sample", "1"},
            {"early_stopping", "\"always\""},
@@ -196,7 +206,7 @@ TEST(GenerationConfig, WhatHasNoMeaningHereIsAcceptedAndWarnedOfUnlessItAsksForN
                                                          {"max_cache_len", "64"},
                                                          {"compile_config", "{}"},
                                                          {"num_assistant_tokens", "5"},
-                                                         {"output_scores", "true"}}) {
+                                                         {"output_attentions", "true"}}) {
     std::vector<std::string> warnings;
     EXPECT_TRUE(GenerationConfig::parse(file_with(field), &warnings)) << field.name;
     EXPECT_THAT(warnings, ElementsAre(HasSubstr("'" + field.name + "'")));
@@ -208,7 +218,7 @@ TEST(GenerationConfig, WhatHasNoMeaningHereIsAcceptedAndWarnedOfUnlessItAsksForN
   }
   std::vector<std::string> warnings;
   EXPECT_TRUE(GenerationConfig::parse(R"({"use_cache": true, "cache_implementation": null,
-      "output_scores": false, "return_dict_in_generate": true, "_commit_hash": "ab"})",
+      "output_attentions": false, "return_dict_in_generate": true, "_commit_hash": "ab"})",
                                       &warnings));
   EXPECT_THAT(warnings, IsEmpty());
 }
@@ -237,7 +247,6 @@ TEST(GenerationConfig, WhatWouldChangeTheResultIsNotSupported) {
   for (const FieldValue& field :
        std::vector<FieldValue>{{"guidance_scale", "1.5"},
                                {"watermarking_config", R"({"bias": 2.5})"},
-                               {"stop_strings", R"(["\n"])"},
                                {"penalty_alpha", "0.6"},
                                {"num_beam_groups", "2"},
                                {"diversity_penalty", "0.5"},
@@ -329,6 +338,12 @@ TEST(GenerationConfig, FieldsThatContradictOneAnotherAreRefused) {
   EXPECT_TRUE(config.validate());
   config.do_sample = true;
   EXPECT_THAT(config.validate().error().message, HasSubstr("temperature"));
+
+  config = {};
+  config.max_new_tokens = 0;
+  EXPECT_THAT(config.validate().error().message, HasSubstr("max_new_tokens"));
+  config.prompt_logprobs = 0;
+  EXPECT_TRUE(config.validate());
 
   config = {};
   config.suppress_tokens = {1, 2, 3};

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from transformers import GenerationConfig
@@ -154,3 +155,49 @@ def test_sequences_and_scores_are_those_of_transformers(kind: str) -> None:
             ), request
             if beams > 1:
                 assert found["scores"][i] == pytest.approx(scores, rel=1e-5, abs=1e-4), request
+
+
+def scores_of_tokens(
+    generated: Any, field: str, sequence: int, tokens: int, beams: int
+) -> list[np.ndarray[Any, Any]]:
+    """Return the rows that transformers chose the first tokens of a sequence by."""
+    steps = getattr(generated, field)
+    if beams == 1:
+        return [steps[t][sequence].numpy() for t in range(tokens)]
+    rows = generated.beam_indices[sequence]
+    return [steps[t][rows[t]].numpy() for t in range(tokens)]
+
+
+@pytest.mark.filterwarnings("ignore:Unfeasible length constraints")
+@pytest.mark.parametrize("kind", ["greedy", "beams", "processors"])
+def test_scores_and_logits_of_each_token_are_those_of_transformers(kind: str) -> None:
+    every = requests(kind)[:30]
+    for request in every:
+        request["config"] |= {"output_scores": True, "output_logits": True}
+        request["inputs"] = request["inputs"][:1]
+    compared = 0
+    for request, found in zip(every, generate_lines.run(map(answer, every)), strict=True):
+        (given,) = request["inputs"]
+        model = HashModel(HashConfig(**request["model"]))
+        prompt = {"decoder_input_ids": torch.tensor([given["prompt"]])} if "prompt" in given else {}
+        generated = model.generate(
+            torch.tensor([given["source"]]),
+            generation_config=GenerationConfig(**request["config"]),
+            return_dict_in_generate=True,
+            use_cache=False,
+            **prompt,
+        )
+        start = len(given.get("prompt", [0]))
+        vocabulary = request["model"]["vocab_size"]
+        beams = request["config"]["num_beams"]
+        for i, sequence in enumerate(found["sequences"][0]):
+            if beams > 1 and found["scores"][0][i] < -1e8:
+                continue  # stands where there is none
+            for field, name in [("scores", "token_scores"), ("logits", "token_logits")]:
+                flat = [-np.inf if value is None else value for value in found[name][i]]
+                rows = np.array(flat, np.float32).reshape(-1, vocabulary)
+                wanted = scores_of_tokens(generated, field, i, len(sequence) - start, beams)
+                assert len(rows) == len(wanted), request
+                np.testing.assert_allclose(rows, wanted, rtol=1e-5, atol=1e-4)
+                compared += len(rows)
+    assert compared > 200

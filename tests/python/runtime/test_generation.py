@@ -136,8 +136,8 @@ def test_an_option_that_it_does_not_have_is_refused(
 
 
 def test_a_field_that_would_change_the_result_is_unsupported(translate: ps.Pipeline) -> None:
-    with pytest.raises(ps.UnsupportedError, match="stop_strings"):
-        translate(TEXT, stop_strings=["."])
+    with pytest.raises(ps.UnsupportedError, match="guidance_scale"):
+        translate(TEXT, guidance_scale=1.5)
 
 
 @pytest.mark.parametrize("beams", [1, 4])
@@ -188,6 +188,58 @@ def test_beams_have_scores(model: ps.Model, ids: list[int]) -> None:
     assert found.sequences_scores == sorted(found.sequences_scores or [], reverse=True)
     assert len(found.sequences) == 3
     assert model.generate(ids, num_beams=1).sequences_scores is None
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_scores_logits_and_log_probabilities_are_given_token_by_token(
+    model: ps.Model, ids: list[int], beams: int
+) -> None:
+    found = model.generate(
+        [ids, ids[:2]],
+        num_beams=beams,
+        return_dict_in_generate=True,
+        output_scores=True,
+        output_logits=True,
+        logprobs=3,
+    )
+    assert found.scores is not None
+    assert found.logits is not None
+    assert found.logprobs is not None
+    vocabulary = model.constants["vocabulary_size"]
+    assert {step.shape for step in (*found.scores, *found.logits)} == {(2, vocabulary)}
+    lengths = [len(sequence) - 1 for sequence in found.sequences]
+    assert len(found.scores) == len(found.logits) == max(lengths)
+    for i, sequence in enumerate(found.sequences):
+        assert len(found.logprobs[i]) == lengths[i]
+        for t, given in enumerate(found.logprobs[i]):
+            expected = torch.log_softmax(torch.from_numpy(found.logits[t][i]).double(), 0)
+            assert given.token == sequence[t + 1]
+            assert given.logprob == pytest.approx(expected[given.token].item(), abs=1e-5)
+            assert list(given.top) == expected.topk(3).indices.tolist()
+        assert all(np.isnan(step[i]).all() for step in found.scores[lengths[i] :])
+    plain = model.generate([ids, ids[:2]], num_beams=beams)
+    assert plain.sequences == found.sequences
+    assert plain.scores is plain.logits is plain.logprobs is plain.prompt_logprobs is None
+
+
+def test_a_text_is_scored_without_generating(model: ps.Model, ids: list[int]) -> None:
+    (target,) = model.generate(ids, num_beams=1).sequences
+    found = model.generate(
+        ids, decoder_input_ids=target, num_beams=1, prompt_logprobs=1, max_new_tokens=0
+    )
+    assert found.sequences == [target]
+    assert found.usage[0].generated_tokens == 0
+    assert found.prompt_logprobs is not None
+    first, *rest = found.prompt_logprobs[0]
+    assert first is None
+    again = model.generate(ids, num_beams=1, logprobs=0).logprobs
+    assert again is not None
+    for given, generated in zip(rest, again[0], strict=True):
+        assert given is not None
+        assert given.token == generated.token
+        assert given.logprob == pytest.approx(generated.logprob, abs=1e-4)
+    with pytest.raises(ps.ContractError, match="max_new_tokens"):
+        model.generate(ids, max_new_tokens=0)
 
 
 def test_a_prompt_is_gone_on_from(model: ps.Model, ids: list[int]) -> None:
