@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "pipeline/text_to_text.h"
+#include "pipeline/text_pipeline.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
 #include "polystate/runner/open_runner.h"
@@ -42,7 +42,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::create(const Model& model) {
   Result<std::shared_ptr<const Tokenizer>> tokenizer =
       Tokenizer::open(model.artifact().directory());
   if (!tokenizer) return tokenizer.error();
-  return std::unique_ptr<Pipeline>(std::make_unique<TextToTextPipeline>(
+  return std::unique_ptr<Pipeline>(std::make_unique<TextPipeline>(
       constant(model.manifest(), "task"), std::move(*tokenizer), std::move(*runner)));
 }
 

@@ -1,32 +1,38 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <memory>
-#include <string_view>
-#include <vector>
+#include <span>
+#include <string>
+#include <utility>
 
+#include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/tokenizer.h"
 
 namespace polystate {
 
-// Turns the tokens of several generations, as they come, into pieces of their texts.
-class TextStreams {
+// Turns the tokens of one generation, as they come, into pieces of its text. The text goes on from
+// a prompt: it is what decoding gives for prompt and tokens together, without what it gives for the
+// prompt alone, so that a first word keeps the space before it. Tokens that the vocabulary lacks,
+// which a model may have more of, have no text.
+class TextStream {
  public:
-  using OnPiece = std::function<bool(std::size_t input, std::string_view piece)>;
+  static Result<TextStream> start(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
+                                  const DecodeOptions& options = {});
 
-  TextStreams(const Tokenizer& tokenizer, std::size_t inputs, OnPiece on_text);
-
-  // Passes on what `token` completes; false where the caller wants no more of this input.
-  bool push(std::size_t input, TokenId token);
-  // Passes on what is left of an input that is finished.
-  void finish(std::size_t input);
+  // The text that `token` completes.
+  Result<std::string> push(TokenId token);
+  // The text that is left when no token follows.
+  Result<std::string> finish();
 
  private:
-  std::vector<std::unique_ptr<DecodeStream>> streams_;  // one an input
-  OnPiece on_text_;
+  explicit TextStream(std::unique_ptr<DecodeStream> stream) : stream_(std::move(stream)) {}
+
+  [[nodiscard]] std::string without_prompt(std::string piece);
+
+  std::unique_ptr<DecodeStream> stream_;
+  std::string prompt_rest_;  // the end of the prompt's text, which the stream has yet to give
 };
 
 }  // namespace polystate

@@ -22,14 +22,19 @@
 namespace polystate {
 
 struct GeneratedText {
-  std::string text;                           // without special tokens
-  std::vector<TokenId> ids;                   // with them, as the runner gives them
+  std::string text;          // of the generated tokens alone, without special ones
+  std::vector<TokenId> ids;  // with them, as the runner gives them: from the prompt or start token
   std::optional<float> score = std::nullopt;  // see GeneratedSequence::score
 };
 
 struct PipelineOptions : CallOptions {
-  // Cut texts that are longer than the model's limit, where they are refused otherwise.
+  // Cut texts that are longer than the model's limit, where they are refused otherwise: a source at
+  // its end, a prompt at its beginning.
   bool truncate = false;
+  // Give the model the tokens that the tokenizer adds around a text, such as a first one.
+  bool add_special_tokens = true;
+  // Leave special tokens out of the answers' text.
+  bool skip_special_tokens = true;
   // Called with each piece of text as it is generated, and the number of its input; false ends the
   // generation of that input. Not for beams or several texts for one input (kContract).
   std::function<bool(std::size_t input, std::string_view piece)> on_text = nullptr;
@@ -57,8 +62,11 @@ class Pipeline {
   // The best text for one.
   Result<std::string> run(std::string_view text);
 
-  // What the manifest says that the artifact is for: "translation", "summarization", ...
+  // What the manifest says that the artifact is for: "translation", "text-generation", ...
   [[nodiscard]] virtual const std::string& task() const = 0;
+  // Whether an answer goes on where its text ends, or is a text of its own: whether the model has
+  // no encoder.
+  [[nodiscard]] virtual bool continues_texts() const = 0;
   // What the artifact's generation_config.json says.
   [[nodiscard]] virtual const GenerationConfig& default_config() const = 0;
   // What the artifact's files ask for and gets no effect here, a sentence each.

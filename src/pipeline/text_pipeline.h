@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,22 +10,26 @@
 #include "polystate/core/result.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
+#include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 
 namespace polystate {
 
-// A text becomes the source of an encoder-decoder, and what it generates the answer: translation,
-// summarization and their like.
-class TextToTextPipeline : public Pipeline {
+// The pipeline of any model of tokens. Where the model has an encoder, a text is its source, and
+// what the decoder generates the answer; otherwise a text is the prompt, and what follows it the
+// answer.
+class TextPipeline final : public Pipeline {
  public:
-  TextToTextPipeline(std::string task, std::shared_ptr<const Tokenizer> tokenizer,
-                     std::unique_ptr<Runner> runner);
+  TextPipeline(std::string task, std::shared_ptr<const Tokenizer> tokenizer,
+               std::unique_ptr<Runner> runner);
 
   using Pipeline::run;
   Result<std::vector<std::vector<GeneratedText>>> run(std::span<const std::string> texts,
                                                       const PipelineOptions& options) override;
 
   [[nodiscard]] const std::string& task() const override { return task_; }
+  [[nodiscard]] bool continues_texts() const override { return runner_->max_source_length() == 0; }
   [[nodiscard]] const GenerationConfig& default_config() const override {
     return runner_->default_config();
   }
@@ -33,7 +38,12 @@ class TextToTextPipeline : public Pipeline {
  private:
   Result<std::vector<GenerationInput>> encode(std::span<const std::string> texts,
                                               const PipelineOptions& options) const;
-  Result<GeneratedText> decode(GeneratedSequence sequence) const;
+  // How many tokens a text keeps where it is truncated.
+  [[nodiscard]] std::int64_t kept_tokens(const GenerationConfig& config) const;
+  [[nodiscard]] Status check_source(const Encoding& encoding, const std::string& name) const;
+  [[nodiscard]] Result<GeneratedText> decode(GeneratedSequence sequence,
+                                             const GenerationInput& input,
+                                             const DecodeOptions& options) const;
 
   std::string task_;
   std::shared_ptr<const Tokenizer> tokenizer_;

@@ -1,4 +1,4 @@
-#include "pipeline/text_to_text.h"
+#include "pipeline/text_pipeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Words are tokens; a text ends with </s>.
+// Words are tokens; a text ends with </s>, and words are decoded with spaces between them.
 constexpr std::string_view kTokenizer = R"({
   "version": "1.0", "truncation": null, "padding": null,
   "added_tokens": [
@@ -42,9 +42,12 @@ constexpr std::string_view kTokenizer = R"({
   "model": {"type": "WordLevel", "unk_token": "?",
             "vocab": {"</s>": 0, "a": 1, "b": 2, "c": 3, "d": 4, "?": 5}}})";
 
-// Answers with the source's tokens in reverse, step by step, and keeps what it was asked.
+// Answers with its input's tokens in reverse, step by step, and keeps what it was asked: after a
+// start token, or without sources after the prompt.
 class Reversing final : public Runner {
  public:
+  explicit Reversing(std::int64_t max_source_length) : max_source_length_(max_source_length) {}
+
   Result<std::vector<GenerationResult>> generate(std::span<const GenerationInput> inputs,
                                                  const GenerationOptions& options) override {
     asked.assign(inputs.begin(), inputs.end());
@@ -52,11 +55,14 @@ class Reversing final : public Runner {
     criteria = options.stopping_criteria;
     std::vector<GenerationResult> results;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      GenerationResult result{{{{inputs[i].source.rbegin(), inputs[i].source.rend()}, 0.5F}},
-                              {.prompt_tokens = std::ssize(inputs[i].source)}};
-      for (const TokenId token : result.sequences[0].ids) {
+      const auto& text = max_source_length_ > 0 ? inputs[i].source : inputs[i].prompt;
+      GeneratedSequence sequence{inputs[i].prompt, 0.5F};
+      if (sequence.ids.empty()) sequence.ids = {0};
+      for (const TokenId token : std::vector(text.rbegin(), text.rend())) {
+        sequence.ids.push_back(token);
         if (options.on_token != nullptr && !options.on_token(i, token)) break;
       }
+      GenerationResult result{{std::move(sequence)}, {.prompt_tokens = std::ssize(text)}};
       if (options.on_done != nullptr) options.on_done(i, result.usage);
       if (options.on_progress != nullptr) options.on_progress(i + 1);
       results.push_back(std::move(result));
@@ -69,7 +75,7 @@ class Reversing final : public Runner {
 
   [[nodiscard]] const GenerationConfig& default_config() const override { return config_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const override { return warnings_; }
-  [[nodiscard]] std::int64_t max_source_length() const override { return 4; }
+  [[nodiscard]] std::int64_t max_source_length() const override { return max_source_length_; }
   [[nodiscard]] std::int64_t max_length() const override { return 10; }
 
   std::vector<GenerationInput> asked;
@@ -77,16 +83,17 @@ class Reversing final : public Runner {
   StoppingCriteria criteria;
 
  private:
+  std::int64_t max_source_length_;
   GenerationConfig config_;
   std::vector<std::string> warnings_ = {"a warning of the runner"};
 };
 
 class TextToText : public testing::Test {
  protected:
-  TextToText() {
-    auto runner = std::make_unique<Reversing>();
+  explicit TextToText(std::int64_t max_source_length = 4) {
+    auto runner = std::make_unique<Reversing>(max_source_length);
     runner_ = runner.get();
-    pipeline_ = std::make_unique<TextToTextPipeline>(
+    pipeline_ = std::make_unique<TextPipeline>(
         "reversal", Tokenizer::parse(TokenizerFormat::kTokenizerJson, kTokenizer).value(),
         std::move(runner));
   }
@@ -104,7 +111,7 @@ TEST_F(TextToText, AnswersWithTextTokensAndScores) {
   const auto answers = run({"a b c", "d"}).value();
   EXPECT_THAT(runner_->asked[0].source, ElementsAre(1, 2, 3, 0));
   EXPECT_EQ(answers[0][0].text, "c b a");
-  EXPECT_THAT(answers[0][0].ids, ElementsAre(0, 3, 2, 1));
+  EXPECT_THAT(answers[0][0].ids, ElementsAre(0, 0, 3, 2, 1));
   EXPECT_EQ(answers[0][0].score, 0.5F);
   EXPECT_EQ(answers[1][0].text, "d");
   EXPECT_EQ(pipeline_->run("a b").value(), "b a");
@@ -187,6 +194,61 @@ TEST_F(TextToText, EndsAStreamWhoseListenerHasEnough) {
 TEST_F(TextToText, PassesOnWhatItsRunnerWarnsOf) {
   EXPECT_THAT(pipeline_->warnings(), ElementsAre("a warning of the runner"));
   EXPECT_EQ(pipeline_->task(), "reversal");
+}
+
+class TextGeneration : public TextToText {
+ protected:
+  TextGeneration() : TextToText(0) {}
+};
+
+TEST_F(TextGeneration, GivesTheModelAPromptAndAnswersWithWhatFollows) {
+  EXPECT_TRUE(pipeline_->continues_texts());
+  const auto answers = run({"a b c", "d"}).value();
+  EXPECT_TRUE(runner_->asked[0].source.empty());
+  EXPECT_THAT(runner_->asked[0].prompt, ElementsAre(1, 2, 3, 0));
+  EXPECT_EQ(answers[0][0].text, " c b a");
+  EXPECT_THAT(answers[0][0].ids, ElementsAre(1, 2, 3, 0, 0, 3, 2, 1));
+  EXPECT_EQ(answers[1][0].text, " d");
+  EXPECT_EQ(pipeline_->run("a b").value(), " b a");
+}
+
+TEST_F(TextGeneration, StreamsWhatFollows) {
+  std::vector<std::string> heard(2);
+  PipelineOptions options;
+  options.on_text = [&](std::size_t input, std::string_view piece) {
+    heard[input] += piece;
+    return true;
+  };
+  ASSERT_TRUE(run({"a b", ""}, options));
+  EXPECT_THAT(heard, ElementsAre(" b a", ""));
+}
+
+TEST_F(TextGeneration, LeavesSpecialTokensToTheCaller) {
+  PipelineOptions options;
+  options.add_special_tokens = false;
+  options.skip_special_tokens = false;
+  EXPECT_EQ(run({"a b </s>"}, options).value()[0][0].text, " </s> b a");
+  EXPECT_THAT(runner_->asked[0].prompt, ElementsAre(1, 2, 0));
+  ASSERT_TRUE(run({""}, options));  // the runner has its start token
+  EXPECT_TRUE(runner_->asked[0].prompt.empty());
+}
+
+TEST_F(TextGeneration, TruncatesAPromptAtItsBeginningToLeaveRoomForNewTokens) {
+  PipelineOptions options;
+  options.truncate = true;
+  const std::string text = "a b c d a b c d a b c d";
+  ASSERT_TRUE(run({text}, options));  // 10 tokens in all, one of them new
+  EXPECT_THAT(runner_->asked[0].prompt, ElementsAre(1, 2, 3, 4, 1, 2, 3, 4, 0));
+  options.config.emplace().max_new_tokens = 7;
+  ASSERT_TRUE(run({text, "a"}, options));
+  EXPECT_THAT(runner_->asked[0].prompt, ElementsAre(3, 4, 0));
+  EXPECT_THAT(runner_->asked[1].prompt, ElementsAre(1, 0));
+  options.config.emplace().max_length = 5;
+  ASSERT_TRUE(run({text}, options));
+  EXPECT_THAT(runner_->asked[0].prompt, ElementsAre(2, 3, 4, 0));
+  options.config.emplace().max_new_tokens = 20;  // which the runner refuses
+  ASSERT_TRUE(run({text}, options));
+  EXPECT_THAT(runner_->asked[0].prompt, ElementsAre(0));
 }
 
 }  // namespace

@@ -1,0 +1,190 @@
+#include "pipeline/text_pipeline.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pipeline/text_stream.h"
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/pipeline/pipeline.h"
+#include "polystate/pipeline/stop_strings.h"
+#include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
+#include "polystate/tokenizer/encoding.h"
+#include "polystate/tokenizer/options.h"
+#include "polystate/tokenizer/tokenizer.h"
+
+namespace polystate {
+namespace {
+
+// Which tokens of a text that is too long go.
+enum class Cut : std::uint8_t { kBeginning, kEnd };
+
+// Drops tokens of the text itself, so that `limit` are left with those around it.
+void shorten(Encoding& encoding, std::size_t limit, Cut cut) {
+  const std::size_t size = encoding.ids.size();
+  std::size_t excess = size - std::min(limit, size);
+  std::vector<TokenId> kept;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t at = cut == Cut::kBeginning ? i : size - 1 - i;
+    if (excess > 0 && encoding.special_tokens_mask[at] == 0) {
+      --excess;
+    } else {
+      kept.push_back(encoding.ids[at]);
+    }
+  }
+  if (cut == Cut::kEnd) std::ranges::reverse(kept);
+  encoding.ids = std::move(kept);
+}
+
+// Streams of the texts of a call.
+class TextStreams {
+ public:
+  using OnText = std::function<bool(std::size_t input, std::string_view piece)>;
+
+  static Result<TextStreams> start(const Tokenizer& tokenizer,
+                                   std::span<const GenerationInput> inputs,
+                                   const DecodeOptions& options, OnText on_text) {
+    TextStreams streams(std::move(on_text));
+    for (const GenerationInput& input : inputs) {
+      Result<TextStream> stream = TextStream::start(tokenizer, input.prompt, options);
+      if (!stream) return stream.error();
+      streams.streams_.push_back(std::move(*stream));
+    }
+    return streams;
+  }
+
+  // False where the caller wants no more of this input.
+  bool push(std::size_t input, TokenId token) {
+    const Result<std::string> piece = streams_[input].push(token);
+    return !piece || piece->empty() || on_text_(input, *piece);
+  }
+
+  void finish(std::size_t input) {
+    const Result<std::string> rest = streams_[input].finish();
+    if (rest && !rest->empty()) (void)on_text_(input, *rest);
+  }
+
+ private:
+  explicit TextStreams(OnText on_text) : on_text_(std::move(on_text)) {}
+
+  std::vector<TextStream> streams_;  // one an input
+  OnText on_text_;
+};
+
+}  // namespace
+
+TextPipeline::TextPipeline(std::string task, std::shared_ptr<const Tokenizer> tokenizer,
+                           std::unique_ptr<Runner> runner)
+    : task_(std::move(task)), tokenizer_(std::move(tokenizer)), runner_(std::move(runner)) {
+  for (const auto* const warnings : {&tokenizer_->warnings(), &runner_->warnings()})
+    warnings_.insert(warnings_.end(), warnings->begin(), warnings->end());
+}
+
+Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
+    std::span<const std::string> texts, const PipelineOptions& options) {
+  const Result<std::vector<GenerationInput>> inputs = encode(texts, options);
+  if (!inputs) return inputs.error();
+  const DecodeOptions decoding{.skip_special_tokens = options.skip_special_tokens};
+  GenerationOptions generation{static_cast<const CallOptions&>(options), nullptr};
+  GenerationConfig config = options.config.value_or(default_config());
+  if (!config.stop_strings.empty()) {
+    const Status taken = take_stop_strings(tokenizer_, config, generation.stopping_criteria);
+    if (!taken) return taken.error();
+    generation.config = std::move(config);
+  }
+  std::optional<TextStreams> streams;
+  if (options.on_text) {
+    Result<TextStreams> started =
+        TextStreams::start(*tokenizer_, *inputs, decoding, options.on_text);
+    if (!started) return started.error();
+    streams = std::move(*started);
+    generation.on_token = [&](std::size_t input, TokenId token) {
+      return streams->push(input, token);
+    };
+  }
+  generation.on_done = [&](std::size_t input, const GenerationUsage& usage) {
+    if (streams) streams->finish(input);
+    if (options.on_done) options.on_done(input, usage);
+  };
+  Result<std::vector<GenerationResult>> results = runner_->generate(*inputs, generation);
+  if (!results) return results.error();
+  std::vector<std::vector<GeneratedText>> answers(results->size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    for (GeneratedSequence& sequence : (*results)[i].sequences) {
+      Result<GeneratedText> text = decode(std::move(sequence), (*inputs)[i], decoding);
+      if (!text) return text.error();
+      answers[i].push_back(std::move(*text));
+    }
+  }
+  return answers;
+}
+
+Result<std::vector<GenerationInput>> TextPipeline::encode(std::span<const std::string> texts,
+                                                          const PipelineOptions& options) const {
+  const std::vector<EncodeInput> given(texts.begin(), texts.end());
+  Result<std::vector<Encoding>> encodings = tokenizer_->encode_batch(
+      given, {.add_special_tokens = options.add_special_tokens, .truncate = false, .pad = false});
+  if (!encodings) return encodings.error();
+  const bool is_prompt = continues_texts();
+  const std::int64_t kept = kept_tokens(options.config.value_or(default_config()));
+  std::vector<GenerationInput> inputs(texts.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Encoding& encoding = (*encodings)[i];
+    if (options.truncate) {
+      shorten(encoding, static_cast<std::size_t>(kept), is_prompt ? Cut::kBeginning : Cut::kEnd);
+    }
+    if (!is_prompt) {
+      const std::string name = options.name_of ? options.name_of(i) : "input " + std::to_string(i);
+      if (const Status checked = check_source(encoding, name); !checked) return checked.error();
+    }
+    (is_prompt ? inputs[i].prompt : inputs[i].source) = std::move(encoding.ids);
+  }
+  return inputs;
+}
+
+std::int64_t TextPipeline::kept_tokens(const GenerationConfig& config) const {
+  if (!continues_texts()) return runner_->max_source_length();
+  const std::int64_t room = runner_->max_length();
+  const std::int64_t kept = config.max_new_tokens
+                                ? room - *config.max_new_tokens
+                                : std::min(config.max_length.value_or(room), room) - 1;
+  return std::max<std::int64_t>(kept, 1);  // what leaves no room for a prompt, the runner refuses
+}
+
+Status TextPipeline::check_source(const Encoding& encoding, const std::string& name) const {
+  const std::int64_t limit = runner_->max_source_length();
+  if (std::ssize(encoding.ids) <= limit) return {};
+  return Error{ErrorCode::kContract, name + " has " + std::to_string(encoding.ids.size()) +
+                                         " tokens, and the model takes " + std::to_string(limit) +
+                                         ": split the text, or have it truncated"};
+}
+
+// The sequence begins with the prompt, or with a start token in its place.
+Result<GeneratedText> TextPipeline::decode(GeneratedSequence sequence, const GenerationInput& input,
+                                           const DecodeOptions& options) const {
+  const std::span<const TokenId> ids = sequence.ids;
+  const std::size_t begin = std::min(std::max<std::size_t>(input.prompt.size(), 1), ids.size());
+  Result<TextStream> stream = TextStream::start(*tokenizer_, ids.first(begin), options);
+  if (!stream) return stream.error();
+  std::string text;
+  for (const TokenId id : ids.subspan(begin)) {
+    const Result<std::string> piece = stream->push(id);
+    if (!piece) return piece.error();
+    text += *piece;
+  }
+  const Result<std::string> rest = stream->finish();
+  if (!rest) return rest.error();
+  return GeneratedText{text + *rest, std::move(sequence.ids), sequence.score};
+}
+
+}  // namespace polystate
