@@ -16,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 #include "cli/exit_status.h"
+#include "cli/generate/complete.h"
 #include "cli/generate/translate.h"
 #include "cli/inspect/inspect.h"
 #include "cli/output.h"
@@ -48,6 +49,7 @@ void declare(CLI::App& app, Action& action) {
   declare_inspect(app, action);
   declare_run(app, action);
   declare_doctor(app, action);
+  declare_complete(app, action);
   declare_translate(app, action);
   declare_tokenize(app, action);
   const std::string version = "polystate " + version_text();
@@ -60,7 +62,8 @@ void declare(CLI::App& app, Action& action) {
 // Reads the command line and does what it asks for.
 ExitStatus execute(std::vector<std::string> arguments, Output& output) {
   CLI::App app(
-      "Runs artifacts of PyTorch programs with several methods and one state; translates text.",
+      "Runs artifacts of PyTorch programs with several methods and one state; continues and "
+      "translates text.",
       "polystate");
   Action action;
   declare(app, action);

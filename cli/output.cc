@@ -13,14 +13,17 @@
 namespace polystate::cli {
 namespace {
 
-bool wants_colour(int descriptor) {
+bool forbids_colour() {
   const char* const no_colour = std::getenv("NO_COLOR");
-  return ::isatty(descriptor) == 1 && (no_colour == nullptr || *no_colour == '\0');
+  return no_colour != nullptr && *no_colour != '\0';
 }
 
 }  // namespace
 
-Output::Output(int descriptor) : descriptor_(descriptor), has_colour_(wants_colour(descriptor)) {}
+Output::Output(int descriptor)
+    : descriptor_(descriptor),
+      is_terminal_(::isatty(descriptor) == 1),
+      has_colour_(is_terminal_ && !forbids_colour()) {}
 
 void Output::write(std::string_view text) {
   while (!text.empty() && !is_closed_) {

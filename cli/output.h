@@ -21,12 +21,16 @@ class Output {
   // kIo when a write failed.
   [[nodiscard]] const Status& status() const { return status_; }
 
+  // Whether a person may read along.
+  [[nodiscard]] bool is_terminal() const { return is_terminal_; }
+
   // Whether headings may be emphasised: a terminal, and the user has not set NO_COLOR
   // (no-color.org).
   [[nodiscard]] bool has_colour() const { return has_colour_; }
 
  private:
   int descriptor_;
+  bool is_terminal_;
   bool has_colour_;
   bool is_closed_ = false;
   Status status_;

@@ -36,15 +36,37 @@ Status for_each_group(int descriptor, const Output& output, const TakeLines& tak
   return {};
 }
 
+// Gives `take` the descriptor of a file, or of standard input for "-".
+Status with_descriptor(const std::string& file, const std::function<Status(int)>& take) {
+  if (file == "-") return take(STDIN_FILENO);
+  const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!descriptor.is_open())
+    return Error{ErrorCode::kContract, "'" + file + "' cannot be read: " + errno_text(errno)};
+  return take(descriptor.get());
+}
+
 }  // namespace
 
 Status for_each_group_of_lines(const std::string& file, const Output& output,
                                const TakeLines& take) {
-  if (file == "-") return for_each_group(STDIN_FILENO, output, take);
-  const FileDescriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!descriptor.is_open())
-    return Error{ErrorCode::kContract, "'" + file + "' cannot be read: " + errno_text(errno)};
-  return for_each_group(descriptor.get(), output, take);
+  return with_descriptor(file,
+                         [&](int descriptor) { return for_each_group(descriptor, output, take); });
+}
+
+Result<std::string> whole_text(const std::string& file) {
+  std::string text;
+  const Status read = with_descriptor(file, [&](int descriptor) -> Status {
+    LineReader reader(descriptor, LineEnd::kLineFeed);
+    while (true) {
+      const Result<std::vector<std::string>> lines = reader.next(kLargestGroup);
+      if (!lines) return lines.error();
+      if (lines->empty()) return {};
+      for (const std::string& line : *lines) text += line + "\n";
+    }
+  });
+  if (!read) return read.error();
+  if (!text.empty()) text.pop_back();
+  return text;
 }
 
 }  // namespace polystate::cli

@@ -1,10 +1,11 @@
 #include "cli/generate/settings.h"
 
 #include <CLI/App.hpp>
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,42 +35,65 @@ std::string setting_fault(const std::string& text) {
   return set ? "" : set.error().message;
 }
 
-// An option that sets a field of GenerationConfig.
-struct SettingOption {
-  const char* name;
-  const char* prefix;  // goes before what the user writes: "num_beams="
-  const char* type;
-  const char* help;
-};
+// "num_beams=4" for "4".
+std::string assignment(const SettingOption& option, const std::string& value) {
+  return std::string(option.field) + "=" + value;
+}
 
-constexpr std::array kSettings = {
-    SettingOption{"--beam", "num_beams=", "COUNT",
-                  "Beams of the search; 1: greedy (default: as the model says)"},
-    SettingOption{"--n-best", "num_return_sequences=", "COUNT",
-                  "Print so many translations of each text, best first"},
-    SettingOption{"--max-length", "max_length=", "COUNT",
-                  "The most tokens of a translation, its start token included"},
-    SettingOption{"--set", "", "NAME=VALUE",
-                  "A field of transformers' GenerationConfig; may be repeated"},
-};
+// Sets the field to the list that it was set to before, and one more text.
+void add_text(const SettingOption& option, const std::string& text,
+              std::vector<Setting>& settings) {
+  Json texts = Json::array();
+  const auto before = std::ranges::find(settings, option.field, &Setting::first);
+  if (before != settings.end()) {
+    texts = Json::parse(before->second);
+    settings.erase(before);
+  }
+  texts.push_back(text);
+  settings.emplace_back(option.field, texts.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
-void add_setting(CLI::App& command, std::vector<Setting>& settings, const SettingOption& option) {
+void declare_texts(CLI::App& command, const SettingOption& option, std::vector<Setting>& settings) {
   command
-      .add_option_function<std::string>(
+      .add_option_function<std::vector<std::string>>(
           option.name,
-          [&settings, &option](const std::string& text) {
-            settings.push_back(setting_of(option.prefix + text));
+          [&settings, &option](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) add_text(option, text, settings);
           },
           option.help)
       ->type_name(option.type)
-      ->check([&option](const std::string& text) { return setting_fault(option.prefix + text); })
+      ->allow_extra_args(false);
+}
+
+void declare_value(CLI::App& command, const SettingOption& option, std::vector<Setting>& settings) {
+  command
+      .add_option_function<std::string>(
+          option.name,
+          [&settings, &option](const std::string& value) {
+            settings.push_back(setting_of(assignment(option, value)));
+          },
+          option.help)
+      ->type_name(option.type)
+      ->check(
+          [&option](const std::string& value) { return setting_fault(assignment(option, value)); })
       ->trigger_on_parse();
 }
 
 }  // namespace
 
-void declare_settings(CLI::App& command, std::vector<Setting>& settings) {
-  for (const SettingOption& option : kSettings) add_setting(command, settings, option);
+void declare_settings(CLI::App& command, std::span<const SettingOption> options,
+                      std::vector<Setting>& settings) {
+  for (const SettingOption& option : options) {
+    option.is_text ? declare_texts(command, option, settings)
+                   : declare_value(command, option, settings);
+  }
+  command
+      .add_option_function<std::string>(
+          "--set", [&settings](const std::string& text) { settings.push_back(setting_of(text)); },
+          "A field of transformers' GenerationConfig; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->check(setting_fault)
+      ->trigger_on_parse();
 }
 
 }  // namespace polystate::cli

@@ -1,36 +1,36 @@
 #include "cli/generate/translate.h"
 
 #include <CLI/App.hpp>
+#include <array>
 #include <memory>
-#include <span>
-#include <string>
 
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/generate/lines.h"
+#include "cli/generate/answers.h"
+#include "cli/generate/open_pipeline.h"
 #include "cli/generate/settings.h"
-#include "cli/generate/translation.h"
 #include "cli/output.h"
-#include "cli/warnings.h"
 #include "polystate/core/result.h"
-#include "polystate/pipeline/pipeline.h"
 
 namespace polystate::cli {
 namespace {
 
-Result<ExitStatus> translate(const TranslateArguments& arguments, Output& output) {
-  const auto pipeline =
-      Pipeline::open(arguments.model.artifact.directory, arguments.model.model_options());
-  if (!pipeline) return while_opening(pipeline.error());
-  print_warnings((*pipeline)->warnings());
-  Translation translation(**pipeline, arguments, output);
-  if (const Status set = translation.configure(); !set) return set.error();
-  const auto take = [&](std::span<const std::string> lines) {
-    return translation.translate(lines);
-  };
-  const Status done = arguments.texts.empty()
-                          ? for_each_group_of_lines(arguments.file, output, take)
-                          : take(arguments.texts);
+constexpr AnswerForm kTranslations = {
+    .verb = "translated", .list = "translations", .is_line = true, .streams_on_terminal = false};
+
+constexpr std::array kTranslateSettings = {
+    SettingOption{"--beam", "num_beams", "COUNT",
+                  "Beams of the search; 1: greedy (default: as the model says)"},
+    SettingOption{"--n-best", "num_return_sequences", "COUNT",
+                  "Print so many translations of each text, best first"},
+    SettingOption{"--max-length", "max_length", "COUNT",
+                  "The most tokens of a translation, its start token included"},
+};
+
+Result<ExitStatus> translate(const AnswerArguments& arguments, Output& output) {
+  const auto pipeline = open_pipeline(arguments.model, Need::kAnswersTexts);
+  if (!pipeline) return pipeline.error();
+  const Status done = Answers(**pipeline, arguments, kTranslations, output).run();
   if (!done) return done.error();
   return ExitStatus::kSuccess;
 }
@@ -45,11 +45,11 @@ Lines are translated in groups, as they come, and written in their order.
   polystate translate DIR --set repetition_penalty=1.2 --set no_repeat_ngram_size=3 --file text.txt
 )";
 
-void declare_options(CLI::App& command, TranslateArguments& arguments) {
+void declare_translate_options(CLI::App& command, AnswerArguments& arguments) {
   command.add_option("--file", arguments.file, "Translate the lines of a file")
       ->type_name("FILE")
       ->excludes("TEXT");
-  declare_settings(command, arguments.settings);
+  declare_settings(command, kTranslateSettings, arguments.settings);
   command
       .add_flag("--scores", arguments.scores,
                 "Print the score before each translation, and a tab (beam search)")
@@ -65,10 +65,10 @@ void declare_options(CLI::App& command, TranslateArguments& arguments) {
 void declare_translate(CLI::App& polystate, Action& action) {
   CLI::App* const command =
       polystate.add_subcommand("translate", "Translate text, or rewrite it as the model does");
-  const auto arguments = std::make_shared<TranslateArguments>();
+  const auto arguments = std::make_shared<AnswerArguments>();
   declare_model_arguments(*command, arguments->model);
   command->add_option("TEXT", arguments->texts, "Texts to translate")->type_name("");
-  declare_options(*command, *arguments);
+  declare_translate_options(*command, *arguments);
   command->footer(kTranslateExamples);
   command->callback([arguments, &action] {
     action = [arguments](Output& output) { return translate(*arguments, output); };
