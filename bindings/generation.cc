@@ -211,11 +211,14 @@ std::unique_ptr<Pipeline> new_pipeline(const Model& model) {
 
 std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
                                             const std::vector<std::string>& texts, bool truncate,
+                                            bool add_special_tokens, bool skip_special_tokens,
                                             const PythonOptions& python) {
   check_process();
   PipelineOptions options;
   python.fill(options, pipeline.default_config());
   options.truncate = truncate;
+  options.add_special_tokens = add_special_tokens;
+  options.skip_special_tokens = skip_special_tokens;
   options.on_text = python.on_piece<std::string_view>();
   return python.finished(without_gil([&] { return pipeline.run(texts, options); }));
 }
@@ -267,6 +270,7 @@ void bind_generation(py::module_& module) {
       .def(py::init(&new_pipeline))
       .def("run", &run)
       .def_property_readonly("task", &Pipeline::task)
+      .def_property_readonly("continues_texts", &Pipeline::continues_texts)
       .def_property_readonly("warnings", &Pipeline::warnings);
 }
 

@@ -179,10 +179,14 @@ class Pipeline:
         self,
         texts: list[str],
         truncate: bool,
+        add_special_tokens: bool,
+        skip_special_tokens: bool,
         options: GenerationOptions,
         /,
     ) -> list[list[GeneratedText]]: ...
     @property
     def task(self) -> str: ...
+    @property
+    def continues_texts(self) -> bool: ...
     @property
     def warnings(self) -> list[str]: ...

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from polystate import _core
@@ -20,6 +21,7 @@ from polystate.runtime.generation import (
     warn,
 )
 from polystate.runtime.model import Model, load
+from polystate.runtime.streams import pieces_of, pieces_of_async
 
 # The keys of answers by task, as transformers' pipelines name them.
 _KEYS = {"translation": "translation_text", "summarization": "summary_text"}
@@ -52,10 +54,32 @@ def pipeline(model: str | os.PathLike[str] | Model, **options: Any) -> Pipeline:
 
 
 def generate(model: str | os.PathLike[str] | Model, prompt: str, **names: Any) -> str:
-    """Generate the best text for one; ``names`` as for calling a :class:`Pipeline`."""
-    answers = pipeline(model)(checked_text("prompt", prompt), **names)
+    """Generate the best text for one; ``names`` as for calling a :class:`Pipeline`.
+
+    Of a model without an encoder, what follows the prompt, unless ``return_full_text=True``.
+    """
+    answering = pipeline(model)
+    if answering.continues_texts:
+        names.setdefault("return_full_text", False)
+    answers = answering(checked_text("prompt", prompt), **names)
     text: str = next(iter(answers[0].values()))
     return text
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How texts are taken and answered, besides what is generated."""
+
+    truncation: bool = False
+    add_special_tokens: bool = True
+    skip_special_tokens: bool = True
+    return_full_text: bool | None = None
+    return_scores: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not isinstance(value, bool) and not (name == "return_full_text" and value is None):
+                raise ContractError(f"{name} is {value!r}; True or False is needed")
 
 
 class Pipeline:
@@ -71,8 +95,13 @@ class Pipeline:
 
     @property
     def task(self) -> str:
-        """What the artifact is for: ``"translation"``, ``"summarization"``, ..."""
+        """What the artifact is for: ``"translation"``, ``"text-generation"``, ..."""
         return self._core.task
+
+    @property
+    def continues_texts(self) -> bool:
+        """Whether an answer goes on where its text ends: whether the model has no encoder."""
+        return self._core.continues_texts
 
     @property
     def warnings(self) -> list[str]:
@@ -84,6 +113,9 @@ class Pipeline:
         text: str | Sequence[str],
         *,
         truncation: bool = False,
+        add_special_tokens: bool = True,
+        skip_special_tokens: bool = True,
+        return_full_text: bool | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
@@ -99,7 +131,15 @@ class Pipeline:
         text
             A text, or a list of texts.
         truncation
-            Cut texts that are longer than the model's limit, where they are refused otherwise.
+            Cut texts that are longer than the model's limit, where they are refused otherwise: at
+            their ends, and prompts, which a model without an encoder continues, at their beginning.
+        add_special_tokens
+            Whether the model is given the tokens that its tokenizer adds around a text.
+        skip_special_tokens
+            Whether special tokens are left out of answers.
+        return_full_text
+            Of a model without an encoder: whether an answer begins with its text, as by default, or
+            is only what follows it.
         logits_processor, sampler, stopping_criteria
             The user's own: see :mod:`polystate.runtime.generation`.
         on_text
@@ -119,13 +159,17 @@ class Pipeline:
         list
             As transformers' pipelines: for each text a dictionary, ``{"translation_text": ...}``,
             or a list of them where ``num_return_sequences`` asks for several; for a single text
-            the list of its dictionaries.
+            the list of its dictionaries. Of a model without an encoder a list for each text,
+            always: ``[{"generated_text": ...}]``.
 
         Raises
         ------
         ContractError
             A text is too long, or an option is unknown or out of range.
         """
+        form = _Form(
+            truncation, add_special_tokens, skip_special_tokens, return_full_text, return_scores
+        )
         options = generation_options(
             names,
             logits_processor,
@@ -134,15 +178,19 @@ class Pipeline:
             on_progress,
             stopping_criteria,
         )
-        return self._answers(text, truncation, return_scores, options)
+        return self._answers(text, form, options)
 
     async def call_async(
         self,
         text: str | Sequence[str],
         *,
         truncation: bool = False,
+        add_special_tokens: bool = True,
+        skip_special_tokens: bool = True,
+        return_full_text: bool | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
         return_scores: bool = False,
         **names: Any,
     ) -> list[Any]:
@@ -150,31 +198,94 @@ class Pipeline:
 
         Calls that wait at the same time run side by side. One whose task is cancelled ends.
         """
-        options = generation_options(names, logits_processor, sampler, None, None)
-        return await run_async(
-            options, lambda: self._answers(text, truncation, return_scores, options)
+        form = _Form(
+            truncation, add_special_tokens, skip_special_tokens, return_full_text, return_scores
+        )
+        options = generation_options(
+            names, logits_processor, sampler, None, None, stopping_criteria
+        )
+        return await run_async(options, lambda: self._answers(text, form, options))
+
+    def stream(
+        self,
+        text: str,
+        *,
+        truncation: bool = False,
+        add_special_tokens: bool = True,
+        skip_special_tokens: bool = True,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
+        **names: Any,
+    ) -> Iterator[str]:
+        """Answer one text piece by piece, as it is found: an iterator.
+
+        Options are those of calling the pipeline, and one beam. Pieces join to the answer, of a
+        model without an encoder to what follows the text. The generation ends where the iterator
+        is closed, as a ``for`` loop that is left does once nothing refers to it.
+        """
+        form = _Form(truncation, add_special_tokens, skip_special_tokens)
+        texts = [checked_text("the text", text)]
+        return pieces_of(
+            lambda hear: generation_options(
+                names, logits_processor, sampler, hear, None, stopping_criteria
+            ),
+            lambda options: self._run(texts, form, options),
+        )
+
+    def stream_async(
+        self,
+        text: str,
+        *,
+        truncation: bool = False,
+        add_special_tokens: bool = True,
+        skip_special_tokens: bool = True,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
+        **names: Any,
+    ) -> AsyncIterator[str]:
+        """As :meth:`stream`, without blocking the event loop: ``async for piece in ...``."""
+        form = _Form(truncation, add_special_tokens, skip_special_tokens)
+        texts = [checked_text("the text", text)]
+        return pieces_of_async(
+            lambda hear: generation_options(
+                names, logits_processor, sampler, hear, None, stopping_criteria
+            ),
+            lambda options: self._run(texts, form, options),
         )
 
     def _answers(
-        self,
-        text: str | Sequence[str],
-        truncation: bool,
-        return_scores: bool,
-        options: _core.GenerationOptions,
+        self, text: str | Sequence[str], form: _Form, options: _core.GenerationOptions
     ) -> list[Any]:
-        if not isinstance(truncation, bool):
-            raise ContractError(f"truncation is {truncation!r}; True or False is needed")
-        answers = self._core.run(_texts_of(text), truncation, options)
+        if form.return_full_text is not None and not self.continues_texts:
+            raise ContractError(
+                "return_full_text is for models that continue texts; this one has an encoder"
+            )
+        texts = _texts_of(text)
+        answers = self._run(texts, form, options)
         key = _KEYS.get(self.task, "generated_text")
+        is_full = self.continues_texts and form.return_full_text is not False
         results: list[list[dict[str, Any]]] = [
-            [{key: each.text} | ({"score": each.score} if return_scores else {}) for each in answer]
-            for answer in answers
+            [
+                {key: (given if is_full else "") + each.text}
+                | ({"score": each.score} if form.return_scores else {})
+                for each in answer
+            ]
+            for given, answer in zip(texts, answers, strict=True)
         ]
         if isinstance(text, str):
             return results[0]
-        if all(len(result) == 1 for result in results):
+        if not self.continues_texts and all(len(result) == 1 for result in results):
             return [result[0] for result in results]
         return results
+
+    def _run(
+        self, texts: list[str], form: _Form, options: _core.GenerationOptions
+    ) -> list[list[_core.GeneratedText]]:
+        return self._core.run(
+            texts, form.truncation, form.add_special_tokens, form.skip_special_tokens, options
+        )
 
     def __repr__(self) -> str:
         return f"<polystate pipeline for {self.task or 'text'} over {self.model!r}>"
