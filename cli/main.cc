@@ -17,6 +17,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/exit_status.h"
 #include "cli/generate/complete.h"
+#include "cli/generate/score.h"
 #include "cli/generate/translate.h"
 #include "cli/inspect/inspect.h"
 #include "cli/output.h"
@@ -50,6 +51,7 @@ void declare(CLI::App& app, Action& action) {
   declare_run(app, action);
   declare_doctor(app, action);
   declare_complete(app, action);
+  declare_score(app, action);
   declare_translate(app, action);
   declare_tokenize(app, action);
   const std::string version = "polystate " + version_text();

@@ -18,6 +18,7 @@
 #include "polystate/core/result.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/stopping_criterion.h"
 
 namespace polystate::cli {
 namespace {
@@ -140,6 +141,7 @@ std::string Answers::json(const std::vector<GeneratedText>& answers) const {
   for (const GeneratedText& each : answers) {
     Json answer = {{"text", each.text}};
     if (each.score) answer["score"] = *each.score;
+    answer["finish_reason"] = name_of(each.finish_reason);
     list.push_back(std::move(answer));
   }
   return Json({{form_.list, std::move(list)}}).dump() + "\n";

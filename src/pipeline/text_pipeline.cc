@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "pipeline/text_stream.h"
+#include "pipeline/token_scores.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/stop_strings.h"
+#include "polystate/pipeline/text_score.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
 #include "polystate/tokenizer/encoding.h"
@@ -129,11 +131,30 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
   return answers;
 }
 
+Result<std::vector<TextScore>> TextPipeline::score(std::span<const std::string> texts,
+                                                   const ScoreOptions& options) {
+  if (!continues_texts()) {
+    return Error{ErrorCode::kUnsupported,
+                 "the model has an encoder: how probable a text is depends on its source"};
+  }
+  Result<std::vector<Encoding>> encodings = tokens_of(texts, options.add_special_tokens);
+  if (!encodings) return encodings.error();
+  std::vector<std::vector<TokenId>> sequences;
+  sequences.reserve(encodings->size());
+  for (Encoding& encoding : *encodings) sequences.push_back(std::move(encoding.ids));
+  return score_tokens(*runner_, sequences, options);
+}
+
+Result<std::vector<Encoding>> TextPipeline::tokens_of(std::span<const std::string> texts,
+                                                      bool add_special_tokens) const {
+  const std::vector<EncodeInput> inputs(texts.begin(), texts.end());
+  return tokenizer_->encode_batch(
+      inputs, {.add_special_tokens = add_special_tokens, .truncate = false, .pad = false});
+}
+
 Result<std::vector<GenerationInput>> TextPipeline::encode(std::span<const std::string> texts,
                                                           const PipelineOptions& options) const {
-  const std::vector<EncodeInput> given(texts.begin(), texts.end());
-  Result<std::vector<Encoding>> encodings = tokenizer_->encode_batch(
-      given, {.add_special_tokens = options.add_special_tokens, .truncate = false, .pad = false});
+  Result<std::vector<Encoding>> encodings = tokens_of(texts, options.add_special_tokens);
   if (!encodings) return encodings.error();
   const bool is_prompt = continues_texts();
   const std::int64_t kept = kept_tokens(options.config.value_or(default_config()));
@@ -184,7 +205,8 @@ Result<GeneratedText> TextPipeline::decode(GeneratedSequence sequence, const Gen
   }
   const Result<std::string> rest = stream->finish();
   if (!rest) return rest.error();
-  return GeneratedText{text + *rest, std::move(sequence.ids), sequence.score};
+  return GeneratedText{text + *rest, std::move(sequence.ids), sequence.score,
+                       sequence.finish_reason};
 }
 
 }  // namespace polystate

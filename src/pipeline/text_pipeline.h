@@ -9,6 +9,7 @@
 
 #include "polystate/core/result.h"
 #include "polystate/pipeline/pipeline.h"
+#include "polystate/pipeline/text_score.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
 #include "polystate/tokenizer/encoding.h"
@@ -27,6 +28,8 @@ class TextPipeline final : public Pipeline {
   using Pipeline::run;
   Result<std::vector<std::vector<GeneratedText>>> run(std::span<const std::string> texts,
                                                       const PipelineOptions& options) override;
+  Result<std::vector<TextScore>> score(std::span<const std::string> texts,
+                                       const ScoreOptions& options) override;
 
   [[nodiscard]] const std::string& task() const override { return task_; }
   [[nodiscard]] bool continues_texts() const override { return runner_->max_source_length() == 0; }
@@ -36,6 +39,9 @@ class TextPipeline final : public Pipeline {
   [[nodiscard]] const std::vector<std::string>& warnings() const override { return warnings_; }
 
  private:
+  // The tokens of texts of any length.
+  Result<std::vector<Encoding>> tokens_of(std::span<const std::string> texts,
+                                          bool add_special_tokens) const;
   Result<std::vector<GenerationInput>> encode(std::span<const std::string> texts,
                                               const PipelineOptions& options) const;
   // How many tokens a text keeps where it is truncated.

@@ -12,10 +12,12 @@
 
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "polystate/pipeline/text_score.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "polystate/session/model.h"
 #include "polystate/tokenizer/tokenizer.h"
 
@@ -25,6 +27,7 @@ struct GeneratedText {
   std::string text;          // of the generated tokens alone, without special ones
   std::vector<TokenId> ids;  // with them, as the runner gives them: from the prompt or start token
   std::optional<float> score = std::nullopt;  // see GeneratedSequence::score
+  FinishReason finish_reason = FinishReason::kUnfinished;
 };
 
 struct PipelineOptions : CallOptions {
@@ -61,6 +64,10 @@ class Pipeline {
 
   // The best text for one.
   Result<std::string> run(std::string_view text);
+
+  // How probable the model finds each text, of any length. kUnsupported where it has an encoder.
+  virtual Result<std::vector<TextScore>> score(std::span<const std::string> texts,
+                                               const ScoreOptions& options = {}) = 0;
 
   // What the manifest says that the artifact is for: "translation", "text-generation", ...
   [[nodiscard]] virtual const std::string& task() const = 0;

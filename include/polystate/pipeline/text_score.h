@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+namespace polystate {
+
+// How probable a model finds a text.
+struct TextScore {
+  double logprob = 0.0;     // the natural logarithm of the probability: the sum of its tokens'
+  std::int64_t tokens = 0;  // that are counted: all but the first, which nothing comes before
+
+  // The negative log-probability of a token, in the mean; NaN without tokens.
+  [[nodiscard]] double mean_nll() const;
+  // e ^ mean_nll.
+  [[nodiscard]] double perplexity() const;
+};
+
+// The score of several texts together.
+TextScore total(std::span<const TextScore> scores);
+
+struct ScoreOptions {
+  // A text with more tokens than the model has room for is read in windows that overlap: each
+  // begins so many tokens after the one before, and counts the tokens that are new in it. 1 up to
+  // one less than the room; not given: half of the room. Fewer tokens give each more of what comes
+  // before it, and take longer.
+  std::optional<std::int64_t> stride = std::nullopt;
+  // Give the model the tokens that the tokenizer adds around a text.
+  bool add_special_tokens = true;
+  // Called with how many texts have their score.
+  std::function<void(std::size_t done)> on_progress = nullptr;
+  // As in CallOptions.
+  std::function<bool()> is_cancelled = nullptr;
+};
+
+}  // namespace polystate
