@@ -7,9 +7,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -21,6 +23,7 @@
 #include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/stop_strings.h"
+#include "polystate/pipeline/text_score.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
@@ -223,6 +226,19 @@ std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
   return python.finished(without_gil([&] { return pipeline.run(texts, options); }));
 }
 
+std::vector<TextScore> score(Pipeline& pipeline, const std::vector<std::string>& texts,
+                             std::optional<std::int64_t> stride, bool add_special_tokens,
+                             const PythonOptions& python) {
+  check_process();
+  CallOptions call;
+  python.fill(call, pipeline.default_config());
+  const ScoreOptions options = {.stride = stride,
+                                .add_special_tokens = add_special_tokens,
+                                .on_progress = std::move(call.on_progress),
+                                .is_cancelled = std::move(call.is_cancelled)};
+  return python.finished(without_gil([&] { return pipeline.score(texts, options); }));
+}
+
 }  // namespace
 
 void bind_generation(py::module_& module) {
@@ -245,6 +261,9 @@ void bind_generation(py::module_& module) {
       .def_readonly("text", &GeneratedText::text)
       .def_readonly("ids", &GeneratedText::ids)
       .def_readonly("score", &GeneratedText::score);
+  py::class_<TextScore>(module, "TextScore")
+      .def_readonly("logprob", &TextScore::logprob)
+      .def_readonly("tokens", &TextScore::tokens);
   py::class_<GenerationUsage>(module, "GenerationUsage")
       .def_readonly("prompt_tokens", &GenerationUsage::prompt_tokens)
       .def_readonly("cached_tokens", &GenerationUsage::cached_tokens)
@@ -264,11 +283,16 @@ void bind_generation(py::module_& module) {
       .def(py::init(&new_runner))
       .def("generate", &generate)
       .def_property_readonly("warnings", &Runner::warnings)
+      .def_property_readonly("pad_token_id",
+                             [](const Runner& self) { return self.default_config().pad_token_id; })
+      .def_property_readonly("eos_token_id",
+                             [](const Runner& self) { return self.default_config().eos_token_id; })
       .def_property_readonly("max_length", &Runner::max_length)
       .def_property_readonly("max_source_length", &Runner::max_source_length);
   py::class_<Pipeline>(module, "Pipeline")
       .def(py::init(&new_pipeline))
       .def("run", &run)
+      .def("score", &score)
       .def_property_readonly("task", &Pipeline::task)
       .def_property_readonly("continues_texts", &Pipeline::continues_texts)
       .def_property_readonly("warnings", &Pipeline::warnings);

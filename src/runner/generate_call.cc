@@ -59,7 +59,9 @@ Status GenerateCall::start(std::span<const GenerationInput> inputs) {
   requests.reserve(inputs.size());
   for (const GenerationInput& input : inputs) {
     const std::size_t number = requests.size();
-    auto request = maker->make(input, number, "input " + std::to_string(number));
+    const std::string name =
+        options_.name_of ? options_.name_of(number) : "input " + std::to_string(number);
+    auto request = maker->make(input, number, name);
     if (!request) return request.error();
     requests.push_back(std::move(*request));
   }

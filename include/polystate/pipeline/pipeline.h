@@ -41,8 +41,6 @@ struct PipelineOptions : CallOptions {
   // Called with each piece of text as it is generated, and the number of its input; false ends the
   // generation of that input. Not for beams or several texts for one input (kContract).
   std::function<bool(std::size_t input, std::string_view piece)> on_text = nullptr;
-  // How messages call an input: "line 17". Not given: "input 16".
-  std::function<std::string(std::size_t input)> name_of = nullptr;
 };
 
 // Text in, text out: a tokenizer and a runner over one artifact. Many threads may use it at once:

@@ -98,6 +98,8 @@ struct CallOptions {
   std::function<void(std::size_t done)> on_progress = nullptr;
   // Asked again and again by the thread that made the call; true ends it (kContract).
   std::function<bool()> is_cancelled = nullptr;
+  // How messages call an input: "line 17". Not given: "input 16".
+  std::function<std::string(std::size_t input)> name_of = nullptr;
 };
 
 struct GenerationOptions : CallOptions {

@@ -3,6 +3,7 @@
 from polystate.runtime.generation import GenerateOutput, TokenLogprobs, Usage
 from polystate.runtime.model import Model, load
 from polystate.runtime.pipelines import Pipeline, generate, pipeline
+from polystate.runtime.scores import Scores, TextScore
 from polystate.runtime.session import Session, Snapshot, State
 from polystate.runtime.tokenizer import DecodeStream, Tokenizer
 
@@ -11,9 +12,11 @@ __all__ = [
     "GenerateOutput",
     "Model",
     "Pipeline",
+    "Scores",
     "Session",
     "Snapshot",
     "State",
+    "TextScore",
     "TokenLogprobs",
     "Tokenizer",
     "Usage",

@@ -108,6 +108,14 @@ class TokenLogprobs:
 
 
 @dataclass(frozen=True)
+class Prompt:
+    """The first tokens of a sequence: what was given, and that without its padding."""
+
+    given: list[int]
+    ids: list[int]
+
+
+@dataclass(frozen=True)
 class GenerateOutput:
     """What ``Model.generate`` gives.
 
@@ -117,6 +125,9 @@ class GenerateOutput:
         The ids of each sequence, from the decoder's start token or prompt through the first end
         token, without padding; ``num_return_sequences`` for each input, best first. Where a beam
         search finds fewer, the others are what transformers has in their place, of score -1e9.
+    padded
+        The same as an array [sequences, tokens], as transformers gives them: with the padding that
+        ``input_ids`` had before a prompt, and filled up with ``pad_token_id``.
     sequences_scores
         Of a beam search: the score of each, the sum of its log-probabilities divided by a power of
         its length; else None.
@@ -140,6 +151,7 @@ class GenerateOutput:
     """
 
     sequences: list[list[int]]
+    padded: np.ndarray[Any, Any]
     sequences_scores: list[float] | None
     usage: list[Usage]
     finish_reasons: list[str]
@@ -149,22 +161,44 @@ class GenerateOutput:
     prompt_logprobs: list[list[TokenLogprobs | None]] | None
 
     @classmethod
-    def of(cls, results: Sequence[_core.GenerationResult], vocabulary: int) -> GenerateOutput:
-        """Take what the runtime gives."""
+    def of(
+        cls,
+        results: Sequence[_core.GenerationResult],
+        prompts: Sequence[Prompt],
+        vocabulary: int,
+        padding: int,
+    ) -> GenerateOutput:
+        """Take what the runtime gives for each prompt."""
         sequences = [sequence for result in results for sequence in result.sequences]
         scores = [sequence.score for sequence in sequences if sequence.score is not None]
         logprobs = [[TokenLogprobs.of(each) for each in one.logprobs] for one in sequences]
-        prompts = [[TokenLogprobs.of(each) for each in one.prompt_logprobs] for one in results]
+        of_prompts = [[TokenLogprobs.of(each) for each in one.prompt_logprobs] for one in results]
         return cls(
             sequences=[sequence.ids for sequence in sequences],
+            padded=_padded(results, prompts, padding),
             sequences_scores=scores if len(scores) == len(sequences) and scores else None,
             usage=[Usage.of(result.usage) for result in results],
             finish_reasons=[sequence.finish_reason for sequence in sequences],
             scores=_by_token([sequence.scores for sequence in sequences], vocabulary),
             logits=_by_token([sequence.logits for sequence in sequences], vocabulary),
             logprobs=logprobs if any(logprobs) else None,
-            prompt_logprobs=[[None, *each] for each in prompts] if any(prompts) else None,
+            prompt_logprobs=[[None, *each] for each in of_prompts] if any(of_prompts) else None,
         )
+
+
+def _padded(
+    results: Sequence[_core.GenerationResult], prompts: Sequence[Prompt], padding: int
+) -> np.ndarray[Any, Any]:
+    """An array [sequences, tokens] of the sequences, each with its prompt as it was given."""
+    rows = [
+        [*prompt.given, *sequence.ids[len(prompt.ids) :]]
+        for result, prompt in zip(results, prompts, strict=True)
+        for sequence in result.sequences
+    ]
+    array = np.full((len(rows), max(map(len, rows), default=0)), padding, np.int64)
+    for i, row in enumerate(rows):
+        array[i, : len(row)] = row
+    return array
 
 
 def _by_token(
@@ -246,13 +280,30 @@ def checked_text(name: str, value: Any) -> str:
     return value
 
 
-def ids_of(
+def prompts_of(
     name: str, given: Any, attention_mask: Any = None, padding: int | None = None
+) -> list[Prompt]:
+    """Prompts, from a list of ids, a list of lists, or an array of one or two dimensions.
+
+    Padding is taken away: where the mask is 0, or without one, and only of arrays, the padding
+    tokens at the beginning.
+    """
+    ids = ids_of(name, given, attention_mask, padding, _without_beginning)
+    rows = [[_id_of(name, token) for token in row] for row in _rows_of(name, given)]
+    return [Prompt(*each) for each in zip(rows, ids, strict=True)]
+
+
+def ids_of(
+    name: str,
+    given: Any,
+    attention_mask: Any = None,
+    padding: int | None = None,
+    without: Callable[[list[int], int], list[int]] | None = None,
 ) -> list[list[int]]:
     """Lists of ids, from a list of ids, a list of lists, or an array of one or two dimensions.
 
     Padding is taken away: where the mask is 0, or without one, and only of arrays, the padding
-    tokens at the end.
+    tokens at the end, or as ``without`` does it.
     """
     rows = _rows_of(name, given)
     if attention_mask is not None:
@@ -264,7 +315,7 @@ def ids_of(
             for row, mask in zip(rows, masks, strict=True)
         ]
     elif hasattr(given, "tolist") and padding is not None:
-        rows = [_without_end(row, padding) for row in rows]
+        rows = [(without or _without_end)(row, padding) for row in rows]
     return [[_id_of(name, token) for token in row] for row in rows]
 
 
@@ -292,6 +343,13 @@ def _id_of(name: str, token: Any) -> int:
     if isinstance(token, bool) or not hasattr(token, "__index__") or not 0 <= token < 2**32:
         raise ContractError(f"{name} has {token!r}, which is no id of a token")
     return operator.index(token)
+
+
+def _without_beginning(row: list[int], padding: int) -> list[int]:
+    begin = 0
+    while begin < len(row) - 1 and row[begin] == padding:
+        begin += 1
+    return row[begin:]
 
 
 def _without_end(row: list[int], padding: int) -> list[int]:

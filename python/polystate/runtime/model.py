@@ -17,11 +17,13 @@ from polystate.errors import ContractError, UnsupportedError
 from polystate.runtime.generation import (
     GenerateOutput,
     LogitsProcessor,
+    Prompt,
     Sampler,
     StatefulProcessor,
     StoppingCriterion,
     generation_options,
     ids_of,
+    prompts_of,
     run_async,
     stream_call,
     warn,
@@ -78,7 +80,7 @@ def load(
     """
     if verification not in ("full", "trusted"):
         raise ContractError(f"verification is {verification!r}: 'full' or 'trusted' is needed")
-    if threads is not None and not _is_int64(threads):
+    if threads is not None and not is_int64(threads):
         raise ContractError(f"threads is {threads!r}: a number of threads is needed")
     if expect_sha256 is not None and not (
         isinstance(expect_sha256, str) and expect_sha256.isascii()
@@ -89,8 +91,16 @@ def load(
     return Model(_core.load(name, bool(trust_code), threads, trusted, expect_sha256), name)
 
 
-def _is_int64(value: object) -> bool:
+def is_int64(value: object) -> bool:
+    """Whether a value is a whole number of 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+
+
+def _filling(runner: _core.Runner) -> int:
+    """What fills up sequences, as transformers has it."""
+    if runner.pad_token_id is not None:
+        return runner.pad_token_id
+    return runner.eos_token_id[0] if runner.eos_token_id else 0
 
 
 class Model:
@@ -134,9 +144,11 @@ class Model:
         Parameters
         ----------
         input_ids
-            Ids, or lists of ids, or an array [batch, tokens].
+            Ids, or lists of ids, or an array [batch, tokens]: of an encoder-decoder the source, of
+            a model without an encoder the prompt, which each sequence begins with.
         attention_mask
-            Of an array: 0 where it is padding. Without it, padding tokens at the end are.
+            0 where ``input_ids`` are padding. Without it, padding tokens of an array are: at the
+            end of a source, at the beginning of a prompt.
         decoder_input_ids
             Of an encoder-decoder: the first tokens of what is generated, for each input; the start
             token without it.
@@ -206,22 +218,49 @@ class Model:
         options: _core.GenerationOptions,
         tokenizer: Tokenizer | None,
     ) -> GenerateOutput:
-        padding = self.constants.get("padding_id")
-        padding = padding if isinstance(padding, int) else None
-        sources = ids_of("input_ids", input_ids, attention_mask, padding)
-        prompts = (
-            [] if decoder_input_ids is None else ids_of("decoder_input_ids", decoder_input_ids)
-        )
-        if prompts and len(prompts) != len(sources):
-            raise ContractError(
-                f"decoder_input_ids are {len(prompts)} and input_ids {len(sources)}"
-            )
-        results = self._shared(_core.Runner).generate(
-            sources, prompts, options, lambda: (tokenizer or self._tokenizer)._core
+        runner = self._shared(_core.Runner)
+        if runner.max_source_length > 0:
+            sources = ids_of("input_ids", input_ids, attention_mask, self._source_padding())
+            prompts = self._decoder_prompts(decoder_input_ids, len(sources))
+        else:
+            prompts = self._prompts(runner, input_ids, attention_mask, decoder_input_ids)
+            sources = [[] for _ in prompts]
+        results = runner.generate(
+            sources,
+            [prompt.ids for prompt in prompts],
+            options,
+            lambda: (tokenizer or self._tokenizer)._core,
         )
         vocabulary = self.constants["vocabulary_size"]
         assert isinstance(vocabulary, int)  # or the runner was refused
-        return GenerateOutput.of(results, vocabulary)
+        return GenerateOutput.of(results, prompts, vocabulary, _filling(runner))
+
+    def _source_padding(self) -> int | None:
+        padding = self.constants.get("padding_id")
+        return padding if isinstance(padding, int) else None
+
+    @staticmethod
+    def _decoder_prompts(given: Any, count: int) -> list[Prompt]:
+        """What the decoder's sequences begin with: nothing means its start token."""
+        if given is None:
+            return [Prompt([], []) for _ in range(count)]
+        prompts = prompts_of("decoder_input_ids", given)
+        if len(prompts) != count:
+            raise ContractError(f"decoder_input_ids are {len(prompts)} and input_ids {count}")
+        return prompts
+
+    @staticmethod
+    def _prompts(
+        runner: _core.Runner, input_ids: Any, attention_mask: Any, decoder_input_ids: Any
+    ) -> list[Prompt]:
+        if decoder_input_ids is not None:
+            raise ContractError(
+                "decoder_input_ids are for a model with an encoder; here input_ids are the prompt"
+            )
+        # A padding token that also ends sequences may be a part of the prompt.
+        padding = runner.pad_token_id
+        padding = None if padding in runner.eos_token_id else padding
+        return prompts_of("input_ids", input_ids, attention_mask, padding)
 
     @property
     def methods(self) -> Mapping[str, Method]:

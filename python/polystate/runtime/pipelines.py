@@ -20,7 +20,8 @@ from polystate.runtime.generation import (
     stream_call,
     warn,
 )
-from polystate.runtime.model import Model, load
+from polystate.runtime.model import Model, is_int64, load
+from polystate.runtime.scores import Scores
 from polystate.runtime.streams import pieces_of, pieces_of_async
 
 # The keys of answers by task, as transformers' pipelines name them.
@@ -253,6 +254,44 @@ class Pipeline:
                 names, logits_processor, sampler, hear, None, stopping_criteria
             ),
             lambda options: self._run(texts, form, options),
+        )
+
+    def score(
+        self,
+        text: str | Sequence[str],
+        *,
+        stride: int | None = None,
+        add_special_tokens: bool = True,
+        on_progress: Callable[[int], Any] | None = None,
+    ) -> Scores:
+        """Tell how probable the model finds a text, or each of several, of any length.
+
+        Parameters
+        ----------
+        text
+            A text, or a list of texts.
+        stride
+            A text with more tokens than the model has room for is read in windows that overlap:
+            each begins so many tokens after the one before, and counts the tokens that are new in
+            it. By default half of the room. Fewer give each token more of what comes before it.
+        add_special_tokens
+            Whether the model is given the tokens that its tokenizer adds around a text.
+        on_progress
+            Called with how many texts have their score.
+
+        Raises
+        ------
+        ContractError
+            ``stride`` is less than 1, or leaves windows that do not overlap.
+        UnsupportedError
+            The model has an encoder.
+        """
+        form = _Form(add_special_tokens=add_special_tokens)
+        if stride is not None and not is_int64(stride):
+            raise ContractError(f"stride is {stride!r}; a number of tokens is needed")
+        options = generation_options({}, None, None, None, on_progress)
+        return Scores.of(
+            self._core.score(_texts_of(text), stride, form.add_special_tokens, options)
         )
 
     def _answers(
