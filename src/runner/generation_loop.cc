@@ -85,7 +85,7 @@ Status GenerationLoop::start_joining() {
     if (!encoded->empty()) source = std::move((*encoded)[i]);
     PageTable first = joining_[i]->wants_prompt_logprobs()
                           ? model_.new_sequence()
-                          : model_.new_sequence(joining_[i]->prompt());
+                          : model_.new_sequence(joining_[i]->seen_prompt());
     Result<std::unique_ptr<SequenceGroup>> group =
         SequenceGroup::create(joining_[i], std::move(source), std::move(first));
     if (group) {
@@ -122,14 +122,14 @@ void GenerationLoop::plan_step() {
   SequenceGroup::Room room = {static_cast<std::size_t>(model_.limits().max_step_tokens),
                               static_cast<std::size_t>(model_.limits().max_wanted)};
   for (const auto& group : running_) {
-    if (group->reads_prompt()) continue;
+    if (group->reads_text()) continue;
     group->plan_rows(rows_, room);
     planned_.push_back(group.get());
   }
   room.tokens -= rows_.size();
   room.wanted -= rows_.size();
   for (const auto& group : running_) {
-    if (!group->reads_prompt() || room.tokens == 0 || room.wanted == 0) continue;
+    if (!group->reads_text() || room.tokens == 0 || room.wanted == 0) continue;
     group->plan_rows(rows_, room);
     room.tokens -= rows_.back().tokens.size();
     room.wanted -= rows_.back().wanted;

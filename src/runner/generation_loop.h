@@ -59,7 +59,7 @@ class GenerationLoop {
   std::vector<std::unique_ptr<SequenceGroup>> running_;
   RequestQueue::Requests joining_;       // taken from the queue, not running yet
   std::vector<SequenceGroup*> planned_;  // the groups of the present step, in the order of its rows
-  std::vector<SequenceGroup*> reading_;  // of these, those that read a part of their prompt
+  std::vector<SequenceGroup*> reading_;  // of these, those that read a part of a text
   std::vector<StepRow> rows_;
 };
 

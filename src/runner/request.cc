@@ -21,6 +21,7 @@
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
 #include "runner/admission.h"
+#include "runner/context_slide.h"
 #include "runner/model/limits.h"
 #include "runner/search/search.h"
 #include "runner/sequence_length.h"
@@ -175,6 +176,8 @@ Result<std::shared_ptr<Request>> RequestMaker::make(GenerationInput input, std::
   const Result<std::int64_t> length =
       sequence_length(config, input.prompt.size(), limits_.max_length);
   if (!length) return contract_error(label + ": " + length.error().message);
+  const Result<std::optional<ContextSlide>> slide = slide_of(*length);
+  if (!slide) return contract_error(label + ": " + slide.error().message);
   const Result<Demand> demand = demand_of(input, *length);
   if (!demand) return demand.error();
   auto processors = processors_for(input.prompt.size(), *length);
@@ -185,6 +188,10 @@ Result<std::shared_ptr<Request>> RequestMaker::make(GenerationInput input, std::
   request->input_ = std::move(input);
   request->processors_ = std::move(*processors);
   request->max_length_ = *length;
+  request->slide_ = *slide;
+  if (std::ssize(request->prompt()) > limits_.max_length) {
+    request->seen_prompt_ = (*slide)->seen(request->prompt());
+  }
   request->first_sequence_ = number * static_cast<std::uint64_t>(config.num_return_sequences);
   request->deadline_ = deadline_;
   request->demand_ = *demand;
@@ -204,12 +211,31 @@ Result<std::shared_ptr<const LogitsProcessors>> RequestMaker::processors_for(
   return found;
 }
 
+Result<std::optional<ContextSlide>> RequestMaker::slide_of(std::int64_t max_length) const {
+  if (max_length <= limits_.max_length) return std::optional<ContextSlide>();
+  if (limits_.sources) {
+    return contract_error("context is \"slide\": only a decoder alone slides; max_length may be " +
+                          std::to_string(limits_.max_length) + " at most");
+  }
+  const std::int64_t kept = setting_->config.keep_tokens;
+  if (kept + 2 > limits_.max_length) {
+    return contract_error("keep_tokens is " + std::to_string(kept) + "; of the model's " +
+                          std::to_string(limits_.max_length) + " positions at most " +
+                          std::to_string(limits_.max_length - 2) + " may be kept");
+  }
+  return std::optional<ContextSlide>({.positions = limits_.max_length, .kept = kept});
+}
+
 Result<Demand> RequestMaker::demand_of(const GenerationInput& input,
                                        std::int64_t max_length) const {
   const GenerationConfig& config = setting_->config;
   const std::int64_t rows = rows_of(config);
+  // Rows that slide share no pages: each reads again what it sees.
+  const bool slides = max_length > limits_.max_length;
+  const std::int64_t shared = slides ? 1 : std::ssize(input.prompt);
+  const std::int64_t longest = std::min(max_length, limits_.max_length);
   const auto needed = [&](std::int64_t sequences) {
-    return pages_needed(sequences, std::ssize(input.prompt), max_length, limits_.page_size);
+    return pages_needed(sequences, shared, longest, limits_.page_size);
   };
   if (rows > limits_.max_rows() || needed(rows) > limits_.pages) {
     std::int64_t possible = limits_.max_rows();
@@ -217,7 +243,7 @@ Result<Demand> RequestMaker::demand_of(const GenerationInput& input,
     return contract_error((config.num_beams > 1 ? "num_beams is " : "num_return_sequences is ") +
                           std::to_string(rows) + "; the model has " +
                           std::to_string(limits_.max_rows()) + " rows, and pages for " +
-                          std::to_string(possible) + " sequences of " + std::to_string(max_length) +
+                          std::to_string(possible) + " sequences of " + std::to_string(longest) +
                           " tokens");
   }
   return Demand{.rows = rows,

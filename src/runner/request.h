@@ -21,6 +21,7 @@
 #include "polystate/sampler/sampler.h"
 #include "polystate/sampler/stopping_criterion.h"
 #include "runner/admission.h"
+#include "runner/context_slide.h"
 #include "runner/model/limits.h"
 #include "runner/search/search.h"
 
@@ -51,6 +52,10 @@ class Request {
 
   [[nodiscard]] std::span<const TokenId> source() const { return input_.source; }
   [[nodiscard]] std::span<const TokenId> prompt() const { return input_.prompt; }
+  // What the model sees of it.
+  [[nodiscard]] std::span<const TokenId> seen_prompt() const {
+    return seen_prompt_.empty() ? prompt() : seen_prompt_;
+  }
   [[nodiscard]] const GenerationConfig& config() const { return setting_->config; }
   [[nodiscard]] const Demand& demand() const { return demand_; }
   [[nodiscard]] bool runs_callers_code() const { return setting_->callers.chooses(); }
@@ -59,6 +64,8 @@ class Request {
   // Whether its prompt is all that there is.
   [[nodiscard]] bool generates_nothing() const { return max_length_ == std::ssize(prompt()); }
   [[nodiscard]] bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
+  // How it goes on past the model's positions; nothing where it does not get there.
+  [[nodiscard]] const std::optional<ContextSlide>& slide() const { return slide_; }
   // What fills up the sources of a batch.
   [[nodiscard]] TokenId pad() const;
   // What its search is for; borrows from the request.
@@ -90,6 +97,8 @@ class Request {
   GenerationInput input_;  // with its start token as the prompt, where none was given
   std::shared_ptr<const LogitsProcessors> processors_;
   std::int64_t max_length_ = 0;
+  std::optional<ContextSlide> slide_;
+  std::vector<TokenId> seen_prompt_;  // empty where the prompt fits
   std::uint64_t first_sequence_ = 0;
   std::optional<Clock::time_point> deadline_;
   Demand demand_{};
@@ -118,6 +127,8 @@ class RequestMaker {
   // The processors of a prompt and a whole sequence of these lengths.
   Result<std::shared_ptr<const LogitsProcessors>> processors_for(std::size_t prompt_length,
                                                                  std::int64_t max_length);
+  // How a sequence of this length goes on past the positions; nothing where it fits.
+  [[nodiscard]] Result<std::optional<ContextSlide>> slide_of(std::int64_t max_length) const;
   [[nodiscard]] Result<Demand> demand_of(const GenerationInput& input,
                                          std::int64_t max_length) const;
 

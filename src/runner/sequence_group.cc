@@ -14,6 +14,7 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "runner/cache/page_table.h"
+#include "runner/context_slide.h"
 #include "runner/model/source_encoder.h"
 #include "runner/model/token_model.h"
 #include "runner/request.h"
@@ -27,7 +28,7 @@ SequenceGroup::SequenceGroup(std::shared_ptr<Request> request, std::optional<Enc
                              PageTable first, std::unique_ptr<Search> search)
     : request_(std::move(request)),
       source_(std::move(source)),
-      unread_(request_->prompt().subspan(static_cast<std::size_t>(first.length()))),
+      unread_(request_->seen_prompt().subspan(static_cast<std::size_t>(first.length()))),
       cached_(static_cast<std::size_t>(first.length())),
       search_(std::move(search)) {
   sequences_.push_back(std::move(first));
@@ -43,8 +44,8 @@ Result<std::unique_ptr<SequenceGroup>> SequenceGroup::create(std::shared_ptr<Req
 }
 
 void SequenceGroup::plan_rows(std::vector<StepRow>& rows, const Room& room) {
-  if (reads_prompt()) {
-    plan_prompt(rows, room);
+  if (reads_text()) {
+    rows.push_back(unread_.empty() ? plan_again(room) : plan_prompt(room));
     return;
   }
   const EncodedSource* const source = source_ ? &*source_ : nullptr;
@@ -53,19 +54,33 @@ void SequenceGroup::plan_rows(std::vector<StepRow>& rows, const Room& room) {
   chooses_ = true;
   wanted_ = next.size();
   for (std::size_t i = 0; i < next.size(); ++i) {
-    rows.push_back({{&next[i].token, 1}, &sequences_[i], source, request_->prompt(), 1});
+    rows.push_back({{&next[i].token, 1}, &sequences_[i], source, row_prompt(), 1});
   }
 }
 
-void SequenceGroup::plan_prompt(std::vector<StepRow>& rows, const Room& room) {
-  const std::size_t most =
-      request_->wants_prompt_logprobs() ? std::min(room.tokens, room.wanted) : room.tokens;
+StepRow SequenceGroup::plan_prompt(const Room& room) {
+  const bool wants_all = request_->wants_prompt_logprobs();
+  const std::size_t most = wants_all ? std::min(room.tokens, room.wanted) : room.tokens;
   const auto chunk = unread_.first(std::min(most, unread_.size()));
   unread_ = unread_.subspan(chunk.size());
   chooses_ = unread_.empty();
-  wanted_ = request_->wants_prompt_logprobs() ? chunk.size() : (chooses_ ? 1 : 0);
-  const EncodedSource* const source = source_ ? &*source_ : nullptr;
-  rows.push_back({chunk, &sequences_.front(), source, request_->prompt(), wanted_});
+  wanted_ = chooses_ ? 1 : 0;
+  if (wants_all) wanted_ = chunk.size();
+  return {chunk, &sequences_.front(), source_ ? &*source_ : nullptr, row_prompt(), wanted_};
+}
+
+StepRow SequenceGroup::plan_again(const Room& room) {
+  const auto unread = std::span<const TokenId>(again_[again_row_]).subspan(again_read_);
+  const auto chunk = unread.first(std::min(room.tokens, unread.size()));
+  PageTable& sequence = sequences_[again_row_];
+  again_read_ += chunk.size();
+  if (chunk.size() == unread.size()) {
+    ++again_row_;
+    again_read_ = 0;
+  }
+  chooses_ = false;
+  wanted_ = 0;
+  return {chunk, &sequence, nullptr, row_prompt(), 0};
 }
 
 void SequenceGroup::choose(std::span<float> logits) {
@@ -95,10 +110,28 @@ void SequenceGroup::fork_rows() {
   if (!chooses_ || !status_) return;
   Result<std::vector<PageTable>> forked = polystate::fork_rows(search_->next(), sequences_);
   sequences_ = std::move(forked).value();  // page tables always fork
+  slide();
+}
+
+void SequenceGroup::slide() {
+  const std::optional<ContextSlide>& slide = request_->slide();
+  if (!slide || sequences_.empty() || sequences_.front().length() < slide->positions) return;
+  again_.clear();
+  again_row_ = 0;
+  for (std::size_t row = 0; row < sequences_.size(); ++row) {
+    again_.push_back(slide->seen(search_->tokens_of(row)));
+    again_.back().pop_back();  // the row's next token
+    sequences_[row].clear();
+  }
+}
+
+std::span<const TokenId> SequenceGroup::row_prompt() const {
+  return again_.empty() ? request_->seen_prompt() : std::span<const TokenId>();
 }
 
 void SequenceGroup::keep_prompt(TokenModel& model) const {
-  const std::span<const TokenId> prompt = request_->prompt();
+  if (!again_.empty()) return;
+  const std::span<const TokenId> prompt = request_->seen_prompt();
   model.keep_prefix(prompt.first(prompt.size() - unread_.size()), sequences_.front());
 }
 
@@ -109,7 +142,7 @@ void SequenceGroup::tell_token() {
 
 bool SequenceGroup::is_done() const {
   return !status_ || search_->next().empty() || request_->end() != Request::End::kNone ||
-         (!reads_prompt() && request_->generates_nothing());
+         (unread_.empty() && request_->generates_nothing());
 }
 
 void SequenceGroup::tell_result() {

@@ -34,15 +34,16 @@ class SequenceGroup {
   SequenceGroup& operator=(const SequenceGroup&) = delete;
   ~SequenceGroup() = default;
 
-  // Whether it reads its prompt, in chunks as large as there is room for, or a token a row.
-  [[nodiscard]] bool reads_prompt() const { return !unread_.empty(); }
-  // What a step has left for a prompt: 1 or more of each.
+  // Whether it reads its prompt, or again what it sees of a sequence that was full: one row, in
+  // chunks as large as there is room for. Else it reads a token a row.
+  [[nodiscard]] bool reads_text() const { return !unread_.empty() || again_row_ < again_.size(); }
+  // What a step has left for a text: 1 or more of each.
   struct Room {
     std::size_t tokens;
     std::size_t wanted;  // tokens whose logits are given
   };
-  // Appends what its rows read next, which they borrow from the group until `choose`: of a prompt
-  // as much as there is room for. The other rows need no room.
+  // Appends what its rows read next, which they borrow from the group until `choose`: of a text as
+  // much as there is room for. Rows that read a token need no room.
   void plan_rows(std::vector<StepRow>& rows, const Room& room);
   // Takes the logits that these rows want [wanted, vocabulary]. Touches nothing that groups share.
   // Where the search fails, the group is done.
@@ -68,15 +69,25 @@ class SequenceGroup {
   SequenceGroup(std::shared_ptr<Request> request, std::optional<EncodedSource> source,
                 PageTable first, std::unique_ptr<Search> search);
 
-  // Plans a chunk of the prompt.
-  void plan_prompt(std::vector<StepRow>& rows, const Room& room);
+  // A chunk of the prompt.
+  [[nodiscard]] StepRow plan_prompt(const Room& room);
+  // A chunk of what a row reads again.
+  [[nodiscard]] StepRow plan_again(const Room& room);
+  // Where the model's positions are full, has each row read again what it sees.
+  void slide();
+  // What its rows began with, as far as the model's positions do not count padding of it.
+  [[nodiscard]] std::span<const TokenId> row_prompt() const;
   // Takes logits [tokens, vocabulary] after tokens of the prompt, where they are asked for.
   Status report_prompt(std::span<const float> logits, std::size_t vocabulary);
   Result<GenerationResult> take_result();
 
   std::shared_ptr<Request> request_;
   std::optional<EncodedSource> source_;
-  std::span<const TokenId> unread_;   // of the prompt, its last token included; none after it
+  std::span<const TokenId> unread_;  // of the prompt, its last token included; none after it
+  // What each row reads again before its next token, and how far that is read; at first nothing.
+  std::vector<std::vector<TokenId>> again_;
+  std::size_t again_row_ = 0;
+  std::size_t again_read_ = 0;        // tokens of that row
   std::size_t cached_;                // tokens of the prompt that had been read before
   std::size_t wanted_ = 0;            // logits of the present step
   bool chooses_ = false;              // in the present step, by the last of these logits

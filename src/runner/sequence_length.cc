@@ -20,6 +20,10 @@ std::string limit_label(const GenerationConfig& config, std::int64_t prompt_leng
   return "max_length is " + std::to_string(config.max_length.value_or(0));
 }
 
+bool has_length(const GenerationConfig& config) {
+  return config.max_new_tokens.has_value() || config.max_length.has_value();
+}
+
 std::string too_many(std::int64_t tokens) {
   return std::to_string(tokens) + (tokens == 1 ? " token" : " tokens") + " too many";
 }
@@ -30,7 +34,8 @@ Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t
                                      std::int64_t capacity) {
   const auto prompt = static_cast<std::int64_t>(prompt_length);
   const std::int64_t least = config.max_new_tokens == 0 ? 0 : 1;  // generated tokens
-  if (prompt + least > capacity) {
+  const bool slides = config.context == ContextPolicy::kSlide && has_length(config);
+  if (prompt + least > capacity && (!slides || config.prompt_logprobs)) {
     return Error{ErrorCode::kContract,
                  "the prompt has " + std::to_string(prompt) + " tokens; the model has room for " +
                      std::to_string(capacity) + ", generated ones included: at least " +
@@ -41,11 +46,11 @@ Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t
                                            "; the caches of the artifact have " +
                                            std::to_string(capacity) + " positions"};
   }
-  if (!config.max_new_tokens && !config.max_length) return capacity;
+  if (!has_length(config)) return capacity;
   // Both have 32 bits.
   const std::int64_t length =
       config.max_new_tokens ? *config.max_new_tokens + prompt : *config.max_length;
-  if (length > capacity) {
+  if (length > capacity && !slides) {
     return Error{ErrorCode::kContract,
                  limit_label(config, prompt) + "; the model has room for sequences of " +
                      std::to_string(capacity) + " tokens: " + too_many(length - capacity)};

@@ -14,7 +14,8 @@ namespace polystate {
 // `_prepare_generated_length`: max_new_tokens goes before max_length; without both it is
 // `capacity`, what the model has room for. kContract when it or max_cache_len is more than that,
 // saying how many tokens are too many, or when it leaves no token to generate, unless
-// max_new_tokens is 0.
+// max_new_tokens is 0. A given length of a context that slides may be past `capacity`, and so may
+// its prompt, except where log-probabilities are asked for of all of it.
 Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t prompt_length,
                                      std::int64_t capacity);
 

@@ -42,6 +42,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"max_new_tokens", &Config::max_new_tokens, kFromZero},  // 0 with prompt_logprobs: validate
     {"min_length", &Config::min_length, kFromZero},
     {"min_new_tokens", &Config::min_new_tokens, kFromZero},
+    {"context", &Config::context},
+    {"keep_tokens", &Config::keep_tokens, kFromZero},
     {"max_time", &Config::max_time, kSeconds},
     {"stop_strings", &Config::stop_strings},
     {"do_sample", &Config::do_sample},
@@ -135,6 +137,14 @@ Refusal read(const Json& value, const ConfigField& /*field*/, EarlyStopping& out
   const auto* const name = std::get_if<std::string>(&value.value);
   if (name == nullptr || *name != "never") return refusal("true, false or \"never\"", value);
   out = EarlyStopping::kNever;
+  return std::nullopt;
+}
+
+Refusal read(const Json& value, const ConfigField& /*field*/, ContextPolicy& out) {
+  const auto* const name = std::get_if<std::string>(&value.value);
+  if (name == nullptr || (*name != "error" && *name != "slide"))
+    return refusal("\"error\" or \"slide\"", value);
+  out = *name == "slide" ? ContextPolicy::kSlide : ContextPolicy::kError;
   return std::nullopt;
 }
 

@@ -24,8 +24,8 @@ using TokenBias = std::pair<std::vector<TokenId>, double>;
 
 // A member of a GenerationConfig, of any of the types that there are.
 using ConfigMember = std::variant<
-    bool GenerationConfig::*, EarlyStopping GenerationConfig::*, std::int64_t GenerationConfig::*,
-    std::optional<std::int64_t> GenerationConfig::*,
+    bool GenerationConfig::*, EarlyStopping GenerationConfig::*, ContextPolicy GenerationConfig::*,
+    std::int64_t GenerationConfig::*, std::optional<std::int64_t> GenerationConfig::*,
     std::optional<std::uint64_t> GenerationConfig::*, double GenerationConfig::*,
     std::optional<double> GenerationConfig::*, std::optional<TokenId> GenerationConfig::*,
     std::vector<std::string> GenerationConfig::*, std::vector<TokenId> GenerationConfig::*,

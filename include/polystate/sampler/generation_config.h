@@ -19,6 +19,12 @@ enum class EarlyStopping : std::uint8_t {
   kNever,      // "never": when no running beam of any length could score better
 };
 
+// What becomes of a sequence that is longer than the model's positions.
+enum class ContextPolicy : std::uint8_t {
+  kError,  // "error": it is refused, before anything is generated
+  kSlide,  // "slide": it goes on without the tokens in its middle
+};
+
 // How sequences are generated: the fields of transformers' GenerationConfig that the runners
 // honour, by its names and with its defaults (transformers 5.23). `parse` and `set` refuse the
 // fields that would change the result and are not honoured, and accept those that have no meaning
@@ -33,6 +39,11 @@ struct GenerationConfig {
   // Positions that the caller wants in the caches. The artifact says how many there are: a runner
   // refuses to generate where these are more, and does nothing where they are fewer.
   std::optional<std::int64_t> max_cache_len;
+  // With "slide", lengths may go past the model's positions. When they are full, the model sees the
+  // first `keep_tokens` of the sequence and its last ones, which fill half of the other positions;
+  // they are read again, as a text of their own. Of decoders alone. Not in transformers.
+  ContextPolicy context = ContextPolicy::kError;
+  std::int64_t keep_tokens = 4;
   // Seconds after which a generation ends with the token that it chooses then. One token comes at
   // least.
   std::optional<double> max_time;

@@ -27,6 +27,9 @@ class BeamSearch final : public Search {
   Status advance(std::span<float> logits) override;
   void end_with_next() override;
   [[nodiscard]] std::size_t most_rows() const override { return next_.empty() ? 0 : beam_count_; }
+  [[nodiscard]] std::span<const TokenId> tokens_of(std::size_t row) const override {
+    return beams_[row].ids;
+  }
   [[nodiscard]] TokenId newest_token() const override { return beams_.front().ids.back(); }
   std::vector<GeneratedSequence> take_results() override;
 

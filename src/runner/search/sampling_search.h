@@ -24,6 +24,9 @@ class SamplingSearch final : public Search {
   Status advance(std::span<float> logits) override;
   void end_with_next() override;
   [[nodiscard]] std::size_t most_rows() const override { return live_.size(); }
+  [[nodiscard]] std::span<const TokenId> tokens_of(std::size_t row) const override {
+    return sequences_[live_[row]].ids;
+  }
   [[nodiscard]] TokenId newest_token() const override { return sequences_.front().ids.back(); }
   std::vector<GeneratedSequence> take_results() override;
 

@@ -62,6 +62,9 @@ class Search {
   // The most rows that it will have from now on.
   [[nodiscard]] virtual std::size_t most_rows() const = 0;
 
+  // All tokens of a row of the next step, the one that it reads included.
+  [[nodiscard]] virtual std::span<const TokenId> tokens_of(std::size_t row) const = 0;
+
   // The last token of the first sequence.
   [[nodiscard]] virtual TokenId newest_token() const = 0;
 

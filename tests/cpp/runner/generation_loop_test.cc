@@ -78,7 +78,7 @@ struct Expected {
   std::optional<std::size_t> heard_enough = std::nullopt;  // after so many tokens
 };
 
-GenerationConfig random_config(std::mt19937& random, std::size_t prompt_length) {
+GenerationConfig random_config(std::mt19937& random, bool has_source, std::size_t prompt_length) {
   GenerationConfig config = config_with_beams(1);
   config.max_length = static_cast<std::int64_t>(prompt_length + 1 + random() % 12);
   switch (random() % 4) {
@@ -96,6 +96,14 @@ GenerationConfig random_config(std::mt19937& random, std::size_t prompt_length) 
       break;
     default:
       break;
+  }
+  if (!has_source && random() % 16 == 0) {
+    config.context = ContextPolicy::kSlide;
+    config.keep_tokens = static_cast<std::int64_t>(random() % 20);
+    config.max_length = static_cast<std::int64_t>(prompt_length + 30 + random() % 60);
+    // There are pages for two sequences that are full.
+    config.num_beams = std::min<std::int64_t>(config.num_beams, 2);
+    config.num_return_sequences = std::min<std::int64_t>(config.num_return_sequences, 2);
   }
   return config;
 }
@@ -152,7 +160,8 @@ class RandomRequests {
     if (open_.size() == 12 || random_() % 2 == 0) return;
     Expected next;
     next.input = random_input(random_, has_source_);
-    next.config = random_config(random_, std::max<std::size_t>(next.input.prompt.size(), 1));
+    next.config =
+        random_config(random_, has_source_, std::max<std::size_t>(next.input.prompt.size(), 1));
     std::function<bool(TokenId)> on_token;
     if (next.config.num_beams == 1 && next.config.num_return_sequences == 1) {
       const std::size_t enough = 1 + random_() % 8;
@@ -212,7 +221,7 @@ TEST(GenerationLoop, GivesEveryRequestWhatItGivesAlone) {
   for (const bool has_source : {true, false}) {
     RandomRequests requests(has_source, has_source ? 11 : 12);
     for (int step = 0; step < kSteps; ++step) {
-      if (step % 1000 < 900) requests.submit();
+      if (step % 1000 < 700) requests.submit();
       requests.cancel();
       ASSERT_NO_FATAL_FAILURE(requests.step());
       if (step % 1000 == 999) requests.expect_nothing_left();
@@ -240,6 +249,55 @@ TEST(GenerationLoop, ReadsACommonPrefixOnce) {
   EXPECT_TRUE(again.sequences == first.sequences);
   EXPECT_EQ(again.usage.cached_tokens, 28);  // seven pages of four
   EXPECT_EQ(fake->tokens, 2 + 3);
+}
+
+// What a greedy search gives where the model sees the first 3 tokens and the last ones that fill
+// half of its other positions, each time that they are full.
+std::vector<TokenId> slid_greedily(const FakeTokenModel& fake, std::vector<TokenId> tokens,
+                                   std::size_t max_length) {
+  const auto positions = static_cast<std::size_t>(fake.max_length);
+  const auto seen_of = [&] {
+    std::vector<std::int64_t> seen(tokens.begin(), tokens.begin() + 3);
+    seen.insert(seen.end(), tokens.end() - static_cast<std::ptrdiff_t>((positions - 3) / 2),
+                tokens.end());
+    return seen;
+  };
+  std::vector<std::int64_t> seen(tokens.begin(), tokens.end());
+  if (seen.size() > positions) seen = seen_of();
+  while (tokens.size() < max_length) {
+    const auto logits = fake_logits(fake, {}, seen);
+    tokens.push_back(static_cast<TokenId>(std::ranges::max_element(logits) - logits.begin()));
+    if (seen.size() == positions) {
+      seen = seen_of();
+    } else {
+      seen.push_back(tokens.back());
+    }
+  }
+  return tokens;
+}
+
+TEST(GenerationLoop, SlidesOverATextThatIsLongerThanItsPositions) {
+  for (const std::int64_t step_tokens : {8, 64}) {
+    const auto fake = std::make_shared<FakeTokenModel>();
+    fake->max_source_length = 0;
+    fake->max_step_tokens = step_tokens;
+    Loop loop(fake);
+    for (const std::size_t prompt : {1U, 3U, 30U, 49U, 50U, 51U, 120U}) {
+      GenerationInput input;
+      for (std::size_t i = 0; i < prompt; ++i) {
+        input.prompt.push_back(static_cast<TokenId>((7 * i + prompt) % 40));
+      }
+      GenerationConfig config = config_with_beams(1);
+      config.eos_token_id = {};
+      config.context = ContextPolicy::kSlide;
+      config.keep_tokens = 3;
+      config.max_new_tokens = 150;
+      const GenerationResult found = loop.run_alone(input, config);
+      EXPECT_EQ(found.sequences.front().ids, slid_greedily(*fake, input.prompt, prompt + 150));
+      EXPECT_EQ(found.sequences.front().finish_reason, FinishReason::kLength);
+      EXPECT_EQ(found.usage.generated_tokens, 150);
+    }
+  }
 }
 
 TEST(GenerationLoop, ReadsNothingOfWhatAFailureTookAway) {

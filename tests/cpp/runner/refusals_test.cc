@@ -90,6 +90,27 @@ TEST(Refusals, OfStopStringsSayWhoKnowsText) {
                  "stop_strings: a runner knows no text");
 }
 
+TEST(Refusals, OfAContextThatCannotSlideNameTheLimit) {
+  expect_refused(
+      [](auto& options, auto&) {
+        config_of(options).context = ContextPolicy::kSlide;
+        config_of(options).max_length = 51;
+      },
+      "only a decoder alone slides; max_length may be 50 at most");
+  const auto fake = std::make_shared<FakeTokenModel>();
+  fake->max_source_length = 0;
+  const auto runner = open_fake(fake);
+  GenerationOptions options = options_with_beams(1);
+  config_of(options).context = ContextPolicy::kSlide;
+  config_of(options).max_length = 100;
+  config_of(options).keep_tokens = 49;
+  const std::vector<GenerationInput> inputs = {{.source = {}, .prompt = {3}}};
+  EXPECT_THAT(runner->generate(inputs, options).error().message,
+              HasSubstr("keep_tokens is 49; of the model's 50 positions at most 48 may be kept"));
+  config_of(options).keep_tokens = 48;
+  EXPECT_TRUE(runner->generate(inputs, options));
+}
+
 TEST(Refusals, OfMoreRowsThanThereAreGiveBothNumbers) {
   expect_refused([](auto& options, auto&) { config_of(options).num_beams = 9; },
                  "num_beams is 9; the model has 8 rows");
