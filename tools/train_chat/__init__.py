@@ -1,0 +1,1 @@
+"""Trains the chat model of the demonstration, from sentence pairs; see ``--help``."""
