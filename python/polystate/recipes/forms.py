@@ -16,7 +16,13 @@ from polystate.recipes.architectures.token_model import TokenModel
 from polystate.recipes.capacity import Capacity
 from polystate.recipes.paged.attention import own_attention
 from polystate.recipes.paged.layers import check_caches
-from polystate.recipes.parity import Example, check_parity, check_quantized_parity, examples
+from polystate.recipes.parity import (
+    Example,
+    check_parity,
+    check_positions,
+    check_quantized_parity,
+    examples,
+)
 
 
 def methods_of(model: PreTrainedModel, capacity: Capacity, quantization: str | None) -> TokenModel:
@@ -42,6 +48,8 @@ def methods_of(model: PreTrainedModel, capacity: Capacity, quantization: str | N
                 methods: TokenModel = architecture(model, capacity, form).eval()
                 with packed(methods):
                     check_parity(methods, capacity, texts)
+                    if capacity.max_length > 2:
+                        check_positions(model, methods, capacity)
         except UnsupportedError:
             raise
         except Exception as error:  # model code may raise anything

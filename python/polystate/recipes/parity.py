@@ -72,6 +72,46 @@ def check_parity(methods: TokenModel, capacity: Capacity, texts: Sequence[Exampl
                 )
 
 
+def check_positions(model: PreTrainedModel, methods: TokenModel, capacity: Capacity) -> None:
+    """Compares logits of the first two tokens alone with those beside one at the last position.
+
+    They see nothing of that one. Embeddings of positions that depend on how far a step goes give
+    them others, as texts of a few tokens do not show.
+
+    Raises
+    ------
+    ExportError
+        When they differ.
+    """
+    generator = torch.Generator().manual_seed(0)
+    tokens = random_tokens(model, 3, generator)
+    source = random_tokens(model, min(3, capacity.source_length), generator)
+    table = torch.arange(capacity.pages_of_sequence)[None]
+    found = []
+    with torch.no_grad():
+        given = methods.read_sources([source], capacity)
+        for positions in (torch.tensor([0, 1]), torch.tensor([0, 1, capacity.max_length - 1])):
+            logits = methods(
+                tokens[: len(positions)],
+                positions,
+                torch.zeros_like(positions),
+                page_table=table,
+                wanted=torch.tensor([1]),
+                **given,
+                **methods.counted([tokens[:position] for position in positions]),
+            )
+            found.append(logits)
+    alone, beside = found
+    off = float((alone - beside).abs().max())
+    limit = _TOLERANCE * max(1.0, float(alone.abs().max()))
+    if not off <= limit:
+        raise ExportError(
+            f"the logits at position 1 are {off:.3g} off beside a token at position "
+            f"{capacity.max_length - 1}, where {limit:.3g} is allowed: the model computes a text "
+            f"by how long it is"
+        )
+
+
 def check_quantized_parity(
     methods: TokenModel, capacity: Capacity, texts: Sequence[Example]
 ) -> None:

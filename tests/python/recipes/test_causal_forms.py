@@ -20,7 +20,9 @@ from polystate.recipes.architectures.decoder_only import DecoderOnly
 from polystate.recipes.capacity import Capacity
 from polystate.recipes.forms import methods_of
 from polystate.recipes.modules import experts, linears
+from polystate.recipes.paged.attention import own_attention
 from polystate.recipes.paged.masks import window_of
+from polystate.recipes.parity import check_positions
 from polystate.recipes.rotary import fixed_frequencies
 from tests.python.recipes.causal_models import (
     LLAMA,
@@ -128,6 +130,19 @@ def test_frequencies_that_change_with_a_texts_length_are_refused(tmp_path: Path)
     plain.load_state_dict(model.state_dict())
     with torch.no_grad():
         assert torch.equal(model(ids).logits, plain(ids).logits)
+
+
+def test_positions_that_depend_on_how_far_a_step_goes_are_refused() -> None:
+    model = causal_model("phi3-longrope")  # without the frequencies of one length
+    with own_attention(model):
+        for length in (16, 48):
+            capacity = Capacity(4, None, length)
+            methods = DecoderOnly(model, capacity, DecoderOnly.forms[0])
+            if length == 16:
+                check_positions(model, methods, capacity)
+                continue
+            with pytest.raises(ps.ExportError, match="beside a token at position 47"):
+                check_positions(model, methods, capacity)
 
 
 def test_longrope_has_the_frequencies_of_the_artifacts_length() -> None:
