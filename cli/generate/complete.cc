@@ -61,9 +61,14 @@ void declare_complete_options(CLI::App& command, AnswerArguments& arguments) {
   command.add_flag("--echo", arguments.echo, "Print each prompt before its text")
       ->excludes("--json");
   command
-      .add_flag("--stream,!--no-stream", arguments.stream,
-                "Print each word as it is found, of one text a prompt (default: on a terminal)")
+      .add_flag_callback(
+          "--stream", [&arguments] { arguments.stream = true; },
+          "Print each word as it is found, of one text a prompt (default: on a terminal)")
       ->excludes("--json");
+  command
+      .add_flag_callback(
+          "--no-stream", [&arguments] { arguments.stream = false; }, "Print each text as a whole")
+      ->excludes("--stream");
   command.add_flag("--truncate", arguments.truncate,
                    "Cut prompts that are too long at their beginning; they are refused otherwise");
 }

@@ -40,6 +40,10 @@ std::string assignment(const SettingOption& option, const std::string& value) {
   return std::string(option.field) + "=" + value;
 }
 
+std::string list_of(const Json& texts) {
+  return texts.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 // Sets the field to the list that it was set to before, and one more text.
 void add_text(const SettingOption& option, const std::string& text,
               std::vector<Setting>& settings) {
@@ -50,7 +54,7 @@ void add_text(const SettingOption& option, const std::string& text,
     settings.erase(before);
   }
   texts.push_back(text);
-  settings.emplace_back(option.field, texts.dump(-1, ' ', false, Json::error_handler_t::replace));
+  settings.emplace_back(option.field, list_of(texts));
 }
 
 void declare_texts(CLI::App& command, const SettingOption& option, std::vector<Setting>& settings) {
@@ -62,6 +66,9 @@ void declare_texts(CLI::App& command, const SettingOption& option, std::vector<S
           },
           option.help)
       ->type_name(option.type)
+      ->check([&option](const std::string& text) {
+        return setting_fault(assignment(option, list_of(Json::array({text}))));
+      })
       ->allow_extra_args(false);
 }
 

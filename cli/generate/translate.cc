@@ -54,7 +54,10 @@ void declare_translate_options(CLI::App& command, AnswerArguments& arguments) {
       .add_flag("--scores", arguments.scores,
                 "Print the score before each translation, and a tab (beam search)")
       ->excludes("--json");
-  command.add_flag("--stream", arguments.stream, "Print each word as it is found (one beam)")
+  command
+      .add_flag_callback(
+          "--stream", [&arguments] { arguments.stream = true; },
+          "Print each word as it is found (one beam)")
       ->excludes("--json", "--scores");
   command.add_flag("--truncate", arguments.truncate,
                    "Cut texts that are too long, which are refused otherwise");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -51,11 +52,11 @@ void shorten(Encoding& encoding, std::size_t limit, Cut cut) {
 // Streams of the texts of a call.
 class TextStreams {
  public:
-  using OnText = std::function<bool(std::size_t input, std::string_view piece)>;
+  using OnPiece = std::function<bool(std::size_t input, std::string_view piece)>;
 
   static Result<TextStreams> start(const Tokenizer& tokenizer,
                                    std::span<const GenerationInput> inputs,
-                                   const DecodeOptions& options, OnText on_text) {
+                                   const DecodeOptions& options, OnPiece on_text) {
     TextStreams streams(std::move(on_text));
     for (const GenerationInput& input : inputs) {
       Result<TextStream> stream = TextStream::start(tokenizer, input.prompt, options);
@@ -77,10 +78,10 @@ class TextStreams {
   }
 
  private:
-  explicit TextStreams(OnText on_text) : on_text_(std::move(on_text)) {}
+  explicit TextStreams(OnPiece on_text) : on_text_(std::move(on_text)) {}
 
   std::vector<TextStream> streams_;  // one an input
-  OnText on_text_;
+  OnPiece on_text_;
 };
 
 }  // namespace
@@ -175,6 +176,7 @@ Result<std::vector<GenerationInput>> TextPipeline::encode(std::span<const std::s
 
 std::int64_t TextPipeline::kept_tokens(const GenerationConfig& config) const {
   if (!continues_texts()) return runner_->max_source_length();
+  if (config.context == ContextPolicy::kSlide) return std::numeric_limits<std::int64_t>::max();
   const std::int64_t room = runner_->max_length();
   const std::int64_t kept = config.max_new_tokens
                                 ? room - *config.max_new_tokens

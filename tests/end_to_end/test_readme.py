@@ -11,6 +11,7 @@ from transformers import MarianTokenizer
 from tests.end_to_end.command_line import POLYSTATE
 from tests.end_to_end.printed_programs import ROOT, build_project, run, write_programs
 from tests.support.exported_models import demo_model
+from tests.support.toy_completion import toy_completion
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +22,7 @@ def directory(tmp_path_factory):
     run(directory, sys.executable, "export.py")
     (directory / "models").symlink_to(ROOT / "models")
     shutil.copytree(demo_model(), directory / "en-fr")
+    (directory / "smollm").symlink_to(toy_completion() / "toy")
     return directory
 
 
@@ -43,6 +45,14 @@ def test_the_cpp_program_builds_as_a_project_of_its_own_and_runs(directory):
     build_project(directory)
     assert run(directory, "build/average").split() == ["2", "2", "2", "2"]
     assert run(directory, "build/translate") == translated(directory)
+    command = ["polystate", "complete", "smollm", "The capital of France is"]
+    assert run(directory, "build/complete") == run(directory, *command)
+
+
+def test_a_completion_has_one_command_and_ten_lines(directory):
+    (command,) = (directory / "complete").read_text(encoding="utf-8").splitlines()
+    assert len((directory / "complete.cc").read_text(encoding="utf-8").splitlines()) <= 10
+    assert run(directory, "bash", "-c", command).strip()
 
 
 def test_the_translation_has_two_commands_and_ten_lines(directory):

@@ -249,6 +249,9 @@ TEST_F(TextGeneration, TruncatesAPromptAtItsBeginningToLeaveRoomForNewTokens) {
   options.config.emplace().max_new_tokens = 20;  // which the runner refuses
   ASSERT_TRUE(run({text}, options));
   EXPECT_THAT(runner_->asked[0].prompt, ElementsAre(0));
+  options.config->context = ContextPolicy::kSlide;  // which needs no room
+  ASSERT_TRUE(run({text}, options));
+  EXPECT_EQ(runner_->asked[0].prompt.size(), 13U);
 }
 
 }  // namespace

@@ -53,6 +53,15 @@ TEST(Refusals, OfASourceNameTheInputAndTheLimit) {
                  "input 0, source, token 1: 40 is past the vocabulary's 40 tokens");
 }
 
+TEST(Refusals, CallAnInputWhatTheCallerCallsIt) {
+  expect_refused(
+      [](auto& options, auto& inputs) {
+        options.name_of = [](std::size_t input) { return "line " + std::to_string(input + 1); };
+        inputs[1].prompt.assign(51, 2);
+      },
+      "line 2: the prompt has 51 tokens");
+}
+
 TEST(Refusals, OfAPromptNameTheInputAndTheLimit) {
   expect_refused([](auto&, auto& inputs) { inputs[1].prompt = {0, 1000, 2}; },
                  "input 1, prompt, token 1: 1000 is past the vocabulary's 40 tokens");
