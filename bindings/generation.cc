@@ -80,6 +80,7 @@ class PythonOptions {
     options.processors = processors_;
     options.sampler = sampler_;
     options.stopping_criteria = criteria_;
+    options.keep = keep;
     if (!on_progress_.is_none()) {
       options.on_progress = [this](std::size_t done) { tell_progress(done); };
     }
@@ -97,6 +98,8 @@ class PythonOptions {
 
   // Ends the generation, by any thread.
   void cancel() { interrupted_ = true; }
+
+  bool keep = false;  // CallOptions::keep
 
   // The result of the generation, or the exception that a function of the caller's raised.
   template <typename T>
@@ -159,6 +162,11 @@ class PythonOptions {
   py::object on_progress_;
 };
 
+// What `_core.KeptSequence` is. pybind11 holds no pointers to const.
+struct KeptBinding {
+  KeptSequence kept;
+};
+
 std::unique_ptr<Runner> new_runner(const Model& model) {
   check_process();
   return unwrap(without_gil([&] { return open_runner(model); }));
@@ -167,6 +175,7 @@ std::unique_ptr<Runner> new_runner(const Model& model) {
 std::vector<GenerationResult> generate(Runner& runner,
                                        const std::vector<std::vector<TokenId>>& sources,
                                        const std::vector<std::vector<TokenId>>& prompts,
+                                       const std::vector<std::optional<KeptBinding>>& kept,
                                        const PythonOptions& python,
                                        const py::function& find_tokenizer) {
   check_process();
@@ -181,6 +190,7 @@ std::vector<GenerationResult> generate(Runner& runner,
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     inputs[i].source = sources[i];
     if (i < prompts.size()) inputs[i].prompt = prompts[i];
+    if (i < kept.size() && kept[i]) inputs[i].kept = kept[i]->kept;
   }
   return python.finished(without_gil([&] { return runner.generate(inputs, options); }));
 }
@@ -243,12 +253,19 @@ std::vector<TextScore> score(Pipeline& pipeline, const std::vector<std::string>&
 
 void bind_generation(py::module_& module) {
   module.def("check_process", &check_process);
+  py::class_<KeptBinding>(module, "KeptSequence")
+      .def_property_readonly("tokens", [](const KeptBinding& self) { return self.kept->tokens; });
   py::class_<GeneratedSequence>(module, "GeneratedSequence")
       .def_readonly("ids", &GeneratedSequence::ids)
       .def_readonly("score", &GeneratedSequence::score)
       .def_property_readonly(
           "finish_reason",
           [](const GeneratedSequence& self) { return std::string(name_of(self.finish_reason)); })
+      .def_property_readonly("kept",
+                             [](const GeneratedSequence& self) {
+                               return self.kept == nullptr ? std::optional<KeptBinding>()
+                                                           : std::optional(KeptBinding{self.kept});
+                             })
       .def_property_readonly("logprobs",
                              [](const GeneratedSequence& self) { return to_python(self.logprobs); })
       .def_property_readonly(
@@ -278,6 +295,7 @@ void bind_generation(py::module_& module) {
   py::class_<PythonOptions>(module, "GenerationOptions")
       .def(py::init<Settings, const py::list&, const py::object&, const py::list&, py::object,
                     py::object>())
+      .def_readwrite("keep", &PythonOptions::keep)
       .def("cancel", &PythonOptions::cancel);
   py::class_<Runner>(module, "Runner")
       .def(py::init(&new_runner))

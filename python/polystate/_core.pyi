@@ -99,6 +99,10 @@ class DecodeStream:
 
 Logprobs = tuple[tuple[int, float], list[tuple[int, float]]]
 
+class KeptSequence:
+    @property
+    def tokens(self) -> list[int]: ...
+
 class GeneratedSequence:
     @property
     def ids(self) -> list[int]: ...
@@ -106,6 +110,8 @@ class GeneratedSequence:
     def score(self) -> float | None: ...
     @property
     def finish_reason(self) -> str: ...
+    @property
+    def kept(self) -> KeptSequence | None: ...
     @property
     def logprobs(self) -> list[Logprobs]: ...
     @property
@@ -152,6 +158,7 @@ class GenerationOptions:
         on_progress: Any,
         /,
     ) -> None: ...
+    keep: bool
     def cancel(self) -> None: ...
 
 class Runner:
@@ -160,6 +167,7 @@ class Runner:
         self,
         sources: list[list[int]],
         prompts: list[list[int]],
+        kept: list[KeptSequence | None],
         options: GenerationOptions,
         find_tokenizer: Callable[[], Tokenizer],
         /,

@@ -103,7 +103,8 @@ Result<RequestId> BatchRunner::submit(GenerationInput input, RequestOptions opti
                            {.processors = std::move(options.processors),
                             .sampler = std::move(options.sampler),
                             .stopping_criteria = std::move(options.stopping_criteria),
-                            .hears_tokens = options.on_token != nullptr},
+                            .hears_tokens = options.on_token != nullptr,
+                            .keeps = options.keep},
                            loops_->limits());
   if (!maker) return maker.error();
   auto made = maker->make(std::move(input), 0, "the request");

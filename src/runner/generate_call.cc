@@ -52,7 +52,8 @@ Status GenerateCall::start(std::span<const GenerationInput> inputs) {
                            {.processors = options_.processors,
                             .sampler = options_.sampler,
                             .stopping_criteria = options_.stopping_criteria,
-                            .hears_tokens = options_.on_token != nullptr},
+                            .hears_tokens = options_.on_token != nullptr,
+                            .keeps = options_.keep},
                            loops_.limits());
   if (!maker) return maker.error();
   std::vector<std::shared_ptr<Request>> requests;

@@ -1,10 +1,12 @@
 #include "runner/generation_loop.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,15 +34,24 @@ std::span<float> mutable_values(const Tensor& tensor) {
   return {reinterpret_cast<float*>(tensor.mutable_bytes().data()), tensor.element_count()};
 }
 
+// The tokens of full pages that a prompt, of which one token is left to read, has in common with
+// another one.
+std::size_t shared_prefix(std::span<const TokenId> prompt, std::span<const TokenId> other,
+                          std::int64_t page_size) {
+  const auto [end, _] = std::ranges::mismatch(prompt.first(prompt.size() - 1), other);
+  const auto common = static_cast<std::size_t>(end - prompt.begin());
+  return common - common % static_cast<std::size_t>(page_size);
+}
+
 }  // namespace
 
 GenerationLoop::GenerationLoop(TokenModel& model, RequestQueue& queue)
     : model_(model), queue_(queue), max_rows_(model.limits().max_rows()) {}
 
-bool GenerationLoop::step(bool callers_code) {
+bool GenerationLoop::step(bool is_shared) {
   tell();  // of what was ended since the last step
   const Status done = or_out_of_memory("generate", "", [&]() -> Status {
-    if (Status admitted = admit(callers_code); !admitted) return admitted;
+    if (Status admitted = admit(is_shared); !admitted) return admitted;
     return running_.empty() ? Status() : run_step();
   });
   const bool ran = !running_.empty() || !done;
@@ -49,13 +60,45 @@ bool GenerationLoop::step(bool callers_code) {
   return ran;
 }
 
-Status GenerationLoop::admit(bool callers_code) {
+Status GenerationLoop::admit(bool is_shared) {
+  kept_.drop_unused();
   const bool many_free = running_.empty() || free_rows() * 4 >= max_rows_;
   while (true) {
-    joining_ = queue_.take(free_capacity(), !many_free, callers_code);
+    joining_ = queue_.take(
+        free_capacity(), [this](const Request& request) { return demand_of(request); }, !many_free,
+        is_shared);
+    if (joining_.empty() && running_.empty() && refuse_first()) continue;
     if (joining_.empty()) return {};
     if (Status started = start_joining(); !started) return started;
   }
+}
+
+bool GenerationLoop::refuse_first() {
+  if (kept_.pages() == 0) return false;
+  // It may have come a moment ago, and have room.
+  const std::shared_ptr<Request> request = queue_.take_first([this](const Request& first) {
+    const Demand demand = demand_of(first);
+    return count_admitted({&demand, 1}, free_capacity()) == 0;
+  });
+  if (request == nullptr) return false;
+  fail(*request,
+       {ErrorCode::kContract, "the request needs " + std::to_string(demand_of(*request).pages) +
+                                  " pages; sequences that are kept hold " +
+                                  std::to_string(kept_.pages()) + " of the model's " +
+                                  std::to_string(model_.limits().pages) + ": drop some of them"});
+  return true;
+}
+
+Demand GenerationLoop::demand_of(const Request& request) const {
+  Demand demand = request.demand();
+  demand.pages -= kept_.shared_pages(request, model_.limits().page_size);
+  return demand;
+}
+
+PageTable GenerationLoop::first_of(const Request& request) {
+  if (request.wants_prompt_logprobs()) return model_.new_sequence();
+  if (std::optional<PageTable> kept = kept_.find(request)) return std::move(*kept);
+  return model_.new_sequence(request.seen_prompt());
 }
 
 std::int64_t GenerationLoop::free_rows() const {
@@ -67,8 +110,8 @@ std::int64_t GenerationLoop::free_rows() const {
 FreeCapacity GenerationLoop::free_capacity() const {
   const SourceEncoder* const encoder = model_.encoder();
   const auto& sources = model_.limits().sources;
-  std::int64_t pages = model_.limits().pages;
-  for (const auto& group : running_) pages -= group->request().demand().pages;
+  std::int64_t pages = model_.limits().pages - kept_.pages();
+  for (const auto& group : running_) pages -= group->pages();
   return {.rows = free_rows(),
           .pages = pages,
           .source_pages = encoder == nullptr ? 0 : encoder->pool().free_pages(),
@@ -83,11 +126,8 @@ Status GenerationLoop::start_joining() {
   for (std::size_t i = 0; i < joining_.size(); ++i) {
     std::optional<EncodedSource> source;
     if (!encoded->empty()) source = std::move((*encoded)[i]);
-    PageTable first = joining_[i]->wants_prompt_logprobs()
-                          ? model_.new_sequence()
-                          : model_.new_sequence(joining_[i]->seen_prompt());
-    Result<std::unique_ptr<SequenceGroup>> group =
-        SequenceGroup::create(joining_[i], std::move(source), std::move(first));
+    Result<std::unique_ptr<SequenceGroup>> group = SequenceGroup::create(
+        joining_[i], std::move(source), first_of(*joining_[i]), demand_of(*joining_[i]).pages);
     if (group) {
       running_.push_back(std::move(*group));
     } else {
@@ -128,14 +168,33 @@ void GenerationLoop::plan_step() {
   }
   room.tokens -= rows_.size();
   room.wanted -= rows_.size();
-  for (const auto& group : running_) {
-    if (!group->reads_text() || room.tokens == 0 || room.wanted == 0) continue;
-    group->plan_rows(rows_, room);
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    SequenceGroup& group = *running_[i];
+    if (!group.reads_text() || room.tokens == 0 || room.wanted == 0) continue;
+    if (waits_for_prefix(i)) continue;
+    group.plan_rows(rows_, room);
     room.tokens -= rows_.back().tokens.size();
     room.wanted -= rows_.back().wanted;
-    planned_.push_back(group.get());
-    reading_.push_back(group.get());
+    planned_.push_back(&group);
+    reading_.push_back(&group);
   }
+}
+
+bool GenerationLoop::waits_for_prefix(std::size_t place) {
+  SequenceGroup& group = *running_[place];
+  const Request& request = group.request();
+  const bool shares = model_.encoder() == nullptr && !request.wants_prompt_logprobs();
+  if (!shares || !group.is_new() || place == 0) return false;
+  const auto prompt = request.seen_prompt();
+  group.start_from(model_.new_sequence(prompt));
+  const std::size_t known = prompt.size() - group.unread();
+  return std::any_of(running_.begin(), running_.begin() + static_cast<std::ptrdiff_t>(place),
+                     [&](const std::unique_ptr<SequenceGroup>& other) {
+                       const bool reads =
+                           other->unread() > 0 || std::ranges::count(reading_, other.get()) > 0;
+                       return reads && shared_prefix(prompt, other->request().seen_prompt(),
+                                                     model_.limits().page_size) > known;
+                     });
 }
 
 void GenerationLoop::choose(std::span<float> logits) {
@@ -158,9 +217,12 @@ void GenerationLoop::choose(std::span<float> logits) {
 }
 
 void GenerationLoop::tell() {
-  const auto is_over = [](const std::unique_ptr<SequenceGroup>& group) {
+  const auto is_over = [this](const std::unique_ptr<SequenceGroup>& group) {
     group->tell_token();
     if (!group->is_done()) return false;
+    if (std::optional<SequenceGroup::Kept> kept = group->take_kept()) {
+      kept_.add(std::move(kept->handle), std::move(kept->pages));
+    }
     group->tell_result();
     return true;
   };
@@ -174,6 +236,7 @@ void GenerationLoop::fail_all(const Error& error) {
   joining_.clear();
   for (const auto& group : running_) fail(group->request(), error);
   running_.clear();
+  kept_.clear();
 }
 
 }  // namespace polystate

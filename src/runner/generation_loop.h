@@ -8,6 +8,8 @@
 
 #include "polystate/core/result.h"
 #include "runner/admission.h"
+#include "runner/cache/page_table.h"
+#include "runner/kept_sequences.h"
 #include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/request_queue.h"
@@ -29,15 +31,22 @@ class GenerationLoop {
 
   // Admits requests, and runs one step of all that run. Requests that are over are told. False when
   // nothing ran. Where the model fails, all that ran end with its error, and the loop is usable.
-  // `callers_code`: whether requests may join that call code of the caller's in between.
-  bool step(bool callers_code);
+  // `is_shared`: whether it is the loop that all callers share, which requests may need.
+  bool step(bool is_shared);
 
   [[nodiscard]] bool is_idle() const { return running_.empty(); }
 
  private:
   // Starts requests: those that wait for a quarter of the rows at least, or all that are left. The
   // encoder's call for a single one of many rows would cost more than its row gains.
-  Status admit(bool callers_code);
+  Status admit(bool is_shared);
+  // Where nothing runs, the first request has no room because of sequences that are kept: it would
+  // wait for ever. False where there is none.
+  bool refuse_first();
+  // What a request needs besides what kept sequences hold.
+  [[nodiscard]] Demand demand_of(const Request& request) const;
+  // What a request has read when it starts.
+  [[nodiscard]] PageTable first_of(const Request& request);
   [[nodiscard]] std::int64_t free_rows() const;
   [[nodiscard]] FreeCapacity free_capacity() const;
   Status start_joining();
@@ -46,6 +55,9 @@ class GenerationLoop {
   Status run_step();
   // Fills rows_, planned_ and reading_.
   void plan_step();
+  // Whether a group that has read nothing waits for one before it that reads a prompt which begins
+  // alike, so that both read it once.
+  bool waits_for_prefix(std::size_t place);
   // Has every planned group choose by its part of the logits [wanted, vocabulary]: side by side,
   // except those that run code of the caller's.
   void choose(std::span<float> logits);
@@ -57,6 +69,7 @@ class GenerationLoop {
   RequestQueue& queue_;
   std::int64_t max_rows_;
   std::vector<std::unique_ptr<SequenceGroup>> running_;
+  KeptSequences kept_;
   RequestQueue::Requests joining_;       // taken from the queue, not running yet
   std::vector<SequenceGroup*> planned_;  // the groups of the present step, in the order of its rows
   std::vector<SequenceGroup*> reading_;  // of these, those that read a part of a text

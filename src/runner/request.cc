@@ -42,6 +42,12 @@ Status check_options(const GenerationConfig& config, const CallersPart& callers)
     return contract_error("a sampler chooses no beams: num_beams is " +
                           std::to_string(config.num_beams));
   }
+  if (callers.keeps && (config.num_beams > 1 || config.num_return_sequences > 1)) {
+    return contract_error("one sequence of an input is kept: num_beams is " +
+                          std::to_string(config.num_beams) + ", num_return_sequences is " +
+                          std::to_string(config.num_return_sequences) +
+                          "; any number of them go on from one that is kept");
+  }
   if (callers.hears_tokens && (config.num_beams > 1 || config.num_return_sequences > 1)) {
     return contract_error("a stream is of one sequence of an input: num_beams is " +
                           std::to_string(config.num_beams) + ", num_return_sequences is " +

@@ -35,6 +35,7 @@ struct CallersPart {
   std::shared_ptr<const Sampler> sampler = nullptr;  // may be null
   StoppingCriteria stopping_criteria = {};
   bool hears_tokens = false;  // each, as it is chosen
+  bool keeps = false;         // what is read
 
   // Whether code of the caller's takes part in choosing tokens.
   [[nodiscard]] bool chooses() const {
@@ -52,6 +53,13 @@ class Request {
 
   [[nodiscard]] std::span<const TokenId> source() const { return input_.source; }
   [[nodiscard]] std::span<const TokenId> prompt() const { return input_.prompt; }
+  [[nodiscard]] const KeptSequence& kept() const { return input_.kept; }
+  [[nodiscard]] bool keeps() const { return setting_->callers.keeps; }
+  // Whether it is for the loop that all callers share: others run none of a caller's code, and
+  // keep nothing.
+  [[nodiscard]] bool needs_shared_loop() const {
+    return runs_callers_code() || keeps() || kept() != nullptr;
+  }
   // What the model sees of it.
   [[nodiscard]] std::span<const TokenId> seen_prompt() const {
     return seen_prompt_.empty() ? prompt() : seen_prompt_;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "runner/admission.h"
@@ -26,13 +28,13 @@ void RequestQueue::push(Requests requests) {
                    std::make_move_iterator(requests.end()));
 }
 
-RequestQueue::Requests RequestQueue::take(const FreeCapacity& free, bool all_or_none,
-                                          bool callers_code) {
+RequestQueue::Requests RequestQueue::take(const FreeCapacity& free, const DemandOf& demand_of,
+                                          bool all_or_none, bool is_shared) {
   const std::lock_guard lock(mutex_);
   std::vector<Demand> demands;
   for (const auto& request : requests_) {
-    if (request->runs_callers_code() && !callers_code) break;
-    demands.push_back(request->demand());
+    if (request->needs_shared_loop() && !is_shared) break;
+    demands.push_back(demand_of(*request));
     // No more than these can have room, each of a row at least.
     if (std::ssize(demands) > free.rows) break;
   }
@@ -42,6 +44,15 @@ RequestQueue::Requests RequestQueue::take(const FreeCapacity& free, bool all_or_
   Requests taken(std::make_move_iterator(requests_.begin()), std::make_move_iterator(end));
   requests_.erase(requests_.begin(), end);
   return taken;
+}
+
+std::shared_ptr<Request> RequestQueue::take_first(
+    const std::function<bool(const Request&)>& is_wanted) {
+  const std::lock_guard lock(mutex_);
+  if (requests_.empty() || !is_wanted(*requests_.front())) return nullptr;
+  std::shared_ptr<Request> first = std::move(requests_.front());
+  requests_.pop_front();
+  return first;
 }
 
 RequestQueue::Requests RequestQueue::take_ended() {
@@ -59,7 +70,7 @@ RequestQueue::Waiting RequestQueue::waiting() const {
   const std::lock_guard lock(mutex_);
   Waiting waiting;
   for (const auto& request : requests_) {
-    if (request->runs_callers_code()) break;
+    if (request->needs_shared_loop()) break;
     waiting.rows += request->demand().rows;
     waiting.largest = std::max(waiting.largest, request->demand().rows);
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -21,14 +22,21 @@ class RequestQueue {
 
   void push(Requests requests);
 
-  // Takes the next requests, as many as there is room for. With `all_or_none`, none unless all that
-  // wait have room. Stops at a request that runs code of the caller's, unless `callers_code`.
-  Requests take(const FreeCapacity& free, bool all_or_none, bool callers_code);
+  using DemandOf = std::function<Demand(const Request& request)>;
+
+  // Takes the next requests, as many as there is room for by what `demand_of` says of each. With
+  // `all_or_none`, none unless all that wait have room. Stops at a request that needs the shared
+  // loop, unless it `is_shared`.
+  Requests take(const FreeCapacity& free, const DemandOf& demand_of, bool all_or_none,
+                bool is_shared);
+
+  // Takes the first request if `is_wanted` says so; null where it does not, or none waits.
+  std::shared_ptr<Request> take_first(const std::function<bool(const Request&)>& is_wanted);
 
   // Removes the requests that are to end, and returns them.
   Requests take_ended();
 
-  // What waits before the first request that runs code of the caller's.
+  // What waits before the first request that needs the shared loop.
   struct Waiting {
     std::int64_t rows = 0;     // of all
     std::int64_t largest = 0;  // rows of one request

@@ -25,25 +25,35 @@
 namespace polystate {
 
 SequenceGroup::SequenceGroup(std::shared_ptr<Request> request, std::optional<EncodedSource> source,
-                             PageTable first, std::unique_ptr<Search> search)
+                             PageTable first, std::int64_t pages, std::unique_ptr<Search> search)
     : request_(std::move(request)),
       source_(std::move(source)),
       unread_(request_->seen_prompt().subspan(static_cast<std::size_t>(first.length()))),
       cached_(static_cast<std::size_t>(first.length())),
+      pages_(pages),
       search_(std::move(search)) {
   sequences_.push_back(std::move(first));
 }
 
 Result<std::unique_ptr<SequenceGroup>> SequenceGroup::create(std::shared_ptr<Request> request,
                                                              std::optional<EncodedSource> source,
-                                                             PageTable first) {
+                                                             PageTable first, std::int64_t pages) {
   Result<std::unique_ptr<Search>> search = make_search(request->search_context());
   if (!search) return search.error();
-  return std::unique_ptr<SequenceGroup>(new SequenceGroup(std::move(request), std::move(source),
-                                                          std::move(first), std::move(*search)));
+  return std::unique_ptr<SequenceGroup>(new SequenceGroup(
+      std::move(request), std::move(source), std::move(first), pages, std::move(*search)));
+}
+
+void SequenceGroup::start_from(PageTable first) {
+  assert(is_new_);
+  if (first.length() <= sequences_.front().length()) return;
+  cached_ = static_cast<std::size_t>(first.length());
+  unread_ = request_->seen_prompt().subspan(cached_);
+  sequences_.front() = std::move(first);
 }
 
 void SequenceGroup::plan_rows(std::vector<StepRow>& rows, const Room& room) {
+  is_new_ = false;
   if (reads_text()) {
     rows.push_back(unread_.empty() ? plan_again(room) : plan_prompt(room));
     return;
@@ -108,6 +118,7 @@ Status SequenceGroup::report_prompt(std::span<const float> logits, std::size_t v
 
 void SequenceGroup::fork_rows() {
   if (!chooses_ || !status_) return;
+  if (request_->keeps() && search_->next().empty()) return;
   Result<std::vector<PageTable>> forked = polystate::fork_rows(search_->next(), sequences_);
   sequences_ = std::move(forked).value();  // page tables always fork
   slide();
@@ -137,12 +148,30 @@ void SequenceGroup::keep_prompt(TokenModel& model) const {
 
 void SequenceGroup::tell_token() {
   if (std::exchange(has_told_, true) || request_->on_token == nullptr) return;
-  if (!request_->on_token(search_->newest_token())) request_->end(Request::End::kAsItIs);
+  if (!request_->on_token(search_->tokens().back())) request_->end(Request::End::kAsItIs);
 }
 
 bool SequenceGroup::is_done() const {
   return !status_ || search_->next().empty() || request_->end() != Request::End::kNone ||
          (unread_.empty() && request_->generates_nothing());
+}
+
+std::optional<SequenceGroup::Kept> SequenceGroup::take_kept() {
+  const bool is_cancelled = request_->end() == Request::End::kCancelled;
+  if (!request_->keeps() || is_cancelled || !status_ || reads_text()) return std::nullopt;
+  PageTable& pages = sequences_.front();
+  const std::span<const TokenId> all = search_->tokens();
+  std::vector<TokenId> tokens;
+  if (!again_.empty()) tokens = again_.front();
+  // What follows was read one by one, but for the last token.
+  const auto length = static_cast<std::size_t>(pages.length());
+  const std::size_t end = again_.empty() ? length : all.size() - 1;
+  const auto rest = all.first(end).last(length - tokens.size());
+  tokens.insert(tokens.end(), rest.begin(), rest.end());
+  const auto source = request_->source();
+  kept_ = std::make_shared<const KeptTokens>(
+      KeptTokens{{source.begin(), source.end()}, std::move(tokens)});
+  return Kept{kept_, std::move(pages)};
 }
 
 void SequenceGroup::tell_result() {
@@ -153,6 +182,7 @@ Result<GenerationResult> SequenceGroup::take_result() {
   if (!status_) return status_.error();
   if (request_->end() == Request::End::kCancelled) return cancelled();
   GenerationResult result = {search_->take_results(), {}, std::move(prompt_logprobs_)};
+  result.sequences.front().kept = std::move(kept_);
   const auto prompt = std::ssize(request_->prompt());
   for (const GeneratedSequence& sequence : result.sequences) {
     result.usage.generated_tokens += std::ssize(sequence.ids) - prompt;

@@ -25,11 +25,11 @@ namespace polystate {
 //   fork_rows   each row of the next step gets the sequence that it goes on from
 class SequenceGroup {
  public:
-  // `source` is null where the model encodes none; `first` has read a part of the
-  // prompt, or nothing. Errors as make_search.
+  // `source` is null where the model encodes none; `first` has read a part of the prompt, or
+  // nothing. `pages` are set aside for it. Errors as make_search.
   static Result<std::unique_ptr<SequenceGroup>> create(std::shared_ptr<Request> request,
                                                        std::optional<EncodedSource> source,
-                                                       PageTable first);
+                                                       PageTable first, std::int64_t pages);
   SequenceGroup(const SequenceGroup&) = delete;
   SequenceGroup& operator=(const SequenceGroup&) = delete;
   ~SequenceGroup() = default;
@@ -51,13 +51,28 @@ class SequenceGroup {
   void fork_rows();
   // Has later requests share what was read of the prompt.
   void keep_prompt(TokenModel& model) const;
+  // Whether nothing was read for it yet.
+  [[nodiscard]] bool is_new() const { return is_new_; }
+  // Of the prompt, which it has read or not.
+  [[nodiscard]] std::size_t unread() const { return unread_.size(); }
+  // Begins anew with more of the prompt, where `first` has read more.
+  void start_from(PageTable first);
 
   // Tells the caller of the token that was chosen since the last call, if one was.
   void tell_token();
   // Whether it is over: nothing is left to generate, or it was ended.
   [[nodiscard]] bool is_done() const;
+  // Once it is over: what it read, where that is to be kept, and what was not lost by a failure.
+  struct Kept {
+    KeptSequence handle;
+    PageTable pages;
+  };
+  std::optional<Kept> take_kept();
   // Tells the caller that it is over, once it is.
   void tell_result();
+
+  // Pages that are set aside for it.
+  [[nodiscard]] std::int64_t pages() const { return pages_; }
 
   // The most rows that it will have from now on.
   [[nodiscard]] std::size_t most_rows() const { return search_->most_rows(); }
@@ -67,7 +82,7 @@ class SequenceGroup {
 
  private:
   SequenceGroup(std::shared_ptr<Request> request, std::optional<EncodedSource> source,
-                PageTable first, std::unique_ptr<Search> search);
+                PageTable first, std::int64_t pages, std::unique_ptr<Search> search);
 
   // A chunk of the prompt.
   [[nodiscard]] StepRow plan_prompt(const Room& room);
@@ -87,12 +102,15 @@ class SequenceGroup {
   // What each row reads again before its next token, and how far that is read; at first nothing.
   std::vector<std::vector<TokenId>> again_;
   std::size_t again_row_ = 0;
-  std::size_t again_read_ = 0;        // tokens of that row
-  std::size_t cached_;                // tokens of the prompt that had been read before
-  std::size_t wanted_ = 0;            // logits of the present step
-  bool chooses_ = false;              // in the present step, by the last of these logits
-  bool has_told_ = true;              // of the token that was chosen last
-  std::vector<PageTable> sequences_;  // of each row
+  std::size_t again_read_ = 0;  // tokens of that row
+  std::size_t cached_;          // tokens of the prompt that had been read before
+  std::size_t wanted_ = 0;      // logits of the present step
+  bool chooses_ = false;        // in the present step, by the last of these logits
+  bool has_told_ = true;        // of the token that was chosen last
+  std::int64_t pages_;
+  bool is_new_ = true;
+  KeptSequence kept_;                 // what take_kept gave
+  std::vector<PageTable> sequences_;  // of each row; where it keeps, the last one to the end
   std::unique_ptr<Search> search_;
   Status status_;  // of the search
   std::vector<TokenLogprobs> prompt_logprobs_;

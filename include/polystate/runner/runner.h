@@ -18,10 +18,25 @@
 
 namespace polystate {
 
+// What a runner has read of a sequence, and keeps.
+struct KeptTokens {
+  std::vector<TokenId> source;
+  std::vector<TokenId> tokens;
+};
+
+// Has a runner keep what it read, so that sequences that begin alike go on from it, however often
+// and from wherever they part, without reading that again. The pages are held until the last copy
+// is gone, and what needs them waits; it is refused where nothing else runs. After a failure of the
+// model they hold nothing: what begins alike is read anew. It may outlive its runner, and is of no
+// use to another one.
+using KeptSequence = std::shared_ptr<const KeptTokens>;
+
 // What one generation starts from.
 struct GenerationInput {
   std::vector<TokenId> source;  // the encoder's tokens; empty for a decoder alone
   std::vector<TokenId> prompt;  // the decoder's first tokens; empty: decoder_start_token_id
+  // What it shares with `prompt` from the beginning is not read again, except for prompt_logprobs.
+  KeptSequence kept = nullptr;
 };
 
 // A token, and the natural logarithm of its probability.
@@ -46,6 +61,9 @@ struct GeneratedSequence {
   // `sequences_scores`.
   std::optional<float> score = std::nullopt;
   FinishReason finish_reason = FinishReason::kUnfinished;
+  // Where `keep` was asked for: what was read of it, which is all but its last token; of a context
+  // that slid what the model saw.
+  KeptSequence kept = nullptr;
 
   // Of each generated token, where the configuration asks for it.
   std::vector<TokenLogprobs> logprobs = {};  // `logprobs`
@@ -77,6 +95,9 @@ struct RequestOptions {
   LogitsProcessors processors = {};                       // the user's own, see LogitsProcessor
   std::shared_ptr<const Sampler> sampler = nullptr;  // null: make_sampler(config); not for beams
   StoppingCriteria stopping_criteria = {};           // any of them ends a sequence
+  // Keep what was read: see GeneratedSequence::kept. Not for beams or several sequences
+  // (kContract): any number of them go on from one that is kept.
+  bool keep = false;
   // Called with each token after it was chosen; false ends the generation, with what it has. Not
   // for beams or several sequences (kContract).
   std::function<bool(TokenId token)> on_token = nullptr;
@@ -92,6 +113,7 @@ struct CallOptions {
   LogitsProcessors processors = {};
   std::shared_ptr<const Sampler> sampler = nullptr;
   StoppingCriteria stopping_criteria = {};
+  bool keep = false;
   // Called when an input is over, after the last of it, with what it cost.
   std::function<void(std::size_t input, const GenerationUsage& usage)> on_done = nullptr;
   // Called when an input is over, with how many of all are.

@@ -145,6 +145,9 @@ class GenerateOutput:
         the model gives them.
     logprobs
         With ``logprobs=n``: for each sequence those of its generated tokens; else None.
+    kept
+        With ``keep=True``: for each input what was read of its sequence, all but the last token,
+        from which later calls go on (``kept=``); else None.
     prompt_logprobs
         With ``prompt_logprobs=n``: for each input those of the tokens of its prompt, None for the
         first, which nothing comes before; else None.
@@ -159,6 +162,7 @@ class GenerateOutput:
     logits: tuple[np.ndarray[Any, Any], ...] | None
     logprobs: list[list[TokenLogprobs]] | None
     prompt_logprobs: list[list[TokenLogprobs | None]] | None
+    kept: list[_core.KeptSequence | None] | None
 
     @classmethod
     def of(
@@ -173,6 +177,7 @@ class GenerateOutput:
         scores = [sequence.score for sequence in sequences if sequence.score is not None]
         logprobs = [[TokenLogprobs.of(each) for each in one.logprobs] for one in sequences]
         of_prompts = [[TokenLogprobs.of(each) for each in one.prompt_logprobs] for one in results]
+        kept = [sequence.kept for sequence in sequences]
         return cls(
             sequences=[sequence.ids for sequence in sequences],
             padded=_padded(results, prompts, padding),
@@ -183,6 +188,7 @@ class GenerateOutput:
             logits=_by_token([sequence.logits for sequence in sequences], vocabulary),
             logprobs=logprobs if any(logprobs) else None,
             prompt_logprobs=[[None, *each] for each in of_prompts] if any(of_prompts) else None,
+            kept=kept if any(each is not None for each in kept) else None,
         )
 
 

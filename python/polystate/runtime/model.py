@@ -137,6 +137,8 @@ class Model:
         tokenizer: Tokenizer | None = None,
         on_token: Callable[[int, int], Any] | None = None,
         on_progress: Callable[[int], Any] | None = None,
+        keep: bool = False,
+        kept: Sequence[_core.KeptSequence | None] = (),
         **names: Any,
     ) -> GenerateOutput:
         """Generate ids from ids, for inputs side by side, also those of other threads' calls.
@@ -161,6 +163,11 @@ class Model:
             input. Of one beam only.
         on_progress
             Called when an input is finished, with how many of all are.
+        keep
+            Keep what is read of each sequence: ``GenerateOutput.kept``. Of one sequence an input.
+        kept
+            For each input what was kept of a sequence, or None: what its first tokens have in
+            common with that is not read again. Its pages are held as long as the object exists.
         **names
             Fields of transformers' ``GenerationConfig``: ``num_beams=4``; others are as the
             artifact's ``generation_config.json`` says.
@@ -181,7 +188,10 @@ class Model:
             on_progress,
             stopping_criteria,
         )
-        return self._generate(input_ids, attention_mask, decoder_input_ids, options, tokenizer)
+        options.keep = bool(keep)
+        return self._generate(
+            input_ids, attention_mask, decoder_input_ids, options, tokenizer, list(kept)
+        )
 
     async def generate_async(
         self,
@@ -217,6 +227,7 @@ class Model:
         decoder_input_ids: Any,
         options: _core.GenerationOptions,
         tokenizer: Tokenizer | None,
+        kept: list[_core.KeptSequence | None] | None = None,
     ) -> GenerateOutput:
         runner = self._shared(_core.Runner)
         if runner.max_source_length > 0:
@@ -225,9 +236,12 @@ class Model:
         else:
             prompts = self._prompts(runner, input_ids, attention_mask, decoder_input_ids)
             sources = [[] for _ in prompts]
+        if kept and len(kept) != len(prompts):
+            raise ContractError(f"kept are {len(kept)} and input_ids {len(prompts)}")
         results = runner.generate(
             sources,
             [prompt.ids for prompt in prompts],
+            kept or [],
             options,
             lambda: (tokenizer or self._tokenizer)._core,
         )

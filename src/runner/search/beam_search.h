@@ -30,7 +30,7 @@ class BeamSearch final : public Search {
   [[nodiscard]] std::span<const TokenId> tokens_of(std::size_t row) const override {
     return beams_[row].ids;
   }
-  [[nodiscard]] TokenId newest_token() const override { return beams_.front().ids.back(); }
+  [[nodiscard]] std::span<const TokenId> tokens() const override { return beams_.front().ids; }
   std::vector<GeneratedSequence> take_results() override;
 
  private:

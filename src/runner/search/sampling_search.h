@@ -27,7 +27,7 @@ class SamplingSearch final : public Search {
   [[nodiscard]] std::span<const TokenId> tokens_of(std::size_t row) const override {
     return sequences_[live_[row]].ids;
   }
-  [[nodiscard]] TokenId newest_token() const override { return sequences_.front().ids.back(); }
+  [[nodiscard]] std::span<const TokenId> tokens() const override { return sequences_.front().ids; }
   std::vector<GeneratedSequence> take_results() override;
 
  private:

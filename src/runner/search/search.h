@@ -65,8 +65,8 @@ class Search {
   // All tokens of a row of the next step, the one that it reads included.
   [[nodiscard]] virtual std::span<const TokenId> tokens_of(std::size_t row) const = 0;
 
-  // The last token of the first sequence.
-  [[nodiscard]] virtual TokenId newest_token() const = 0;
+  // All tokens of the first sequence.
+  [[nodiscard]] virtual std::span<const TokenId> tokens() const = 0;
 
   // num_return_sequences sequences, best first. Before a search of no beams is over: as they are.
   virtual std::vector<GeneratedSequence> take_results() = 0;

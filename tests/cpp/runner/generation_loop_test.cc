@@ -34,10 +34,11 @@ class Loop {
       : model_(TokenModel::open(make_model(fake)).value()), loop_(*model_, queue_) {}
 
   std::shared_ptr<Request> submit(const GenerationInput& input, const GenerationConfig& config,
-                                  std::function<bool(TokenId)> on_token = nullptr) {
-    auto maker =
-        RequestMaker::create(config, {.hears_tokens = on_token != nullptr}, model_->limits())
-            .value();
+                                  std::function<bool(TokenId)> on_token = nullptr,
+                                  bool keeps = false) {
+    auto maker = RequestMaker::create(config, {.hears_tokens = on_token != nullptr, .keeps = keeps},
+                                      model_->limits())
+                     .value();
     const std::shared_ptr<Request> request = maker.make(input, 0, "the request").value();
     request->on_token = std::move(on_token);
     request->on_done = [this, key = request.get()](Result<GenerationResult> result) {
@@ -160,6 +161,7 @@ class RandomRequests {
     if (open_.size() == 12 || random_() % 2 == 0) return;
     Expected next;
     next.input = random_input(random_, has_source_);
+    if (!kept_.empty() && random_() % 3 == 0) go_on_from_kept(next.input);
     next.config =
         random_config(random_, has_source_, std::max<std::size_t>(next.input.prompt.size(), 1));
     std::function<bool(TokenId)> on_token;
@@ -168,8 +170,20 @@ class RandomRequests {
       next.heard_enough = enough;
       on_token = [left = enough](TokenId) mutable { return --left > 0; };
     }
-    next.request = loop_.submit(next.input, next.config, std::move(on_token));
+    const bool keeps = on_token != nullptr && random_() % 2 == 0;
+    next.request = loop_.submit(next.input, next.config, std::move(on_token), keeps);
     open_.push_back(std::move(next));
+  }
+
+  // Goes back to some place of a sequence that was kept, and on from there.
+  void go_on_from_kept(GenerationInput& input) {
+    const KeptSequence& kept = kept_[random_() % kept_.size()];
+    const std::size_t most = std::min<std::size_t>(kept->tokens.size(), 24);
+    input.kept = kept;
+    input.source = kept->source;
+    input.prompt.assign(kept->tokens.begin(),
+                        kept->tokens.begin() + static_cast<std::ptrdiff_t>(random_() % (most + 1)));
+    input.prompt.push_back(static_cast<TokenId>(random_() % 40));
   }
 
   void cancel() {
@@ -185,14 +199,35 @@ class RandomRequests {
       const auto expected = std::ranges::find(
           open_, request, [](const Expected& each) { return each.request.get(); });
       ASSERT_NE(expected, open_.end());
-      ASSERT_NO_FATAL_FAILURE(check(*expected, result, alone_));
-      (result ? done_ : cancelled_) += 1;
+      if (!result && result.error().message.ends_with("drop some of them")) {
+        kept_.clear();
+        ++refused_;
+      } else {
+        ASSERT_NO_FATAL_FAILURE(check(*expected, result, alone_));
+        (result ? done_ : cancelled_) += 1;
+      }
+      if (result && result->sequences.front().kept != nullptr) keep(*result);
       open_.erase(expected);
     }
   }
 
+  // Takes the place of the one that was kept first, where there are three.
+  void keep(const GenerationResult& result) {
+    const GeneratedSequence& sequence = result.sequences.front();
+    if (sequence.kept->tokens.size() < sequence.ids.size()) {
+      ASSERT_TRUE(std::equal(sequence.kept->tokens.begin(), sequence.kept->tokens.end(),
+                             sequence.ids.begin()) ||
+                  sequence.ids.size() > 50);  // of which the model saw a part
+    }
+    kept_.push_back(sequence.kept);
+    if (kept_.size() > 3) kept_.erase(kept_.begin());
+    ++kept_in_all_;
+  }
+
   // Nothing waits for ever, and no page is lost. Without sources, prompts stay in the index.
   void expect_nothing_left() {
+    kept_.clear();
+    loop_.step();
     EXPECT_TRUE(open_.empty());
     if (!has_source_) return;
     EXPECT_EQ(loop_.model().pool().free_pages(), loop_.model().pool().size());
@@ -202,6 +237,8 @@ class RandomRequests {
   void expect_much_was_tried() const {
     EXPECT_GT(done_, 1000U);
     EXPECT_GT(cancelled_, 20U);
+    EXPECT_GT(kept_in_all_, 100U);
+    EXPECT_LT(refused_, done_ / 10);
     EXPECT_LE(fake_->most_tokens, 12U);
   }
 
@@ -214,6 +251,9 @@ class RandomRequests {
   std::vector<Expected> open_;
   std::size_t done_ = 0;
   std::size_t cancelled_ = 0;
+  std::size_t refused_ = 0;  // for pages that are kept
+  std::vector<KeptSequence> kept_;
+  std::size_t kept_in_all_ = 0;
 };
 
 TEST(GenerationLoop, GivesEveryRequestWhatItGivesAlone) {
@@ -274,6 +314,45 @@ std::vector<TokenId> slid_greedily(const FakeTokenModel& fake, std::vector<Token
     }
   }
   return tokens;
+}
+
+TEST(GenerationLoop, ReadsACommonPrefixOnceAlsoOfRequestsThatComeTogether) {
+  const auto fake = std::make_shared<FakeTokenModel>();
+  fake->max_source_length = 0;
+  for (const std::int64_t step_tokens : {12, 64}) {
+    fake->max_step_tokens = step_tokens;
+    Loop loop(fake);
+    GenerationConfig config = config_with_beams(1);
+    config.max_new_tokens = 4;
+    config.eos_token_id = {};
+    std::vector<GenerationInput> inputs(5);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      inputs[i].prompt.assign(30, static_cast<TokenId>(step_tokens % 40));
+      inputs[i].prompt[i < 4 ? 29 : 9] = static_cast<TokenId>(i);
+    }
+    fake->tokens = 0;
+    for (const GenerationInput& input : inputs) loop.submit(input, config);
+    while (loop.step()) {
+    }
+    // Seven pages of four are alike of the first four, two of the last.
+    EXPECT_EQ(fake->tokens, 30 + 3 * 2 + 22 + 5 * 3);
+    for (const auto& [request, result] : loop.take_told()) ASSERT_TRUE(result);
+  }
+}
+
+TEST(GenerationLoop, ReadsAPromptOnceForAnyNumberOfSequencesAndBeams) {
+  for (const bool beams : {false, true}) {
+    const auto fake = std::make_shared<FakeTokenModel>();
+    fake->max_source_length = 0;
+    Loop loop(fake);
+    GenerationConfig config = config_with_beams(beams ? 4 : 1);
+    config.num_return_sequences = 4;
+    config.do_sample = !beams;
+    config.max_new_tokens = 6;
+    config.eos_token_id = {};
+    loop.run_alone({.source = {}, .prompt = std::vector<TokenId>(30, 7)}, config);
+    EXPECT_EQ(fake->tokens, 30 + 4 * 5);
+  }
 }
 
 TEST(GenerationLoop, SlidesOverATextThatIsLongerThanItsPositions) {

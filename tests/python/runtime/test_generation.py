@@ -242,6 +242,25 @@ def test_a_text_is_scored_without_generating(model: ps.Model, ids: list[int]) ->
         model.generate(ids, max_new_tokens=0)
 
 
+def test_a_sequence_that_is_kept_is_not_read_again(model: ps.Model, ids: list[int]) -> None:
+    options: dict[str, Any] = {"num_beams": 1, "max_new_tokens": 6, "eos_token_id": None}
+    first = model.generate(ids, keep=True, **options)
+    assert first.kept is not None
+    assert first.kept[0] is not None
+    (tokens,) = first.sequences
+    assert first.kept[0].tokens == tokens[:-1]
+    for length in (len(tokens), 4):
+        prompt = [*tokens[:length], 9]
+        again = model.generate(ids, decoder_input_ids=prompt, kept=first.kept, **options)
+        anew = model.generate(ids, decoder_input_ids=prompt, **options)
+        assert again.sequences == anew.sequences
+        assert again.usage[0].cached_tokens == min(length, len(tokens) - 1)
+        assert anew.usage[0].cached_tokens == 0
+        assert again.kept is None
+    with pytest.raises(ps.ContractError, match="kept are 1 and input_ids 2"):
+        model.generate([ids, ids], kept=first.kept, **options)
+
+
 def test_a_prompt_is_gone_on_from(model: ps.Model, ids: list[int]) -> None:
     (whole,) = model.generate(ids, num_beams=1).sequences
     assert model.generate(ids, decoder_input_ids=whole[:3], num_beams=1).sequences == [whole]

@@ -1,0 +1,66 @@
+#include "runner/kept_sequences.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "polystate/runner/runner.h"
+#include "runner/cache/page_pool.h"
+#include "runner/cache/page_table.h"
+#include "runner/request.h"
+
+namespace polystate {
+namespace {
+
+// Tokens that both begin with; one of the prompt is left to read.
+std::int64_t common_length(const KeptTokens& kept, const Request& request) {
+  const auto prompt = request.seen_prompt();
+  if (!std::ranges::equal(kept.source, request.source())) return 0;
+  const auto [end, other] = std::ranges::mismatch(prompt.first(prompt.size() - 1), kept.tokens);
+  return end - prompt.begin();
+}
+
+}  // namespace
+
+void KeptSequences::add(KeptSequence handle, PageTable pages) {
+  all_.push_back({std::move(handle), std::move(pages)});
+}
+
+void KeptSequences::drop_unused() {
+  // The last holder is this one: no other thread can have a copy made.
+  std::erase_if(all_, [](const Kept& kept) { return kept.handle.use_count() == 1; });
+}
+
+std::int64_t KeptSequences::pages() const {
+  std::unordered_set<PageId> pages;  // forks share some
+  for (const Kept& kept : all_) {
+    pages.insert(kept.pages.pages().begin(), kept.pages.pages().end());
+  }
+  return std::ssize(pages);
+}
+
+const KeptSequences::Kept* KeptSequences::kept_of(const Request& request) const {
+  if (request.kept() == nullptr || request.wants_prompt_logprobs()) return nullptr;
+  const auto found = std::ranges::find(all_, request.kept(), &Kept::handle);
+  return found == all_.end() ? nullptr : &*found;
+}
+
+std::optional<PageTable> KeptSequences::find(const Request& request) const {
+  const Kept* const kept = kept_of(request);
+  if (kept == nullptr) return std::nullopt;
+  PageTable table = kept->pages.fork();
+  table.rewind(common_length(*kept->handle, request));
+  return table;
+}
+
+std::int64_t KeptSequences::shared_pages(const Request& request, std::int64_t page_size) const {
+  const Kept* const kept = kept_of(request);
+  // What slides reads into pages of its own later.
+  if (kept == nullptr || request.slide()) return 0;
+  return common_length(*kept->handle, request) / page_size;
+}
+
+}  // namespace polystate

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "polystate/runner/runner.h"
+#include "runner/cache/page_table.h"
+#include "runner/request.h"
+
+namespace polystate {
+
+// The sequences that a loop's model has read and callers keep, with their pages. A sequence goes
+// when no caller has its handle any more, and no request that goes on from it.
+class KeptSequences {
+ public:
+  // Keeps what was read.
+  void add(KeptSequence handle, PageTable pages);
+  // Forgets all: what the pages held is gone.
+  void clear() { all_.clear(); }
+  // Gives back the pages of those that nobody has any more.
+  void drop_unused();
+
+  // Pages that they hold.
+  [[nodiscard]] std::int64_t pages() const;
+
+  // A sequence of what the request's kept one has in common with its prompt; nothing where that is
+  // not one of these. At least one token of the prompt is left to read.
+  [[nodiscard]] std::optional<PageTable> find(const Request& request) const;
+  // How many of the pages of find() stay this request's to the end, and are counted in pages().
+  [[nodiscard]] std::int64_t shared_pages(const Request& request, std::int64_t page_size) const;
+
+ private:
+  struct Kept {
+    KeptSequence handle;
+    PageTable pages;
+  };
+
+  // Null where the request goes on from none of them.
+  [[nodiscard]] const Kept* kept_of(const Request& request) const;
+
+  std::vector<Kept> all_;
+};
+
+}  // namespace polystate

@@ -1,0 +1,204 @@
+#include "polystate/runner/conversation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
+#include "runner/fake_token_model.h"
+#include "runner/generating.h"
+
+namespace polystate {
+namespace {
+
+using testing::HasSubstr;
+
+std::shared_ptr<FakeTokenModel> decoder_alone() {
+  auto fake = std::make_shared<FakeTokenModel>();
+  fake->max_source_length = 0;
+  return fake;
+}
+
+GenerationOptions options_for(std::int64_t new_tokens) {
+  GenerationOptions options = options_with_beams(1);
+  config_of(options).max_new_tokens = new_tokens;
+  config_of(options).eos_token_id = {};
+  return options;
+}
+
+// What a runner that has read nothing generates after these tokens.
+std::vector<TokenId> alone(const std::vector<TokenId>& prompt, std::int64_t new_tokens) {
+  const auto runner = open_fake(decoder_alone());
+  const std::vector<GenerationInput> inputs = {{.source = {}, .prompt = prompt}};
+  return generate(*runner, inputs, options_for(new_tokens)).front().front().ids;
+}
+
+std::vector<TokenId> joined(std::vector<TokenId> tokens, const std::vector<TokenId>& more) {
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  return tokens;
+}
+
+std::vector<TokenId> tokens_of(const Conversation& conversation) {
+  return {conversation.tokens().begin(), conversation.tokens().end()};
+}
+
+TEST(Conversation, ReadsEachTokenOnce) {
+  const auto fake = decoder_alone();
+  const auto runner = open_fake(fake);
+  Conversation conversation(*runner);
+  std::vector<TokenId> expected;
+  std::int64_t read = 0;
+  for (const std::vector<TokenId>& turn :
+       std::vector<std::vector<TokenId>>{{3, 4, 5}, {6}, {7, 8, 9, 10, 11, 12}, {2, 2}}) {
+    expected = joined(expected, turn);
+    const auto result = conversation.generate(turn, options_for(5));
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->usage.prompt_tokens, std::ssize(expected));
+    EXPECT_EQ(result->usage.cached_tokens, read) << "all but the last token was read";
+    expected = alone(expected, 5);
+    EXPECT_EQ(tokens_of(conversation), expected);
+    read = std::ssize(expected) - 1;
+    EXPECT_EQ(fake->tokens, read);
+  }
+}
+
+TEST(Conversation, GoesOnFromWhereItWasRewoundTo) {
+  const auto fake = decoder_alone();
+  const auto runner = open_fake(fake);
+  Conversation conversation(*runner);
+  ASSERT_TRUE(conversation.generate(std::vector<TokenId>{3, 4, 5, 6, 7}, options_for(10)));
+  const std::vector<TokenId> whole = tokens_of(conversation);
+  for (const std::size_t length : {13U, 9U, 8U, 2U, 0U}) {
+    ASSERT_TRUE(conversation.rewind(length));
+    const auto result = conversation.generate(std::vector<TokenId>{20, 21}, options_for(1));
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->usage.cached_tokens, length);
+    const std::vector<TokenId> start(whole.begin(),
+                                     whole.begin() + static_cast<std::ptrdiff_t>(length));
+    EXPECT_EQ(tokens_of(conversation), alone(joined(start, {20, 21}), 1));
+    ASSERT_TRUE(conversation.rewind(length));
+  }
+  const Status refused = conversation.rewind(1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "the conversation has 0 tokens; it cannot go back to 1");
+}
+
+TEST(Conversation, ForksGoOnByThemselves) {
+  const auto fake = decoder_alone();
+  const auto runner = open_fake(fake);
+  Conversation one(*runner);
+  ASSERT_TRUE(one.generate(std::vector<TokenId>{3, 4, 5, 6, 7}, options_for(4)));
+  const std::vector<TokenId> start = tokens_of(one);
+  Conversation other = one.fork();
+  const std::int64_t read = fake->tokens;
+  ASSERT_TRUE(one.generate(std::vector<TokenId>{10}, options_for(6)));
+  ASSERT_TRUE(other.generate(std::vector<TokenId>{11}, options_for(6)));
+  EXPECT_EQ(tokens_of(one), alone(joined(start, {10}), 6));
+  EXPECT_EQ(tokens_of(other), alone(joined(start, {11}), 6));
+  EXPECT_EQ(fake->tokens, read + 2 * (2 + 5)) << "each reads the last token and what is its own";
+}
+
+TEST(Conversation, IsAsItWasAfterAnErrorAndAFailure) {
+  const auto fake = decoder_alone();
+  const auto runner = open_fake(fake);
+  Conversation conversation(*runner);
+  ASSERT_TRUE(conversation.generate(std::vector<TokenId>{3, 4, 5}, options_for(4)));
+  const std::vector<TokenId> before = tokens_of(conversation);
+  const auto refused = conversation.generate(std::vector<TokenId>(50, 3), options_for(4));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("too many"));
+  EXPECT_EQ(tokens_of(conversation), before);
+  fake->fails_at = fake->calls + 1;
+  EXPECT_FALSE(conversation.generate(std::vector<TokenId>{6}, options_for(4)));
+  EXPECT_EQ(tokens_of(conversation), before);
+  const auto again = conversation.generate(std::vector<TokenId>{6}, options_for(4));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->usage.cached_tokens, 0) << "the failure took away what was read";
+  EXPECT_EQ(tokens_of(conversation), alone(joined(before, {6}), 4));
+}
+
+TEST(Conversation, HoldsItsPagesUntilItIsGone) {
+  const auto fake = decoder_alone();
+  fake->pages = 14;  // fifty positions need 13
+  const auto runner = open_fake(fake);
+  std::optional<Conversation> conversation(*runner);
+  ASSERT_TRUE(conversation->generate(std::vector<TokenId>(20, 3), options_for(10)));
+  const std::vector<GenerationInput> inputs = {{.source = {}, .prompt = {5}}};
+  const auto refused = runner->generate(inputs, options_for(49));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kContract);
+  EXPECT_EQ(refused.error().message,
+            "the request needs 13 pages; sequences that are kept hold 8 of the model's 14: drop "
+            "some of them");
+  EXPECT_TRUE(runner->generate(inputs, options_for(20)));
+  EXPECT_TRUE(conversation->generate(std::vector<TokenId>{4}, options_for(19)))
+      << "it goes on in its own pages";
+  conversation.reset();
+  EXPECT_TRUE(runner->generate(inputs, options_for(49)));
+}
+
+TEST(Conversation, OutlivesItsRunnersMemoryOfIt) {
+  auto runner = open_fake(decoder_alone());
+  Conversation conversation(*runner);
+  ASSERT_TRUE(conversation.generate(std::vector<TokenId>{3, 4, 5}, options_for(4)));
+  runner.reset();
+  EXPECT_EQ(conversation.tokens().size(), 7U);
+}
+
+TEST(KeptSequence, IsOneOfAnInput) {
+  const auto runner = open_fake(decoder_alone());
+  GenerationOptions options = options_with_beams(2);
+  options.keep = true;
+  const std::vector<GenerationInput> inputs = {{.source = {}, .prompt = {5}}};
+  EXPECT_THAT(runner->generate(inputs, options).error().message,
+              HasSubstr("one sequence of an input is kept: num_beams is 2"));
+}
+
+TEST(KeptSequence, IsGoneOnFromByAnyNumberOfSequencesAndBeams) {
+  const auto fake = decoder_alone();
+  const auto runner = open_fake(fake);
+  GenerationOptions keeping = options_for(3);
+  keeping.keep = true;
+  std::vector<GenerationInput> inputs = {{.source = {}, .prompt = std::vector<TokenId>(17, 6)}};
+  const Sequences first = generate(*runner, inputs, keeping);
+  ASSERT_NE(first[0][0].kept, nullptr);
+  EXPECT_EQ(first[0][0].kept->tokens.size(), 19U);
+  for (const bool beams : {false, true}) {
+    GenerationOptions options = options_for(5);
+    config_of(options).num_return_sequences = 3;
+    if (beams) {
+      config_of(options).num_beams = 3;
+    } else {
+      config_of(options).do_sample = true;
+      config_of(options).seed = 4;
+    }
+    inputs = {{.source = {}, .prompt = first[0][0].ids, .kept = first[0][0].kept}};
+    const auto found = runner->generate(inputs, options).value();
+    EXPECT_EQ(found[0].usage.cached_tokens, 19);
+    inputs[0].kept = nullptr;
+    EXPECT_TRUE(found[0].sequences ==
+                generate(*open_fake(decoder_alone()), inputs, options).front());
+  }
+}
+
+TEST(KeptSequence, OfAnotherRunnerIsReadAnew) {
+  GenerationOptions options = options_for(3);
+  options.keep = true;
+  std::vector<GenerationInput> inputs = {{.source = {}, .prompt = {3, 4, 5, 6, 7, 8}}};
+  const auto runner = open_fake(decoder_alone());
+  inputs[0].kept = generate(*open_fake(decoder_alone()), inputs, options)[0][0].kept;
+  const auto found = runner->generate(inputs, options).value();
+  EXPECT_EQ(found[0].usage.cached_tokens, 0);
+  EXPECT_EQ(found[0].sequences.front().ids, alone({3, 4, 5, 6, 7, 8}, 3));
+}
+
+}  // namespace
+}  // namespace polystate
