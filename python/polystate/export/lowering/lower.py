@@ -25,6 +25,7 @@ from polystate.errors import ExportError
 from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
 from polystate.export.lowering import executorch_fixes, xnnpack_patterns
+from polystate.export.lowering.decomposed_once import decomposed_once
 from polystate.export.lowering.in_place import Updates, update_in_place
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.partitioner import StateSafePartitioner
@@ -136,6 +137,7 @@ def lower(
         executorch_fixes.applied(),
         xnnpack_patterns.looked_for_where_possible(),
         separated_changes(),
+        decomposed_once(),
     ):
         for name, program in before.items():
             rewrite_program(name, program, Form.FUNCTIONAL, backend, names)
