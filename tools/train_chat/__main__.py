@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
+
+# Before torch is imported: threads that wait for each other leave the processor to other programs.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import torch
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -28,6 +32,7 @@ def main() -> None:
     for progress in training.run():
         score = bleu(training.model, tokenizer, valid[: options.scored], "French")
         print(f"after epoch {progress.epoch}: BLEU {score:.1f} into French", flush=True)
+    training.model.bfloat16()  # as it is written
     french, english = (bleu(training.model, tokenizer, valid, to) for to in ("French", "English"))
     print(f"BLEU {french:.1f} into French, {english:.1f} into English", flush=True)
     _write(options.out, training.model, tokenizer)
@@ -59,7 +64,9 @@ def _options() -> argparse.Namespace:
 def _tokenizer(path: Path, pairs: list[Pair]) -> PreTrainedTokenizerFast:
     """The one that a training began with, or a new one."""
     if not path.exists():
-        make_tokenizer(pairs).save_pretrained(path)
+        written = path.with_suffix(".new")
+        make_tokenizer(pairs).save_pretrained(written)
+        written.rename(path)
     tokenizer: PreTrainedTokenizerFast = PreTrainedTokenizerFast.from_pretrained(path)
     return tokenizer
 
@@ -71,7 +78,7 @@ def _write(out: Path, model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFas
         pad_token_id=tokenizer.pad_token_id,
         max_length=256,
     )
-    model.bfloat16().save_pretrained(out)
+    model.save_pretrained(out)
     tokenizer.save_pretrained(out)
 
 

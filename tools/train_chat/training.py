@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -215,7 +216,10 @@ class Training:
             "optimizer": self._optimizer.state_dict(),
             "progress": vars(self.progress),
         }
-        torch.save(kept, written)
+        with written.open("wb") as file:
+            torch.save(kept, file)
+            file.flush()
+            os.fsync(file.fileno())
         written.replace(self._checkpoint)
 
     def _load(self) -> None:
