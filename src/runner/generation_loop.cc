@@ -183,7 +183,9 @@ void GenerationLoop::plan_step() {
 bool GenerationLoop::waits_for_prefix(std::size_t place) {
   SequenceGroup& group = *running_[place];
   const Request& request = group.request();
-  const bool shares = model_.encoder() == nullptr && !request.wants_prompt_logprobs();
+  // What goes on from a kept sequence has pages of that, of which it asked for as many less.
+  const bool shares =
+      model_.encoder() == nullptr && !request.wants_prompt_logprobs() && request.kept() == nullptr;
   if (!shares || !group.is_new() || place == 0) return false;
   const auto prompt = request.seen_prompt();
   group.start_from(model_.new_sequence(prompt));

@@ -161,13 +161,12 @@ std::optional<SequenceGroup::Kept> SequenceGroup::take_kept() {
   if (!request_->keeps() || is_cancelled || !status_ || reads_text()) return std::nullopt;
   PageTable& pages = sequences_.front();
   const std::span<const TokenId> all = search_->tokens();
-  std::vector<TokenId> tokens;
-  if (!again_.empty()) tokens = again_.front();
+  const auto first = again_.empty() ? request_->seen_prompt() : std::span(again_.front());
+  std::vector<TokenId> tokens(first.begin(), first.end());
   // What follows was read one by one, but for the last token.
-  const auto length = static_cast<std::size_t>(pages.length());
-  const std::size_t end = again_.empty() ? length : all.size() - 1;
-  const auto rest = all.first(end).last(length - tokens.size());
-  tokens.insert(tokens.end(), rest.begin(), rest.end());
+  const auto rest = all.first(all.size() - 1);
+  const auto count = static_cast<std::size_t>(pages.length()) - first.size();
+  tokens.insert(tokens.end(), rest.end() - static_cast<std::ptrdiff_t>(count), rest.end());
   const auto source = request_->source();
   kept_ = std::make_shared<const KeptTokens>(
       KeptTokens{{source.begin(), source.end()}, std::move(tokens)});

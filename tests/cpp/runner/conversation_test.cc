@@ -13,6 +13,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
 #include "runner/fake_token_model.h"
 #include "runner/generating.h"
 
@@ -186,6 +187,25 @@ TEST(KeptSequence, IsGoneOnFromByAnyNumberOfSequencesAndBeams) {
     inputs[0].kept = nullptr;
     EXPECT_TRUE(found[0].sequences ==
                 generate(*open_fake(decoder_alone()), inputs, options).front());
+  }
+}
+
+TEST(KeptSequence, OfAContextThatSlidIsWhatTheModelSaw) {
+  for (const std::size_t prompt : {45U, 60U}) {
+    const auto runner = open_fake(decoder_alone());
+    GenerationOptions options = options_for(9);
+    config_of(options).context = ContextPolicy::kSlide;
+    options.keep = true;
+    std::vector<GenerationInput> inputs(1);
+    for (std::size_t i = 0; i < prompt; ++i) {
+      inputs[0].prompt.push_back(static_cast<TokenId>(i % 37));
+    }
+    const GeneratedSequence found = generate(*runner, inputs, options)[0][0];
+    ASSERT_NE(found.kept, nullptr);
+    inputs[0] = {.source = {}, .prompt = joined(found.kept->tokens, {9}), .kept = found.kept};
+    const auto again = runner->generate(inputs, options_for(3)).value();
+    EXPECT_EQ(again[0].usage.cached_tokens, std::ssize(found.kept->tokens));
+    EXPECT_EQ(again[0].sequences.front().ids, alone(inputs[0].prompt, 3));
   }
 }
 
