@@ -17,7 +17,6 @@
 #include "polystate/core/token.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
-#include "polystate/sampler/stopping_criterion.h"
 
 namespace polystate::python {
 namespace {

@@ -44,22 +44,24 @@ namespace py = pybind11;
 // Fields of GenerationConfig by name, each as JSON.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+// What `_core.KeptSequence` is. pybind11 holds no pointers to const.
+struct KeptBinding {
+  KeptSequence kept;
+};
+
 // How a caller wants a generation: fields of the configuration, and functions of the caller's own.
 class PythonOptions {
  public:
-  // `processing` has pairs of a function and what starts its state, or None; `stopping` functions.
-  // `sampling`, `on_piece` and `on_progress` may be None.
+  // `processing` has pairs of a function and what starts its state, or None. `sampling`, `on_piece`
+  // and `on_progress` may be None.
   PythonOptions(Settings settings, const py::list& processing, const py::object& sampling,
-                const py::list& stopping, py::object on_piece, py::object on_progress)
+                py::object on_piece, py::object on_progress)
       : settings_(std::move(settings)),
         on_piece_(std::move(on_piece)),
         on_progress_(std::move(on_progress)) {
     for (const py::handle each : processing) {
       const auto [function, start] = each.cast<std::pair<py::function, py::object>>();
       processors_.push_back(std::make_shared<PythonProcessor>(function, start, raised_));
-    }
-    for (const py::handle each : stopping) {
-      criteria_.push_back(std::make_shared<PythonCriterion>(each.cast<py::function>(), raised_));
     }
     if (!sampling.is_none()) {
       sampler_ =
@@ -96,10 +98,26 @@ class PythonOptions {
     return [this](std::size_t input, Piece piece) { return call(input, piece); };
   }
 
+  // Ends sequences by what functions of the caller's say.
+  void end_by(const py::list& criteria) {
+    for (const py::handle each : criteria) {
+      criteria_.push_back(std::make_shared<PythonCriterion>(each.cast<py::function>(), raised_));
+    }
+  }
+
+  // Makes the configuration's stop strings a criterion, with what `find_tokenizer` gives.
+  void take_stop_strings(CallOptions& options) const {
+    if (!options.config || options.config->stop_strings.empty()) return;
+    const auto tokenizer = find_tokenizer().cast<TokenizerBinding>().tokenizer;
+    unwrap(polystate::take_stop_strings(tokenizer, *options.config, options.stopping_criteria));
+  }
+
   // Ends the generation, by any thread.
   void cancel() { interrupted_ = true; }
 
-  bool keep = false;  // CallOptions::keep
+  py::object find_tokenizer = py::none();        // of Runner.generate
+  bool keep = false;                             // CallOptions::keep
+  std::vector<std::optional<KeptBinding>> kept;  // GenerationInput::kept of each input, or none
 
   // The result of the generation, or the exception that a function of the caller's raised.
   template <typename T>
@@ -162,11 +180,6 @@ class PythonOptions {
   py::object on_progress_;
 };
 
-// What `_core.KeptSequence` is. pybind11 holds no pointers to const.
-struct KeptBinding {
-  KeptSequence kept;
-};
-
 std::unique_ptr<Runner> new_runner(const Model& model) {
   check_process();
   return unwrap(without_gil([&] { return open_runner(model); }));
@@ -175,22 +188,18 @@ std::unique_ptr<Runner> new_runner(const Model& model) {
 std::vector<GenerationResult> generate(Runner& runner,
                                        const std::vector<std::vector<TokenId>>& sources,
                                        const std::vector<std::vector<TokenId>>& prompts,
-                                       const std::vector<std::optional<KeptBinding>>& kept,
-                                       const PythonOptions& python,
-                                       const py::function& find_tokenizer) {
+                                       const PythonOptions& python) {
   check_process();
   GenerationOptions options;
   python.fill(options, runner.default_config());
-  if (!options.config->stop_strings.empty()) {
-    const auto tokenizer = find_tokenizer().cast<TokenizerBinding>().tokenizer;
-    unwrap(take_stop_strings(tokenizer, *options.config, options.stopping_criteria));
-  }
+  python.take_stop_strings(options);
   options.on_token = python.on_piece<TokenId>();
   std::vector<GenerationInput> inputs(sources.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     inputs[i].source = sources[i];
     if (i < prompts.size()) inputs[i].prompt = prompts[i];
-    if (i < kept.size() && kept[i]) inputs[i].kept = kept[i]->kept;
+    if (i >= python.kept.size()) continue;
+    if (const auto& kept = python.kept[i]) inputs[i].kept = kept->kept;
   }
   return python.finished(without_gil([&] { return runner.generate(inputs, options); }));
 }
@@ -293,8 +302,10 @@ void bind_generation(py::module_& module) {
         return to_python(self.prompt_logprobs);
       });
   py::class_<PythonOptions>(module, "GenerationOptions")
-      .def(py::init<Settings, const py::list&, const py::object&, const py::list&, py::object,
-                    py::object>())
+      .def(py::init<Settings, const py::list&, const py::object&, py::object, py::object>())
+      .def("end_by", &PythonOptions::end_by)
+      .def_readwrite("find_tokenizer", &PythonOptions::find_tokenizer)
+      .def_readwrite("kept", &PythonOptions::kept)
       .def_readwrite("keep", &PythonOptions::keep)
       .def("cancel", &PythonOptions::cancel);
   py::class_<Runner>(module, "Runner")

@@ -153,12 +153,14 @@ class GenerationOptions:
         settings: list[tuple[str, str]],
         processors: list[tuple[Any, Any]],
         sampler: Any,
-        criteria: list[Any],
         on_piece: Any,
         on_progress: Any,
         /,
     ) -> None: ...
+    find_tokenizer: Callable[[], Tokenizer] | None
     keep: bool
+    kept: list[KeptSequence | None]
+    def end_by(self, criteria: list[Any], /) -> None: ...
     def cancel(self) -> None: ...
 
 class Runner:
@@ -167,9 +169,7 @@ class Runner:
         self,
         sources: list[list[int]],
         prompts: list[list[int]],
-        kept: list[KeptSequence | None],
         options: GenerationOptions,
-        find_tokenizer: Callable[[], Tokenizer],
         /,
     ) -> list[GenerationResult]: ...
     @property

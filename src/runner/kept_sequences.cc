@@ -1,7 +1,6 @@
 #include "runner/kept_sequences.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_set>

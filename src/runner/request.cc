@@ -194,10 +194,10 @@ Result<std::shared_ptr<Request>> RequestMaker::make(GenerationInput input, std::
   request->input_ = std::move(input);
   request->processors_ = std::move(*processors);
   request->max_length_ = *length;
-  request->slide_ = *slide;
-  if (std::ssize(request->prompt()) > limits_.max_length) {
-    request->seen_prompt_ = (*slide)->seen(request->prompt());
+  if (*slide && std::ssize(request->prompt()) > limits_.max_length) {
+    request->seen_prompt_ = (**slide).seen(request->prompt());
   }
+  request->slide_ = *slide;
   request->first_sequence_ = number * static_cast<std::uint64_t>(config.num_return_sequences);
   request->deadline_ = deadline_;
   request->demand_ = *demand;

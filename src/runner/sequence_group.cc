@@ -109,7 +109,7 @@ Status SequenceGroup::report_prompt(std::span<const float> logits, std::size_t v
     const TokenId next = request_->prompt()[prompt_logprobs_.size() + 1];
     Result<TokenLogprobs> reported =
         token_logprobs(logits.first(vocabulary), next,
-                       static_cast<std::size_t>(*request_->config().prompt_logprobs));
+                       static_cast<std::size_t>(request_->config().prompt_logprobs.value_or(0)));
     if (!reported) return reported.error();
     prompt_logprobs_.push_back(std::move(*reported));
   }

@@ -49,7 +49,7 @@ Result<std::int64_t> sequence_length(const GenerationConfig& config, std::size_t
   if (!has_length(config)) return capacity;
   // Both have 32 bits.
   const std::int64_t length =
-      config.max_new_tokens ? *config.max_new_tokens + prompt : *config.max_length;
+      config.max_new_tokens ? *config.max_new_tokens + prompt : config.max_length.value_or(0);
   if (length > capacity && !slides) {
     return Error{ErrorCode::kContract,
                  limit_label(config, prompt) + "; the model has room for sequences of " +

@@ -243,14 +243,15 @@ def generation_options(
     """How a caller wants a generation, as the runtime takes it."""
     if on_progress is not None:
         _check_function("on_progress", on_progress)
-    return _core.GenerationOptions(
+    options = _core.GenerationOptions(
         settings_of(names),
         processor_calls(logits_processor),
         sampler_call(sampler),
-        criterion_calls(stopping_criteria),
         on_piece,
         on_progress,
     )
+    options.end_by(criterion_calls(stopping_criteria))
+    return options
 
 
 def settings_of(names: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -188,10 +188,10 @@ class Model:
             on_progress,
             stopping_criteria,
         )
+        options.find_tokenizer = lambda: (tokenizer or self._tokenizer)._core
         options.keep = bool(keep)
-        return self._generate(
-            input_ids, attention_mask, decoder_input_ids, options, tokenizer, list(kept)
-        )
+        options.kept = list(kept)
+        return self._generate(input_ids, attention_mask, decoder_input_ids, options)
 
     async def generate_async(
         self,
@@ -213,11 +213,10 @@ class Model:
         options = generation_options(
             names, logits_processor, sampler, None, None, stopping_criteria
         )
+        options.find_tokenizer = lambda: (tokenizer or self._tokenizer)._core
         return await run_async(
             options,
-            lambda: self._generate(
-                input_ids, attention_mask, decoder_input_ids, options, tokenizer
-            ),
+            lambda: self._generate(input_ids, attention_mask, decoder_input_ids, options),
         )
 
     def _generate(
@@ -226,8 +225,6 @@ class Model:
         attention_mask: Any,
         decoder_input_ids: Any,
         options: _core.GenerationOptions,
-        tokenizer: Tokenizer | None,
-        kept: list[_core.KeptSequence | None] | None = None,
     ) -> GenerateOutput:
         runner = self._shared(_core.Runner)
         if runner.max_source_length > 0:
@@ -236,15 +233,9 @@ class Model:
         else:
             prompts = self._prompts(runner, input_ids, attention_mask, decoder_input_ids)
             sources = [[] for _ in prompts]
-        if kept and len(kept) != len(prompts):
-            raise ContractError(f"kept are {len(kept)} and input_ids {len(prompts)}")
-        results = runner.generate(
-            sources,
-            [prompt.ids for prompt in prompts],
-            kept or [],
-            options,
-            lambda: (tokenizer or self._tokenizer)._core,
-        )
+        if options.kept and len(options.kept) != len(prompts):
+            raise ContractError(f"kept are {len(options.kept)} and input_ids {len(prompts)}")
+        results = runner.generate(sources, [prompt.ids for prompt in prompts], options)
         vocabulary = self.constants["vocabulary_size"]
         assert isinstance(vocabulary, int)  # or the runner was refused
         return GenerateOutput.of(results, prompts, vocabulary, _filling(runner))

@@ -132,7 +132,8 @@ TEST_F(TextToText, GivesStopStringsToTheRunnerAsACriterion) {
   PipelineOptions options;
   options.config.emplace().stop_strings = {"b a"};
   ASSERT_TRUE(run({"a b"}, options));
-  EXPECT_TRUE(runner_->config.value().stop_strings.empty());
+  ASSERT_TRUE(runner_->config);
+  EXPECT_TRUE(runner_->config.value_or(GenerationConfig()).stop_strings.empty());
   ASSERT_EQ(runner_->criteria.size(), 1U);
   EXPECT_EQ(runner_->criteria[0]->reason(), FinishReason::kStopString);
   const std::vector<TokenId> tokens = {3, 2, 1};

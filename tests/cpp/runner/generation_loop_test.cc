@@ -17,6 +17,7 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "runner/fake_token_model.h"
 #include "runner/generating.h"
 #include "runner/model/source_encoder.h"

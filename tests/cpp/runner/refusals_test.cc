@@ -14,6 +14,7 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
 #include "runner/fake_token_model.h"
 #include "runner/generating.h"
