@@ -1,7 +1,6 @@
 #include "cli/generate/open_pipeline.h"
 
 #include <memory>
-#include <utility>
 
 #include "cli/command.h"
 #include "cli/exit_status.h"

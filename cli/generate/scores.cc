@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json.hpp>  // IWYU pragma: keep (definitions of what json_fwd.hpp declares)
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>

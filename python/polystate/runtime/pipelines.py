@@ -82,6 +82,11 @@ class _Form:
             if not isinstance(value, bool) and not (name == "return_full_text" and value is None):
                 raise ContractError(f"{name} is {value!r}; True or False is needed")
 
+    @property
+    def for_run(self) -> tuple[bool, bool, bool]:
+        """What the runtime is told besides the options of a generation."""
+        return self.truncation, self.add_special_tokens, self.skip_special_tokens
+
 
 class Pipeline:
     """A tokenizer and a runner over one artifact; made by :func:`pipeline`.
@@ -231,7 +236,7 @@ class Pipeline:
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria
             ),
-            lambda options: self._run(texts, form, options),
+            lambda options: self._core.run(texts, *form.for_run, options),
         )
 
     def stream_async(
@@ -253,7 +258,7 @@ class Pipeline:
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria
             ),
-            lambda options: self._run(texts, form, options),
+            lambda options: self._core.run(texts, *form.for_run, options),
         )
 
     def score(
@@ -302,7 +307,7 @@ class Pipeline:
                 "return_full_text is for models that continue texts; this one has an encoder"
             )
         texts = _texts_of(text)
-        answers = self._run(texts, form, options)
+        answers = self._core.run(texts, *form.for_run, options)
         key = _KEYS.get(self.task, "generated_text")
         is_full = self.continues_texts and form.return_full_text is not False
         results: list[list[dict[str, Any]]] = [
@@ -318,13 +323,6 @@ class Pipeline:
         if not self.continues_texts and all(len(result) == 1 for result in results):
             return [result[0] for result in results]
         return results
-
-    def _run(
-        self, texts: list[str], form: _Form, options: _core.GenerationOptions
-    ) -> list[list[_core.GeneratedText]]:
-        return self._core.run(
-            texts, form.truncation, form.add_special_tokens, form.skip_special_tokens, options
-        )
 
     def __repr__(self) -> str:
         return f"<polystate pipeline for {self.task or 'text'} over {self.model!r}>"

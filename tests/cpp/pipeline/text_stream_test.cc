@@ -81,8 +81,8 @@ TEST_F(TextStreams, GiveNoTextForTokensThatTheVocabularyLacks) {
 }
 
 TEST_F(TextStreams, JoinToTheTextOfAllTokensAfterThatOfThePrompt) {
-  std::mt19937 random(7);
-  for (int round = 0; round < 3000; ++round) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    std::mt19937 random(seed);
     Tokens tokens(random() % 12);
     for (TokenId& token : tokens) token = static_cast<TokenId>(random() % 9);
     const std::size_t size = random() % (tokens.size() + 1);

@@ -35,7 +35,7 @@ class Scoring final : public Runner {
  public:
   Result<std::vector<GenerationResult>> generate(std::span<const GenerationInput> inputs,
                                                  const GenerationOptions& options) override {
-    EXPECT_EQ(options.config.value().max_new_tokens, 0);
+    EXPECT_EQ(options.config.value_or(GenerationConfig()).max_new_tokens, 0);
     if (options.is_cancelled && options.is_cancelled())
       return Error{ErrorCode::kContract, "cancelled"};
     most_inputs = std::max(most_inputs, inputs.size());
@@ -89,6 +89,7 @@ TEST(TokenScores, AreThoseOfOverlappingWindows) {
   Scoring runner;
   for (const std::size_t stride : {1U, 3U, 5U, 9U}) {
     std::vector<std::vector<TokenId>> sequences;
+    sequences.reserve(40);
     for (std::size_t size = 0; size < 40; ++size) sequences.push_back(counted_tokens(size));
     ScoreOptions options;
     options.stride = static_cast<std::int64_t>(stride);
