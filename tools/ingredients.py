@@ -97,10 +97,11 @@ def _output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, check=False, text=True).stdout
 
 
-def _files(name: str | Path) -> list[Path]:
+@functools.cache
+def _files(name: str | Path) -> tuple[Path, ...]:
     """The file of a module and those of the packages that it is in; none where it is another's."""
     if isinstance(name, Path):
-        return [name]
+        return (name,)
     for folder in _FOLDERS:
         stem = folder.joinpath(*name.split("."))
         own = [path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()]
@@ -108,8 +109,9 @@ def _files(name: str | Path) -> list[Path]:
             packages = (
                 folder.joinpath(*name.split(".")[:n]) for n in range(1, name.count(".") + 1)
             )
-            return [*own, *(p / "__init__.py" for p in packages if (p / "__init__.py").is_file())]
-    return []
+            inits = (package / "__init__.py" for package in packages)
+            return (*own, *(init for init in inits if init.is_file()))
+    return ()
 
 
 @functools.cache

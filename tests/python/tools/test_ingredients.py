@@ -20,7 +20,13 @@ def fresh() -> Iterator[None]:
 
 
 def _forget() -> None:
-    for remembered in (ingredients.surroundings, ingredients.compiled, ingredients._imports):
+    for remembered in (
+        ingredients.surroundings,
+        ingredients.compiled,
+        ingredients._files,
+        ingredients._imports,
+        ingredients._lazily_imported,
+    ):
         remembered.cache_clear()
 
 
@@ -46,7 +52,6 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(ingredients, "ROOT", tmp_path)
     monkeypatch.setattr(ingredients, "_FOLDERS", (tmp_path / "python", tmp_path))
-    ingredients._lazily_imported.cache_clear()
     return tmp_path
 
 
