@@ -7,7 +7,7 @@ import json
 import operator
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -117,7 +117,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class GenerateOutput:
-    """What ``Model.generate`` gives.
+    """What ``Model.generate`` gives. Equal where all but the arrays is equal.
 
     Attributes
     ----------
@@ -154,12 +154,12 @@ class GenerateOutput:
     """
 
     sequences: list[list[int]]
-    padded: np.ndarray[Any, Any]
+    padded: np.ndarray[Any, Any] = field(compare=False)
     sequences_scores: list[float] | None
     usage: list[Usage]
     finish_reasons: list[str]
-    scores: tuple[np.ndarray[Any, Any], ...] | None
-    logits: tuple[np.ndarray[Any, Any], ...] | None
+    scores: tuple[np.ndarray[Any, Any], ...] | None = field(compare=False)
+    logits: tuple[np.ndarray[Any, Any], ...] | None = field(compare=False)
     logprobs: list[list[TokenLogprobs]] | None
     prompt_logprobs: list[list[TokenLogprobs | None]] | None
     kept: list[_core.KeptSequence | None] | None

@@ -231,6 +231,13 @@ def test_sequences_are_those_of_transformers(
         assert row[: len(ids)] == ids
 
 
+def test_outputs_compare_by_what_was_generated(complete: ps.Pipeline) -> None:
+    arrays = {"output_scores": True, "output_logits": True, "max_new_tokens": 4}
+    one, again = (complete.model.generate([0, 41], **arrays) for _ in range(2))
+    assert one.sequences == again.sequences
+    assert one != complete.model.generate([0, 42], **arrays)
+
+
 def test_padding_at_the_beginning_needs_no_mask(complete: ps.Pipeline) -> None:
     prompt = [0, 41, 70]
     expected = complete.model.generate(prompt, max_new_tokens=5).sequences
