@@ -19,9 +19,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import clang_tidy
+
 from tools import user_cache
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# The program itself: the command of its package starts an interpreter for each source.
+PROGRAM = str(clang_tidy.get_executable("clang-tidy"))
 
 
 def main() -> int:
@@ -67,7 +72,7 @@ def tidy(command: dict[str, str], build: Path) -> str:
     """Return clang-tidy's report on one source, empty when it is clean."""
     # The commands are another compiler's, whose tuning clang does not know.
     quiet = ["--quiet", "--extra-arg=-Wno-unused-command-line-argument"]
-    result = run(["clang-tidy", "-p", str(build), *quiet, command["file"]])
+    result = run([PROGRAM, "-p", str(build), *quiet, command["file"]])
     return "" if result.returncode == 0 else (result.stdout + result.stderr).decode()
 
 
@@ -115,7 +120,7 @@ class Digests:
 
     def __init__(self) -> None:
         self._contents: dict[Path, bytes] = {}
-        version = run(["clang-tidy", "--version"]).stdout
+        version = run([PROGRAM, "--version"]).stdout
         packages = run(["dpkg-query", "-W"]).stdout  # whose headers may be included
         pins = (ROOT / "tools/requirements.txt").read_bytes()
         self._surroundings = hashlib.sha256(version + packages + pins).hexdigest()
