@@ -231,16 +231,22 @@ std::unique_ptr<Pipeline> new_pipeline(const Model& model) {
   return unwrap(without_gil([&] { return Pipeline::create(model); }));
 }
 
+// The members of PipelineOptions that are about texts.
+struct TextForm {
+  bool truncate;
+  bool add_special_tokens;
+  bool skip_special_tokens;
+};
+
 std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
-                                            const std::vector<std::string>& texts, bool truncate,
-                                            bool add_special_tokens, bool skip_special_tokens,
+                                            const std::vector<std::string>& texts, TextForm form,
                                             const PythonOptions& python) {
   check_process();
   PipelineOptions options;
   python.fill(options, pipeline.default_config());
-  options.truncate = truncate;
-  options.add_special_tokens = add_special_tokens;
-  options.skip_special_tokens = skip_special_tokens;
+  options.truncate = form.truncate;
+  options.add_special_tokens = form.add_special_tokens;
+  options.skip_special_tokens = form.skip_special_tokens;
   options.on_text = python.on_piece<std::string_view>();
   return python.finished(without_gil([&] { return pipeline.run(texts, options); }));
 }
@@ -258,10 +264,7 @@ std::vector<TextScore> score(Pipeline& pipeline, const std::vector<std::string>&
   return python.finished(without_gil([&] { return pipeline.score(texts, options); }));
 }
 
-}  // namespace
-
-void bind_generation(py::module_& module) {
-  module.def("check_process", &check_process);
+void bind_results(const py::module_& module) {
   py::class_<KeptBinding>(module, "KeptSequence")
       .def_property_readonly("tokens", [](const KeptBinding& self) { return self.kept->tokens; });
   py::class_<GeneratedSequence>(module, "GeneratedSequence")
@@ -301,6 +304,13 @@ void bind_generation(py::module_& module) {
       .def_property_readonly("prompt_logprobs", [](const GenerationResult& self) {
         return to_python(self.prompt_logprobs);
       });
+}
+
+}  // namespace
+
+void bind_generation(py::module_& module) {
+  module.def("check_process", &check_process);
+  bind_results(module);
   py::class_<PythonOptions>(module, "GenerationOptions")
       .def(py::init<Settings, const py::list&, const py::object&, py::object, py::object>())
       .def("end_by", &PythonOptions::end_by)
@@ -318,6 +328,10 @@ void bind_generation(py::module_& module) {
                              [](const Runner& self) { return self.default_config().eos_token_id; })
       .def_property_readonly("max_length", &Runner::max_length)
       .def_property_readonly("max_source_length", &Runner::max_source_length);
+  py::class_<TextForm>(module, "TextForm")
+      .def(py::init([](bool truncate, bool add_special_tokens, bool skip_special_tokens) {
+        return TextForm{truncate, add_special_tokens, skip_special_tokens};
+      }));
   py::class_<Pipeline>(module, "Pipeline")
       .def(py::init(&new_pipeline))
       .def("run", &run)

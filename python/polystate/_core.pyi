@@ -191,6 +191,11 @@ class TextScore:
     @property
     def tokens(self) -> int: ...
 
+class TextForm:
+    def __init__(
+        self, truncate: bool, add_special_tokens: bool, skip_special_tokens: bool, /
+    ) -> None: ...
+
 class Pipeline:
     def __init__(self, model: Model, /) -> None: ...
     def score(
@@ -204,9 +209,7 @@ class Pipeline:
     def run(
         self,
         texts: list[str],
-        truncate: bool,
-        add_special_tokens: bool,
-        skip_special_tokens: bool,
+        form: TextForm,
         options: GenerationOptions,
         /,
     ) -> list[list[GeneratedText]]: ...

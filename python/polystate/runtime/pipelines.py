@@ -83,9 +83,9 @@ class _Form:
                 raise ContractError(f"{name} is {value!r}; True or False is needed")
 
     @property
-    def for_run(self) -> tuple[bool, bool, bool]:
+    def core(self) -> _core.TextForm:
         """What the runtime is told besides the options of a generation."""
-        return self.truncation, self.add_special_tokens, self.skip_special_tokens
+        return _core.TextForm(self.truncation, self.add_special_tokens, self.skip_special_tokens)
 
 
 class Pipeline:
@@ -236,7 +236,7 @@ class Pipeline:
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria
             ),
-            lambda options: self._core.run(texts, *form.for_run, options),
+            lambda options: self._core.run(texts, form.core, options),
         )
 
     def stream_async(
@@ -258,7 +258,7 @@ class Pipeline:
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria
             ),
-            lambda options: self._core.run(texts, *form.for_run, options),
+            lambda options: self._core.run(texts, form.core, options),
         )
 
     def score(
@@ -307,7 +307,7 @@ class Pipeline:
                 "return_full_text is for models that continue texts; this one has an encoder"
             )
         texts = _texts_of(text)
-        answers = self._core.run(texts, *form.for_run, options)
+        answers = self._core.run(texts, form.core, options)
         key = _KEYS.get(self.task, "generated_text")
         is_full = self.continues_texts and form.return_full_text is not False
         results: list[list[dict[str, Any]]] = [
