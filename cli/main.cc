@@ -64,8 +64,7 @@ void declare(CLI::App& app, Action& action) {
 // Reads the command line and does what it asks for.
 ExitStatus execute(std::vector<std::string> arguments, Output& output) {
   CLI::App app(
-      "Runs artifacts of PyTorch programs with several methods and one state; continues and "
-      "translates text.",
+      "Runs artifacts of PyTorch programs with several methods and one state; generates text.",
       "polystate");
   Action action;
   declare(app, action);
