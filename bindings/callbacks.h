@@ -33,7 +33,7 @@ class Raised {
 // A logits processor in Python: called with the row's tokens, a list that grows with the row, the
 // row's state and the scores as a writable buffer of float32. The state is what `start` returned
 // for the prompt: an object with `advance(token)`, `fork()` and `rewind(count)`, or None if `start`
-// is None. It is made and destroyed where the GIL is held.
+// is None. Whoever makes or destroys a processor holds the GIL.
 class PythonProcessor : public LogitsProcessor {
  public:
   PythonProcessor(pybind11::function function, pybind11::object start,

@@ -40,8 +40,8 @@ class GenerationLoop {
   // Starts requests: those that wait for a quarter of the rows at least, or all that are left. The
   // encoder's call for a single one of many rows would cost more than its row gains.
   Status admit(bool is_shared);
-  // Where nothing runs, the first request has no room because of sequences that are kept: it would
-  // wait for ever. False where there is none.
+  // Refuses the first request if kept sequences leave it no room: where nothing runs, it would wait
+  // for ever. Returns whether it refused one.
   bool refuse_first();
   // What a request needs besides what kept sequences hold.
   [[nodiscard]] Demand demand_of(const Request& request) const;

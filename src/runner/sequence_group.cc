@@ -163,7 +163,7 @@ std::optional<SequenceGroup::Kept> SequenceGroup::take_kept() {
   const std::span<const TokenId> all = search_->tokens();
   const auto first = again_.empty() ? request_->seen_prompt() : std::span(again_.front());
   std::vector<TokenId> tokens(first.begin(), first.end());
-  // What follows was read one by one, but for the last token.
+  // The tokens after these were read one a step. The last one was chosen, and not read.
   const auto rest = all.first(all.size() - 1);
   const auto count = static_cast<std::size_t>(pages.length()) - first.size();
   tokens.insert(tokens.end(), rest.end() - static_cast<std::ptrdiff_t>(count), rest.end());

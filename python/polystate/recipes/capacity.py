@@ -52,7 +52,7 @@ class Capacity:
 
     @property
     def source_length(self) -> int:
-        """Tokens of the longest source; 0 where there is none."""
+        """Tokens of the longest source; 0 for models without an encoder."""
         return self.max_source_length or 0
 
     @property

@@ -32,33 +32,35 @@ def fixed_frequencies(model: PreTrainedModel, length: int) -> Iterator[None]:
     """
     with contextlib.ExitStack() as stack:
         for module in model.modules():
-            kinds = getattr(module, "rope_type", None)
-            named = kinds if isinstance(kinds, dict) else {None: kinds}
-            if any(_DYNAMIC in str(kind) for kind in named.values()):
+            kinds = _kinds_of(module)
+            if any(_DYNAMIC in str(kind) for kind in kinds.values()):
                 raise UnsupportedError(
                     f"{type(model).__name__} has rotary embeddings of rope_type 'dynamic', which "
                     f"are computed anew as a text grows, so that cached keys become wrong; up to "
                     f"max_position_embeddings 'default' computes the same: set "
                     f"config.rope_parameters['rope_type'] before the model is made"
                 )
-            if _LONG in named.values():
-                stack.enter_context(_fixed(module, kinds, length))
+            if _LONG in kinds.values():
+                stack.enter_context(_fixed(module, length))
         yield
 
 
+def _kinds_of(module: Any) -> dict[str | None, Any]:
+    """The kinds of a module's embeddings by the kind of layer; by None where all have one."""
+    kinds = getattr(module, "rope_type", None)
+    return kinds if isinstance(kinds, dict) else {None: kinds}
+
+
 @contextlib.contextmanager
-def _fixed(module: Any, kinds: Any, length: int) -> Iterator[None]:
+def _fixed(module: Any, length: int) -> Iterator[None]:
     """One module, with the frequencies of a text of a length."""
     before = {name: buffer.clone() for name, buffer in module.named_buffers()}
-    last = torch.tensor([[length - 1]])
-    layers = (
-        [name for name, kind in kinds.items() if kind == _LONG] if isinstance(kinds, dict) else []
-    )
-    for layer in layers:
-        module(torch.zeros(1), last, layer_type=layer)
-    if not layers:
-        module(torch.zeros(1), last)
-    fixed = dict.fromkeys(kinds, "default") if isinstance(kinds, dict) else "default"
+    kinds = _kinds_of(module)
+    for layer, kind in kinds.items():
+        if kind == _LONG:
+            of_layer = {} if layer is None else {"layer_type": layer}
+            module(torch.zeros(1), torch.tensor([[length - 1]]), **of_layer)
+    fixed = "default" if None in kinds else dict.fromkeys(kinds, "default")
     with mock.patch.object(module, "rope_type", fixed):
         try:
             yield

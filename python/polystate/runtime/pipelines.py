@@ -231,12 +231,11 @@ class Pipeline:
         is closed, as a ``for`` loop that is left does once nothing refers to it.
         """
         form = _Form(truncation, add_special_tokens, skip_special_tokens)
-        texts = [checked_text("the text", text)]
         return pieces_of(
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria
             ),
-            lambda options: self._core.run(texts, form.core, options),
+            self._run_of(text, form),
         )
 
     def stream_async(
@@ -253,12 +252,11 @@ class Pipeline:
     ) -> AsyncIterator[str]:
         """As :meth:`stream`, without blocking the event loop: ``async for piece in ...``."""
         form = _Form(truncation, add_special_tokens, skip_special_tokens)
-        texts = [checked_text("the text", text)]
         return pieces_of_async(
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria
             ),
-            lambda options: self._core.run(texts, form.core, options),
+            self._run_of(text, form),
         )
 
     def score(
@@ -298,6 +296,11 @@ class Pipeline:
         return Scores.of(
             self._core.score(_texts_of(text), stride, form.add_special_tokens, options)
         )
+
+    def _run_of(self, text: str, form: _Form) -> Callable[[_core.GenerationOptions], Any]:
+        """What answers one text, and refuses what is none at once."""
+        texts = [checked_text("the text", text)]
+        return lambda options: self._core.run(texts, form.core, options)
 
     def _answers(
         self, text: str | Sequence[str], form: _Form, options: _core.GenerationOptions
