@@ -120,6 +120,7 @@ def export_pretrained(
             backend=backend,
             quantization=quantization,
             target=target,
+            pages=methods.pages(capacity),
             constants={
                 "task": task_named(task, model, tokenizer),
                 "architecture": type(model).__name__,
