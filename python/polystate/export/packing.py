@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 from unittest import mock
@@ -37,7 +38,7 @@ class _Floats:
 
     @staticmethod
     def of(weight: Tensor) -> _Floats:
-        return _Floats(pack_floats(weight), weight.shape[0])
+        return _Floats(pack_floats(weight.float()), weight.shape[0])
 
     def linear(self, x: Tensor, bias: Tensor | None) -> Tensor:
         result: Tensor = torch.ops.polystate.packed_linear(x, self.tiles, self.columns, bias)
@@ -69,15 +70,77 @@ class _Bytes:
         return result
 
 
+@dataclass
+class _Stored:
+    """In the type that they are stored in, converted to float32 at each use."""
+
+    weight: Tensor | None
+
+    def linear(self, x: Tensor, bias: Tensor | None) -> Tensor:
+        assert self.weight is not None
+        return nn.functional.linear(x, self.weight.float(), bias)
+
+    def embedding(self, ids: Tensor) -> Tensor:
+        assert self.weight is not None
+        return nn.functional.embedding(ids, self.weight).float()
+
+    def take(self) -> Tensor:
+        """The weight, which nothing is computed with from now on."""
+        weight, self.weight = self.weight, None
+        assert weight is not None
+        return weight
+
+
 @contextlib.contextmanager
-def packed(model: nn.Module) -> Iterator[None]:
+def as_stored(model: nn.Module) -> Iterator[None]:
+    """Takes the weights of linears out of a model, in the type that they have, for a block.
+
+    Linears, and embeddings that share their weights, compute with them in float32. The model has
+    parameters of these shapes in float32 that take no memory, and are NaN, so that it shows where
+    something else reads them.
+
+    :func:`packed` and :func:`quantized` take one weight after another and drop it when it is
+    packed. What they took is gone when the block ends; the other weights are put back.
+    """
+    weights = {id(linear.weight): linear.weight for _, linear in _linears(model)}
+    stored: dict[int, _Stored] = {}
+    found = _ByModule()
+    for module in model.modules():
+        if not isinstance(module, nn.Linear | nn.Embedding) or id(module.weight) not in weights:
+            continue
+        if getattr(module, "max_norm", None) is None:
+            of_module = stored.setdefault(id(module.weight), _Stored(module.weight.detach()))
+            found.add(module, of_module)
+    for weight in weights.values():
+        weight.data = torch.full((), torch.nan).expand(weight.shape)
+    try:
+        with found.read():
+            yield
+    finally:
+        for key, weight in weights.items():
+            if stored[key].weight is not None:
+                weight.data = stored[key].take()
+
+
+@contextlib.contextmanager
+def packed(model: nn.Module, *, takes_stored: bool = True) -> Iterator[None]:
     """Lets linears read float32 weights in the order in which the kernels do, until the block ends.
 
     An embedding that shares its weight with such a linear reads it from there, so that an artifact
     holds it once. Linears of another type, or whose weights are no parameters, stay as they are.
+
+    Parameters
+    ----------
+    takes_stored
+        Whether weights of :func:`as_stored` are packed, too.
     """
-    chosen = [linear for _, linear in _linears(model) if linear.weight.dtype == torch.float32]
-    with _read_by_modules(model, chosen, _Floats.of):
+    chosen = [
+        linear
+        for _, linear in _linears(model)
+        if linear.weight.dtype == torch.float32
+        and (takes_stored or not isinstance(_read_by(linear), _Stored))
+    ]
+    with _read_packed(model, chosen, _Floats.of):
         yield
 
 
@@ -88,7 +151,7 @@ def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
     ``"q8"``: weights int8, symmetric, one scale per output channel; activations 8 bits, asymmetric,
     one scale per row, found while the program runs. An embedding that shares its weight with such a
     linear reads it from there. Linears of one column stay as they are, and so do those whose
-    weights are no parameters.
+    weights are no parameters, and those that a block around this one has quantized.
 
     Raises
     ------
@@ -109,7 +172,7 @@ def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
         )
     chosen = []
     for name, linear in linears:
-        if linear.in_features == 1:
+        if linear.in_features == 1 or isinstance(_read_by(linear), _Bytes):
             continue
         if linear.weight.dtype != torch.float32:
             raise UnsupportedError(
@@ -117,7 +180,7 @@ def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
                 f"it may be torch.float32"
             )
         chosen.append(linear)
-    with _read_by_modules(model, chosen, _Bytes.of):
+    with _read_packed(model, chosen, _Bytes.of):
         yield
 
 
@@ -133,7 +196,7 @@ def _linears(model: nn.Module) -> Iterator[tuple[str, nn.Linear]]:
 
 
 @contextlib.contextmanager
-def _read_by_modules(
+def _read_packed(
     model: nn.Module, linears: Sequence[nn.Linear], pack: Callable[[Tensor], _Weights]
 ) -> Iterator[None]:
     """Lets linears, and embeddings that share their weights, read these packed, each once."""
@@ -142,7 +205,7 @@ def _read_by_modules(
     for linear in linears:
         key = id(linear.weight)
         if key not in by_parameter:
-            by_parameter[key] = pack(linear.weight.detach())
+            by_parameter[key] = pack(_taken_weight(linear))
         found.add(linear, by_parameter[key])
     for module in model.modules():
         if isinstance(module, nn.Embedding) and module.max_norm is None:
@@ -151,18 +214,20 @@ def _read_by_modules(
                 found.add(module, weights)
     try:
         torch.compiler.reset()  # or torch.cond computes what it compiled before
-        with (
-            found.read_by(nn.Linear, _linear),
-            found.read_by(nn.Embedding, _embedding),
-            unpacked.kept(),
-        ):
+        with found.read(), unpacked.kept():
             yield
     finally:
         torch.compiler.reset()
 
 
+def _taken_weight(linear: nn.Linear) -> Tensor:
+    """A linear's weight, which is dropped where it is kept as it is stored."""
+    weights = _read_by(linear)
+    return weights.take() if isinstance(weights, _Stored) else linear.weight.detach()
+
+
 class _ByModule:
-    """The packed weights of modules.
+    """The weights that modules read.
 
     While a module is traced, another object with the same attributes may stand for it.
     """
@@ -173,20 +238,45 @@ class _ByModule:
     def add(self, module: nn.Module, weights: _Weights) -> None:
         self._by_attributes[id(module.__dict__)] = weights
 
-    def read_by(
+    def get(self, module: nn.Module) -> _Weights | None:
+        return self._by_attributes.get(id(module.__dict__))
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[None]:
+        """Lets the modules read these weights until the block ends, whatever they read before."""
+        token = _blocks.set((self, *_blocks.get()))
+        try:
+            with (
+                self._computed_by(nn.Linear, _linear),
+                self._computed_by(nn.Embedding, _embedding),
+            ):
+                yield
+        finally:
+            _blocks.reset(token)
+
+    def _computed_by(
         self, kind: type[M], compute: Callable[[M, Tensor, _Weights], Tensor]
     ) -> contextlib.AbstractContextManager[object]:
-        """Lets modules of a kind that have packed weights ``compute`` with them, for a block."""
+        """Lets modules of a kind that have weights here ``compute`` with them, for a block."""
         original = kind.forward
 
         def forward(module: M, input: Tensor) -> Tensor:
-            weights = self._by_attributes.get(id(module.__dict__))
+            weights = self.get(module)
             if weights is None:
                 result: Tensor = original(module, input)
                 return result
             return compute(module, input, weights)
 
         return mock.patch.object(kind, "forward", forward)
+
+
+# What modules read, of the innermost block first.
+_blocks: ContextVar[tuple[_ByModule, ...]] = ContextVar("blocks", default=())
+
+
+def _read_by(module: nn.Module) -> _Weights | None:
+    """The weights that a module reads; None where it reads its own."""
+    return next((found for block in _blocks.get() if (found := block.get(module))), None)
 
 
 def _linear(linear: nn.Linear, input: Tensor, weights: _Weights) -> Tensor:

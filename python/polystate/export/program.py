@@ -23,13 +23,14 @@ from polystate.export.contract.contract import MethodContract, declared_sizes, m
 from polystate.export.contract.trial import Trial
 from polystate.export.debug import DebugFolder
 from polystate.export.describe import Findings, describe
+from polystate.export.graph.grown_state import grow_state
 from polystate.export.lowering.inductor import compile_methods
 from polystate.export.lowering.lower import lower
 from polystate.export.lowering.passes import Pass, Passes
 from polystate.export.method import Method
 from polystate.export.packing import quantized
 from polystate.export.report import contract_lines, report
-from polystate.export.state import find_state
+from polystate.export.state import find_state, grown
 from polystate.export.tracing import (
     composite_operators,
     decompositions,
@@ -113,6 +114,7 @@ def export(
     passes_after_lowering: Sequence[Pass] = (),
     debug_dir: str | os.PathLike[str] | None = None,
     draws: Draws | None = None,
+    pages: Mapping[str, int] | None = None,
 ) -> Program:
     """Exports the methods of a module into one program with shared weights and state.
 
@@ -146,6 +148,10 @@ def export(
     draws
         The seed and the number of the calls with drawn values that the program is compared with the
         module on; None: seed 0, and as many as fit into a tenth of the export or two seconds.
+    pages
+        For pools of pages that are zero, and that operators over pages alone use: how many pages
+        the program has, by the buffer's name. The module's may be fewer, with which it is shown
+        what the program does; ``draw`` of the methods then draws pages that the module has.
 
     Raises
     ------
@@ -182,7 +188,10 @@ def export(
             begin(f"tracing '{name}', and comparing the graph with the module")
             traced.append(trace(eager, name, method))
         begin("finding state and contract")
-        state = find_state(eager, [(t.name, t.functional) for t in traced])
+        for each in traced:
+            grow_state(each.functional, pages or {})
+        found_state = find_state(eager, [(t.name, t.functional) for t in traced])
+        state = grown(found_state, pages or {})
         contracts = [_contract(eager, t, backend) for t in traced]
         programs = {t.name: t.functional for t in traced}
         begin(f"lowering for {backend}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch.export import ExportedProgram
 
-from polystate.errors import ExportError, UnsupportedError
+from polystate.errors import ContractError, ExportError, UnsupportedError
 from polystate.export.tracing.eager import EagerModule
 
 _DTYPES = {
@@ -88,3 +88,30 @@ def find_state(
     for buffer in state:
         dtype_name(buffer.initial.dtype)
     return state
+
+
+def grown(state: Sequence[StateBuffer], pages: Mapping[str, int]) -> list[StateBuffer]:
+    """State with pools of so many pages, by their names, all of them zero.
+
+    Raises
+    ------
+    ContractError
+        When there is no such state, or it has more pages already, or is not zero.
+    """
+    unknown = sorted(pages.keys() - {buffer.name for buffer in state})
+    if unknown:
+        raise ContractError(f"pages names {unknown[0]!r}, which is no state that a method changes")
+    return [
+        _grown(buffer, pages[buffer.name]) if buffer.name in pages else buffer for buffer in state
+    ]
+
+
+def _grown(buffer: StateBuffer, pages: int) -> StateBuffer:
+    if not buffer.zeros:
+        raise ContractError(f"the pool '{buffer.name}' is not zero, as more pages of it would be")
+    if pages < len(buffer.initial):
+        raise ContractError(
+            f"pages of '{buffer.name}' is {pages}; the module has {len(buffer.initial)} already"
+        )
+    first = buffer.initial[:1]
+    return replace(buffer, initial=first.expand(pages, *first.shape[1:]))

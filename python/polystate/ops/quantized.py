@@ -25,6 +25,7 @@ from polystate.ops.unpacked import unpacked
 
 _DEPTH = 4
 _SMALLEST_SPAN = 1e-36  # of a row, below which 255 / span has no float32
+_PACKED_AT_ONCE = 256 * COLUMNS_OF_A_TILE
 _EXACT = 512  # so many products of 8 bits have a sum that float32 holds exactly
 
 
@@ -37,10 +38,17 @@ class PackedWeights(NamedTuple):
 
 
 def pack(weight: Tensor) -> PackedWeights:
-    """Rounds float32 weights [columns, depth] to 8 bits: the largest of a column becomes 127.
+    """Rounds weights [columns, depth] to 8 bits: the largest of a column becomes 127.
+
+    They are converted to float32 some columns after others, which takes little memory.
 
     Source: the symmetric scheme of per-channel weights of torchao and XNNPACK.
     """
+    parts = [_pack_columns(columns.float()) for columns in torch.split(weight, _PACKED_AT_ONCE)]
+    return PackedWeights(*(torch.cat(of_parts) for of_parts in zip(*parts, strict=True)))
+
+
+def _pack_columns(weight: Tensor) -> PackedWeights:
     largest = weight.abs().amax(1)
     scales = torch.where(largest > 0, largest / 127, 1.0)
     values = torch.round(weight / scales[:, None]).clamp(-127, 127).to(torch.int8)

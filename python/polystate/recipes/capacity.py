@@ -15,6 +15,10 @@ from polystate.recipes.settings import DECODER_ONLY_DEFAULTS, ENCODER_DECODER_DE
 # products of so many rows are computed.
 _STEP_TOKENS = 64
 
+# The longest sequences that have room while it is shown what an artifact does: pools of all would
+# take more memory than a model.
+_TRIED_SEQUENCES = 3
+
 
 @dataclass(frozen=True)
 class Capacity:
@@ -69,6 +73,13 @@ class Capacity:
     def pages(self) -> int:
         """Pages of a layer's pools for sequences: at least two, so that one can be copied."""
         return max(2, self.max_sequences * self.pages_of_sequence)
+
+    @property
+    def tried_pages(self) -> int:
+        """Pages of a layer's pools while it is shown what an artifact does, without an encoder."""
+        if self.max_source_length is not None:
+            return self.pages
+        return min(self.pages, max(2, _TRIED_SEQUENCES * self.pages_of_sequence))
 
     @property
     def cross_pages(self) -> int:

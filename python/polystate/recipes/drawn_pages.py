@@ -38,7 +38,7 @@ def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
     ) -> Arguments:
         ids, _, _, page_table, *others = args
         source, (wanted, *counted) = (others[:2], others[2:]) if has_sources else ([], others)
-        tables = [(page_table, capacity.pages)]
+        tables = [(page_table, capacity.tried_pages)]
         tables += [(table, capacity.cross_pages) for table in source[:1]]
         sequences = _rows(len(page_table), *tables)
         longest = _least(capacity.max_length, page_table, capacity)
@@ -47,7 +47,7 @@ def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
             ids,
             positions,
             rows,
-            _distinct(generator, page_table, capacity.pages)[sequences],
+            _distinct(generator, page_table, capacity.tried_pages)[sequences],
             *(of_source[sequences] for of_source in drawn_source(generator, *source)),
             _whole(generator, wanted, 0, len(ids) - 1),
             *(positions.clone() for _ in counted),
@@ -65,8 +65,8 @@ def drawn_by_method(capacity: Capacity, padding: int) -> dict[str, Draw]:
         generator: torch.Generator, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Arguments:
         source, target = args
-        pages = torch.randperm(capacity.pages, generator=generator)
-        half = capacity.pages // 2
+        pages = torch.randperm(capacity.tried_pages, generator=generator)
+        half = len(pages) // 2
         chosen = torch.arange(len(target)) % half  # where they do not suffice, some copy again
         return (pages[:half][chosen].to(source.dtype), pages[half:][chosen]), kwargs
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
@@ -12,7 +13,7 @@ from polystate.errors import ExportError, UnsupportedError
 from polystate.export.packing import packed, quantized
 from polystate.recipes.architectures.decoder_only import DecoderOnly
 from polystate.recipes.architectures.encoder_decoder import EncoderDecoder
-from polystate.recipes.architectures.token_model import TokenModel
+from polystate.recipes.architectures.token_model import Form, TokenModel
 from polystate.recipes.capacity import Capacity
 from polystate.recipes.paged.attention import own_attention
 from polystate.recipes.paged.layers import check_caches
@@ -25,10 +26,13 @@ from polystate.recipes.parity import (
 )
 
 
-def methods_of(model: PreTrainedModel, capacity: Capacity, quantization: str | None) -> TokenModel:
-    """The model's methods, in the first form that computes what the model does.
+@contextlib.contextmanager
+def packed_methods(
+    model: PreTrainedModel, capacity: Capacity, quantization: str | None
+) -> Iterator[TokenModel]:
+    """The model's methods, in the first form that computes what the model does, for a block.
 
-    Those that compute in 8 bits keep keys and values in float16.
+    Their linears read packed weights. Those that compute in 8 bits keep keys and values in float16.
 
     Raises
     ------
@@ -40,13 +44,32 @@ def methods_of(model: PreTrainedModel, capacity: Capacity, quantization: str | N
     if not model.config.is_encoder_decoder:
         check_caches(model)
     texts = examples(model, capacity)
+    form = _suitable_form(model, capacity, texts)
+    if quantization is not None:
+        capacity = replace(capacity, dtype=torch.float16)
+    with own_attention(model):
+        methods: TokenModel = _architecture(model)(model, capacity, form).eval()
+        if quantization is None:
+            with packed(methods):
+                yield methods
+        else:
+            with quantized(methods, quantization):
+                _check_quantized(methods, capacity, texts, quantization)
+                yield methods
+
+
+def _architecture(model: PreTrainedModel) -> type[EncoderDecoder] | type[DecoderOnly]:
+    return EncoderDecoder if model.config.is_encoder_decoder else DecoderOnly
+
+
+def _suitable_form(model: PreTrainedModel, capacity: Capacity, texts: Sequence[Example]) -> Form:
+    """The first form in which the methods compute what the model does in float32."""
     failures = []
-    architecture = EncoderDecoder if model.config.is_encoder_decoder else DecoderOnly
-    for form in architecture.forms:
+    for form in _architecture(model).forms:
         try:
             with own_attention(model):
-                methods: TokenModel = architecture(model, capacity, form).eval()
-                with packed(methods):
+                methods: TokenModel = _architecture(model)(model, capacity, form).eval()
+                with packed(methods, takes_stored=False):
                     check_parity(methods, capacity, texts)
                     if capacity.max_length > 2:
                         check_positions(model, methods, capacity)
@@ -55,14 +78,7 @@ def methods_of(model: PreTrainedModel, capacity: Capacity, quantization: str | N
         except Exception as error:  # model code may raise anything
             failures.append(f"{form}: {error}")
         else:
-            if quantization is None:
-                methods.clear()
-                return methods
-            capacity = replace(capacity, dtype=torch.float16)
-            with own_attention(model):
-                methods = architecture(model, capacity, form).eval()
-            _check_quantized(methods, capacity, texts, quantization)
-            return methods
+            return form
     raise ExportError(
         f"{type(model).__name__} does not compute over paged caches what it computes without: "
         + "; ".join(failures)
@@ -74,8 +90,7 @@ def _check_quantized(
 ) -> None:
     """Refuses a model of which 8 bits leave something else."""
     try:
-        with own_attention(methods.model), quantized(methods, quantization):
-            check_quantized_parity(methods, capacity, texts)
+        check_quantized_parity(methods, capacity, texts)
     except ExportError as error:
         raise ExportError(
             f"quantization {quantization!r} does not suit {type(methods.model).__name__}: {error}"

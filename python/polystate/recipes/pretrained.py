@@ -12,19 +12,18 @@ import torch
 from polystate.artifact import check_destination
 from polystate.errors import ContractError
 from polystate.export import Program, export
-from polystate.export.packing import packed
 from polystate.recipes.capacity import capacity_of
-from polystate.recipes.forms import methods_of
+from polystate.recipes.forms import packed_methods
 from polystate.recipes.gguf import is_gguf, warn_of_requantization
 from polystate.recipes.languages import Languages, generation_config
 from polystate.recipes.modules import experts, linears
-from polystate.recipes.paged.attention import own_attention
 from polystate.recipes.positions import shortened_positions
 from polystate.recipes.rotary import fixed_frequencies
 from polystate.recipes.settings import RECIPES
 from polystate.recipes.source import loaded
 from polystate.recipes.tasks import task_named
 from polystate.recipes.text_files import generation_files, tokenizer_files
+from polystate.recipes.weights import consumed
 from polystate.steps import begin
 
 if TYPE_CHECKING:
@@ -110,18 +109,18 @@ def export_pretrained(
         stack.enter_context(fixed_frequencies(model, capacity.max_length))
         stack.enter_context(linears(model))
         stack.enter_context(experts(model))
+        if not isinstance(source, torch.nn.Module):  # nobody else has the model
+            stack.enter_context(consumed(model))
         stack.enter_context(shortened_positions(model, capacity))
         begin("comparing the methods with the model")
-        methods = methods_of(model, capacity, quantization)
-        stack.enter_context(own_attention(model))
-        if quantization is None:  # what computes in 8 bits is packed by the export itself
-            stack.enter_context(packed(methods))
+        methods = stack.enter_context(packed_methods(model, capacity, quantization))
         program = export(
             methods,
             methods.entry_points(capacity),
             backend=backend,
             quantization=quantization,
             target=target,
+            pages=methods.pages(capacity),
             constants={
                 "task": task_named(task, model, tokenizer),
                 "architecture": type(model).__name__,

@@ -13,6 +13,7 @@ from polystate.recipes.gguf import is_gguf, require_reader
 from polystate.recipes.hub import is_name_on_the_hub
 from polystate.recipes.languages import Languages, with_languages
 from polystate.recipes.text_files import are_of_tokenizer, has_tokenizer
+from polystate.recipes.weights import loaded_as_stored
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -25,17 +26,20 @@ def loaded(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
     """A model, in ``eval`` mode, and its tokenizer for texts of the languages that are given.
 
+    What is not in memory yet has weights of linears in the type of its files.
+
     Raises
     ------
     ExportError
         When there is none.
     UnsupportedError, ContractError
-        When its weights are not of float32; as :func:`with_languages`.
+        When it is in memory with weights not of float32; as :func:`with_languages`.
     """
     from transformers import PreTrainedModel
 
     if isinstance(source, PreTrainedModel):
         model = source
+        _check_weights(model)
     else:
         if not (Path(source).is_dir() or is_gguf(source) or is_name_on_the_hub(source)):
             raise ExportError(
@@ -55,13 +59,17 @@ def loaded(
             where = "" if Path(source).exists() else ", which is no directory here, from the hub"
             sentence = str(error).strip().partition("\n")[0] or type(error).__name__
             raise ExportError(f"cannot load {os.fspath(source)}{where}: {sentence}") from error
-    if next(model.parameters()).dtype != torch.float32:
-        raise ContractError(
-            f"the model's weights are {next(model.parameters()).dtype}; export takes float32: "
-            f"model.float()"
-        )
     model.eval()  # type: ignore[no-untyped-call]
     return model, with_languages(tokenizer, languages)
+
+
+def _check_weights(model: PreTrainedModel) -> None:
+    dtype = next(model.parameters()).dtype
+    if dtype != torch.float32:
+        raise ContractError(
+            f"the model's weights are {dtype}; export takes float32: model.float(), or the path of "
+            f"a checkpoint, which may be of any type"
+        )
 
 
 def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
@@ -75,7 +83,8 @@ def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
             f"{os.fspath(source)} is a {config.model_type}, which generates no text: transformers "
             f"has no {kind.__name__} for it"
         )
-    model: PreTrainedModel = kind.from_pretrained(**place, dtype=torch.float32)
+    with loaded_as_stored():
+        model: PreTrainedModel = kind.from_pretrained(**place, dtype=torch.float32)
     return model
 
 

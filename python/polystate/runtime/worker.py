@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from polystate import _core
-from polystate.errors import Error
+from polystate.errors import EngineError, Error
 from polystate.runtime.model import load
 from polystate.runtime.session import Session
 
@@ -22,8 +22,9 @@ from polystate.runtime.session import Session
 class Worker:
     """A session, and what the other process knows of its state."""
 
-    def __init__(self, artifact: str) -> None:
+    def __init__(self, artifact: str, leading: dict[str, int]) -> None:
         self._session: Session = load(artifact, trust_code=True).session()
+        self._leading = leading
         self._known: dict[str, Any] = {}
 
     def run(self, method: str, inputs: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -38,17 +39,31 @@ class Worker:
     def set_state(self, values: dict[str, Any]) -> None:
         """Set some states."""
         for name, value in values.items():
+            if name in self._leading:
+                whole = self._session.state[name]
+                whole[: self._leading[name]] = value
+                value = whole
             self._session.state[name] = value
 
     def changed_state(self) -> dict[str, Any]:
         """The states that are not what this gave last."""
         changed = {}
         for name in self._session.state:
-            value = self._session.state[name]
+            value = self._seen(name)
             known = self._known.get(name)
             if known is None or not np.array_equal(_bytes_of(known), _bytes_of(value)):
                 changed[name] = self._known[name] = value
         return changed
+
+    def _seen(self, name: str) -> Any:
+        """A state, or the leading part of one of which the rest is zero."""
+        value = self._session.state[name]
+        if name not in self._leading:
+            return value
+        count = self._leading[name]
+        if _bytes_of(value[count:]).any():
+            raise EngineError(f"state '{name}' is changed beyond the first {count} of it")
+        return value[:count].copy()
 
 
 def _bytes_of(array: Any) -> Any:

@@ -18,7 +18,7 @@ from transformers.masking_utils import (
 import polystate as ps
 from polystate.recipes.architectures.decoder_only import DecoderOnly
 from polystate.recipes.capacity import Capacity
-from polystate.recipes.forms import methods_of
+from polystate.recipes.forms import packed_methods
 from polystate.recipes.modules import experts, linears
 from polystate.recipes.paged.attention import own_attention
 from polystate.recipes.paged.masks import window_of
@@ -39,8 +39,13 @@ CAPACITY = Capacity(4, None, 48)
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_over_pages_are_the_models(name: str) -> None:
     model = causal_model(name)
-    with fixed_frequencies(model, CAPACITY.max_length), linears(model), experts(model):
-        methods = methods_of(model, CAPACITY, None)
+    with (
+        fixed_frequencies(model, CAPACITY.max_length),
+        linears(model),
+        experts(model),
+        packed_methods(model, CAPACITY, None) as methods,
+    ):
+        pass
     assert isinstance(methods, DecoderOnly)
     assert methods.form.selects_first
     assert {layer.window for layer in methods.layers} <= {0, WINDOW}
@@ -48,7 +53,8 @@ def test_steps_over_pages_are_the_models(name: str) -> None:
 
 
 def test_layers_that_share_keys_have_one_pool() -> None:
-    methods = methods_of(causal_model("gemma3n"), CAPACITY, None)
+    with packed_methods(causal_model("gemma3n"), CAPACITY, None) as methods:
+        pass
     assert isinstance(methods, DecoderOnly)
     assert [layer.makes_keys for layer in methods.layers] == [True, True, False, False]
     assert len(methods.self_caches.pools()) == 2

@@ -15,7 +15,10 @@ _KINDS = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
 
 
 def store_row_major(program: ExportedProgram) -> None:
-    """Copies what is stored otherwise (transposed, expanded, ``channels_last``) in the program."""
+    """Copies what is stored otherwise (transposed, expanded, ``channels_last``) in the program.
+
+    What no operator uses stays as it is: it is not in the lowered program.
+    """
     nodes = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
     for spec in program.graph_signature.input_specs:
         if spec.kind not in _KINDS:
@@ -26,12 +29,12 @@ def store_row_major(program: ExportedProgram) -> None:
             program.state_dict if name in program.state_dict else program.constants
         )
         value = stored.get(name)
-        if isinstance(value, torch.Tensor) and not _is_row_major(value):
+        node = nodes[spec.arg.name]
+        if isinstance(value, torch.Tensor) and node.users and not _is_row_major(value):
             row_major = value.detach().resolve_neg().contiguous()
             if isinstance(value, torch.nn.Parameter):
                 row_major = torch.nn.Parameter(row_major, requires_grad=value.requires_grad)
             stored[name] = row_major
-            node = nodes[spec.arg.name]
             node.meta["val"] = node.meta["val"].contiguous()
 
 

@@ -149,7 +149,7 @@ class EagerModule:
             for name, buffer in self.model.named_buffers(remove_duplicate=False):
                 if name in values and not identical(buffer, values[name]):
                     with torch.inference_mode() if buffer.is_inference() else torch.no_grad():
-                        _unexpanded(buffer, buffer).copy_(_unexpanded(values[name], buffer))
+                        unexpanded(buffer).copy_(unexpanded(values[name], buffer))
 
     def reset(self) -> None:
         """Gives every buffer its initial value."""
@@ -163,8 +163,14 @@ class EagerModule:
                     module._buffers[name] = detached.setdefault(id(buffer), buffer.detach())
 
 
-def _unexpanded(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """A view without the dimensions along which all elements of `like` lie at one address."""
+def unexpanded(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:
+    """A view without the dimensions along which all elements lie at one address.
+
+    Those of the tensor, or of another one of its shape.
+    """
+    like = tensor if like is None else like
+    if like.layout != torch.strided:
+        return tensor
     for dimension, stride in enumerate(like.stride()):
         if stride == 0 and like.shape[dimension] > 1:
             tensor = tensor.narrow(dimension, 0, 1)

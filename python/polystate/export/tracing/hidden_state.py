@@ -13,7 +13,15 @@ import torch
 
 from polystate.errors import ExportError
 from polystate.export.tracing import attributes, caches, outer_state, shared_memory
-from polystate.export.tracing.eager import EagerModule, Entry, Looked, Outcome, copied, same_values
+from polystate.export.tracing.eager import (
+    EagerModule,
+    Entry,
+    Looked,
+    Outcome,
+    copied,
+    same_values,
+    unexpanded,
+)
 
 
 def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
@@ -58,7 +66,7 @@ def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
 
 @dataclass(frozen=True)
 class _Values:
-    """What tensors held; by their identity, so that they must be kept alive."""
+    """What tensors held, unexpanded; by their identity, so that they must be kept alive."""
 
     tensors: list[torch.Tensor]
     values: dict[int, torch.Tensor]
@@ -66,19 +74,20 @@ class _Values:
     def differ(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is none of these or holds something else by now."""
         value = self.values.get(id(tensor))
-        return value is None or not same_values(tensor, value)
+        return value is None or not same_values(unexpanded(tensor), value)
 
     def put_back(self) -> None:
         for tensor in self.tensors:
             if self.differ(tensor):
-                tensor.copy_(self.values[id(tensor)])
+                unexpanded(tensor).copy_(self.values[id(tensor)])
 
 
 @contextlib.contextmanager
 def _restored_values(model: torch.nn.Module) -> Iterator[_Values]:
     """Gives parameters and tensors of attributes their values back when the block ends."""
     tensors = [*model.parameters(), *attributes.tensors(model)]
-    values = _Values(tensors, {id(tensor): tensor.detach().clone() for tensor in tensors})
+    copies = {id(tensor): unexpanded(tensor.detach()).clone() for tensor in tensors}
+    values = _Values(tensors, copies)
     try:
         yield values
     finally:

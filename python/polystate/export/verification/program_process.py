@@ -42,11 +42,13 @@ class ProgramEndedError(EngineError):
 class ProgramProcess:
     """One session of an artifact, called as a session is; use it in a ``with`` statement.
 
+    Of states in `leading` it shows so many of the first dimension; the others must stay zero.
+
     Every method raises what the session raises, and ProgramEndedError where its process ends or
     does not answer in time, with the signal and the operator. No call is answered after that.
     """
 
-    def __init__(self, artifact: Path) -> None:
+    def __init__(self, artifact: Path, leading: Mapping[str, int] | None = None) -> None:
         self._state: dict[str, torch.Tensor] = {}
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
         ours, theirs = socket.socketpair()
@@ -60,7 +62,7 @@ class ProgramProcess:
             )
         self._connection = Connection(ours.detach())
         try:
-            self._ask("open", _SECONDS * 10, str(artifact))
+            self._ask("open", _SECONDS * 10, str(artifact), dict(leading or {}))
         except BaseException:
             self._end()
             raise

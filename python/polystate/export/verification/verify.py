@@ -64,7 +64,7 @@ def open_only(finished: Finished) -> None:
     """Opens the program, where the module is no reference for it; ExportError when that fails."""
     with (
         tempfile.TemporaryDirectory(prefix="polystate-") as directory,
-        _opened(finished, Path(directory)),
+        _opened(finished, Path(directory), {}),
     ):
         pass
 
@@ -95,7 +95,7 @@ def verify(
     tolerance = _tolerance(finished.described)
     with (
         tempfile.TemporaryDirectory(prefix="polystate-") as directory,
-        _opened(finished, Path(directory)) as program,
+        _opened(finished, Path(directory), _leading(eager, finished.described)) as program,
     ):
         twins = Twins(eager, program, finished.described, tolerance)
         for method in methods:
@@ -118,10 +118,20 @@ def _tolerance(described: manifest.Manifest) -> Tolerance:
     return tolerances(dtypes, described.program.quantization)
 
 
-def _opened(finished: Finished, directory: Path) -> ProgramProcess:
+def _leading(eager: EagerModule, described: manifest.Manifest) -> dict[str, int]:
+    """Of states that are larger in the program, how much of them the module has."""
+    sizes = {state.name: len(eager.initial(state.name)) for state in described.state if state.shape}
+    return {
+        state.name: sizes[state.name]
+        for state in described.state
+        if state.shape and state.shape[0] != sizes[state.name]
+    }
+
+
+def _opened(finished: Finished, directory: Path, leading: Mapping[str, int]) -> ProgramProcess:
     artifact = directory / "artifact"
     write_artifact(artifact, finished.described, finished.files)
     try:
-        return ProgramProcess(artifact)
+        return ProgramProcess(artifact, leading)
     except EngineError as error:
         raise ExportError(f"the lowered program does not open: {error}") from error

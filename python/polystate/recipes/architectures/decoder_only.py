@@ -35,7 +35,7 @@ class DecoderOnly(TokenModel):
         shapes = {each.cache_layer: each.shape for each in self.layers if each.makes_keys}
         self._pool_numbers = {layer: number for number, layer in enumerate(shapes)}
         self.self_caches = PagedCaches(
-            list(shapes.values()), capacity.pages, capacity.page_size, capacity.dtype
+            list(shapes.values()), capacity.tried_pages, capacity.page_size, capacity.dtype
         )
 
     def forward(

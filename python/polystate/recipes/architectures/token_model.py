@@ -94,6 +94,14 @@ class TokenModel(torch.nn.Module, abc.ABC):
         """Fills all pages with zeros."""
         self.self_caches.clear()
 
+    def pages(self, capacity: Capacity) -> dict[str, int]:
+        """The pages that an artifact has, of each pool that has fewer here."""
+        return {
+            f"self_caches.{name}": capacity.pages
+            for name, pool in self.self_caches.named_buffers()
+            if len(pool) != capacity.pages
+        }
+
     def entry_points(self, capacity: Capacity) -> dict[str, Method]:
         """The methods with their examples."""
         draws = drawn_by_method(capacity, self.padding)
