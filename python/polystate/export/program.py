@@ -87,6 +87,19 @@ class Program:
         """The program with more files in its artifact, such as a tokenizer's, by their names."""
         return dataclasses.replace(self, _files={**self._files, **files})
 
+    def with_drawn_calls(self, other: Program, part: str) -> Program:
+        """The program with the drawn calls of another one, of a part of its module.
+
+        Parameters
+        ----------
+        part
+            Which part that is, in words, for the report.
+        """
+        if self.verification is None or other.verification is None:
+            return self
+        verification = self.verification.with_drawn_calls(other.verification, part)
+        return dataclasses.replace(self, verification=verification)
+
     def save(self, out: str | os.PathLike[str]) -> Path:
         """Writes the artifact: a directory that appears as a whole or not at all.
 
@@ -172,6 +185,7 @@ def export(
         )
     kept_constants = _checked_constants(constants or {})
     passes = Passes(passes_before_lowering, passes_after_lowering)
+    draws = draws or Draws()
     debug = None if debug_dir is None else DebugFolder.create(Path(debug_dir))
     with (
         quantized(model, quantization),
@@ -186,7 +200,7 @@ def export(
         traced = []
         for name, method in methods.items():
             begin(f"tracing '{name}', and comparing the graph with the module")
-            traced.append(trace(eager, name, method))
+            traced.append(trace(eager, name, method, at_corners=draws.at_corners))
         begin("finding state and contract")
         for each in traced:
             grow_state(each.functional, pages or {})
@@ -212,7 +226,7 @@ def export(
             open_only(finished)
         else:
             taken = time.monotonic() - started
-            verification = verify(eager, traced, finished, draws or Draws(), taken)
+            verification = verify(eager, traced, finished, draws, taken)
             finished = verification.recorded(finished)
     how = {t.name: t.how for t in traced}
     return Program(finished.described, finished.files, how, verification)

@@ -37,7 +37,8 @@ def report(manifest: Manifest, how: Mapping[str, str], verification: Verificatio
             lines += [f"  {line}" for line in _verified(verification.tallies[method.name])]
     if verification is not None:
         draws = verification.draws
-        lines += ["", f"verified with {draws.count} drawn calls of seed {draws.seed}"]
+        of = f" of {verification.part}" if verification.part else ""
+        lines += ["", f"verified with {draws.count} drawn calls{of} of seed {draws.seed}"]
     if manifest.state:
         lines += ["", "state"]
     for state in manifest.state:

@@ -14,6 +14,7 @@ A product is ``activation(x @ weights + bias) + addend`` as those of :mod:`polys
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import torch
@@ -26,6 +27,7 @@ from polystate.ops.unpacked import unpacked
 _DEPTH = 4
 _SMALLEST_SPAN = 1e-36  # of a row, below which 255 / span has no float32
 _PACKED_AT_ONCE = 256 * COLUMNS_OF_A_TILE
+_TILES_AT_ONCE = 64  # are unpacked, since a whole vocabulary's weights take as much as a model
 _EXACT = 512  # so many products of 8 bits have a sum that float32 holds exactly
 
 
@@ -83,19 +85,32 @@ def _linear(
     activation: str = "none",
 ) -> Tensor:
     check_what_follows(x, scales.shape[0], addend, activation)
-    columns, depth = scales.shape[0], x.shape[-1]
     values, scale, zero = _quantize_rows(x)
-    values = values - zero
-    weight = unpacked(tiles, columns, lambda: unpack(tiles, columns, depth).float())
-    products = x.new_zeros((*x.shape[:-1], columns), dtype=torch.float64)
-    for first in range(0, depth, _EXACT):
-        some = slice(first, first + _EXACT)
-        products += values[..., some] @ weight[:, some].T
+    products = _products(values - zero, tiles, scales.shape[0])
     result = products * (scale * scales).double()
     if bias is not None:
         result = result + bias.double()
     result = torch.where(torch.isfinite(scale), result.float(), torch.nan)
     return finished(result, addend, activation)
+
+
+def _floats(tiles: Tensor, columns: int, depth: int) -> Tensor:
+    return unpack(tiles, columns, depth).float()
+
+
+def _products(values: Tensor, tiles: Tensor, columns: int) -> Tensor:
+    """The products [..., columns] of whole numbers [..., depth] with those of tiles, in float64."""
+    depth = values.shape[-1]
+    products = values.new_zeros((*values.shape[:-1], columns), dtype=torch.float64)
+    for first in range(0, len(tiles), _TILES_AT_ONCE):
+        some = tiles[first : first + _TILES_AT_ONCE]
+        begin = first * COLUMNS_OF_A_TILE
+        count = min(columns - begin, len(some) * COLUMNS_OF_A_TILE)
+        weight = unpacked(some, count, functools.partial(_floats, some, count, depth))
+        for step in range(0, depth, _EXACT):
+            exact = slice(step, step + _EXACT)
+            products[..., begin : begin + len(weight)] += values[..., exact] @ weight[:, exact].T
+    return products
 
 
 def _fake_linear(

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from torch import Tensor
 
 # Larger models are unpacked at each call, so that they fit into memory.
-_LIMIT = 1 << 30  # bytes
+_LIMIT = 1 << 29  # bytes
 
 
 class _Kept:
@@ -39,7 +39,7 @@ _kept: ContextVar[_Kept | None] = ContextVar("kept", default=None)
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
     """Keeps what is unpacked within the block, where no tiles may be changed."""
-    token = _kept.set(_Kept())
+    token = _kept.set(_kept.get() or _Kept())
     try:
         yield
     finally:

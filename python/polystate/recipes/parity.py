@@ -20,7 +20,7 @@ _TOLERANCE = 1e-3
 _QUANTIZED_TOLERANCE = 0.5
 _LONGEST = 40
 _TEXTS = 3
-_LONGEST_CHUNK = 6
+_LONGEST_CHUNK = 12
 
 
 @dataclass(frozen=True)

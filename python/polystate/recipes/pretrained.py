@@ -11,8 +11,9 @@ import torch
 
 from polystate.artifact import check_destination
 from polystate.errors import ContractError
-from polystate.export import Program, export
+from polystate.export import Program
 from polystate.recipes.capacity import capacity_of
+from polystate.recipes.deep_models import export_methods
 from polystate.recipes.forms import packed_methods
 from polystate.recipes.gguf import is_gguf, warn_of_requantization
 from polystate.recipes.languages import Languages, generation_config
@@ -114,13 +115,12 @@ def export_pretrained(
         stack.enter_context(shortened_positions(model, capacity))
         begin("comparing the methods with the model")
         methods = stack.enter_context(packed_methods(model, capacity, quantization))
-        program = export(
+        program = export_methods(
             methods,
-            methods.entry_points(capacity),
+            capacity,
             backend=backend,
             quantization=quantization,
             target=target,
-            pages=methods.pages(capacity),
             constants={
                 "task": task_named(task, model, tokenizer),
                 "architecture": type(model).__name__,

@@ -186,8 +186,8 @@ def test_only_differences_that_rounding_can_make_are_explained():
 
 def test_noise_of_many_elements_explains_each_of_them():
     generator = torch.Generator().manual_seed(0)
-    wanted = torch.randn(2, 100_000, generator=generator)
-    noise = torch.tensor([[0.1], [0.001]])  # of each row
+    size = torch.tensor([[1.0], [0.01]])  # of each row
+    wanted, noise = size * torch.randn(2, 100_000, generator=generator), 0.1 * size
     found, *variants = (
         wanted + noise * torch.randn(wanted.shape, generator=generator) for _ in range(4)
     )
@@ -195,6 +195,29 @@ def test_noise_of_many_elements_explains_each_of_them():
     assert is_explained(outcome(found), outcome(wanted), others, tolerance)
     found[1, 7] = wanted[1, 7] + 0.05  # as much as the first row's noise
     assert not is_explained(outcome(found), outcome(wanted), others, tolerance)
+
+
+def test_noise_of_some_rows_explains_that_of_others():
+    generator = torch.Generator().manual_seed(0)
+    wanted = torch.randn(50, 64, generator=generator)
+    found, *variants = (wanted.clone() for _ in range(4))
+    for row, moved in enumerate([found, *variants]):  # each another one
+        moved[row] += 0.1 * torch.randn(64, generator=generator)
+    others, tolerance = [outcome(each) for each in variants], (1e-5, 1e-5)
+    assert is_explained(outcome(found), outcome(wanted), others, tolerance)
+    found[7, 7] += 3.0
+    assert not is_explained(outcome(found), outcome(wanted), others, tolerance)
+
+
+def test_states_are_told_apart_by_their_names_whatever_their_order():
+    wanted = {"table": torch.ones(3), "count": torch.ones(2, 2), "cache": torch.ones(3)}
+    moved = Outcome([], [], {**wanted, "cache": torch.full((3,), 2.0)})
+    found = {"cache": torch.ones(3), "table": torch.full((3,), 1.5)}  # those that change
+    for differing, is_right in ((found, False), ({"cache": torch.full((3,), 1.5)}, True)):
+        explained = is_explained(
+            Outcome([], [], differing), Outcome([], [], wanted), [moved], (1e-4, 2e-5)
+        )
+        assert explained == is_right
 
 
 def test_rounding_changes_nothing_that_is_exact():

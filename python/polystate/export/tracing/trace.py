@@ -93,13 +93,13 @@ class Traced:
     how: str
     draw: Draw | None
 
-    def points(self) -> list[tuple[str, Any, Any]]:
-        """The example and the corners of the ranges.
+    def points(self, *, at_corners: bool) -> list[tuple[str, Any, Any]]:
+        """The example, and the corners of the ranges if they are wanted.
 
         Each as words for where it is, positional and keyword arguments.
         """
         points = [("at the example's sizes", self.args, self.kwargs)]
-        for sizes in self.dimensions.corners():
+        for sizes in self.dimensions.corners() if at_corners else []:
             where = "at " + ", ".join(f"{key} = {size}" for key, size in sizes.items())
             resized = self.dimensions.resized(self.args, self.kwargs, sizes)
             points.append((where, *self.made_valid(*resized)))
@@ -134,8 +134,13 @@ _LADDER = (
 )
 
 
-def trace(eager: EagerModule, name: str, method: Method) -> Traced:
+def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = True) -> Traced:
     """Exports one method over the whole of its ranges.
+
+    Parameters
+    ----------
+    at_corners
+        Whether the graph is compared with the module at the corners of the ranges, too.
 
     Raises
     ------
@@ -159,7 +164,7 @@ def trace(eager: EagerModule, name: str, method: Method) -> Traced:
     for attempt in _attempts(eager, name, method, dimensions, failures):
         with failures.noted(attempt.rung):
             traced = _decomposed(attempt, name, method, function, (args, kwargs))
-            deviation = _first_deviation(eager, traced)
+            deviation = _first_deviation(eager, traced, at_corners=at_corners)
             if deviation is None:
                 return traced
             failures.add(deviation, attempt.rung)
@@ -315,9 +320,9 @@ def quiet() -> Iterator[None]:
         logging.disable(level)
 
 
-def _first_deviation(eager: EagerModule, traced: Traced) -> str | None:
+def _first_deviation(eager: EagerModule, traced: Traced, *, at_corners: bool) -> str | None:
     """Where the graph differs from the module, at the points of a method; None: nowhere."""
-    for where, args, kwargs in traced.points():
+    for where, args, kwargs in traced.points(at_corners=at_corners):
         try:
             expected = eager.run(traced.function, args, kwargs)
         except Exception:  # the module itself refuses these sizes; so may the graph

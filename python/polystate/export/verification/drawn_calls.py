@@ -68,6 +68,8 @@ class DrawnCalls:
         self._seed = draws.seed
         self._wanted = draws.count
         self._corners = [(method, sizes) for method in methods for sizes in _corners(method)]
+        if not draws.at_corners:
+            self._corners = []
         self._shown: set[int] = set()  # the corners at which a drawn call agreed
         self._tallies = {name: Tally() for name in self._methods}
         self._branches = {name: Branches(method) for name, method in self._methods.items()}

@@ -27,7 +27,9 @@ class Draws:
     count
         How many calls; None: as many as fit into two seconds or a tenth of the export, whichever is
         longer, at least one for each method at each corner of its ranges. An export reports how
-        many it made; the same seed and count make the same calls again.
+        many it made; the same seed and count make the same calls again. 0: the module is called at
+        the examples' sizes alone, for one that differs in its weights alone from another that was
+        exported with drawn calls.
     """
 
     seed: int = 0
@@ -41,6 +43,11 @@ class Draws:
                 raise ContractError(
                     f"the {name} of Draws is {value!r}; it must be a whole number from 0 on"
                 )
+
+    @property
+    def at_corners(self) -> bool:
+        """Whether the corners of ranges are tried."""
+        return self.count != 0
 
 
 Shape = Sequence[int]

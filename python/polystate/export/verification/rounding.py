@@ -7,7 +7,8 @@ two nearly equal logits is the largest, no two implementations have in common.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ import torch
 from polystate.export.tracing.eager import Outcome
 from polystate.export.verification.dispatch import Operators
 from polystate.export.verification.outcomes import pairs
-from polystate.export.verification.tolerances import Tolerance, deviating
+from polystate.export.verification.tolerances import Tolerance, deviating, first_deviation
 
 aten = torch.ops.aten
 
@@ -63,28 +64,50 @@ class Rounding(Operators):
 
 
 def is_explained(
-    found: Outcome, expected: Outcome, others: Sequence[Outcome], tolerance: Tolerance
+    found: Outcome, expected: Outcome, others: Iterable[Outcome], tolerance: Tolerance
 ) -> bool:
     """Tell whether rounding may be all that parts two outcomes of one call.
 
     Parameters
     ----------
     others
-        What the module does with other roundings.
+        What the module does with other roundings; no more are taken than are needed.
     """
-    rounded = [list(pairs(other, expected)) for other in others]
-    for number, (_, value, wanted) in enumerate(pairs(found, expected)):
-        variants = [each[number][1] for each in rounded]
-        if any(variant.shape != wanted.shape for variant in variants):
-            continue  # it even decides how much there is
-        if value.shape != wanted.shape or value.dtype != wanted.dtype:
+    left = {
+        label: _Off.of(value, wanted, tolerance)
+        for label, value, wanted in pairs(found, expected)
+        if first_deviation(value, wanted, tolerance) is not None
+    }
+    remaining = iter(others)
+    while left and (other := next(remaining, None)) is not None:
+        for label, variant, _ in pairs(other, expected):
+            if label in left and left[label].is_explained(variant):
+                del left[label]
+    return not left
+
+
+@dataclass
+class _Off:
+    """A result that is not as expected, and which of its elements nothing explains yet."""
+
+    value: torch.Tensor
+    wanted: torch.Tensor
+    elements: torch.Tensor
+
+    @classmethod
+    def of(cls, value: torch.Tensor, wanted: torch.Tensor, tolerance: Tolerance) -> _Off:
+        if value.shape == wanted.shape and value.dtype == wanted.dtype:
+            return cls(value, wanted, deviating(value, wanted, tolerance))
+        return cls(value, wanted, torch.ones_like(wanted, dtype=torch.bool))
+
+    def is_explained(self, variant: torch.Tensor) -> bool:
+        """Whether another rounding, with those before it, moves all elements as far."""
+        if variant.shape != self.wanted.shape:
+            return True  # it even decides how much there is
+        if self.value.shape != self.wanted.shape or self.value.dtype != self.wanted.dtype:
             return False
-        off = deviating(value, wanted, tolerance)
-        for variant in variants:
-            off &= ~_reaches(variant, value, wanted)
-        if bool(off.any()):
-            return False
-    return True
+        self.elements &= ~_reaches(variant, self.value, self.wanted)
+        return not bool(self.elements.any())
 
 
 # Other kernels may be off by this many times what other roundings showed.
@@ -97,13 +120,23 @@ def _reaches(variant: torch.Tensor, value: torch.Tensor, wanted: torch.Tensor) -
     """Which elements another rounding moved about as far as they are off.
 
     Either itself, or the others along the last dimension, of which some variants of some elements
-    always happen to stay where they were.
+    always happen to stay where they were; or those of the row that it moved most, as a part of
+    their size: rounding to a few bits moves some rows much and others not at all.
     """
     if not wanted.dtype.is_floating_point:
         return variant != wanted
-    moved, needed = (variant - wanted).abs(), (value - wanted).abs()
+    moved, needed = (variant - wanted).abs().float(), (value - wanted).abs().float()
     is_reached = (_FACTOR * moved >= needed) | (moved.isnan() & ~wanted.isnan())
     if wanted.dim() == 0 or not bool(moved.isfinite().all()):
         return is_reached
-    usual = moved.square().mean(-1, keepdim=True).sqrt()
+    usual, size = _usual(moved), _usual(wanted.float())
+    most = usual.argmax()
+    part = usual.flatten()[most] / size.flatten()[most]
+    if bool(part.isfinite()):
+        usual = torch.maximum(usual, part * size)
     return is_reached | (_FACTOR_OF_USUAL * usual >= needed)
+
+
+def _usual(elements: torch.Tensor) -> torch.Tensor:
+    """How large the elements [..., n] of each row are; [..., 1]."""
+    return elements.square().mean(-1, keepdim=True).sqrt()

@@ -126,9 +126,13 @@ class Twins:
             self.eager.set_buffers(before)
             return LeftOut("the contract refused them")
         differing = difference(found, expected, self.tolerance)
-        if differing is not None:
+        if differing is None:
+            return Agreed(expected)
+        reason = self._reason(call, before, expected)
+        if reason is None:
             raise fault(call, f"{differing}; the module itself runs there")
-        return Agreed(expected)
+        self.copy_state()
+        return LeftOut(reason, has_run=True)
 
     def call_drawn(self, call: Call, *, is_reached: bool) -> Agreed | LeftOut:
         """Call both with drawn values.
@@ -165,12 +169,13 @@ class Twins:
     def is_steady(self, call: Call, before: Mapping[str, torch.Tensor], outcome: Outcome) -> bool:
         """Tell whether a call does the same however its operators round."""
         after = self.eager.buffers()
-        others = list(self._otherwise_rounded(call, before))
-        self.eager.set_buffers(after)
-        return not has_nan(outcome) and all(
-            other is not None and difference(other, outcome, self.tolerance) is None
-            for other in others
-        )
+        try:
+            return not has_nan(outcome) and all(
+                other is not None and difference(other, outcome, self.tolerance) is None
+                for other in self._otherwise_rounded(call, before)
+            )
+        finally:
+            self.eager.set_buffers(after)
 
     def _expected(self, call: Call, mode: Operators) -> Outcome:
         return self.eager.call(under(mode, call.method.function), call.args, call.kwargs)
@@ -218,9 +223,9 @@ class Twins:
         self.eager.set_buffers(before)
         self.copy_state()  # which may have been off, within the tolerance
         found = self._run(call, 0.0)
-        others = [other for other in self._otherwise_rounded(call, before) if other is not None]
-        self.eager.set_buffers(after)
+        others = (other for other in self._otherwise_rounded(call, before) if other is not None)
         is_rounding = is_explained(found, expected, others, self.tolerance)
+        self.eager.set_buffers(after)
         return "rounding decided the result" if is_rounding else None
 
     def _otherwise_rounded(

@@ -44,12 +44,19 @@ class Verification:
         The seed and the number of the drawn calls; given to ``export``, they make the same again.
     tallies
         What came of them, by method.
+    part
+        Of what module they were calls, in words; empty: of the one that was exported.
     """
 
     draws: Draws
     tallies: Mapping[str, Tally]
     _golden: Sequence[tuple[str, GoldenCall]]
     _tolerance: Tolerance
+    part: str = ""
+
+    def with_drawn_calls(self, other: Verification, part: str) -> Verification:
+        """With those of a module that is a part of this one."""
+        return dataclasses.replace(self, draws=other.draws, tallies=other.tallies, part=part)
 
     def recorded(self, finished: Finished) -> Finished:
         """The program with the calls that `polystate doctor` replays."""

@@ -29,7 +29,7 @@ class DecoderOnly(TokenModel):
     forms: ClassVar[Sequence[Form]] = [Form(selects_first=True), Form(selects_first=False)]
 
     def __init__(self, model: PreTrainedModel, capacity: Capacity, form: Form) -> None:
-        super().__init__(model, form)
+        super().__init__(model, capacity, form)
         self._takes_positions = "position_ids" in inspect.signature(model.forward).parameters
         self.layers = self._found_layers(capacity.max_length)
         shapes = {each.cache_layer: each.shape for each in self.layers if each.makes_keys}

@@ -6,7 +6,7 @@ import abc
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 from torch.export import Dim
@@ -72,13 +72,18 @@ class TokenModel(torch.nn.Module, abc.ABC):
     # The pages of what is read and generated.
     self_caches: PagedCaches
 
-    def __init__(self, model: PreTrainedModel, form: Form) -> None:
+    def __init__(self, model: PreTrainedModel, capacity: Capacity, form: Form) -> None:
         super().__init__()
         self.model = model
+        self.capacity = capacity
         self.form = form
         self.padding = padding_token(model)
         head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
         self.vocabulary_size: int = head.weight.shape[0]
+
+    def again(self) -> Self:
+        """The same methods over the model as it is now, with pools of their own."""
+        return type(self)(self.model, self.capacity, self.form).eval()
 
     def copy_pages(self, source: torch.Tensor, target: torch.Tensor) -> None:
         """Makes pages of the decoder's own caches copies of others, in all layers.

@@ -37,6 +37,11 @@ class AttentionLayer:
     shape: LayerShape
     window: int
 
+    @property
+    def kind(self) -> tuple[bool, LayerShape, int]:
+        """All but whose keys and values it reads."""
+        return self.makes_keys, self.shape, self.window
+
 
 def check_caches(model: PreTrainedModel) -> None:
     """Refuses a model that keeps anything else than keys and values.
