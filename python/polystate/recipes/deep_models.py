@@ -14,12 +14,14 @@ from polystate.steps import begin
 # Where a model has so many times the layers, exporting its first ones as well takes less time than
 # all the calls of the whole.
 _TIMES = 3
+# Parameters of a model that runs in no time.
+_SMALL = 2**20
 
 
 def export_methods(methods: TokenModel, capacity: Capacity, **settings: Any) -> Program:
     """Exports the methods of a model.
 
-    If the model has several layers of each kind, its first layers, among which there is one of each
+    If the model is large and has several layers of each kind, its first layers, among which there is one of each
     kind, are exported before it. The drawn calls, and those at the corners of ranges, are of them;
     the whole is called at its examples.
 
@@ -51,7 +53,7 @@ def _enough_layers(methods: TokenModel) -> int | None:
     count = first_of_each_kind(methods.model)
     if not isinstance(methods, DecoderOnly) or count is None:
         return None
-    if len(methods.layers) < _TIMES * count:
+    if len(methods.layers) < _TIMES * count or methods.model.num_parameters() < _SMALL:
         return None
     with only_first(methods.model, count):
         layers = methods.again().layers
