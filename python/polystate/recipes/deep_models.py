@@ -21,9 +21,9 @@ _SMALL = 2**20
 def export_methods(methods: TokenModel, capacity: Capacity, **settings: Any) -> Program:
     """Exports the methods of a model.
 
-    If the model is large and has several layers of each kind, its first layers, among which there is one of each
-    kind, are exported before it. The drawn calls, and those at the corners of ranges, are of them;
-    the whole is called at its examples.
+    If the model is large and has several layers of each kind, its first layers, among which there
+    is one of each kind, are exported before it. The drawn calls, and those at the corners of
+    ranges, are of them; the whole is called at its examples.
 
     Parameters
     ----------
