@@ -50,10 +50,10 @@ def _exported(methods: TokenModel, capacity: Capacity, **settings: Any) -> Progr
 
 def _enough_layers(methods: TokenModel) -> int | None:
     """How many of the first layers compute all that the model does; None: too many."""
-    count = first_of_each_kind(methods.model)
-    if not isinstance(methods, DecoderOnly) or count is None:
+    if not isinstance(methods, DecoderOnly) or methods.model.num_parameters() < _SMALL:
         return None
-    if len(methods.layers) < _TIMES * count or methods.model.num_parameters() < _SMALL:
+    count = first_of_each_kind(methods.model)
+    if count is None or len(methods.layers) < _TIMES * count:
         return None
     with only_first(methods.model, count):
         layers = methods.again().layers

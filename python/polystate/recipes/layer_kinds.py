@@ -16,12 +16,12 @@ _SCALARS = (bool, int, float, str, tuple, type(None))
 def first_of_each_kind(model: PreTrainedModel) -> int | None:
     """How many of the first layers have one of each kind among them; None: there are no layers."""
     layers = _layers(model)
-    if layers is None:
+    if not layers:
         return None
-    told = [_told(layer) for layer in layers]
-    own_numbers = list(range(len(told)))
-    numbers = {name for name in told[0] if [each.get(name) for each in told] == own_numbers}
-    kinds = [{name: each[name] for name in each if name not in numbers} for each in told]
+    features = [_features(layer) for layer in layers]
+    own_numbers = list(range(len(features)))
+    numbers = {name for name in features[0] if [each.get(name) for each in features] == own_numbers}
+    kinds = [{name: each[name] for name in each if name not in numbers} for each in features]
     return 1 + max(kinds.index(kind) for kind in kinds)
 
 
@@ -46,13 +46,13 @@ def _layers(model: PreTrainedModel) -> nn.ModuleList | None:
     return next((each for each in lists if len(each) == count), None)
 
 
-def _told(layer: nn.Module) -> dict[str, Any]:
-    """What tells a layer from others, but for its weights' values."""
-    told: dict[str, Any] = {}
+def _features(layer: nn.Module) -> dict[str, Any]:
+    """Types, shapes and scalar attributes of a layer's modules, by their names."""
+    found: dict[str, Any] = {}
     for name, tensor in [*layer.named_parameters(), *layer.named_buffers()]:
-        told[name] = tensor.shape, tensor.dtype
+        found[name] = tensor.shape, tensor.dtype
     for name, part in layer.named_modules():
-        told[f"{name}()"] = type(part)
+        found[f"{name}()"] = type(part)
         scalars = {key: value for key, value in vars(part).items() if isinstance(value, _SCALARS)}
-        told |= {f"{name}.{key}": value for key, value in scalars.items()}
-    return told
+        found |= {f"{name}.{key}": value for key, value in scalars.items()}
+    return found
