@@ -1,6 +1,6 @@
 # Has a target's sources compiled a few at a time, each folder's with their own kind, so that headers
 # are read less often. Names of one folder's sources must not collide then, not even hidden ones.
-# The kernels take long by themselves, and stay alone.
+# The kernels and their tests take long by themselves, and stay alone.
 function(polystate_join_sources target)
   set(together 6)
   set_target_properties(
@@ -15,7 +15,7 @@ function(polystate_join_sources target)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE)
     cmake_path(GET source PARENT_PATH group)
     cmake_path(RELATIVE_PATH group BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
-    if(group MATCHES "^src/kernels")
+    if(group MATCHES "^(src|tests/cpp)/kernels")
       continue()
     elseif(group MATCHES "^cli")
       set(group cli) # its folders are small, and few of their sources read CLI11's headers

@@ -42,10 +42,6 @@ class Opened {
   std::unique_ptr<EngineSession> session_;
 };
 
-inline Tensor floats(Shape shape, const std::vector<float>& values) {
-  return Tensor::of(std::move(shape), values).value();
-}
-
 template <typename T>
 std::vector<T> elements(const Tensor& tensor) {
   const auto values = tensor.values<T>();

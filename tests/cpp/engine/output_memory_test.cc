@@ -16,28 +16,28 @@ namespace {
 
 constexpr std::int64_t kLarge = 1'048'576;
 
-Tensor floats(OutputMemory& memory, std::int64_t count) {
+Tensor floats_from(OutputMemory& memory, std::int64_t count) {
   return memory.tensor(DType::kFloat32, {count}).value();
 }
 
 TEST(OutputMemory, IsUsedAgainWhenNobodyHoldsIt) {
   OutputMemory memory;
-  std::optional<Tensor> first = floats(memory, kLarge);
+  std::optional<Tensor> first = floats_from(memory, kLarge);
   const std::byte* const place = first->bytes().data();
   first.reset();
-  EXPECT_EQ(floats(memory, kLarge / 2).bytes().data(), place);
+  EXPECT_EQ(floats_from(memory, kLarge / 2).bytes().data(), place);
 }
 
 TEST(OutputMemory, IsLeftToThoseWhoHoldIt) {
   OutputMemory memory;
-  const Tensor first = floats(memory, kLarge);
-  const Tensor copy = floats(memory, kLarge);
+  const Tensor first = floats_from(memory, kLarge);
+  const Tensor copy = floats_from(memory, kLarge);
   EXPECT_NE(copy.bytes().data(), first.bytes().data());
 }
 
 TEST(OutputMemory, OutlivesItsOwner) {
   std::optional<OutputMemory> memory(std::in_place);
-  const Tensor held = floats(*memory, kLarge);
+  const Tensor held = floats_from(*memory, kLarge);
   memory.reset();
   held.mutable_bytes()[4 * kLarge - 1] = std::byte{7};
   EXPECT_EQ(held.bytes()[4 * kLarge - 1], std::byte{7});
@@ -45,9 +45,9 @@ TEST(OutputMemory, OutlivesItsOwner) {
 
 TEST(OutputMemory, GrowsWithWhatIsAskedFor) {
   OutputMemory memory;
-  EXPECT_EQ(floats(memory, kLarge).element_count(), 1'048'576U);
-  EXPECT_EQ(floats(memory, 2 * kLarge).element_count(), 2'097'152U);
-  EXPECT_EQ(floats(memory, 3).element_count(), 3U);
+  EXPECT_EQ(floats_from(memory, kLarge).element_count(), 1'048'576U);
+  EXPECT_EQ(floats_from(memory, 2 * kLarge).element_count(), 2'097'152U);
+  EXPECT_EQ(floats_from(memory, 3).element_count(), 3U);
 }
 
 TEST(OutputMemory, RefusesShapesThatNoTensorHas) {

@@ -18,6 +18,7 @@
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
+#include "support/floats.h"
 
 namespace polystate {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "engine/opened.h"
 #include "polystate/core/tensor.h"
+#include "support/floats.h"
 
 namespace polystate {
 namespace {

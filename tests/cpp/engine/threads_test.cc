@@ -14,6 +14,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "polystate/engine/engine.h"
+#include "support/floats.h"
 
 namespace polystate {
 namespace {

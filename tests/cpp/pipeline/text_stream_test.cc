@@ -22,7 +22,7 @@ using testing::StartsWith;
 
 // As Llama 2's: words begin with a mark, which is a space; the first space of a text is left out;
 // bytes become a character once they are all there. 9 is in no vocabulary.
-constexpr std::string_view kTokenizer = R"({
+constexpr std::string_view kTokenizerOfBytes = R"({
   "version": "1.0", "truncation": null, "padding": null, "normalizer": null,
   "added_tokens": [
     {"id": 0, "content": "<s>", "single_word": false, "lstrip": false, "rstrip": false,
@@ -56,7 +56,7 @@ class TextStreams : public testing::Test {
   }
 
   std::shared_ptr<const Tokenizer> tokenizer_ =
-      Tokenizer::parse(TokenizerFormat::kTokenizerJson, kTokenizer).value();
+      Tokenizer::parse(TokenizerFormat::kTokenizerJson, kTokenizerOfBytes).value();
 };
 
 TEST_F(TextStreams, KeepTheSpaceBeforeAFirstWord) {

@@ -21,12 +21,6 @@ namespace {
 
 using testing::HasSubstr;
 
-std::shared_ptr<FakeTokenModel> decoder_alone() {
-  auto fake = std::make_shared<FakeTokenModel>();
-  fake->max_source_length = 0;
-  return fake;
-}
-
 GenerationOptions options_for(std::int64_t new_tokens) {
   GenerationOptions options = options_with_beams(1);
   config_of(options).max_new_tokens = new_tokens;

@@ -374,4 +374,10 @@ std::vector<float> fake_logits(const FakeTokenModel& fake, std::span<const std::
   return logits;
 }
 
+std::shared_ptr<FakeTokenModel> decoder_alone() {
+  auto fake = std::make_shared<FakeTokenModel>();
+  fake->max_source_length = 0;
+  return fake;
+}
+
 }  // namespace polystate

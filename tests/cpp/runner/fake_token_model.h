@@ -54,6 +54,9 @@ struct FakeTokenModel {
 // breaks what TokenModel and SourceEncoder say of the methods. `fake` is asked again at each call.
 Model make_model(const std::shared_ptr<FakeTokenModel>& fake);
 
+// A fake model without an encoder.
+std::shared_ptr<FakeTokenModel> decoder_alone();
+
 // The logits after `tokens` for `source`.
 std::vector<float> fake_logits(const FakeTokenModel& fake, std::span<const std::int64_t> source,
                                std::span<const std::int64_t> tokens);

@@ -23,9 +23,9 @@ constexpr std::int64_t kMaxLength = 18;  // in part of a last page
 constexpr std::int64_t kPages = 35;      // what append_positions says is enough
 
 // Sequences over a pool, beside plain copies of what they hold.
-class Sequences {
+class PagedRows {
  public:
-  explicit Sequences(unsigned seed) : random_(seed), memory_(kPages * kPageSize, -1) {
+  explicit PagedRows(unsigned seed) : random_(seed), memory_(kPages * kPageSize, -1) {
     rows_.emplace_back(PageTable(pool_, kPageSize), std::vector<int>());
   }
 
@@ -127,7 +127,7 @@ class Sequences {
 
 TEST(PageTable, HoldsWhatPlainCopiesHoldThroughForksRewindsAppendsAndReleases) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    Sequences sequences(seed);
+    PagedRows sequences(seed);
     for (int i = 0; i < 3000; ++i) {
       sequences.step();
       sequences.check();

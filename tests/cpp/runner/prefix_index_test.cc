@@ -20,7 +20,7 @@ namespace {
 
 using Tokens = std::vector<TokenId>;
 
-constexpr std::int64_t kPageSize = 4;
+constexpr std::int64_t kTokensInPage = 4;
 
 // A sequence that has read tokens, from what the index knows of them on.
 PageTable read(PrefixIndex& index, const Tokens& tokens) {
@@ -34,7 +34,7 @@ PageTable read(PrefixIndex& index, const Tokens& tokens) {
 
 TEST(PrefixIndex, SharesWholePagesOfTheSameTokens) {
   PagePool pool(20);
-  PrefixIndex index(pool, kPageSize);
+  PrefixIndex index(pool, kTokensInPage);
   const Tokens tokens = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   const PageTable first = read(index, tokens);
   index.keep(tokens, first);
@@ -49,7 +49,7 @@ TEST(PrefixIndex, SharesWholePagesOfTheSameTokens) {
 
 TEST(PrefixIndex, GivesUpTheLeastRecentlyUsedPagesWhenThePoolRunsOut) {
   PagePool pool(6);
-  PrefixIndex index(pool, kPageSize);
+  PrefixIndex index(pool, kTokensInPage);
   const Tokens old = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   const Tokens recent = {2, 2, 3, 4, 5, 6, 7, 8, 9};
   for (const Tokens& tokens : {old, recent}) index.keep(tokens, read(index, tokens));
@@ -61,7 +61,7 @@ TEST(PrefixIndex, GivesUpTheLeastRecentlyUsedPagesWhenThePoolRunsOut) {
 
 TEST(PrefixIndex, KeepsPagesThatSequencesUse) {
   PagePool pool(2);
-  PrefixIndex index(pool, kPageSize);
+  PrefixIndex index(pool, kTokensInPage);
   const Tokens tokens = {1, 2, 3, 4, 5};
   const PageTable table = read(index, tokens);
   index.keep(tokens, table);
@@ -71,7 +71,7 @@ TEST(PrefixIndex, KeepsPagesThatSequencesUse) {
 
 TEST(PrefixIndex, ForgetsAllAndReturnsItsPages) {
   PagePool pool(6);
-  PrefixIndex index(pool, kPageSize);
+  PrefixIndex index(pool, kTokensInPage);
   const Tokens tokens = {1, 2, 3, 4, 5};
   index.keep(tokens, read(index, tokens));
   EXPECT_EQ(pool.free_pages(), 5);
@@ -84,7 +84,7 @@ TEST(PrefixIndex, ForgetsAllAndReturnsItsPages) {
 TEST(PrefixIndex, NeverGivesAPageOfOtherTokens) {
   std::mt19937 random(5);  // NOLINT(bugprone-random-generator-seed): the same in every run
   PagePool pool(12);
-  PrefixIndex index(pool, kPageSize);
+  PrefixIndex index(pool, kTokensInPage);
   std::map<PageId, Tokens> written;
   std::vector<std::pair<Tokens, PageTable>> live;
   std::size_t shared = 0;
@@ -95,15 +95,15 @@ TEST(PrefixIndex, NeverGivesAPageOfOtherTokens) {
     PageTable table = index.find(tokens);
     shared += table.pages().size();
     for (std::size_t page = 0; page < table.pages().size(); ++page) {
-      const auto end = tokens.begin() + static_cast<std::ptrdiff_t>((page + 1) * kPageSize);
+      const auto end = tokens.begin() + static_cast<std::ptrdiff_t>((page + 1) * kTokensInPage);
       ASSERT_EQ(written[table.pages()[page]], Tokens(tokens.begin(), end));
     }
     const auto known = static_cast<std::size_t>(table.length());
     std::vector<PageCopy> copies;
     const std::vector<PageAppend> rest = {{&table, std::ssize(tokens) - table.length()}};
     ASSERT_TRUE(append_positions(rest, copies)) << "three sequences of three pages fit";
-    for (std::size_t page = known / kPageSize; page < table.pages().size(); ++page) {
-      const std::size_t end = std::min((page + 1) * kPageSize, tokens.size());
+    for (std::size_t page = known / kTokensInPage; page < table.pages().size(); ++page) {
+      const std::size_t end = std::min((page + 1) * kTokensInPage, tokens.size());
       written[table.pages()[page]].assign(tokens.begin(),
                                           tokens.begin() + static_cast<std::ptrdiff_t>(end));
     }

@@ -35,12 +35,6 @@ std::unique_ptr<TokenModel> open_model(const std::shared_ptr<FakeTokenModel>& fa
   return std::move(model).value();
 }
 
-std::shared_ptr<FakeTokenModel> decoder_alone() {
-  auto fake = std::make_shared<FakeTokenModel>();
-  fake->max_source_length = 0;
-  return fake;
-}
-
 // Sequences of random tokens, each with a source of its own, that are read in chunks.
 class Readings {
  public:

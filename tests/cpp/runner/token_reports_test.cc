@@ -58,12 +58,6 @@ void expect_logprobs(const TokenLogprobs& found, std::span<const float> logits, 
   }
 }
 
-std::shared_ptr<FakeTokenModel> decoder_alone() {
-  auto fake = std::make_shared<FakeTokenModel>();
-  fake->max_source_length = 0;
-  return fake;
-}
-
 std::vector<GenerationInput> random_prompts(std::size_t count, unsigned seed) {
   auto inputs = random_inputs(count, seed);
   for (GenerationInput& input : inputs) input = {.source = {}, .prompt = input.source};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "sampler/configuring.h"
 
 namespace polystate {
 namespace {
@@ -31,13 +32,6 @@ struct FieldValue {
 
 std::string file_with(const FieldValue& field) {
   return "{\"" + field.name + "\": " + field.json + "}";
-}
-
-GenerationConfig with(std::string_view name, std::string_view json) {
-  GenerationConfig config;
-  const Status status = config.set(name, json);
-  EXPECT_TRUE(status) << status.error().message;
-  return config;
 }
 
 TEST(GenerationConfig, AFileIsReadWithTransformersDefaultsForTheRest) {

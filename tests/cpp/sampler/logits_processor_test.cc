@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/sampler/generation_config.h"
+#include "sampler/configuring.h"
 
 namespace polystate {
 namespace {
@@ -24,16 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr ProcessorContext kSetting = {.prompt_length = 1, .max_length = 10, .vocabulary_size = 5};
-
-GenerationConfig with(std::string_view name, std::string_view json) {
-  GenerationConfig config;
-  const Status status = config.set(name, json);
-  EXPECT_TRUE(status) << status.error().message;
-  return config;
-}
 
 Status process(const LogitsProcessors& processors, std::vector<float>& scores,
                const std::vector<TokenId>& tokens = {0}) {

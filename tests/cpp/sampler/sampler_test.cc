@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <set>
 #include <vector>
@@ -14,13 +13,11 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/sampler/generation_config.h"
+#include "sampler/configuring.h"
 #include "sampler/random.h"
 
 namespace polystate {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 std::shared_ptr<const Sampler> multinomial() {
   GenerationConfig config;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <random>
 #include <span>
 #include <vector>
@@ -14,18 +13,17 @@
 #include "core/instruction_set.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "sampler/configuring.h"
 #include "sampler/exponential.h"
 #include "sampler/largest.h"
 #include "sampler/log_softmax.h"
+#include "sampler/score_block.h"
 #include "sampler/top_candidates.h"
 
 namespace polystate::sampler {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 std::vector<float> random_scores(std::size_t size, unsigned seed, float width = 5.0F) {
   std::mt19937 random(seed);

@@ -5,25 +5,20 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
-#include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
 #include "polystate/engine/engine.h"
 #include "polystate/session/session.h"
+#include "support/floats.h"
 #include "temporary_folder.h"
 
 namespace polystate {
 namespace {
 
 using ::testing::ElementsAre;
-
-Tensor floats(Shape shape, const std::vector<float>& values) {
-  return Tensor::of(std::move(shape), values).value();
-}
 
 TEST(Model, OpensAnArtifactAndRunsItsMethodsOverOneState) {
   const Model model = Model::open(POLYSTATE_FIXTURES "/counter").value();

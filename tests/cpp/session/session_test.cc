@@ -20,6 +20,7 @@
 #include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
 #include "session/fake_engine.h"
+#include "support/floats.h"
 #include "temporary_folder.h"
 
 namespace polystate {
@@ -28,10 +29,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using States = std::vector<std::vector<std::byte>>;
-
-Tensor floats(Shape shape, const std::vector<float>& values) {
-  return Tensor::of(std::move(shape), values).value();
-}
 
 std::vector<float> cache_of(Session& session) {
   const Tensor cache = session.read_state("cache").value();

@@ -22,7 +22,7 @@ constexpr std::size_t kSize = std::size_t{32} << 10U;
 constexpr std::size_t kSize = std::size_t{256} << 10U;
 #endif
 
-std::string repeated(std::string_view part, std::size_t size) {
+std::string repeated_to(std::string_view part, std::size_t size) {
   std::string text;
   while (text.size() < size) text += part;
   return text;
@@ -47,8 +47,8 @@ TEST_P(HostileText, TakesTimeThatGrowsWithItsLength) {
   ASSERT_TRUE(tokenizer) << tokenizer.error().message;
   for (const std::string_view part :
        {"l", " ", "\xC3\xA9", "\xFF", "\xE2\x96\x81", "\xCC\x81", "</s>", "\r\n", "a ", "1"}) {
-    const double one = seconds_to_encode(**tokenizer, repeated(part, kSize));
-    const double eight = seconds_to_encode(**tokenizer, repeated(part, 8 * kSize));
+    const double one = seconds_to_encode(**tokenizer, repeated_to(part, kSize));
+    const double eight = seconds_to_encode(**tokenizer, repeated_to(part, 8 * kSize));
     // Room for a busy machine: what is quadratic takes 64 times as long.
     EXPECT_LT(one, 5.0) << "'" << part << "'";
     EXPECT_LT(eight, 24 * one + 0.1) << "'" << part << "'";

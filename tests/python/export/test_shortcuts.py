@@ -13,12 +13,15 @@ from executorch.backends.xnnpack._passes.convert_to_upsample_bilinear2d import (
     ConvertToUpsampleBilinear2d,
 )
 from executorch.backends.xnnpack.partition.graphs import bilinear_2d, sdpa
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.pass_base import _ExportPassBase
 from torch._export import utils
 from torch._subclasses import fake_impls
 from torch.export import exported_program
 
 import polystate as ps
-from polystate.export.lowering import xnnpack_patterns
+from polystate.export.lowering import xnnpack_passes, xnnpack_patterns
 from polystate.export.tracing import composite_operators, node_histories
 from polystate.export.tracing.eager import identical, same_values
 from polystate.ops import packed, unpacked
@@ -121,6 +124,48 @@ def test_every_pattern_has_the_operator_without_which_it_is_not_looked_for(
     assert graphs
     for graph in graphs:
         assert xnnpack_patterns.NEEDED[search] in {node.target for node in graph.nodes}
+
+
+def test_delegates_are_those_that_xnnpacks_passes_make_where_all_are_traced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Found(torch.nn.Module):
+        """What many of the passes change."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.long, self.wide = torch.nn.Conv1d(4, 4, 3), torch.nn.Conv2d(4, 4, 3, padding=1)
+            self.norm, self.alone = torch.nn.BatchNorm2d(4), torch.nn.BatchNorm2d(4)
+            self.prelu, self.linear = torch.nn.PReLU(4), torch.nn.Linear(6, 5)
+
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            wide = torch.relu(self.norm(self.wide(x)))
+            pooled = torch.nn.functional.max_pool2d(self.prelu(wide), 2) * 2
+            many = torch.cat([y, y + 1, y * 2, y, y - 1, y * 3, y], 1)
+            return pooled + self.alone(pooled), torch.relu(self.linear(y)), self.long(y), many
+
+    torch.manual_seed(0)
+    model = Found().eval()
+    program = torch.export.export(model, (torch.randn(2, 4, 6, 6), torch.randn(2, 4, 6)))
+
+    def lowered() -> bytes:
+        partitioner = [XnnpackPartitioner()]
+        edge = to_edge_transform_and_lower(program, partitioner=partitioner)
+        return bytes(edge.to_executorch().buffer)
+
+    def counted(self: Any, graph_module: torch.fx.GraphModule) -> Any:
+        traced.append(self)
+        return trace(self, graph_module)
+
+    traced: list[Any] = []
+    trace = _ExportPassBase.call
+    monkeypatch.setattr(_ExportPassBase, "call", counted)
+    lowered()  # XNNPACK's patterns are traced once
+    traced.clear()
+    expected, all_traced = lowered(), len(traced)
+    with xnnpack_passes.traced_where_they_change():
+        assert lowered() == expected
+    assert len(traced) < 2 * all_traced
 
 
 def test_interpolation_and_attention_are_exported() -> None:

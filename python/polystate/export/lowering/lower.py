@@ -24,7 +24,7 @@ from torch.export.graph_signature import ExportGraphSignature
 from polystate.errors import ExportError
 from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
-from polystate.export.lowering import executorch_fixes, xnnpack_patterns
+from polystate.export.lowering import executorch_fixes, xnnpack_passes, xnnpack_patterns
 from polystate.export.lowering.decomposed_once import decomposed_once
 from polystate.export.lowering.in_place import Updates, update_in_place
 from polystate.export.lowering.lowered import Lowered, readable
@@ -136,6 +136,7 @@ def lower(
     with (
         executorch_fixes.applied(),
         xnnpack_patterns.looked_for_where_possible(),
+        xnnpack_passes.traced_where_they_change(),
         separated_changes(),
         decomposed_once(),
     ):
