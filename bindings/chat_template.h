@@ -4,7 +4,7 @@
 
 namespace polystate::python {
 
-// Adds ChatTemplate to the module.
+// Adds ChatTemplate and ChatTemplates to the module.
 void bind_chat_template(pybind11::module_& module);
 
 }  // namespace polystate::python

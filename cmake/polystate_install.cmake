@@ -64,10 +64,7 @@ endfunction()
 function(polystate_install_package)
   set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/polystate)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  install(
-    TARGETS polystate_core polystate_chat_template polystate_text
-    EXPORT polystateTextTargets
-  )
+  install(TARGETS polystate_core polystate_chat_template polystate_text EXPORT polystateTextTargets)
   install(EXPORT polystateTextTargets NAMESPACE polystate:: DESTINATION ${package_folder})
   if(TARGET polystate)
     install(TARGETS polystate EXPORT polystateTargets)

@@ -122,7 +122,7 @@ std::optional<AddedVocabulary::Match> AddedVocabulary::longest_at(const Matcher&
   return longest;
 }
 
-void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_special,
+void AddedVocabulary::find(std::string_view text, bool normalized, const Skipped& skipped,
                            std::vector<Match>& matches) const {
   const Matcher& wanted = matcher(normalized);
   if (wanted.ids.empty()) return;
@@ -133,7 +133,14 @@ void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_spe
     const TextRange range = match->range;
     i = range.end - 1;
     const AddedToken& token = entries_.at(match->id).token;
-    if (skip_special && token.special) continue;
+    if (skipped.special && token.special) continue;
+    if (!skipped.alignment.empty() && skipped.plain.concerns(match->id)) {
+      const auto spelled = skipped.alignment.subspan(range.begin, range.end - range.begin);
+      const PlainRanges::Overlap overlap = skipped.plain.overlap(spelled);
+      // Another token may begin in the part that is not plain.
+      if (overlap == PlainRanges::Overlap::kSome) i = range.begin;
+      if (overlap != PlainRanges::Overlap::kNone) continue;
+    }
     if (token.single_word && !is_single_word(text, range)) continue;
     // The match before may have taken all of this one, as white space.
     if (token.lstrip)
@@ -143,6 +150,12 @@ void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_spe
     matches.push_back(*match);
     taken = match->range.end;
   }
+}
+
+std::vector<TokenId> AddedVocabulary::ids() const {
+  std::vector<TokenId> ids;
+  for (const auto& [id, entry] : entries_) ids.push_back(id);
+  return ids;
 }
 
 std::optional<TokenId> AddedVocabulary::token_to_id(std::string_view token) const {

@@ -51,8 +51,11 @@ Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
   const std::size_t second_size = input.second ? input.second->size() : 0;
   const ScratchPool::Loan scratch(scratch_, std::max(input.first.size(), second_size));
   std::vector<EncodedPart> parts;
+  EncodeOptions second_options = options;
+  second_options.plain_parts = {};
   const auto encode_text = [&](std::string_view text) -> Status {
-    Result<Encoding> encoding = TextEncoder(stages_, added_, options, *scratch).encode(text);
+    const EncodeOptions& text_options = parts.empty() ? options : second_options;
+    Result<Encoding> encoding = TextEncoder(stages_, added_, text_options, *scratch).encode(text);
     if (!encoding) return encoding.error();
     const auto type_id = static_cast<std::uint32_t>(parts.size());
     encoding->type_ids.assign(encoding->ids.size(), type_id);

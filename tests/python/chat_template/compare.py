@@ -42,7 +42,7 @@ def ours(source: str, variables: Mapping[str, Any]) -> Any:
     """Give what is rendered here, or REFUSED."""
     try:
         template = _core.parse_chat_template(source)
-        return template.render(dict(variables), list(NOW.timetuple())[:8])[0]
+        return template.render(dict(variables), list(NOW.timetuple())[:8])
     except ContractError:
         return REFUSED
 
