@@ -139,13 +139,13 @@ Value indent_filter(Rendering& rendering, const Arguments& arguments) {
                               ? given[0].undefined_message()
                               : "indent() takes a str, not a " + given[0].type_name());
   }
-  Text indention;
+  Text indentation;
   if (given.has(1) && given[1].is_string()) {
-    indention = given[1].text();
+    indentation = given[1].text();
   } else {
     const std::int64_t width = std::max<std::int64_t>(given.integer(1, 4), 0);
     if (!rendering.may_make_text(static_cast<std::size_t>(width))) return {};
-    indention = Text(std::string(static_cast<std::size_t>(width), ' '), Origin::kTemplate);
+    indentation = Text(std::string(static_cast<std::size_t>(width), ' '), Origin::kTemplate);
   }
   // One line break more, so that a last line that is empty counts.
   TextBuilder whole;
@@ -157,7 +157,7 @@ Value indent_filter(Rendering& rendering, const Arguments& arguments) {
     if (i > 0) result.append("\n", Origin::kTemplate);
     const bool indents =
         i == 0 ? given.truth(2, false) : !lines[i].empty() || given.truth(3, false);
-    if (indents) result.append(indention);
+    if (indents) result.append(indentation);
     result.append(lines[i]);
   }
   if (!rendering.may_make_text(result.size())) return {};

@@ -1,4 +1,4 @@
-"""Templates of well-known models, which `make test-all` unpacks, over conversations of all kinds."""
+"""Templates of well-known models, which `make test-all` unpacks, over many conversations."""
 
 from __future__ import annotations
 
