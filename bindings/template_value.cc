@@ -50,7 +50,7 @@ TemplateValue converted_dict(py::handle value, std::size_t depth) {
   std::vector<std::pair<TemplateValue, TemplateValue>> entries;
   for (const auto& [key, item] : py::reinterpret_borrow<py::dict>(value))
     entries.emplace_back(converted(key, depth + 1), converted(item, depth + 1));
-  return unwrap(TemplateValue::dict(std::move(entries)));
+  return unwrap(TemplateValue::dict(entries));
 }
 
 TemplateValue converted(py::handle value, std::size_t depth) {

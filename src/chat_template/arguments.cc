@@ -42,13 +42,14 @@ void Parameters::bind(const Arguments& arguments, std::initializer_list<std::str
     return refuse("takes at most " + std::to_string(names.size()) + " arguments, not " +
                   std::to_string(arguments.positional.size()));
   }
-  std::ranges::copy(arguments.positional, values_.begin());
+  std::ranges::transform(arguments.positional, values_.begin(),
+                         [](const Value& value) { return &value; });
   for (const auto& [name, value] : arguments.named) {
     const auto found = std::ranges::find(names, std::string_view(name));
     const auto i = static_cast<std::size_t>(found - names.begin());
     if (found == names.end()) return refuse("takes no argument " + quoted(name));
     if (values_[i]) return refuse("has its argument " + quoted(name) + " twice");
-    values_[i] = value;
+    values_[i] = &value;
   }
 }
 

@@ -23,7 +23,8 @@ struct Arguments {
   [[nodiscard]] const Value* find(std::string_view name) const;
 };
 
-// The arguments of a function of ours by its parameters. Fails where Python would refuse the call.
+// The arguments of a function of ours by its parameters; it refers to them. Fails where Python
+// would refuse the call.
 class Parameters {
  public:
   // The first `required` of `names` must be given. Names that begin with '/' are positional only.
@@ -33,9 +34,9 @@ class Parameters {
   // Whether the call is well-formed.
   explicit operator bool() const { return valid_; }
 
-  [[nodiscard]] bool has(std::size_t i) const { return values_[i].has_value(); }
+  [[nodiscard]] bool has(std::size_t i) const { return values_[i] != nullptr; }
   // The argument; none where it is not given.
-  [[nodiscard]] Value operator[](std::size_t i) const { return values_[i].value_or(Value()); }
+  [[nodiscard]] Value operator[](std::size_t i) const { return has(i) ? *values_[i] : Value(); }
 
   // The argument as one of these, `otherwise` where it is not given. They fail for others.
   [[nodiscard]] std::int64_t integer(std::size_t i, std::int64_t otherwise) const;
@@ -49,7 +50,7 @@ class Parameters {
 
   Rendering& rendering_;
   std::string_view function_;
-  std::vector<std::optional<Value>> values_;
+  std::vector<const Value*> values_;  // of the arguments; nullptr: not given
   bool valid_ = true;
 };
 

@@ -1,11 +1,9 @@
 #include "chat_template/attribute_path.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "chat_template/attributes.h"
-#include "chat_template/characters.h"
 #include "chat_template/number.h"
 #include "chat_template/rendering.h"
 #include "chat_template/string_functions.h"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "chat_template/arguments.h"
 #include "chat_template/function.h"

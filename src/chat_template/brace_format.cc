@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "chat_template/arguments.h"
 #include "chat_template/attributes.h"
@@ -23,64 +24,84 @@ constexpr std::int64_t kLongestWidth = 1'000'000'000;
 constexpr int kNested = 2;  // a format, and the fields in it
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_align(char32_t c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
+bool is_align(char c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
 
 bool is_number(std::string_view text) {
   return !text.empty() && text.size() < 10 && std::ranges::all_of(text, is_digit);
 }
 
-// Reads what is behind the ':' of a field; false where it is malformed.
-bool read_format(std::string_view spec, NumberFormat& format) {
-  std::size_t at = 0;
-  const auto current = [&] { return at < spec.size() ? spec[at] : '\0'; };
-  const auto take = [&](char c) { return current() == c && c != 0 ? (++at, true) : false; };
-  const auto number = [&] {
-    std::int64_t value = 0;
-    for (; is_digit(current()); ++at)
-      value = std::min(value * 10 + (current() - '0'), kLongestWidth);
-    return value;
-  };
-  bool has_fill = false;
-  if (!spec.empty()) {
-    const std::size_t size = character_size(spec[0]);
-    if (size < spec.size() && is_align(static_cast<unsigned char>(spec[size]))) {
-      has_fill = true;
-      format.fill = spec.substr(0, size);
-      format.align = spec[size];
-      at = size + 1;
-    } else if (is_align(static_cast<unsigned char>(spec[0]))) {
-      format.align = spec[at++];
+// Reads what is behind the ':' of a field.
+class FormatReader {
+ public:
+  explicit FormatReader(std::string_view spec) : spec_(spec) {}
+
+  // None where it is malformed.
+  std::optional<NumberFormat> read() {
+    const bool has_fill = read_alignment();
+    if (current() == '+' || current() == '-' || current() == ' ') format_.sign = take();
+    format_.alternate = skip('#');
+    if (skip('0')) {
+      if (!has_fill) format_.fill = "0";
+      if (format_.align == 0) format_.align = '=';
     }
+    format_.width = number();
+    if (current() == ',' || current() == '_') format_.grouping = take();
+    if (skip('.')) {
+      if (!is_digit(current())) return std::nullopt;
+      format_.precision = number();
+    }
+    if (at_ < spec_.size()) format_.type = take();
+    return at_ == spec_.size() ? std::optional(format_) : std::nullopt;
   }
-  if (current() == '+' || current() == '-' || current() == ' ') format.sign = spec[at++];
-  const bool no_negative_zero = take('z');
-  format.alternate = take('#');
-  if (take('0')) {
-    if (!has_fill) format.fill = "0";
-    if (format.align == 0) format.align = '=';
+
+ private:
+  [[nodiscard]] char current() const { return at_ < spec_.size() ? spec_[at_] : '\0'; }
+  char take() { return spec_[at_++]; }
+
+  bool skip(char c) {
+    if (at_ == spec_.size() || spec_[at_] != c) return false;
+    ++at_;
+    return true;
   }
-  format.width = number();
-  if (current() == ',' || current() == '_') format.grouping = spec[at++];
-  if (take('.')) {
-    if (!is_digit(current())) return false;
-    format.precision = number();
+
+  std::int64_t number() {
+    std::int64_t value = 0;
+    while (is_digit(current())) value = std::min(value * 10 + (take() - '0'), kLongestWidth);
+    return value;
   }
-  if (at < spec.size()) format.type = spec[at++];
-  return at == spec.size() && !no_negative_zero;
-}
+
+  // Reads an alignment, and what fills the rest; whether there is the latter.
+  bool read_alignment() {
+    if (spec_.empty()) return false;
+    const std::size_t size = character_size(spec_[0]);
+    if (size < spec_.size() && is_align(spec_[size])) {
+      format_.fill = spec_.substr(0, size);
+      format_.align = spec_[size];
+      at_ = size + 1;
+      return true;
+    }
+    if (is_align(spec_[0])) format_.align = take();
+    return false;
+  }
+
+  std::string_view spec_;
+  std::size_t at_ = 0;
+  NumberFormat format_;
+};
 
 // format(value, spec).
 Text formatted(Rendering& rendering, const Value& value, std::string_view spec) {
   if (spec.empty()) return str_of(rendering, value);
-  NumberFormat format;
   if (!value.is_string() && !value.is_number()) {
     rendering.fail("a format is not for a " + value.type_name());
     return {};
   }
-  if (!read_format(spec, format)) {
+  const std::optional<NumberFormat> read = FormatReader(spec).read();
+  if (!read) {
     rendering.fail("invalid format specifier " + quoted(spec));
     return {};
   }
+  NumberFormat format = *read;
   if (value.is_number()) return formatted_number(rendering, value, format);
   const bool for_numbers = format.align == '=' || format.sign != '-' || format.alternate ||
                            format.grouping != 0 || (format.type != 0 && format.type != 's');

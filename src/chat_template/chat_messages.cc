@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "chat_template/python_text.h"
 #include "chat_template/string_functions.h"

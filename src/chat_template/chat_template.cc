@@ -1,6 +1,7 @@
 #include "polystate/chat_template/chat_template.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>

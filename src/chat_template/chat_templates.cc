@@ -121,6 +121,7 @@ class ChatTemplatesReader {
     has_added_tokens_ = root.optional("added_tokens_decoder").has_value();
     if (const auto control = root.optional("chat_control_tokens")) {
       std::vector<std::string>& tokens = templates_.control_tokens_.emplace();
+      tokens.reserve(control->elements().size());
       for (const JsonCursor& token : control->elements()) tokens.push_back(token.string());
     }
     if (const auto given = root.optional("chat_template")) read_config_templates(*given);
@@ -200,6 +201,7 @@ Result<ChatTemplates> ChatTemplates::open(const std::filesystem::path& folder) {
 
 std::vector<std::string> ChatTemplates::names() const {
   std::vector<std::string> names;
+  names.reserve(templates_.size());
   for (const auto& [name, parsed] : templates_) names.push_back(name);
   return names;
 }

@@ -1,12 +1,13 @@
 #include "chat_template/date_text.h"
 
-#include <locale.h>  // locale_t, which is POSIX's
+#include <locale.h>  // newlocale, which is POSIX's
 #include <time.h>    // strftime_l, likewise
 
 #include <cstddef>
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "chat_template/rendering.h"
 #include "chat_template/text.h"
@@ -46,7 +47,7 @@ Text date_text(Rendering& rendering, const Text& format, const std::tm& time) {
   // strftime answers 0 for an empty text, as for a buffer that is too small.
   const std::string pattern = without_python_directives(format.bytes()) + "x";
   std::string text(pattern.size() * 64 + 64, '\0');
-  const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+  const auto plain = newlocale(LC_ALL_MASK, "C", nullptr);
   const std::size_t size = strftime_l(text.data(), text.size(), pattern.c_str(), &time, plain);
   freelocale(plain);
   if (size == 0) {

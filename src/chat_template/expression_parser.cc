@@ -1,6 +1,5 @@
 #include "chat_template/expression_parser.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "chat_template/lexer.h"
 #include "chat_template/operators.h"
 #include "chat_template/python_text.h"
 #include "chat_template/syntax.h"

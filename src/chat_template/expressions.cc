@@ -1,7 +1,9 @@
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -130,7 +132,7 @@ Value Binary::evaluate(Rendering& rendering, Frame& frame) const {
 }
 
 Value Logical::evaluate(Rendering& rendering, Frame& frame) const {
-  Value first = left->value(rendering, frame);
+  const Value first = left->value(rendering, frame);
   return first.is_true() == is_and ? right->value(rendering, frame) : first;
 }
 

@@ -34,8 +34,8 @@ Value make_range(Rendering& rendering, const Arguments& arguments) {
   if (rendering.failed()) return {};
   if (step == 0) return rendering.fail("range() arg 3 must not be zero");
   auto range = std::make_shared<Range>(start, stop, step);
-  if (*range->length() > Range::kMaxCount) {
-    return rendering.fail("Range too big: " + std::to_string(*range->length()) +
+  if (range->count() > Range::kMaxCount) {
+    return rendering.fail("Range too big: " + std::to_string(range->count()) +
                           " values; the sandbox allows " + std::to_string(Range::kMaxCount));
   }
   return Value::object(std::move(range));

@@ -32,6 +32,23 @@ bool is_name_character(char32_t c) {
   return c == '_' || is_alphanumeric(c) || is_identifier_part(c);
 }
 
+// The digits behind "0x" and the like; none for other letters.
+std::string_view digits_of_prefix(char letter) {
+  switch (letter) {
+    case 'x':
+    case 'X':
+      return "0123456789abcdefABCDEF";
+    case 'o':
+    case 'O':
+      return "01234567";
+    case 'b':
+    case 'B':
+      return "01";
+    default:
+      return "";
+  }
+}
+
 // Line ends as "\n", without that of the last line.
 std::string with_plain_lines(std::string_view source) {
   std::string text;
@@ -93,12 +110,9 @@ class Lexer {
 
   // Reads text up to the next tag, and the tag.
   void read_data() {
-    std::size_t tag = at_;
-    do {
-      tag = source_.find('{', tag);
-    } while (tag != std::string_view::npos && !begins_tag(tag++));
+    std::size_t tag = source_.find('{', at_);
+    while (tag != std::string_view::npos && !begins_tag(tag)) tag = source_.find('{', tag + 1);
     if (tag == std::string_view::npos) return add_data(source_.substr(at_));
-    --tag;
     std::string_view text = source_.substr(at_, tag - at_);
     const std::size_t size = text.size();
     const char kind = source_[tag + 1];
@@ -189,29 +203,34 @@ class Lexer {
   void read_raw() {
     if (at_ == source_.size()) return;
     at_line_start_ = source_[at_ - 1] == '\n';
-    for (std::size_t tag = source_.find("{%", at_); tag != std::string_view::npos;
-         tag = source_.find("{%", tag + 1)) {
-      std::size_t i = tag + 2;
-      const char sign = i < source_.size() ? source_[i] : '\0';
-      if (sign == '-' || sign == '+') ++i;
-      i = space_end(i);
-      if (!source_.substr(i).starts_with("endraw")) continue;
-      i = space_end(i + 6);
-      const char end_sign = i < source_.size() ? source_[i] : '\0';
-      const bool has_sign = end_sign == '-' || end_sign == '+';
-      if (!source_.substr(has_sign ? i + 1 : i).starts_with("%}")) continue;
-      std::string_view text = source_.substr(at_, tag - at_);
-      const std::size_t size = text.size();
-      if (sign == '-') {
-        text = without_space_at_end(text);
-      } else if (sign != '+') {
-        text = without_indentation(text);
-      }
-      add_data(text, size);
-      advance(i - tag);
-      return finish_tag(has_sign ? end_sign : '\0', true);
+    std::size_t tag = source_.find("{%", at_);
+    while (tag != std::string_view::npos && !end_of_endraw(tag)) tag = source_.find("{%", tag + 1);
+    if (tag == std::string_view::npos) return fail("Missing end of raw directive");
+    std::string_view text = source_.substr(at_, tag - at_);
+    const std::size_t size = text.size();
+    if (source_[tag + 2] == '-') {
+      text = without_space_at_end(text);
+    } else if (source_[tag + 2] != '+') {
+      text = without_indentation(text);
     }
-    fail("Missing end of raw directive");
+    add_data(text, size);
+    const std::size_t end = end_of_endraw(tag).value_or(tag);
+    const bool has_sign = source_[end] != '%';
+    const char sign = has_sign ? source_[end] : '\0';
+    advance(end - tag);
+    finish_tag(sign, true);
+  }
+
+  // Where a tag's end begins, with its sign, if the tag is "endraw".
+  [[nodiscard]] std::optional<std::size_t> end_of_endraw(std::size_t tag) const {
+    std::size_t i = tag + 2;
+    if (i < source_.size() && (source_[i] == '-' || source_[i] == '+')) ++i;
+    i = space_end(i);
+    if (!source_.substr(i).starts_with("endraw")) return std::nullopt;
+    i = space_end(i + 6);
+    const bool has_sign = i < source_.size() && (source_[i] == '-' || source_[i] == '+');
+    if (!source_.substr(has_sign ? i + 1 : i).starts_with("%}")) return std::nullopt;
+    return i;
   }
 
   // Reads the tokens of a tag up to its end.
@@ -286,25 +305,21 @@ class Lexer {
     return end > whole ? std::optional(end) : std::nullopt;
   }
 
+  // How many bytes from `i` on are some of `digits`, of which '_' may stand before each.
+  [[nodiscard]] std::size_t run_end(std::size_t i, std::string_view digits) const {
+    while (true) {
+      const std::size_t next = i < source_.size() && source_[i] == '_' ? i + 1 : i;
+      if (next >= source_.size() || digits.find(source_[next]) == std::string_view::npos) return i;
+      i = next + 1;
+    }
+  }
+
   [[nodiscard]] std::size_t integer_end() const {
-    const char kind = at_ + 1 < source_.size() ? source_[at_ + 1] : '\0';
-    const std::string_view digits = kind == 'x' || kind == 'X'   ? "0123456789abcdefABCDEF"
-                                    : kind == 'o' || kind == 'O' ? "01234567"
-                                    : kind == 'b' || kind == 'B' ? "01"
-                                                                 : "";
-    const auto is_one_of = [this](std::size_t i, std::string_view characters) {
-      return i < source_.size() && characters.find(source_[i]) != std::string_view::npos;
-    };
-    const auto run_end = [&](std::size_t i, std::string_view characters) {
-      while (true) {
-        const std::size_t next = i < source_.size() && source_[i] == '_' ? i + 1 : i;
-        if (!is_one_of(next, characters)) return i;
-        i = next + 1;
-      }
-    };
     if (source_[at_] != '0') return digits_end(at_);
-    if (!digits.empty() && run_end(at_ + 2, digits) > at_ + 2) return run_end(at_ + 2, digits);
-    return run_end(at_ + 1, "0");
+    const std::string_view digits =
+        digits_of_prefix(at_ + 1 < source_.size() ? source_[at_ + 1] : '\0');
+    const std::size_t end = digits.empty() ? 0 : run_end(at_ + 2, digits);
+    return end > at_ + 2 ? end : run_end(at_ + 1, "0");
   }
 
   void read_number() {

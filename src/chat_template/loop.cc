@@ -1,5 +1,6 @@
 #include "chat_template/loop.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -49,18 +50,18 @@ const std::optional<Value>& Loop::peek(Rendering& rendering) {
 }
 
 bool Loop::advance(Rendering& rendering) {
-  std::optional<Value> next = peek(rendering);
+  const std::optional<Value> next = peek(rendering);
   if (!next) return false;
   peeked_ = false;
   ++index_;
-  before_ = std::exchange(current_, std::move(next));
+  before_ = std::exchange(current_, *next);
   return true;
 }
 
 void Loop::finish() {
   recurse_ = nullptr;
   last_changed_ = std::nullopt;
-  before_ = std::nullopt;
+  before_ = Value();
 }
 
 std::int64_t Loop::count(Rendering& rendering) {
@@ -87,7 +88,7 @@ std::optional<Value> Loop::attribute(Rendering& rendering, std::string_view name
   if (name == "depth") return Value::integer(loop_depth_ + 1);
   if (name == "depth0") return Value::integer(loop_depth_);
   if (name == "previtem") {
-    return index_ > 0 && before_ ? *before_ : Value::undefined("there is no previous item");
+    return index_ > 0 ? before_ : Value::undefined("there is no previous item");
   }
   if (name == "nextitem") {
     const std::optional<Value>& next = peek(rendering);

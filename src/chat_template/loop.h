@@ -23,7 +23,7 @@ class Loop : public Object {
 
   // Goes to the next value; false at the end.
   bool advance(Rendering& rendering);
-  [[nodiscard]] const Value& current() const { return *current_; }
+  [[nodiscard]] const Value& current() const { return current_; }
   // Lets go of what may refer to the loop itself.
   void finish();
 
@@ -47,8 +47,8 @@ class Loop : public Object {
   Recurse recurse_;
   std::int64_t index_ = -1;
   std::optional<std::int64_t> count_;
-  std::optional<Value> before_;
-  std::optional<Value> current_;
+  Value before_;  // both: none before there is one
+  Value current_;
   bool peeked_ = false;
   std::optional<Value> after_;  // where it was looked at
   std::optional<Value> last_changed_;

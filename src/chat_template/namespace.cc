@@ -17,7 +17,7 @@ std::optional<Value> Namespace::attribute(Rendering& /*rendering*/, std::string_
 }
 
 void Namespace::set(Rendering& rendering, const Value& name, Value value) {
-  if (name.is_string() && name.bytes().starts_with("_")) {
+  if (name.is_string() && name.bytes().starts_with('_')) {
     rendering.fail("a namespace takes no attribute that begins with an underscore, such as " +
                    quoted(name.bytes()));
     return;

@@ -1,5 +1,6 @@
 #include "chat_template/number.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -82,6 +83,27 @@ bool remove_underscores(std::string& text, bool (*is_digit)(char)) {
   return true;
 }
 
+// Removes the prefix of a base, "0x" and the like, and puts that base in the place of 0. False
+// where an octal number of another language begins.
+bool remove_prefix(std::string& digits, int& base) {
+  const int prefix = base_of_prefix(digits);
+  if (prefix != 10 && (base == 0 || base == prefix)) {
+    digits.erase(0, digits.size() > 2 && digits[2] == '_' ? 3 : 2);
+    base = prefix;
+    return true;
+  }
+  if (base != 0) return true;
+  base = 10;
+  return !digits.starts_with('0') || digits.find_first_not_of("0_") == std::string::npos;
+}
+
+// Whether a text is a number of a base; removes the '_' in it.
+bool are_digits(std::string& digits, int base) {
+  if (digits.empty()) return false;
+  if (!remove_underscores(digits, [](char c) { return digit_of(c) < 36; })) return false;
+  return std::ranges::all_of(digits, [base](char c) { return digit_of(c) < base; });
+}
+
 }  // namespace
 
 std::partial_ordering compare_numbers(const Value& a, const Value& b) {
@@ -101,7 +123,7 @@ std::string real_text(double value) {
     const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format);
     return std::string(buffer.data(), result.ptr);
   };
-  const std::string scientific = as_text(std::chars_format::scientific);
+  std::string scientific = as_text(std::chars_format::scientific);
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
   if (exponent < -4 || exponent >= 16) return scientific;
   std::string fixed = as_text(std::chars_format::fixed);
@@ -113,18 +135,18 @@ std::optional<double> parse_real(std::string_view text) {
   std::optional<std::string> plain = plain_number(text);
   if (!plain) return std::nullopt;
   if (!remove_underscores(*plain, [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
-  std::string_view digits = *plain;
+  std::string digits = *plain;
   const bool negative = digits[0] == '-';
-  if (negative || digits[0] == '+') digits.remove_prefix(1);
+  if (negative || digits[0] == '+') digits.erase(0, 1);
   if (digits.empty() || digits[0] == '-' || digits[0] == '+') return std::nullopt;
   double value = 0;
   const char* const end = digits.data() + digits.size();
   const auto [rest, error] = std::from_chars(digits.data(), end, value);
   if (rest != end || error == std::errc::invalid_argument) return std::nullopt;
-  if (digits.find('(') != std::string_view::npos) return std::nullopt;  // nan(...)
+  if (digits.find('(') != std::string::npos) return std::nullopt;  // nan(...)
   if (error == std::errc::result_out_of_range) {
     const std::size_t exponent = digits.find_first_of("eE");
-    const bool tiny = exponent != std::string_view::npos && exponent + 1 < digits.size() &&
+    const bool tiny = exponent != std::string::npos && exponent + 1 < digits.size() &&
                       digits[exponent + 1] == '-';
     value = tiny ? 0 : std::numeric_limits<double>::infinity();
   }
@@ -135,29 +157,14 @@ ParsedInteger parse_integer(std::string_view text, int base) {
   using Outcome = ParsedInteger::Outcome;
   std::optional<std::string> plain = plain_number(text);
   if (!plain) return {Outcome::kNone};
-  const bool negative = (*plain)[0] == '-';
-  if (negative || (*plain)[0] == '+') plain->erase(0, 1);
-  if (plain->empty()) return {Outcome::kNone};
-  const int prefix = base_of_prefix(*plain);
-  if (prefix != 10 && (base == 0 || base == prefix)) {
-    plain->erase(0, 2);
-    if (!plain->empty() && (*plain)[0] == '_') plain->erase(0, 1);
-    base = prefix;
-  } else if (base == 0) {
-    base = 10;
-    const bool octal_like =
-        (*plain)[0] == '0' && plain->find_first_not_of("0_") != std::string::npos;
-    if (octal_like) return {Outcome::kNone};
-  }
-  if (plain->empty()) return {Outcome::kNone};
-  if (!remove_underscores(*plain, [](char c) { return digit_of(c) < 36; })) return {Outcome::kNone};
-  for (const char c : *plain) {
-    if (digit_of(c) >= base) return {Outcome::kNone};
-  }
-  if (negative) plain->insert(plain->begin(), '-');
+  std::string& digits = *plain;
+  const bool negative = digits[0] == '-';
+  if (negative || digits[0] == '+') digits.erase(0, 1);
+  if (!remove_prefix(digits, base) || !are_digits(digits, base)) return {Outcome::kNone};
+  if (negative) digits.insert(digits.begin(), '-');
   std::int64_t value = 0;
-  const auto [rest, error] =
-      std::from_chars(plain->data(), plain->data() + plain->size(), value, base);
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, value, base);
   if (error != std::errc()) return {Outcome::kTooLarge};
   return {Outcome::kValue, value};
 }

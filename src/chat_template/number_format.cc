@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,6 @@
 #include "chat_template/text.h"
 #include "chat_template/value.h"
 #include "core/plain_numbers.h"
-#include "core/utf8.h"
 
 namespace polystate::chat_template {
 namespace {

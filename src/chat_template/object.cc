@@ -71,7 +71,7 @@ std::shared_ptr<Iterator> iterate(const Value& value) {
 
 std::optional<Value> next_of(Rendering& rendering, Iterator& iterator) {
   if (!rendering.spend(1)) return std::nullopt;
-  std::optional<Value> value = iterator.next(rendering);
+  const std::optional<Value> value = iterator.next(rendering);
   return rendering.failed() ? std::nullopt : value;
 }
 

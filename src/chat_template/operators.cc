@@ -5,7 +5,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -332,7 +331,10 @@ Value concatenate(Rendering& rendering, const Elements& values) {
 std::optional<SliceRange> slice_range(Rendering& rendering, const Slice& slice,
                                       std::int64_t length) {
   const std::int64_t step = slice.step.is_none() ? 1 : index_of(rendering, slice.step);
-  if (step == 0) rendering.fail("slice step cannot be zero");
+  if (step == 0) {
+    rendering.fail("slice step cannot be zero");
+    return std::nullopt;
+  }
   const std::int64_t least = step < 0 ? -1 : 0;
   const std::int64_t most = step < 0 ? length - 1 : length;
   const auto bound = [&](const Value& given, std::int64_t otherwise) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -345,7 +344,7 @@ class StatementParser {
     stream_.expect_name("import");
     do {
       std::string name = expressions_.parse_target_name();
-      if (name.starts_with("_"))
+      if (name.starts_with('_'))
         stream_.fail("names starting with an underline can not be imported");
       if (stream_.skip_name("as")) name = expressions_.parse_target_name();
       statement->imported.push_back(std::move(name));

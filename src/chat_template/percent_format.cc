@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,43 +59,72 @@ class PercentFormatter {
   void write_item() {
     std::optional<Value> named;
     if (current() == '(') named = read_named();
-    NumberFormat format;
-    format.align = '>';
-    bool zero = false;
+    const Flags flags = read_flags();
+    NumberFormat format = read_format(flags);
+    if (at_ >= bytes_.size()) {
+      rendering_.fail("incomplete format");
+      return;
+    }
+    const char type = bytes_[at_++];
+    if (type == '%') return result_.append("%", Origin::kTemplate);
+    const Value value = named ? *named : next_value();
+    if (rendering_.failed()) return;
+    const bool is_text = type == 's' || type == 'r' || type == 'c';
+    if (flags.zero && format.align == '>' && !is_text) {
+      format.align = '=';
+      format.fill = "0";
+    }
+    write_value(value, type, format);
+  }
+
+  struct Flags {
     bool left = false;
-    for (; std::string_view("-+ #0").find(current()) != std::string_view::npos && current() != 0;
-         ++at_) {
-      if (current() == '-') left = true;
-      if (current() == '+') format.sign = '+';
-      if (current() == ' ' && format.sign != '+') format.sign = ' ';
-      if (current() == '#') format.alternate = true;
-      if (current() == '0') zero = true;
+    bool plus = false;
+    bool space = false;
+    bool alternate = false;
+    bool zero = false;
+  };
+
+  Flags read_flags() {
+    Flags flags;
+    for (; at_ < bytes_.size(); ++at_) {
+      switch (bytes_[at_]) {
+        case '-':
+          flags.left = true;
+          break;
+        case '+':
+          flags.plus = true;
+          break;
+        case ' ':
+          flags.space = true;
+          break;
+        case '#':
+          flags.alternate = true;
+          break;
+        case '0':
+          flags.zero = true;
+          break;
+        default:
+          return flags;
+      }
     }
+    return flags;
+  }
+
+  // Reads the width, the precision and a size, which has no effect.
+  NumberFormat read_format(const Flags& flags) {
+    NumberFormat format;
+    format.sign = flags.plus ? '+' : flags.space ? ' ' : '-';
+    format.alternate = flags.alternate;
     format.width = read_length();
-    if (format.width < 0) {
-      left = true;
-      format.width = -format.width;
-    }
+    format.align = flags.left || format.width < 0 ? '<' : '>';
+    format.width = std::abs(format.width);
     if (current() == '.') {
       ++at_;
       format.precision = std::max<std::int64_t>(read_length(), 0);
     }
     if (current() == 'h' || current() == 'l' || current() == 'L') ++at_;
-    const char type = current();
-    if (at_ >= bytes_.size()) {
-      rendering_.fail("incomplete format");
-      return;
-    }
-    ++at_;
-    if (left) format.align = '<';
-    if (type == '%') return result_.append("%", Origin::kTemplate);
-    const Value value = named ? *named : next_value();
-    if (rendering_.failed()) return;
-    if (zero && !left && std::string_view("src").find(type) == std::string_view::npos) {
-      format.align = '=';
-      format.fill = "0";
-    }
-    write_value(value, type, format);
+    return format;
   }
 
   Value read_named() {

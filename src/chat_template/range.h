@@ -24,6 +24,7 @@ class Range : public Object {
   [[nodiscard]] std::string_view type_name() const override { return "range"; }
   [[nodiscard]] bool equals(const Object& other) const override;
   [[nodiscard]] std::optional<std::int64_t> length() const override { return count_; }
+  [[nodiscard]] std::int64_t count() const { return count_; }
   [[nodiscard]] bool has_items() const override { return true; }
   std::optional<Value> attribute(Rendering& rendering, std::string_view name) override;
   std::optional<Value> item(Rendering& rendering, const Value& key) override;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "chat_template/globals.h"
-#include "chat_template/namespace.h"
+#include "chat_template/namespace.h"  // IWYU pragma: keep: what is cleared
 #include "chat_template/python_text.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"

@@ -19,7 +19,6 @@
 #include "chat_template/python_text.h"
 #include "chat_template/rendering.h"
 #include "chat_template/string_functions.h"
-#include "chat_template/string_positions.h"
 #include "chat_template/tests.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
@@ -254,36 +253,70 @@ class Source {
   bool started_ = false;
 };
 
+// The arguments of a filter or test for one value: those behind the first `dropped`.
+Arguments arguments_for(const Value& value, const Arguments& arguments, std::size_t dropped) {
+  Arguments call = arguments;
+  call.positional.erase(call.positional.begin(),
+                        call.positional.begin() + static_cast<std::ptrdiff_t>(dropped));
+  call.positional[0] = value;
+  return call;
+}
+
+// map(attribute=...).
+Value map_attribute(Rendering& rendering, const Value& iterable, const Arguments& arguments) {
+  const Value* const otherwise = arguments.find("default");
+  if (arguments.named.size() > (otherwise == nullptr ? 1 : 2))
+    return rendering.fail("map() has an argument that it does not take");
+  const auto next = [source = Source(iterable),
+                     path = AttributePath(rendering, *arguments.find("attribute")),
+                     filler = otherwise == nullptr ? Value() : *otherwise](
+                        Rendering& run) mutable -> std::optional<Value> {
+    std::optional<Value> value = source.next(run);
+    return value ? std::optional(path.of(run, *value, filler)) : std::nullopt;
+  };
+  return as_value(rendering, make_iterator(iterable.depth(), next));
+}
+
+// The value that a filter makes of one, the second of the arguments.
+Value mapped(Rendering& rendering, const Value& value, const Arguments& arguments) {
+  if (arguments.positional.size() < 2) return rendering.fail("map requires a filter argument");
+  const Value& name = arguments.positional[1];
+  const Filter filter = name.is_string() ? filter_named(name.bytes()) : nullptr;
+  if (filter != nullptr) return filter(rendering, arguments_for(value, arguments, 1));
+  return rendering.fail("No filter named " + quoted(str_of(rendering, name).bytes()));
+}
+
 Value map(Rendering& rendering, const Arguments& arguments) {
   if (arguments.positional.empty()) return rendering.fail("map() lacks its value");
-  const Value iterable = arguments.positional[0];
-  const Value* const attribute = arguments.find("attribute");
-  if (arguments.positional.size() == 1 && attribute != nullptr) {
-    const Value* const otherwise = arguments.find("default");
-    if (arguments.named.size() > (otherwise == nullptr ? 1 : 2))
-      return rendering.fail("map() has an argument that it does not take");
-    const auto next = [source = Source(iterable), path = AttributePath(rendering, *attribute),
-                       filler = otherwise == nullptr ? Value() : *otherwise](
-                          Rendering& run) mutable -> std::optional<Value> {
-      std::optional<Value> value = source.next(run);
-      return value ? std::optional(path.of(run, *value, filler)) : std::nullopt;
-    };
-    return as_value(rendering, make_iterator(iterable.depth(), next));
-  }
+  const Value& iterable = arguments.positional[0];
+  if (arguments.positional.size() == 1 && arguments.find("attribute") != nullptr)
+    return map_attribute(rendering, iterable, arguments);
   const auto next = [source = Source(iterable),
                      arguments](Rendering& run) mutable -> std::optional<Value> {
     std::optional<Value> value = source.next(run);
-    if (!value) return std::nullopt;
-    if (arguments.positional.size() < 2) return run.fail("map requires a filter argument");
-    const Value& name = arguments.positional[1];
-    const Filter filter = name.is_string() ? filter_named(name.bytes()) : nullptr;
-    if (filter == nullptr) return run.fail("No filter named " + quoted(str_of(run, name).bytes()));
-    Arguments call = arguments;
-    call.positional.erase(call.positional.begin());
-    call.positional[0] = *value;
-    return filter(run, call);
+    return value ? std::optional(mapped(run, *value, arguments)) : std::nullopt;
   };
   return as_value(rendering, make_iterator(iterable.depth(), next));
+}
+
+// Whether a value passes the test among the arguments of select and its like: the second, or the
+// third behind the name of an attribute. Without one it is true or not.
+template <bool of_attribute>
+bool passes(Rendering& rendering, const Value& value, const Arguments& arguments) {
+  constexpr std::size_t kName = of_attribute ? 2 : 1;
+  const Elements& positional = arguments.positional;
+  if (positional.size() < kName) {
+    rendering.fail("Missing parameter for attribute name");
+    return false;
+  }
+  const Value tested =
+      of_attribute ? AttributePath(rendering, positional[1]).of(rendering, value) : value;
+  if (positional.size() == kName) return tested.is_true();
+  const Value& name = positional[kName];
+  const Test test = name.is_string() ? test_named(name.bytes()) : nullptr;
+  if (test != nullptr) return test(rendering, arguments_for(tested, arguments, kName));
+  rendering.fail("No test named " + quoted(str_of(rendering, name).bytes()));
+  return false;
 }
 
 // What select and its like do: `keep` those whose test says so, or whose does not; of the value, or
@@ -291,28 +324,11 @@ Value map(Rendering& rendering, const Arguments& arguments) {
 template <bool keep, bool of_attribute>
 Value select(Rendering& rendering, const Arguments& arguments) {
   if (arguments.positional.empty()) return rendering.fail("select() lacks its value");
-  const Value iterable = arguments.positional[0];
+  const Value& iterable = arguments.positional[0];
   const auto next = [source = Source(iterable),
                      arguments](Rendering& run) mutable -> std::optional<Value> {
-    constexpr std::size_t kName = of_attribute ? 2 : 1;
     while (std::optional<Value> value = source.next(run)) {
-      if (arguments.positional.size() < kName)
-        return run.fail("Missing parameter for attribute name");
-      Value tested = *value;
-      if (of_attribute) tested = AttributePath(run, arguments.positional[1]).of(run, tested);
-      bool passes = tested.is_true();
-      if (arguments.positional.size() > kName) {
-        const Value& name = arguments.positional[kName];
-        const Test test = name.is_string() ? test_named(name.bytes()) : nullptr;
-        if (test == nullptr) return run.fail("No test named " + quoted(str_of(run, name).bytes()));
-        Arguments call = arguments;
-        call.positional.erase(call.positional.begin(),
-                              call.positional.begin() + static_cast<std::ptrdiff_t>(kName));
-        call.positional[0] = tested;
-        passes = test(run, call);
-      }
-      if (run.failed()) return std::nullopt;
-      if (passes == keep) return value;
+      if (passes<of_attribute>(run, *value, arguments) == keep) return value;
     }
     return std::nullopt;
   };

@@ -23,10 +23,10 @@ namespace {
 
 Linking inside(const Linking& linking, Scope& scope) { return {scope, false, linking.status}; }
 
-// Makes the scope of a body that has nothing but what it names itself.
-void link_body(const Linking& linking, std::optional<Scope>& scope, Body& body) {
-  body.declare(*scope);
-  body.link(inside(linking, *scope));
+// Fills the scope of a body with what the body names.
+void link_body(const Linking& linking, Scope& scope, Body& body) {
+  body.declare(scope);
+  body.link(inside(linking, scope));
 }
 
 std::shared_ptr<Frame> started(const Scope& scope, std::shared_ptr<Frame> outer,
@@ -166,17 +166,17 @@ Flow If::execute(Rendering& rendering, const std::shared_ptr<Frame>& frame) cons
 
 void For::link(const Linking& linking) {
   iterable->link(linking);
-  body_scope_.emplace(&linking.scope);
+  body_scope_ = std::make_unique<Scope>(&linking.scope);
   body_scope_->declare_parameter("loop");
   declare_target(*target, *body_scope_, true);
   body.declare(*body_scope_);
   target->link(inside(linking, *body_scope_));
   loop_place_ = body_scope_->find("loop");
   body.link(inside(linking, *body_scope_));
-  otherwise_scope_.emplace(&linking.scope);
-  link_body(linking, otherwise_scope_, otherwise);
+  otherwise_scope_ = std::make_unique<Scope>(&linking.scope);
+  link_body(linking, *otherwise_scope_, otherwise);
   if (!test) return;
-  test_scope_.emplace(&linking.scope);
+  test_scope_ = std::make_unique<Scope>(&linking.scope);
   test_target_ = copied_target(*target);
   declare_target(*test_target_, *test_scope_, true);
   test->declare(*test_scope_);
@@ -254,8 +254,8 @@ Flow Set::execute(Rendering& rendering, const std::shared_ptr<Frame>& frame) con
 
 void SetBlock::link(const Linking& linking) {
   target->link(linking);
-  body_scope_.emplace(&linking.scope);
-  link_body(linking, body_scope_, body);
+  body_scope_ = std::make_unique<Scope>(&linking.scope);
+  link_body(linking, *body_scope_, body);
   // jinja2 knows no names that nothing but these filters reads, and refuses them.
   for (const auto& filter : filters) filter->link(inside(linking, *body_scope_));
 }
@@ -275,8 +275,8 @@ void FilterBlock::declare(Scope& scope) const {
 }
 
 void FilterBlock::link(const Linking& linking) {
-  body_scope_.emplace(&linking.scope);
-  link_body(linking, body_scope_, body);
+  body_scope_ = std::make_unique<Scope>(&linking.scope);
+  link_body(linking, *body_scope_, body);
   for (const auto& filter : filters) filter->declare(*body_scope_);
   for (const auto& filter : filters) filter->link(inside(linking, *body_scope_));
 }
@@ -296,7 +296,7 @@ void With::declare(Scope& scope) const {
 }
 
 void With::link(const Linking& linking) {
-  body_scope_.emplace(&linking.scope);
+  body_scope_ = std::make_unique<Scope>(&linking.scope);
   for (const auto& [target, value] : values) {
     value->link(linking);
     declare_target(*target, *body_scope_, true);
@@ -316,7 +316,7 @@ Flow With::execute(Rendering& rendering, const std::shared_ptr<Frame>& frame) co
 }
 
 void MacroBody::link(const Linking& linking, std::uint32_t line) {
-  scope.emplace(&linking.scope);
+  scope = std::make_unique<Scope>(&linking.scope);
   bool names_caller = false;
   for (const Parameter& parameter : parameters) {
     scope->declare_parameter(parameter.name);
@@ -366,8 +366,8 @@ Flow CallBlock::execute(Rendering& rendering, const std::shared_ptr<Frame>& fram
 }
 
 void ScopedBlock::link(const Linking& linking) {
-  body_scope_.emplace(&linking.scope);
-  link_body(linking, body_scope_, body);
+  body_scope_ = std::make_unique<Scope>(&linking.scope);
+  link_body(linking, *body_scope_, body);
 }
 
 Flow ScopedBlock::execute(Rendering& rendering, const std::shared_ptr<Frame>& frame) const {
@@ -378,8 +378,8 @@ Flow ScopedBlock::execute(Rendering& rendering, const std::shared_ptr<Frame>& fr
 }
 
 void Block::link(const Linking& linking) {
-  body_scope_.emplace(nullptr);
-  link_body(linking, body_scope_, body);
+  body_scope_ = std::make_unique<Scope>(nullptr);
+  link_body(linking, *body_scope_, body);
 }
 
 Flow Block::execute(Rendering& rendering, const std::shared_ptr<Frame>& /*frame*/) const {
@@ -394,9 +394,9 @@ Flow Block::execute(Rendering& rendering, const std::shared_ptr<Frame>& /*frame*
 }
 
 void Autoescape::link(const Linking& linking) {
-  body_scope_.emplace(&linking.scope);
+  body_scope_ = std::make_unique<Scope>(&linking.scope);
   is_on->declare(*body_scope_);
-  link_body(linking, body_scope_, body);
+  link_body(linking, *body_scope_, body);
   is_on->link(inside(linking, *body_scope_));
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,9 +71,9 @@ struct For : Statement {
                                    std::shared_ptr<Iterator> iterator) const;
 
   ExpressionPointer test_target_;
-  std::optional<Scope> body_scope_;
-  std::optional<Scope> test_scope_;
-  std::optional<Scope> otherwise_scope_;
+  std::unique_ptr<Scope> body_scope_;
+  std::unique_ptr<Scope> test_scope_;
+  std::unique_ptr<Scope> otherwise_scope_;
   Place loop_place_;
 };
 
@@ -98,7 +97,7 @@ struct SetBlock : Statement {
   Body body;
 
  private:
-  std::optional<Scope> body_scope_;
+  std::unique_ptr<Scope> body_scope_;
 };
 
 struct FilterBlock : Statement {
@@ -110,7 +109,7 @@ struct FilterBlock : Statement {
   Body body;
 
  private:
-  std::optional<Scope> body_scope_;
+  std::unique_ptr<Scope> body_scope_;
 };
 
 struct With : Statement {
@@ -122,7 +121,7 @@ struct With : Statement {
   Body body;
 
  private:
-  std::optional<Scope> body_scope_;
+  std::unique_ptr<Scope> body_scope_;
 };
 
 // The parameters and the body of a macro, or of what a call block gives to one.
@@ -140,7 +139,7 @@ struct MacroBody {
   bool takes_caller = false;
   bool takes_named = false;
   bool takes_positional = false;
-  std::optional<Scope> scope;
+  std::unique_ptr<Scope> scope;
 };
 
 struct MacroStatement : Statement {
@@ -172,7 +171,7 @@ struct ScopedBlock : Statement {
   Body body;
 
  private:
-  std::optional<Scope> body_scope_;
+  std::unique_ptr<Scope> body_scope_;
 };
 
 // {% block name %}, which sees no scope but the template's.
@@ -185,7 +184,7 @@ struct Block : Statement {
   Body body;
 
  private:
-  std::optional<Scope> body_scope_;
+  std::unique_ptr<Scope> body_scope_;
 };
 
 struct Autoescape : Statement {
@@ -197,7 +196,7 @@ struct Autoescape : Statement {
   Body body;
 
  private:
-  std::optional<Scope> body_scope_;
+  std::unique_ptr<Scope> body_scope_;
 };
 
 struct Jump : Statement {

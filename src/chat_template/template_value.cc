@@ -45,7 +45,7 @@ Result<TemplateValue> checked(Value value) {
       "values are more than " + std::to_string(TemplateValue::kMaxDepth) + " deep in one another"};
 }
 
-Elements elements_of(std::vector<TemplateValue>& values) {
+Elements elements_of(const std::vector<TemplateValue>& values) {
   Elements elements;
   elements.reserve(values.size());
   for (const TemplateValue& value : values) elements.push_back(value.value());
@@ -106,16 +106,16 @@ TemplateValue TemplateValue::string(std::string_view text, bool trusted) {
       Value::string(Text(repaired(text), trusted ? Origin::kTemplate : Origin::kUser)));
 }
 
-Result<TemplateValue> TemplateValue::list(std::vector<TemplateValue> elements) {
+Result<TemplateValue> TemplateValue::list(const std::vector<TemplateValue>& elements) {
   return checked(Value::list(elements_of(elements)));
 }
 
-Result<TemplateValue> TemplateValue::tuple(std::vector<TemplateValue> elements) {
+Result<TemplateValue> TemplateValue::tuple(const std::vector<TemplateValue>& elements) {
   return checked(Value::tuple(elements_of(elements)));
 }
 
 Result<TemplateValue> TemplateValue::dict(
-    std::vector<std::pair<TemplateValue, TemplateValue>> entries) {
+    const std::vector<std::pair<TemplateValue, TemplateValue>>& entries) {
   Dict dict;
   for (const auto& [key, value] : entries) {
     if (!is_hashable(key.value()))

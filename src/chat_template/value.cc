@@ -219,7 +219,6 @@ std::size_t hash_of(const Value& value) {
   switch (value.kind()) {
     case Value::Kind::kBoolean:
     case Value::Kind::kInteger:
-      return std::hash<double>()(value.as_real());
     case Value::Kind::kReal:
       return std::hash<double>()(value.as_real());
     case Value::Kind::kString:

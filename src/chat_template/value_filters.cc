@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "chat_template/arguments.h"
 #include "chat_template/attributes.h"
@@ -61,7 +60,7 @@ Value integer(Rendering& rendering, const Arguments& arguments) {
   const Parameters given(rendering, "int", arguments, {"value", "default", "base"}, 1);
   if (!given) return {};
   const Value& value = given[0];
-  const Value otherwise = given.has(1) ? given[1] : Value::integer(0);
+  Value otherwise = given.has(1) ? given[1] : Value::integer(0);
   const std::int64_t base = given.integer(2, 10);
   if (value.is_undefined()) return rendering.fail(value.undefined_message());
   if (base != 0 && (base < 2 || base > 36)) return rendering.fail("the base is not 0, or 2 to 36");
@@ -78,7 +77,7 @@ Value real(Rendering& rendering, const Arguments& arguments) {
   const Parameters given(rendering, "float", arguments, {"value", "default"}, 1);
   if (!given) return {};
   const Value& value = given[0];
-  const Value otherwise = given.has(1) ? given[1] : Value::real(0);
+  Value otherwise = given.has(1) ? given[1] : Value::real(0);
   if (value.is_undefined()) return rendering.fail(value.undefined_message());
   if (value.is_number()) return Value::real(value.as_real(), value.origin());
   if (!value.is_string()) return otherwise;

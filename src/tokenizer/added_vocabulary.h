@@ -92,6 +92,8 @@ class AddedVocabulary {
   [[nodiscard]] Matcher build_matcher(bool normalized) const;
   static std::optional<Match> longest_at(const Matcher& matcher, std::string_view text,
                                          std::uint32_t begin);
+  // How much of a token that is found must be text, by what is skipped.
+  [[nodiscard]] PlainRanges::Overlap skipped_part(const Match& match, const Skipped& skipped) const;
   [[nodiscard]] bool is_single_word(std::string_view text, TextRange range) const;
 
   std::map<TokenId, Entry> entries_;

@@ -183,7 +183,7 @@ Status TextEncoder::add_normalized(TextRange range, std::optional<TokenId> id) {
 // Adds the pieces of a normalized text, which starts at `begin` of all of it.
 Status TextEncoder::add_pieces(std::uint32_t begin, std::string_view text,
                                std::span<const TextRange> alignment) {
-  const Status found = find(text, alignment, true, scratch_.normalized_matches);
+  Status found = find(text, alignment, true, scratch_.normalized_matches);
   if (!found) return found;
   return for_each_part(text.size(), scratch_.normalized_matches,
                        [&](TextRange range, std::optional<TokenId> id) -> Status {

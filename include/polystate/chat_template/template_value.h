@@ -36,9 +36,10 @@ class TemplateValue {
   // control tokens.
   static TemplateValue string(std::string_view text, bool trusted = false);
   // kContract: the values are too deep in one another, or a key is a list or a dictionary.
-  static Result<TemplateValue> list(std::vector<TemplateValue> elements);
-  static Result<TemplateValue> tuple(std::vector<TemplateValue> elements);
-  static Result<TemplateValue> dict(std::vector<std::pair<TemplateValue, TemplateValue>> entries);
+  static Result<TemplateValue> list(const std::vector<TemplateValue>& elements);
+  static Result<TemplateValue> tuple(const std::vector<TemplateValue>& elements);
+  static Result<TemplateValue> dict(
+      const std::vector<std::pair<TemplateValue, TemplateValue>>& entries);
   // A JSON document (RFC 8259). kContract where it is none.
   static Result<TemplateValue> parse_json(std::string_view document);
 

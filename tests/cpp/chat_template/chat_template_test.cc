@@ -7,7 +7,6 @@
 #include <ctime>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "chat_template/render.h"
@@ -32,6 +31,7 @@ TEST(ChatTemplate, IsRenderedByManyThreadsAtOnce) {
   const TemplateValue variables = TemplateValue::parse_json(R"({"x": 2})").value();
   std::vector<std::string> texts(4);
   std::vector<std::thread> threads;
+  threads.reserve(texts.size());
   for (std::string& text : texts) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) text = parsed.render(variables).value().text;

@@ -9,7 +9,9 @@
 #include <ios>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "polystate/chat_template/chat_template.h"
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "temporary_folder.h"

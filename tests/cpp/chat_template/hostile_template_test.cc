@@ -59,8 +59,7 @@ TEST(HostileTemplate, TextsOfAGigabyteAreNotMade) {
         "{{ 'a\nb' | indent(1000000000) }}", "{{ [1] | tojson(indent=1000000000) }}",
         "{{ '%.1000000000f' % 1 }}", "{{ ('a' * 100000).replace('a', 'a' * 100000) }}",
         "{{ ('a' * 100000).join(range(100000) | map('string')) }}",
-        "{% set ns = namespace(x='aaaaaaaa') %}{% for i in range(40) %}{% set ns.x = ns.x ~ ns.x %}"
-        "{% endfor %}",
+        "{% set n=namespace(x='a') %}{% for i in range(40) %}{% set n.x=n.x~n.x %}{% endfor %}",
         "{% set x = 'a' * 1000000 %}{% for i in range(1000) %}{{ x }}{% endfor %}"}) {
     EXPECT_THAT(refusal(source), Not(IsEmpty())) << source;
   }
@@ -71,8 +70,7 @@ TEST(HostileTemplate, ListsOfMillionsAreNotMade) {
        {"{{ ([1] * 1000000000) | length }}", "{{ ((1, 2) * 9000000000000000000) | length }}",
         "{{ range(100001) }}", "{{ [] | slice(1000000000) | list }}",
         "{{ [1] | batch(1000000000, 2) | list }}",
-        "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}"
-        "{% endfor %}"}) {
+        "{% set n=namespace(x=[1]) %}{% for i in range(60) %}{% set n.x=n.x+n.x %}{% endfor %}"}) {
     EXPECT_THAT(refusal(source), Not(IsEmpty())) << source;
   }
 }
@@ -138,7 +136,7 @@ TEST(HostileTemplate, WhatAMacroKeepsOutlivesNothing) {
 TEST(HostileTemplate, MalformedTemplatesAreRefused) {
   EXPECT_THAT(refusal("a\xFF"), HasSubstr("UTF-8"));
   EXPECT_THAT(refusal(std::string(5U << 20U, 'a')), HasSubstr("limit"));
-  EXPECT_THAT(refusal(std::string("{{ '\\ud800' }}")), Not(IsEmpty()));
+  EXPECT_THAT(refusal("{{ '\\ud800' }}"), Not(IsEmpty()));
 }
 
 }  // namespace
