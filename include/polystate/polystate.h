@@ -2,13 +2,15 @@
 
 // Everything that a program needs to run artifacts, and tokenizers.
 
-#include "polystate/core/dtype.h"           // IWYU pragma: export
-#include "polystate/core/result.h"          // IWYU pragma: export
-#include "polystate/core/shape.h"           // IWYU pragma: export
-#include "polystate/core/tensor.h"          // IWYU pragma: export
-#include "polystate/pipeline/pipeline.h"    // IWYU pragma: export
-#include "polystate/runner/open_runner.h"   // IWYU pragma: export
-#include "polystate/runner/runner.h"        // IWYU pragma: export
-#include "polystate/session/model.h"        // IWYU pragma: export
-#include "polystate/session/session.h"      // IWYU pragma: export
-#include "polystate/tokenizer/tokenizer.h"  // IWYU pragma: export
+#include "polystate/chat_template/chat_templates.h"  // IWYU pragma: export
+#include "polystate/core/dtype.h"                    // IWYU pragma: export
+#include "polystate/core/result.h"                   // IWYU pragma: export
+#include "polystate/core/shape.h"                    // IWYU pragma: export
+#include "polystate/core/tensor.h"                   // IWYU pragma: export
+#include "polystate/pipeline/chat_encoding.h"        // IWYU pragma: export
+#include "polystate/pipeline/pipeline.h"             // IWYU pragma: export
+#include "polystate/runner/open_runner.h"            // IWYU pragma: export
+#include "polystate/runner/runner.h"                 // IWYU pragma: export
+#include "polystate/session/model.h"                 // IWYU pragma: export
+#include "polystate/session/session.h"               // IWYU pragma: export
+#include "polystate/tokenizer/tokenizer.h"           // IWYU pragma: export

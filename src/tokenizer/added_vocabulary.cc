@@ -17,6 +17,7 @@
 #include "tokenizer/models/model.h"
 #include "tokenizer/models/trie.h"
 #include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/plain_ranges.h"
 #include "tokenizer/regex/regex.h"
 #include "tokenizer/unicode/properties.h"
 
@@ -122,7 +123,16 @@ std::optional<AddedVocabulary::Match> AddedVocabulary::longest_at(const Matcher&
   return longest;
 }
 
-void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_special,
+PlainRanges::Overlap AddedVocabulary::skipped_part(const Match& match,
+                                                   const Skipped& skipped) const {
+  if (skipped.special && entries_.at(match.id).token.special) return PlainRanges::Overlap::kAll;
+  if (skipped.alignment.empty() || !skipped.plain.concerns(match.id))
+    return PlainRanges::Overlap::kNone;
+  return skipped.plain.overlap(
+      skipped.alignment.subspan(match.range.begin, match.range.end - match.range.begin));
+}
+
+void AddedVocabulary::find(std::string_view text, bool normalized, const Skipped& skipped,
                            std::vector<Match>& matches) const {
   const Matcher& wanted = matcher(normalized);
   if (wanted.ids.empty()) return;
@@ -133,7 +143,10 @@ void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_spe
     const TextRange range = match->range;
     i = range.end - 1;
     const AddedToken& token = entries_.at(match->id).token;
-    if (skip_special && token.special) continue;
+    const PlainRanges::Overlap part = skipped_part(*match, skipped);
+    // Another token may begin in the part that is not plain.
+    if (part == PlainRanges::Overlap::kSome) i = range.begin;
+    if (part != PlainRanges::Overlap::kNone) continue;
     if (token.single_word && !is_single_word(text, range)) continue;
     // The match before may have taken all of this one, as white space.
     if (token.lstrip)
@@ -143,6 +156,13 @@ void AddedVocabulary::find(std::string_view text, bool normalized, bool skip_spe
     matches.push_back(*match);
     taken = match->range.end;
   }
+}
+
+std::vector<TokenId> AddedVocabulary::ids() const {
+  std::vector<TokenId> ids;
+  ids.reserve(entries_.size());
+  for (const auto& [id, entry] : entries_) ids.push_back(id);
+  return ids;
 }
 
 std::optional<TokenId> AddedVocabulary::token_to_id(std::string_view token) const {

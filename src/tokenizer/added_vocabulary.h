@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "tokenizer/models/model.h"
 #include "tokenizer/models/trie.h"
 #include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/plain_ranges.h"
 #include "tokenizer/regex/regex.h"
 
 namespace polystate::tokenizer {
@@ -41,13 +43,21 @@ class AddedVocabulary {
     TextRange range;  // with the white space that it takes
     TokenId id;
   };
+  // What `find` takes for text like any other.
+  struct Skipped {
+    bool special;              // all special tokens
+    const PlainRanges& plain;  // tokens where a text is plain
+    // The caller's bytes for each byte of the text; empty where there are no plain parts.
+    std::span<const TextRange> alignment;
+  };
   // Appends the tokens in `text`, the leftmost and of those the longest first; of the tokens that
-  // are looked for in normalized texts, or of the others. Special ones are skipped as text if
-  // `skip_special`.
-  void find(std::string_view text, bool normalized, bool skip_special,
+  // are looked for in normalized texts, or of the others.
+  void find(std::string_view text, bool normalized, const Skipped& skipped,
             std::vector<Match>& matches) const;
   [[nodiscard]] bool looks_for(bool normalized) const { return !matcher(normalized).ids.empty(); }
 
+  // Ascending.
+  [[nodiscard]] std::vector<TokenId> ids() const;
   [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const;
   [[nodiscard]] const AddedToken* token(TokenId id) const;
   // The text of a token when it is decoded: what its normalization makes of it.
@@ -82,6 +92,8 @@ class AddedVocabulary {
   [[nodiscard]] Matcher build_matcher(bool normalized) const;
   static std::optional<Match> longest_at(const Matcher& matcher, std::string_view text,
                                          std::uint32_t begin);
+  // How much of a token that is found must be text, by what is skipped.
+  [[nodiscard]] PlainRanges::Overlap skipped_part(const Match& match, const Skipped& skipped) const;
   [[nodiscard]] bool is_single_word(std::string_view text, TextRange range) const;
 
   std::map<TokenId, Entry> entries_;

@@ -51,17 +51,19 @@ Result<Encoding> StagedTokenizer::encode_parts(const EncodeInput& input,
   const std::size_t second_size = input.second ? input.second->size() : 0;
   const ScratchPool::Loan scratch(scratch_, std::max(input.first.size(), second_size));
   std::vector<EncodedPart> parts;
-  const auto encode_text = [&](std::string_view text) -> Status {
-    Result<Encoding> encoding = TextEncoder(stages_, added_, options, *scratch).encode(text);
+  EncodeOptions second_options = options;
+  second_options.plain_parts = {};
+  const auto encode_text = [&](std::string_view text, const EncodeOptions& text_options) -> Status {
+    Result<Encoding> encoding = TextEncoder(stages_, added_, text_options, *scratch).encode(text);
     if (!encoding) return encoding.error();
     const auto type_id = static_cast<std::uint32_t>(parts.size());
     encoding->type_ids.assign(encoding->ids.size(), type_id);
     parts.push_back({std::move(*encoding), parts.size()});
     return {};
   };
-  if (const Status done = encode_text(input.first); !done) return done.error();
+  if (const Status done = encode_text(input.first, options); !done) return done.error();
   if (input.second) {
-    if (const Status done = encode_text(*input.second); !done) return done.error();
+    if (const Status done = encode_text(*input.second, second_options); !done) return done.error();
   }
   if (const Status done = truncate_parts(options, parts); !done) return done.error();
   post_process(input, options, parts);

@@ -39,6 +39,7 @@ class StagedTokenizer : public Tokenizer, public std::enable_shared_from_this<St
   [[nodiscard]] std::optional<std::string> id_to_token(TokenId id) const override;
   [[nodiscard]] std::size_t vocabulary_size() const override { return decode_table_.id_limit(); }
   [[nodiscard]] bool is_special(TokenId id) const override;
+  [[nodiscard]] std::vector<TokenId> added_tokens() const override { return added_.ids(); }
   [[nodiscard]] const std::vector<std::string>& warnings() const override {
     return stages_.warnings;
   }

@@ -61,7 +61,9 @@ TextEncoder::TextEncoder(const Stages& stages, const AddedVocabulary& added,
       added_(added),
       options_(options),
       scratch_(scratch),
-      tracks_(options.offsets || (stages.pre_tokenizer && stages.pre_tokenizer->needs_origin())) {}
+      plain_(options.plain_parts),
+      tracks_(options.offsets || !plain_.empty() ||
+              (stages.pre_tokenizer && stages.pre_tokenizer->needs_origin())) {}
 
 Result<Encoding> TextEncoder::encode(std::string_view text) {
   if (text.size() > kMaxTextBytes) {
@@ -98,11 +100,13 @@ std::span<const TextRange> TextEncoder::alignment_of(TextRange range) const {
 }
 
 // Finds added tokens in `text`.
-Status TextEncoder::find(std::string_view text, bool normalized,
-                         std::vector<AddedVocabulary::Match>& matches) const {
+Status TextEncoder::find(std::string_view text, std::span<const TextRange> alignment,
+                         bool normalized, std::vector<AddedVocabulary::Match>& matches) const {
   matches.clear();
   if (!added_.looks_for(normalized)) return {};
-  added_.find(text, normalized, options_.special_tokens == SpecialTokenPolicy::kPlainText, matches);
+  const bool skips_special = options_.special_tokens == SpecialTokenPolicy::kPlainText;
+  if (plain_.empty()) alignment = {};
+  added_.find(text, normalized, {skips_special, plain_, alignment}, matches);
   if (options_.special_tokens != SpecialTokenPolicy::kRefuse) return {};
   for (const AddedVocabulary::Match& match : matches) {
     if (added_.token(match.id)->special) return refused(match, text);
@@ -112,16 +116,17 @@ Status TextEncoder::find(std::string_view text, bool normalized,
 
 // Splits the text at added tokens and normalizes what lies between them.
 Status TextEncoder::split_added() {
-  if (const Status found = find(text_, false, scratch_.matches); !found) return found;
+  if (const Status found = find(text_, scratch_.text_alignment, false, scratch_.matches); !found)
+    return found;
   PreTokenizedText& pieces = scratch_.pieces;
   if (!stages_.normalizer) {
     pieces.start(text_, scratch_.text_alignment, tracks_);
-    return for_each_part(text_.size(), scratch_.matches,
-                         [&](TextRange range, std::optional<TokenId> id) -> Status {
-                           if (!id) return add_pieces(range.begin, part_of(text_, range));
-                           pieces.add({range.begin, range.end, id});
-                           return {};
-                         });
+    return for_each_part(
+        text_.size(), scratch_.matches, [&](TextRange range, std::optional<TokenId> id) -> Status {
+          if (!id) return add_pieces(range.begin, part_of(text_, range), alignment_of(range));
+          pieces.add({range.begin, range.end, id});
+          return {};
+        });
   }
   scratch_.normalized.clear();
   scratch_.normalized_alignment.clear();
@@ -170,14 +175,16 @@ Status TextEncoder::add_normalized(TextRange range, std::optional<TokenId> id) {
   // Each part may grow, and positions in all of them have 32 bits.
   const std::size_t size = scratch_.normalized.size() + text.text.size();
   if (size > kMaxNormalizedBytes) return grew_too_much(size);
-  if (const Status done = add_pieces(begin, text.text); !done) return done;
+  if (const Status done = add_pieces(begin, text.text, text.alignment); !done) return done;
   append(text.text, text.alignment);
   return {};
 }
 
 // Adds the pieces of a normalized text, which starts at `begin` of all of it.
-Status TextEncoder::add_pieces(std::uint32_t begin, std::string_view text) {
-  if (const Status found = find(text, true, scratch_.normalized_matches); !found) return found;
+Status TextEncoder::add_pieces(std::uint32_t begin, std::string_view text,
+                               std::span<const TextRange> alignment) {
+  Status found = find(text, alignment, true, scratch_.normalized_matches);
+  if (!found) return found;
   return for_each_part(text.size(), scratch_.normalized_matches,
                        [&](TextRange range, std::optional<TokenId> id) -> Status {
                          scratch_.pieces.add({begin + range.begin, begin + range.end, id});
@@ -190,6 +197,7 @@ Status TextEncoder::tokenize() {
   encoding_.ids.reserve(scratch_.pieces.text().size() / 4 + pieces.size() / 2);
   for (const Piece& piece : pieces) {
     if (const Status done = tokenize_piece(piece); !done) return done;
+    if (const Status plain = check_plain(piece); !plain) return plain;
     add_tokens(piece);
   }
   return {};
@@ -211,6 +219,25 @@ Status TextEncoder::tokenize_piece(const Piece& piece) {
   }
   if (const Status done = stages_.model->tokenize(text, tokens); !done) return done;
   scratch_.cache.put(text, tokens);
+  return {};
+}
+
+// Refuses a token that the model makes of plain text which spells it.
+Status TextEncoder::check_plain(const Piece& piece) const {
+  if (plain_.empty() || piece.token) return {};
+  const std::string_view text = scratch_.pieces.text_of(piece);
+  for (const Token& token : scratch_.tokens) {
+    const AddedToken* const added = plain_.concerns(token.id) ? added_.token(token.id) : nullptr;
+    if (added == nullptr) continue;
+    const std::string_view spelled = text.substr(token.begin, token.end - token.begin);
+    const std::string& content = added->content;
+    const auto alignment =
+        scratch_.pieces.alignment().subspan(piece.begin + token.begin, token.end - token.begin);
+    if (spelled != content || plain_.overlap(alignment) == PlainRanges::Overlap::kNone) continue;
+    return Error{ErrorCode::kContract,
+                 "the text has the token '" + content +
+                     "', which cannot be plain text: the tokenizer makes that token of it"};
+  }
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/added_vocabulary.h"
+#include "tokenizer/plain_ranges.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
 #include "tokenizer/scratch.h"
 #include "tokenizer/stages.h"
@@ -33,20 +34,23 @@ class TextEncoder {
  private:
   void read(std::string_view text);
   [[nodiscard]] std::span<const TextRange> alignment_of(TextRange range) const;
-  Status find(std::string_view text, bool normalized,
+  Status find(std::string_view text, std::span<const TextRange> alignment, bool normalized,
               std::vector<AddedVocabulary::Match>& matches) const;
   Status split_added();
   Status add_part(TextRange range, std::optional<TokenId> id);
   Status add_normalized(TextRange range, std::optional<TokenId> id);
-  Status add_pieces(std::uint32_t begin, std::string_view text);
+  Status add_pieces(std::uint32_t begin, std::string_view text,
+                    std::span<const TextRange> alignment);
   Status tokenize();
   Status tokenize_piece(const Piece& piece);
   void add_tokens(const Piece& piece);
+  Status check_plain(const Piece& piece) const;
 
   const Stages& stages_;
   const AddedVocabulary& added_;
   const EncodeOptions& options_;
   Scratch& scratch_;
+  PlainRanges plain_;
   bool tracks_;            // whether alignments are kept
   std::string_view text_;  // valid UTF-8
   Encoding encoding_;

@@ -1,9 +1,12 @@
-// Writes the sample files of the tests as inputs of the fuzzers:  write_corpus FOLDER
+// Writes the sample files of the tests as inputs of the fuzzers:  write_corpus FOLDER TEMPLATES
+//
+// TEMPLATES: the folder of the tests' chat templates.
 
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <ios>
+#include <iterator>
 #include <string>
 
 #include "polystate/tokenizer/options.h"
@@ -41,6 +44,13 @@ std::string joined(std::initializer_list<std::string> files) {
   return input;
 }
 
+// fuzz_chat_template takes a template and, behind a divider, its variables.
+std::string template_input(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string source{std::istreambuf_iterator<char>(file), {}};
+  return joined({source, R"({"messages": [{"role": "user", "content": "Hi"}], "tools": null})"});
+}
+
 std::string input_of(const polystate::tokenizer::MarianFiles& files) {
   return joined({files.encoder, files.decoder, files.vocabulary, files.config});
 }
@@ -57,13 +67,15 @@ void write(const std::filesystem::path& path, const std::string& content) {
 }  // namespace
 
 int main(int argc, char* argv[]) {
-  if (argc != 2) return 2;
+  if (argc != 3) return 2;
   const std::filesystem::path corpus = argv[1];
   for (const SampleFile& file : polystate::sample_files()) {
     write(corpus / fuzzer_of(file.format) / file.name, input_of(file));
     if (file.format == TokenizerFormat::kSentencePiece)
       write(corpus / "marian" / file.name, input_of(polystate::sample_marian_files(file.name)));
   }
+  for (const auto& file : std::filesystem::directory_iterator(argv[2]))
+    write(corpus / "chat_template" / file.path().filename(), template_input(file.path()));
   write(corpus / "m2m100" / "M2M100", input_of(polystate::sample_m2m100_files()));
   return 0;
 }

@@ -14,11 +14,15 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-LAYERS = {"core", "tokenizer", "artifact", "engine", "session", "sampler", "runner", "pipeline"}
+LAYERS = {
+    *("core", "chat_template", "tokenizer", "artifact", "engine", "session", "sampler", "runner"),
+    "pipeline",
+}
 
 # What each part may include, besides itself.
 MAY_INCLUDE: dict[str, set[str]] = {
     "core": set(),
+    "chat_template": {"core"},
     "tokenizer": {"core"},
     "artifact": {"core"},
     "kernels": {"core"},
@@ -26,7 +30,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "session": {"core", "artifact", "engine"},
     "sampler": {"core"},
     "runner": {"core", "artifact", "engine", "session", "sampler"},
-    "pipeline": {"core", "tokenizer", "artifact", "engine", "session", "sampler", "runner"},
+    "pipeline": LAYERS,
     # All of it, for users.
     **dict.fromkeys(("polystate.h", "cli", "bindings"), LAYERS),
 }

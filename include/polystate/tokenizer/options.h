@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
@@ -59,14 +60,22 @@ enum class OffsetUnit : std::uint8_t {
   kCodePoint,  // as Python counts; what one U+FFFD stands for is one
 };
 
+// Parts of a text in which some added tokens are text like any other, such as what users wrote in a
+// chat. A token is one where no byte of its spelling is in such a part.
+struct PlainParts {
+  std::vector<TextRange> ranges;  // in bytes, ascending and apart
+  std::vector<TokenId> tokens;    // ascending
+};
+
 struct EncodeOptions {
   bool add_special_tokens = true;  // those that the file's post-processor adds
   bool offsets = false;            // fill Encoding::offsets
   OffsetUnit offset_unit = OffsetUnit::kByte;
   SpecialTokenPolicy special_tokens = SpecialTokenPolicy::kAccept;
-  bool truncate = true;     // where the file says so, as it says
-  bool pad = true;          // likewise
-  std::size_t threads = 1;  // for batches; 0: as many as the machine has
+  PlainParts plain_parts = {};  // of the first text
+  bool truncate = true;         // where the file says so, as it says
+  bool pad = true;              // likewise
+  std::size_t threads = 1;      // for batches; 0: as many as the machine has
 };
 
 struct DecodeOptions {

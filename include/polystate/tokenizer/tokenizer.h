@@ -42,8 +42,8 @@ class Tokenizer {
   virtual ~Tokenizer() = default;
 
   // kContract: the text is too long, holds a special token that `options` refuses, makes a regular
-  // expression of the file exceed its limits, or has a character that the vocabulary lacks where it
-  // has no token for unknown ones.
+  // expression of the file exceed its limits, has a character that the vocabulary lacks where it
+  // has no token for unknown ones, or spells a token of PlainParts that plain text becomes, too.
   [[nodiscard]] virtual Result<Encoding> encode(const EncodeInput& input,
                                                 const EncodeOptions& options = {}) const = 0;
   // Each input alone, then padded together where the file says so. The error is that of the first
@@ -64,6 +64,9 @@ class Tokenizer {
   // One more than the largest id.
   [[nodiscard]] virtual std::size_t vocabulary_size() const = 0;
   [[nodiscard]] virtual bool is_special(TokenId id) const = 0;
+  // The tokens that are found in a text before the model sees it, special ones among them,
+  // ascending.
+  [[nodiscard]] virtual std::vector<TokenId> added_tokens() const { return {}; }
 
   // What the file asks for and gets no effect here, such as dropout, a sentence each.
   [[nodiscard]] virtual const std::vector<std::string>& warnings() const = 0;

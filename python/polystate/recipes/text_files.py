@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from transformers import GenerationConfig
 
 from polystate.errors import Error, UnsupportedError
+from polystate.recipes.chat_templates import compare_templates
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -28,6 +29,7 @@ _TOKENIZER_FILES = (
     ("sentencepiece.bpe.model",),
 )
 _TOKENIZER_CONFIG = "tokenizer_config.json"
+_CHAT_TEMPLATE = "chat_template.jinja"
 
 # Files that a tokenizer of transformers saves, one at least, and a model does not.
 _SIGNS = (_TOKENIZER_CONFIG, "tokenizer.json", "vocab.*", "*.model", "*.spm")
@@ -69,16 +71,21 @@ def tokenizer_files(tokenizer: PreTrainedTokenizerBase) -> dict[str, bytes]:
     Raises
     ------
     UnsupportedError
-        When the runtime cannot read them, or encodes or decodes a sample text in another way.
+        When the runtime cannot read them, or encodes or decodes a sample text in another way, or
+        renders a conversation in another way by a chat template.
     """
     with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
         folder = Path(directory)
-        tokenizer.save_pretrained(folder)
+        # One template has a file; several are in tokenizer_config.json, not in a folder of theirs.
+        one_template = isinstance(tokenizer.chat_template, str)
+        tokenizer.save_pretrained(folder, save_jinja_files=one_template)
         names = _found(folder)
         for other in {path.name for path in folder.iterdir()} - set(names):
             if (folder / other).is_file():
                 (folder / other).unlink()
         _compare(folder, tokenizer)
+        if tokenizer.chat_template is not None:
+            compare_templates(folder, tokenizer)
         return {name: _bytes(folder / name) for name in names}
 
 
@@ -93,7 +100,8 @@ def _bytes(path: Path) -> bytes:
 def _found(folder: Path) -> Sequence[str]:
     for names in _TOKENIZER_FILES:
         if all((folder / name).is_file() for name in names):
-            return [*names, *(n for n in (_TOKENIZER_CONFIG,) if (folder / n).is_file())]
+            others = (_TOKENIZER_CONFIG, _CHAT_TEMPLATE)
+            return [*names, *(name for name in others if (folder / name).is_file())]
     there = ", ".join(sorted(path.name for path in folder.iterdir()))
     raise UnsupportedError(f"the runtime reads no tokenizer from these files: {there}")
 

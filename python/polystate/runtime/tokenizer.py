@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from polystate import _core
 from polystate.errors import ContractError, UnsupportedError
+from polystate.runtime.chat import conversations_of, plain, tool_schemas
 from polystate.runtime.paths import checked_path
 
 SpecialTokens = Literal["accept", "plain_text", "refuse"]
@@ -23,6 +25,7 @@ class Tokenizer:
     def __init__(self, core: _core.Tokenizer, path: str) -> None:
         self._core = core
         self._path = path
+        self._templates: _core.ChatTemplates | None = None
 
     @classmethod
     def open(
@@ -187,6 +190,100 @@ class Tokenizer:
         """Decode token by token: the parts that the stream gives, joined, are ``decode``'s text."""
         return DecodeStream(self._core.decode_stream(skip_special_tokens))
 
+    def apply_chat_template(
+        self,
+        conversation: Any,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        chat_template: str | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool | str = False,
+        tokenize: bool = True,
+        return_dict: bool = False,
+        sanitize_control_tokens: bool = True,
+        **variables: Any,
+    ) -> Any:
+        """Give the ids of a conversation as its model expects it, as ``transformers`` does.
+
+        The templates are those of the directory that was opened: ``chat_template.jinja``,
+        ``additional_chat_templates``, or those in ``tokenizer_config.json``.
+
+        Parameters
+        ----------
+        conversation
+            A list of messages, dictionaries with ``role`` and ``content``; or a list of such lists.
+            Keys of messages that are None are left out.
+        tools
+            JSON schemas of what the model may call; or functions with type hints and a docstring,
+            which ``transformers`` makes into schemas.
+        documents
+            Dictionaries with ``title`` and ``text``.
+        chat_template
+            The name of one of the templates, or a template. None: ``"tool_use"`` where there are
+            tools and such a template, else ``"default"``.
+        add_generation_prompt
+            Whether the text ends with the begin of an answer.
+        continue_final_message
+            Whether the text ends with the last message's, for the model to go on with; or the field
+            of the message that is gone on with.
+        tokenize
+            Whether to give ids; else the text.
+        return_dict
+            Whether to give a dictionary with ``input_ids`` and ``attention_mask``.
+        sanitize_control_tokens
+            Whether the text of a control token in messages, tools, documents and variables is text
+            like any other; else it becomes that token. Roles of messages that are known are trusted
+            to be parts of control tokens.
+        variables
+            What the template sees besides.
+
+        Raises
+        ------
+        ContractError
+            ``transformers`` refuses the call, too; the template fails, as by ``raise_exception``;
+            or it takes too many steps, too long, or makes too long a text.
+        ArtifactError
+            ``tokenizer_config.json`` is damaged.
+        IoError
+            A template's file cannot be read.
+        """
+        many, batched = conversations_of(conversation)
+        inputs = {
+            "tools": plain(tool_schemas(tools)),
+            "documents": plain(documents),
+            "chat_template": chat_template,
+            "add_generation_prompt": bool(add_generation_prompt),
+            "continue_final_message": _continued_field(continue_final_message),
+        }
+        templates = self._chat_templates()
+        given = plain(variables)
+        chats = [
+            templates.render({**inputs, "messages": plain(messages)}, given, None)
+            for messages in many
+        ]
+        if not tokenize:
+            texts = [chat.text for chat in chats]
+            return texts if batched else texts[0]
+        ids = [
+            _core.encode_chat(self._core, templates, chat, bool(sanitize_control_tokens)).ids
+            for chat in chats
+        ]
+        if not return_dict:
+            return ids if batched else ids[0]
+        masks = [[1] * len(one) for one in ids]
+        if batched:
+            return {"input_ids": ids, "attention_mask": masks}
+        return {"input_ids": ids[0], "attention_mask": masks[0]}
+
+    def _chat_templates(self) -> _core.ChatTemplates:
+        """Read the templates of the directory, once; a file has none."""
+        if self._templates is None:
+            is_folder = Path(self._path).is_dir()
+            self._templates = (
+                _core.open_chat_templates(self._path) if is_folder else _core.ChatTemplates()
+            )
+        return self._templates
+
     def token_to_id(self, token: str) -> int | None:
         """Give the id of a token as the vocabulary writes it; None where it has none."""
         return self._core.token_to_id(token)
@@ -245,6 +342,13 @@ class DecodeStream:
 def _plain(ids: Any) -> Any:
     """Give the numbers of a tensor or an array; anything else as it is."""
     return ids.tolist() if hasattr(ids, "tolist") else ids
+
+
+def _continued_field(continue_final_message: bool | str) -> str:
+    """Give the field of the last message that is gone on with; an empty name: none."""
+    if isinstance(continue_final_message, str):
+        return continue_final_message
+    return "content" if continue_final_message else ""
 
 
 def _second_texts(text_pair: str | Sequence[str] | None, count: int) -> list[str] | None:

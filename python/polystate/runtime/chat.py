@@ -1,0 +1,116 @@
+"""What callers give to chat templates, as plain values."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from polystate.errors import ContractError
+
+_MAX_DEPTH = 300  # of values in one another, as the templates' own values have it
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Give a value made of what JSON has, and of tuples, as transformers makes it for templates.
+
+    Subclasses become their bases, data classes and Pydantic's models dictionaries, and anything
+    else the name of its type.
+
+    Raises
+    ------
+    ContractError
+        Values are too deep in one another.
+    """
+    if depth > _MAX_DEPTH:
+        raise ContractError(f"values are more than {_MAX_DEPTH} deep in one another")
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    for base in (str, int, float):
+        if isinstance(value, base):
+            return str.__str__(value) if base is str else base(value)
+    if isinstance(value, Mapping):
+        return {plain(key, depth + 1): plain(item, depth + 1) for key, item in value.items()}
+    for container in (list, tuple):
+        if isinstance(value, container):
+            return container(plain(item, depth + 1) for item in value)
+    return _plain_object(value, depth)
+
+
+def _plain_object(value: Any, depth: int) -> Any:
+    if isinstance(value, np.generic):
+        return plain(value.item(), depth + 1)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return plain(fields, depth + 1)
+    if callable(getattr(value, "model_dump", None)):
+        return plain(value.model_dump(), depth + 1)
+    return f"<{type(value).__name__}>"
+
+
+def conversations_of(conversation: Any) -> tuple[list[list[Any]], bool]:
+    """Give the conversations of a call, and whether they are a batch.
+
+    Raises
+    ------
+    ContractError
+        It is no list of messages, and no list of such lists.
+    """
+    conversation = getattr(conversation, "messages", conversation)
+    if isinstance(conversation, (str, Mapping)) or not isinstance(conversation, Sequence):
+        raise ContractError(
+            f"a conversation is a list of messages, not a {type(conversation).__name__}"
+        )
+    if not conversation:
+        raise ContractError("a conversation has no message: give one at least")
+    first = conversation[0]
+    batched = isinstance(first, (list, tuple)) or hasattr(first, "messages")
+    given = conversation if batched else [conversation]
+    many: list[Any] = [getattr(one, "messages", one) for one in given]
+    for one in many:
+        if not isinstance(one, (list, tuple)):
+            raise ContractError(f"a conversation is a list of messages, not a {type(one).__name__}")
+    return [list(one) for one in many], batched
+
+
+def tool_schemas(tools: Sequence[Any] | None) -> list[Any] | None:
+    """Give JSON schemas of tools; of functions as transformers makes them of their docstrings.
+
+    Raises
+    ------
+    ContractError
+        A tool is neither, or a function's docstring or type hints do not make a schema.
+    """
+    if tools is None:
+        return None
+    if isinstance(tools, (str, Mapping)) or not isinstance(tools, Sequence):
+        raise ContractError(f"tools are a list, not a {type(tools).__name__}")
+    return [_schema_of(tool) for tool in tools]
+
+
+def _schema_of(tool: Any) -> Any:
+    if isinstance(tool, dict):
+        return tool
+    if inspect.isfunction(tool) or inspect.ismethod(tool):
+        return _function_schema(tool)
+    raise ContractError(
+        f"a tool is a JSON schema, or a function with type hints and a docstring, not a "
+        f"{type(tool).__name__}"
+    )
+
+
+def _function_schema(function: Callable[..., Any]) -> Any:
+    try:
+        transformers = importlib.import_module("transformers.utils")
+    except ImportError as error:
+        raise ContractError(
+            "a function becomes a tool by transformers, which is not there: give a JSON schema"
+        ) from error
+    try:
+        return transformers.get_json_schema(function)
+    except Exception as error:  # transformers has exceptions of its own, and lets others through
+        raise ContractError(f"the function {function.__name__!r} is no tool: {error}") from error

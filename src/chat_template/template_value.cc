@@ -1,0 +1,134 @@
+#include "polystate/chat_template/template_value.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "chat_template/text.h"
+#include "chat_template/value.h"
+#include "core/json.h"
+#include "core/utf8.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+using chat_template::Dict;
+using chat_template::Elements;
+using chat_template::Origin;
+using chat_template::Text;
+using chat_template::Value;
+
+// With U+FFFD for what is malformed.
+std::string repaired(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t size = valid_prefix(text);
+    valid += text.substr(0, size);
+    text.remove_prefix(size);
+    if (text.empty()) break;
+    valid += kReplacementCharacter;
+    text.remove_prefix(malformed_at(text).size);
+  }
+  return valid;
+}
+
+Result<TemplateValue> checked(Value value) {
+  if (value.depth() <= TemplateValue::kMaxDepth) return TemplateValue(std::move(value));
+  return Error{
+      ErrorCode::kContract,
+      "values are more than " + std::to_string(TemplateValue::kMaxDepth) + " deep in one another"};
+}
+
+Elements elements_of(const std::vector<TemplateValue>& values) {
+  Elements elements;
+  elements.reserve(values.size());
+  for (const TemplateValue& value : values) elements.push_back(value.value());
+  return elements;
+}
+
+Value of_json(const Json& json);
+
+struct JsonVisitor {
+  Value operator()(std::nullptr_t /*null*/) const { return {}; }
+  Value operator()(bool value) const { return Value::boolean(value, Origin::kUser); }
+  Value operator()(std::int64_t value) const { return Value::integer(value, Origin::kUser); }
+  Value operator()(std::uint64_t value) const {
+    return Value::real(static_cast<double>(value), Origin::kUser);  // the parser refuses it before
+  }
+  Value operator()(double value) const { return Value::real(value, Origin::kUser); }
+  Value operator()(const std::string& value) const { return Value::string(value, Origin::kUser); }
+  Value operator()(const Json::Array& array) const {
+    Elements elements;
+    for (const Json& element : array) elements.push_back(of_json(element));
+    return Value::list(std::move(elements));
+  }
+  Value operator()(const Json::Object& object) const {
+    Dict dict;
+    for (const JsonMember& member : object)
+      dict.set(Value::string(member.name, Origin::kUser), of_json(member.value));
+    return Value::dict(std::move(dict));
+  }
+};
+
+Value of_json(const Json& json) { return std::visit(JsonVisitor(), json.value); }
+
+}  // namespace
+
+TemplateValue::TemplateValue() : value_(std::make_unique<Value>()) {}
+TemplateValue::TemplateValue(Value value) : value_(std::make_unique<Value>(std::move(value))) {}
+TemplateValue::TemplateValue(const TemplateValue& other)
+    : value_(std::make_unique<Value>(*other.value_)) {}
+TemplateValue::TemplateValue(TemplateValue&& other) noexcept = default;
+TemplateValue& TemplateValue::operator=(const TemplateValue& other) {
+  if (this != &other) value_ = std::make_unique<Value>(*other.value_);
+  return *this;
+}
+TemplateValue& TemplateValue::operator=(TemplateValue&& other) noexcept = default;
+TemplateValue::~TemplateValue() = default;
+
+TemplateValue TemplateValue::boolean(bool value) {
+  return TemplateValue(Value::boolean(value, Origin::kUser));
+}
+TemplateValue TemplateValue::integer(std::int64_t value) {
+  return TemplateValue(Value::integer(value, Origin::kUser));
+}
+TemplateValue TemplateValue::real(double value) {
+  return TemplateValue(Value::real(value, Origin::kUser));
+}
+TemplateValue TemplateValue::string(std::string_view text, bool trusted) {
+  return TemplateValue(
+      Value::string(Text(repaired(text), trusted ? Origin::kTemplate : Origin::kUser)));
+}
+
+Result<TemplateValue> TemplateValue::list(const std::vector<TemplateValue>& elements) {
+  return checked(Value::list(elements_of(elements)));
+}
+
+Result<TemplateValue> TemplateValue::tuple(const std::vector<TemplateValue>& elements) {
+  return checked(Value::tuple(elements_of(elements)));
+}
+
+Result<TemplateValue> TemplateValue::dict(
+    const std::vector<std::pair<TemplateValue, TemplateValue>>& entries) {
+  Dict dict;
+  for (const auto& [key, value] : entries) {
+    if (!is_hashable(key.value()))
+      return Error{ErrorCode::kContract, "a key of a dictionary is a " + key.value().type_name()};
+    dict.set(key.value(), value.value());
+  }
+  return checked(Value::dict(std::move(dict)));
+}
+
+Result<TemplateValue> TemplateValue::parse_json(std::string_view document) {
+  Result<Json> json = polystate::parse_json(document);
+  if (!json) return Error{ErrorCode::kContract, json.error().message};
+  return TemplateValue(of_json(*json));
+}
+
+}  // namespace polystate

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace polystate::chat_template {
+
+// Whose a character is. Where an operation cannot tell, it is the user's.
+enum class Origin : std::uint8_t {
+  kTemplate,  // written in the template, or among what it may trust: special tokens, known roles
+  kUser,
+};
+
+// A string of valid UTF-8 that knows where each of its bytes came from.
+class Text {
+ public:
+  Text() = default;
+  Text(std::string bytes, Origin origin) : bytes_(std::move(bytes)) {
+    if (origin == Origin::kUser && !bytes_.empty()) changes_.push_back(0);
+  }
+
+  [[nodiscard]] std::string_view bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+  [[nodiscard]] bool empty() const { return bytes_.empty(); }
+
+  // Calls part(begin, end, origin) for each longest part of one origin between two positions.
+  template <typename Part>
+  void for_each_part(std::size_t begin, std::size_t end, Part&& part) const;
+
+  // The origin of the byte at a position; of an empty text the template's.
+  [[nodiscard]] Origin origin_at(std::size_t position) const;
+  // Whether any byte is the user's.
+  [[nodiscard]] bool has_user_bytes() const { return !changes_.empty(); }
+
+ private:
+  friend class TextBuilder;
+
+  [[nodiscard]] std::size_t first_change_after(std::size_t position) const;
+
+  std::string bytes_;
+  // Where the origin changes, ascending: from the template's, which it is before the first, to the
+  // user's, and back.
+  std::vector<std::uint32_t> changes_;
+};
+
+// Makes a text of parts of others, which keep their origins.
+class TextBuilder {
+ public:
+  void append(const Text& text) { append(text, 0, text.size()); }
+  void append(const Text& text, std::size_t begin, std::size_t end);
+  void append(std::string_view bytes, Origin origin);
+  void append(char32_t code_point, Origin origin);
+
+  [[nodiscard]] std::size_t size() const { return text_.size(); }
+  // The text so far; the builder is then empty.
+  Text take() { return std::exchange(text_, Text()); }
+
+ private:
+  Text text_;
+};
+
+// The part of a text between two positions, which are ends of characters.
+Text part_of(const Text& text, std::size_t begin, std::size_t end);
+
+template <typename Part>
+void Text::for_each_part(std::size_t begin, std::size_t end, Part&& part) const {
+  std::size_t next = first_change_after(begin);
+  while (begin < end) {
+    const std::size_t part_end =
+        next < changes_.size() && changes_[next] < end ? changes_[next] : end;
+    part(begin, part_end, next % 2 == 1 ? Origin::kUser : Origin::kTemplate);
+    begin = part_end;
+    ++next;
+  }
+}
+
+}  // namespace polystate::chat_template

@@ -1,0 +1,56 @@
+#include "polystate/pipeline/chat_encoding.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "polystate/chat_template/chat_template.h"
+#include "polystate/chat_template/chat_templates.h"
+#include "polystate/core/result.h"
+#include "polystate/tokenizer/encoding.h"
+#include "polystate/tokenizer/options.h"
+#include "polystate/tokenizer/tokenizer.h"
+
+namespace polystate {
+namespace {
+
+// Templates have such tokens as ordinary text.
+bool is_space(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); });
+}
+
+std::vector<TokenId> control_tokens(const Tokenizer& tokenizer, const ChatTemplates& templates,
+                                    const ChatTemplate& chat_template) {
+  const std::optional<std::vector<std::string>>& named = templates.control_tokens();
+  std::vector<TokenId> tokens;
+  for (const TokenId id : tokenizer.added_tokens()) {
+    const std::string text = tokenizer.id_to_token(id).value_or("");
+    const bool is_control = named ? std::ranges::find(*named, text) != named->end()
+                                  : chat_template.writes(text) && !is_space(text);
+    if (tokenizer.is_special(id) || is_control) tokens.push_back(id);
+  }
+  return tokens;
+}
+
+}  // namespace
+
+Result<Encoding> encode_chat(const Tokenizer& tokenizer, const ChatTemplates& templates,
+                             const RenderedChat& chat, bool sanitize) {
+  EncodeOptions options;
+  options.add_special_tokens = false;
+  options.truncate = false;
+  options.pad = false;
+  if (sanitize) {
+    options.plain_parts.tokens = control_tokens(tokenizer, templates, chat.chat_template);
+    for (const ByteRange& range : chat.text.users) {
+      options.plain_parts.ranges.push_back(
+          {static_cast<std::uint32_t>(range.begin), static_cast<std::uint32_t>(range.end)});
+    }
+  }
+  return tokenizer.encode(chat.text.text, options);
+}
+
+}  // namespace polystate

@@ -1,0 +1,143 @@
+// Templates that would take all of the time, the memory or the stack are refused early.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "chat_template/render.h"
+#include "polystate/chat_template/chat_template.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+std::string repeated(std::string_view text, std::size_t times) {
+  std::string all;
+  for (std::size_t i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+RenderOptions few_steps() {
+  RenderOptions options;
+  options.max_steps = 200'000;
+  return options;
+}
+
+TEST(HostileTemplate, LoopsThatDoNotEndAreEnded) {
+  const std::string loops =
+      repeated("{% for i in range(100000) %}", 4) + repeated("{% endfor %}", 4);
+  EXPECT_THAT(refusal(loops, "{}", few_steps()), HasSubstr("more than 200000 steps"));
+  EXPECT_THAT(refusal("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"), HasSubstr("deep"));
+  EXPECT_THAT(refusal("{% macro f() %}{% for i in range(9) %}{{ f() }}{% endfor %}{% endmacro %}"
+                      "{{ f() }}",
+                      "{}", few_steps()),
+              Not(IsEmpty()));
+  EXPECT_THAT(refusal("{% for i in [[1]] recursive %}{{ loop([[1]]) }}{% endfor %}"),
+              HasSubstr("deep"));
+}
+
+TEST(HostileTemplate, TakesNoLongerThanItMay) {
+  RenderOptions options;
+  options.max_seconds = 0.05;
+  EXPECT_THAT(refusal(repeated("{% for i in range(100000) %}", 3) + repeated("{% endfor %}", 3),
+                      "{}", options),
+              HasSubstr("longer than"));
+}
+
+TEST(HostileTemplate, TextsOfAGigabyteAreNotMade) {
+  for (const std::string_view source :
+       {"{{ 'a' * 1000000000 }}", "{{ '%1000000000d' % 1 }}", "{{ '{:1000000000}'.format(1) }}",
+        "{{ 'a'.center(1000000000) }}", "{{ 'a'.zfill(1000000000) }}",
+        "{{ 'a' | center(1000000000) }}", "{{ 'a\tb'.expandtabs(1000000000) }}",
+        "{{ 'a\nb' | indent(1000000000) }}", "{{ [1] | tojson(indent=1000000000) }}",
+        "{{ '%.1000000000f' % 1 }}", "{{ ('a' * 100000).replace('a', 'a' * 100000) }}",
+        "{{ ('a' * 100000).join(range(100000) | map('string')) }}",
+        "{% set n=namespace(x='a') %}{% for i in range(40) %}{% set n.x=n.x~n.x %}{% endfor %}",
+        "{% set x = 'a' * 1000000 %}{% for i in range(1000) %}{{ x }}{% endfor %}"}) {
+    EXPECT_THAT(refusal(source), Not(IsEmpty())) << source;
+  }
+}
+
+TEST(HostileTemplate, ListsOfMillionsAreNotMade) {
+  for (const std::string_view source :
+       {"{{ ([1] * 1000000000) | length }}", "{{ ((1, 2) * 9000000000000000000) | length }}",
+        "{{ range(100001) }}", "{{ [] | slice(1000000000) | list }}",
+        "{{ [1] | batch(1000000000, 2) | list }}",
+        "{% set n=namespace(x=[1]) %}{% for i in range(60) %}{% set n.x=n.x+n.x %}{% endfor %}"}) {
+    EXPECT_THAT(refusal(source), Not(IsEmpty())) << source;
+  }
+}
+
+TEST(HostileTemplate, TheTextOfATemplateMayNotBeDeep) {
+  constexpr std::size_t kDeep = 10'000;
+  EXPECT_THAT(refusal("{{ " + repeated("(", kDeep) + "1" + repeated(")", kDeep) + " }}"),
+              HasSubstr("deep"));
+  for (const std::string_view opening :
+       {"{% if 1 %}", "{% for i in [1] %}", "{% with %}", "{% set x %}", "{% macro m() %}", "{{ [",
+        "{{ {1: ", "{{ -", "{{ not ", "{{ x[", "{{ f(", "{{ 1 if 2 else ", "{{ 1 + ", "{{ 1 ~ (",
+        "{{ 1 ** ", "{{ 'a' | join(", "{{ 1 is sameas (", "{% call f(", "{% filter join("}) {
+    std::string source(opening.substr(0, 3));
+    const bool is_statement = opening.ends_with("%}");
+    if (is_statement) source.clear();
+    source += repeated(is_statement ? opening : opening.substr(3), kDeep);
+    EXPECT_THAT(refusal(source), Not(IsEmpty())) << opening;
+  }
+}
+
+TEST(HostileTemplate, LongChainsOfOperatorsAreRefusedOrRendered) {
+  EXPECT_THAT(refusal("{{ 1" + repeated(" + 1", 10'000) + " }}"), HasSubstr("deep"));
+  EXPECT_THAT(refusal("{{ x" + repeated(".a", 10'000) + " }}"), HasSubstr("deep"));
+  EXPECT_THAT(refusal("{{ x" + repeated(" | string", 10'000) + " }}"), HasSubstr("deep"));
+  EXPECT_EQ(rendered("{{ 1" + repeated(" ~ 1", 10'000) + " }}").value().text.size(), 10'001U);
+  EXPECT_EQ(rendered("{% if 0 %}" + repeated("{% elif 0 %}", 10'000) + "{% endif %}a").value().text,
+            "a");
+}
+
+TEST(HostileTemplate, ValuesMayNotGrowDeepWhileItRuns) {
+  for (const std::string_view value : {"[ns.x]", "{'a': ns.x}", "(ns.x,)", "[ns.x] | map('string')",
+                                       "ns.x | select", "{1: ns.x}.items", "{1: ns.x}.items()",
+                                       "cycler(ns.x)", "[ns.x] | batch(1)", "dict(a=ns.x)"}) {
+    const std::string source =
+        "{% set ns = namespace(x=1) %}{% for i in range(50000) %}{% set ns.x = " +
+        std::string(value) + " %}{% endfor %}";
+    EXPECT_THAT(refusal(source), HasSubstr("deep")) << value;
+  }
+}
+
+TEST(HostileTemplate, NamespacesThatHoldOneAnotherAreLetGo) {
+  EXPECT_EQ(rendered("{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = b %}"
+                     "{% set a.me = a %}{{ a.b.a.me.b.a.b is defined }}")
+                .value()
+                .text,
+            "True");
+  EXPECT_THAT(refusal("{% set a = namespace() %}{% set a.a = a %}{{ a }}"), HasSubstr("itself"));
+  EXPECT_THAT(refusal("{% set ns = namespace() %}{% for i in range(20000) %}"
+                      "{% set ns.x = namespace(x=ns.x) %}{% endfor %}{{ ns }}"),
+              HasSubstr("deep"));
+}
+
+TEST(HostileTemplate, WhatAMacroKeepsOutlivesNothing) {
+  EXPECT_EQ(
+      rendered(
+          "{% set ns = namespace() %}{% for i in [1] %}{% macro m() %}{{ i }}{% endmacro %}"
+          "{% set ns.m = m %}{% set ns.loop = loop %}{% endfor %}{{ ns.m() }}{{ ns.loop.index }}")
+          .value()
+          .text,
+      "1");
+}
+
+TEST(HostileTemplate, MalformedTemplatesAreRefused) {
+  EXPECT_THAT(refusal("a\xFF"), HasSubstr("UTF-8"));
+  EXPECT_THAT(refusal(std::string(5U << 20U, 'a')), HasSubstr("limit"));
+  EXPECT_THAT(refusal("{{ '\\ud800' }}"), Not(IsEmpty()));
+}
+
+}  // namespace
+}  // namespace polystate

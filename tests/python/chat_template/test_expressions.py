@@ -1,0 +1,105 @@
+"""Expressions and statements, one by one: what jinja2 under transformers' settings makes of them.
+
+They are in expressions.txt and statements.txt, one a line.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polystate import _core
+from polystate.errors import ContractError
+from tests.python.chat_template.compare import difference
+
+_HERE = Path(__file__)
+EXPRESSIONS = _HERE.with_name("expressions.txt").read_text(encoding="utf-8").splitlines()
+VARIABLES: dict[str, Any] = {
+    "messages": [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "  Hi <b>there</b> é\n"},
+        {
+            "role": "assistant",
+            "content": "Hello",
+            "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}],
+        },
+    ],
+    "user": {
+        "name": {"first": "Ann", "last": "Bé"},
+        "tags": ["a", "b"],
+        "score": 2.71828,
+        "nothing": None,
+        "flag": True,
+        "pair": (1, 2),
+    },
+}
+
+STATEMENTS = _HERE.with_name("statements.txt").read_text(encoding="utf-8").splitlines()
+
+# White space around tags, each with what stands before and behind it.
+SPACES = [
+    f"a{before}{tag}{behind}b"
+    for tag in (
+        "{% if 1 %}",
+        "{%- if 1 %}",
+        "{% if 1 -%}",
+        "{%- if 1 -%}",
+        "{%+ if 1 %}",
+        "{% if 1 +%}",
+    )
+    for before in ("", " ", "\n", "\n  ", " \n\n \t", "x \n  y ")
+    for behind in ("", " ", "\n", "\n\n", " \n", "\r\n", "\r")
+]
+
+
+def test_expressions_give_what_jinja2_gives() -> None:
+    found = [difference("{{ " + text + " }}", VARIABLES) for text in EXPRESSIONS]
+    assert not list(filter(None, found)), "\n".join(filter(None, found))
+
+
+def test_statements_do_what_jinja2_does() -> None:
+    found = [difference(text, VARIABLES) for text in STATEMENTS]
+    assert not list(filter(None, found)), "\n".join(filter(None, found))
+
+
+def test_white_space_is_kept_and_removed_as_by_jinja2() -> None:
+    sources = [f"{text}{{% endif %}}" for text in SPACES]
+    sources += [text.replace("{%", "{#").replace("%}", "#}") for text in SPACES]
+    sources += [text.replace("{%", "{{").replace("%}", "}}").replace("if", "") for text in SPACES]
+    sources += [
+        "\n  {% if 1 %}\n  a\n  {% endif %}\n",
+        "",
+        "\n",
+        "a\n",
+        "a\n\n",
+        "a\r\n",
+        "{{ 1 }}\n",
+    ]
+    found = [difference(source, VARIABLES) for source in sources]
+    assert not list(filter(None, found)), "\n".join(filter(None, found))
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("2 ** 63", "64 bits"),
+        ("9223372036854775808", "64 bits"),
+        ("1e20 | int", "64 bits"),
+        ("'abc'.encode()", "not supported"),
+        ("[1] | random", "not supported"),
+        ("'abc'.upper", "address"),
+        ("[1] | map('string')", "address"),
+    ],
+)
+def test_what_is_not_supported_is_refused_and_says_so(expression: str, reason: str) -> None:
+    with pytest.raises(ContractError, match=reason):
+        _core.parse_chat_template("{{ " + expression + " }}").render({}, None)
+
+
+def test_an_error_has_the_line_of_the_template() -> None:
+    with pytest.raises(ContractError, match=r"^line 3: 'x' is undefined"):
+        _core.parse_chat_template("a\nb\n{{ x.y }}").render({}, None)
+    with pytest.raises(ContractError, match=r"^line 2: "):
+        _core.parse_chat_template("a\n{% nope %}")
