@@ -7,9 +7,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
+from polystate.artifact.file_content import FileContent
 from polystate.artifact.manifest import Manifest
 from polystate.artifact.replace import replacing
 from polystate.errors import ArtifactError, IoError
@@ -18,10 +19,9 @@ _MANIFEST = "manifest.json"
 _SUMS = "SHA256SUMS"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
 _SUMS_LINE = re.compile(r"[0-9a-f]{64}  ([A-Za-z0-9_-][A-Za-z0-9._-]*)\n")
-_CHUNK_BYTES = 1 << 20
 
 
-def write_artifact(out: Path, manifest: Manifest, files: Mapping[str, bytes | Path]) -> None:
+def write_artifact(out: Path, manifest: Manifest, files: Mapping[str, bytes | FileContent]) -> None:
     """Write an artifact directory, which appears as a whole or not at all.
 
     The same arguments give the same bytes. A kill at any moment leaves the old artifact or the
@@ -36,7 +36,7 @@ def write_artifact(out: Path, manifest: Manifest, files: Mapping[str, bytes | Pa
     manifest
         ``files`` is filled in here: any sizes that it holds are ignored.
     files
-        The content of every other file by name, as bytes or as a path to copy from.
+        The content of every other file by name.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def _why_foreign(directory: Path) -> str | None:
     return None
 
 
-def _check_files(manifest: Manifest, files: Mapping[str, bytes | Path]) -> None:
+def _check_files(manifest: Manifest, files: Mapping[str, bytes | FileContent]) -> None:
     for name in files:
         if not _FILE_NAME.fullmatch(name) or name in (_MANIFEST, _SUMS):
             raise ArtifactError(
@@ -121,7 +121,7 @@ def _check_files(manifest: Manifest, files: Mapping[str, bytes | Path]) -> None:
             )
 
 
-def _fill(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]) -> None:
+def _fill(directory: Path, manifest: Manifest, files: Mapping[str, bytes | FileContent]) -> None:
     """Write everything into an empty directory, synced."""
     sizes, digests = {}, {}
     for name in sorted(files):
@@ -140,20 +140,14 @@ def _to_text(manifest: Manifest) -> bytes:
         raise ArtifactError(f"the manifest cannot be written as JSON: {error}") from error
 
 
-def _write(path: Path, content: bytes | Path) -> tuple[int, str]:
+def _write(path: Path, content: bytes | FileContent) -> tuple[int, str]:
     """Write and sync a new file; returns its size and its SHA-256 in hex."""
     size, digest = 0, hashlib.sha256()
     with path.open("xb") as file:
-        for chunk in [content] if isinstance(content, bytes) else _chunks(content):
+        for chunk in [content] if isinstance(content, bytes) else content.chunks():
             file.write(chunk)
             digest.update(chunk)
             size += len(chunk)
         file.flush()
         os.fsync(file.fileno())
     return size, digest.hexdigest()
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            yield chunk

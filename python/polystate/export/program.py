@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from polystate.artifact import write_artifact
+from polystate.artifact import FileContent, write_artifact
 from polystate.artifact.manifest import Constant, Manifest, State
 from polystate.artifact.manifest import Method as DescribedMethod
 from polystate.artifact.names import is_dotted_name
@@ -60,7 +60,7 @@ class Program:
     """
 
     manifest: Manifest
-    _files: Mapping[str, bytes]
+    _files: Mapping[str, bytes | FileContent]
     _how: Mapping[str, str]
     verification: Verification | None = None
 

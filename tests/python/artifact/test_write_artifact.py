@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from polystate.artifact import Manifest, check_destination, write_artifact
+from polystate.artifact import FileContent, Manifest, check_destination, write_artifact
 from polystate.errors import ArtifactError, IoError
 
 Files = dict[str, bytes]
@@ -56,12 +56,15 @@ def test_the_same_content_gives_the_same_bytes(
     assert content(tmp_path / "a") == content(tmp_path / "b")
 
 
-def test_a_file_may_be_given_by_its_path(tmp_path: Path, manifest: Manifest, files: Files) -> None:
-    source = tmp_path / "large"
-    source.write_bytes(bytes(range(256)) * 10_000)
-    write_artifact(tmp_path / "a", manifest, {**files, "model.pte": source})
-    write_artifact(tmp_path / "b", manifest, {**files, "model.pte": source.read_bytes()})
-    assert content(tmp_path / "a") == content(tmp_path / "b")
+def test_content_in_a_temporary_file_is_written_as_often_as_is_asked_for(
+    tmp_path: Path, manifest: Manifest, files: Files
+) -> None:
+    large = bytes(range(256)) * 10_000
+    kept = FileContent(lambda file: file.write(large))
+    write_artifact(tmp_path / "a", manifest, {**files, "model.pte": large})
+    for name in ("b", "c"):
+        write_artifact(tmp_path / name, manifest, {**files, "model.pte": kept})
+        assert content(tmp_path / name) == content(tmp_path / "a")
 
 
 def test_missing_parents_are_created(tmp_path: Path, manifest: Manifest, files: Files) -> None:
@@ -227,12 +230,11 @@ def test_a_parent_that_is_a_file_is_an_error_of_the_file_system(
         write_artifact(tmp_path / "file/a", manifest, files)
 
 
-def test_a_missing_source_leaves_nothing_behind(
-    tmp_path: Path, manifest: Manifest, files: Files
-) -> None:
-    with pytest.raises(IoError, match="absent"):
-        write_artifact(tmp_path / "a", manifest, {**files, "model.pte": tmp_path / "absent"})
-    assert names(tmp_path) == []
+@pytest.mark.usefixtures("small_files_only")
+def test_a_full_disk_for_temporary_files_is_an_error_that_says_how_to_choose_another() -> None:
+    with pytest.raises(IoError, match=r"temporary file in .*TMPDIR") as failure:
+        FileContent(lambda file: file.write(bytes(1 << 20)))
+    assert failure.value.errno == errno.EFBIG
 
 
 def test_the_artifact_has_the_permissions_that_the_user_asks_for(

@@ -8,13 +8,12 @@ place.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import tempfile
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from torch.export import ExportedProgram
@@ -23,6 +22,7 @@ from torch.export.pt2_archive._package import PT2ArchiveWriter
 from torch.fx import Graph, GraphModule, Node
 
 import polystate.ops  # noqa: F401  (registers the operators)
+from polystate.artifact import FileContent
 from polystate.errors import ExportError, UnsupportedError
 from polystate.export.explain import explain
 from polystate.export.graph.operands import called_operator
@@ -136,25 +136,30 @@ def compile_methods(
     _refuse_unknown_operators(programs)
     processor = processor_named(target)
     weights = _Weights()
-    archive, updates = io.BytesIO(), {}
-    with PT2ArchiveWriter(archive) as writer:
-        for name, program in programs.items():
-            rewrite_program(name, program, Form.FUNCTIONAL, "aoti", places)
-            updates[name] = _updates(program, places, copied=write_after_checks(program))
-            library, constants = _compiled(name, _flat(program, places), processor)
-            writer.write_bytes(f"{_LIBRARIES}/{name}/method.so", library)
-            described = {constant: weights.add(value) for constant, value in constants.items()}
-            writer.write_string(f"{_LIBRARIES}/{name}/weights.json", json.dumps(described))
-        writer.write_string(_PROCESSOR, processor.requirements())
-        for number, weight in enumerate(weights.stored):
-            writer.write_bytes(f"{_WEIGHTS}/weight_{number}", _bytes_of(weight))
-        for number, buffer in enumerate(state):
-            if not buffer.zeros:
-                writer.write_bytes(f"{_STATE}/state_{number}", _bytes_of(buffer.initial))
+    updates, libraries = {}, {}
+    for name, program in programs.items():
+        rewrite_program(name, program, Form.FUNCTIONAL, "aoti", places)
+        updates[name] = _updates(program, places, copied=write_after_checks(program))
+        library, constants = _compiled(name, _flat(program, places), processor)
+        described = {constant: weights.add(value) for constant, value in constants.items()}
+        libraries[name] = library, described
+
+    def write_archive(file: IO[bytes]) -> None:
+        with PT2ArchiveWriter(file) as writer:
+            for name, (library, described) in libraries.items():
+                writer.write_bytes(f"{_LIBRARIES}/{name}/method.so", library)
+                writer.write_string(f"{_LIBRARIES}/{name}/weights.json", json.dumps(described))
+            writer.write_string(_PROCESSOR, processor.requirements())
+            for number, weight in enumerate(weights.stored):
+                writer.write_bytes(f"{_WEIGHTS}/weight_{number}", _bytes_of(weight))
+            for number, buffer in enumerate(state):
+                if not buffer.zeros:
+                    writer.write_bytes(f"{_STATE}/state_{number}", _bytes_of(buffer.initial))
+
     return Lowered(
         engine="aoti",
         file=PROGRAM_FILE,
-        content=archive.getvalue(),
+        content=FileContent(write_archive),
         updates=updates,
         activation_bytes=dict.fromkeys(programs, 0),  # allocated as it goes
         operators=[],

@@ -21,6 +21,7 @@ from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEv
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature
 
+from polystate.artifact import FileContent
 from polystate.errors import ExportError
 from polystate.export.explain import explain, rewrite
 from polystate.export.graph.changes import separated_changes
@@ -160,7 +161,7 @@ def lower(
     return Lowered(
         engine="executorch",
         file=PROGRAM_FILE,
-        content=lowered.buffer,
+        content=FileContent(lowered.write_to_file),
         updates=dict(zip(programs, planning.updates, strict=True)),
         activation_bytes={
             name: int(plan.non_const_buffer_sizes[_ACTIVATIONS]) for name, plan in plans.items()

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch.export import ExportedProgram
 
+from polystate.artifact import FileContent
 from polystate.export.lowering.in_place import Updates
 
 
@@ -20,7 +21,7 @@ class Lowered:
     engine, file
         Which engine runs it, and the name of its file, as the manifest says them.
     content
-        The file's bytes.
+        What is in that file.
     operators, delegates
         What the engine must have to run it.
     graphs
@@ -32,7 +33,7 @@ class Lowered:
 
     engine: str
     file: str
-    content: bytes
+    content: FileContent
     updates: Mapping[str, Updates]
     activation_bytes: Mapping[str, int]
     operators: list[str]

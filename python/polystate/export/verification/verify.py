@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polystate.artifact import GoldenCall, golden_npz, manifest, write_artifact
+from polystate.artifact import FileContent, GoldenCall, golden_npz, manifest, write_artifact
 from polystate.errors import EngineError, ExportError
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced
@@ -31,7 +31,7 @@ class Finished:
     """A program as it will be written."""
 
     described: manifest.Manifest
-    files: Mapping[str, bytes]
+    files: Mapping[str, bytes | FileContent]
 
 
 @dataclass(frozen=True)
