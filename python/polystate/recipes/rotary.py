@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
@@ -23,7 +24,7 @@ def fixed_frequencies(model: PreTrainedModel, length: int) -> Iterator[None]:
 
     transformers chooses between two sets of frequencies by the longest text of a batch, so that a
     token's result would depend on what is beside it, and what was cached before would be wrong once
-    the text is long.
+    the text is long. A warning says from which length on the two differ.
 
     Raises
     ------
@@ -41,6 +42,7 @@ def fixed_frequencies(model: PreTrainedModel, length: int) -> Iterator[None]:
                     f"config.rope_parameters['rope_type'] before the model is made"
                 )
             if _LONG in kinds.values():
+                _warn_of_short_texts(module, length)
                 stack.enter_context(_fixed(module, length))
         yield
 
@@ -49,6 +51,21 @@ def _kinds_of(module: Any) -> dict[str | None, Any]:
     """The kinds of a module's embeddings by the kind of layer; by None where all have one."""
     kinds = getattr(module, "rope_type", None)
     return kinds if isinstance(kinds, dict) else {None: kinds}
+
+
+def _warn_of_short_texts(module: Any, length: int) -> None:
+    """Says which texts transformers computes with other frequencies than those of a length."""
+    parameters = module.config.rope_parameters
+    for layer, kind in _kinds_of(module).items():
+        of_layer = parameters if layer is None else parameters[layer]
+        short = of_layer.get("original_max_position_embeddings", length)
+        if kind == _LONG and short < length:
+            warnings.warn(
+                f"rope_type 'longrope': every text is computed with the frequencies of long ones, "
+                f"also those of at most {short} tokens, which transformers computes with others; "
+                f"for an artifact of short texts give max_length={short}",
+                stacklevel=2,
+            )
 
 
 @contextlib.contextmanager
