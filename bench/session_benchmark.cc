@@ -1,14 +1,13 @@
 // What a second session of a model of 100 operators costs: time to open it, and memory beyond its
 // state once it has run.
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "bench/benchmark_main.h"
+#include "bench/resident.h"
 #include "bench/timed.h"
 #include "bench/value_or_exit.h"
 #include "polystate/core/tensor.h"
@@ -20,15 +19,6 @@ namespace {
 
 constexpr int kSessions = 20;  // whose memory is averaged
 
-// Bytes of the process that are in memory (Linux, proc(5)).
-double resident_bytes() {
-  std::ifstream statm("/proc/self/statm");
-  std::uint64_t size = 0;
-  std::uint64_t resident = 0;
-  statm >> size >> resident;
-  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
-
 Session new_session_that_ran(const Model& model) {
   Session session = value_or_exit(model.new_session());
   const std::vector<float> values(64, 1.0F);
@@ -39,9 +29,10 @@ Session new_session_that_ran(const Model& model) {
 double bytes_beyond_state(const Model& model) {
   std::vector<Session> sessions;
   sessions.reserve(kSessions);
-  const double before = resident_bytes();
+  const std::int64_t before = resident_bytes();
   for (int i = 0; i < kSessions; ++i) sessions.push_back(new_session_that_ran(model));
-  return (resident_bytes() - before) / kSessions - static_cast<double>(model.state_bytes());
+  const auto more = static_cast<double>(resident_bytes() - before);
+  return more / kSessions - static_cast<double>(model.state_bytes());
 }
 
 void second_session(benchmark::State& state, const std::string& artifact) {

@@ -21,6 +21,7 @@
 #include "callbacks.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/stop_strings.h"
 #include "polystate/pipeline/text_score.h"
@@ -236,17 +237,19 @@ struct TextForm {
   bool truncate;
   bool add_special_tokens;
   bool skip_special_tokens;
+  std::optional<ResponseFormat> response_format;
 };
 
 std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
-                                            const std::vector<std::string>& texts, TextForm form,
-                                            const PythonOptions& python) {
+                                            const std::vector<std::string>& texts,
+                                            const TextForm& form, const PythonOptions& python) {
   check_process();
   PipelineOptions options;
   python.fill(options, pipeline.default_config());
   options.truncate = form.truncate;
   options.add_special_tokens = form.add_special_tokens;
   options.skip_special_tokens = form.skip_special_tokens;
+  options.response_format = form.response_format;
   options.on_text = python.on_piece<std::string_view>();
   return python.finished(without_gil([&] { return pipeline.run(texts, options); }));
 }
@@ -329,8 +332,11 @@ void bind_generation(py::module_& module) {
       .def_property_readonly("max_length", &Runner::max_length)
       .def_property_readonly("max_source_length", &Runner::max_source_length);
   py::class_<TextForm>(module, "TextForm")
-      .def(py::init([](bool truncate, bool add_special_tokens, bool skip_special_tokens) {
-        return TextForm{truncate, add_special_tokens, skip_special_tokens};
+      .def(py::init([](bool truncate, bool add_special_tokens, bool skip_special_tokens,
+                       const std::optional<std::string>& response_format) {
+        TextForm form{truncate, add_special_tokens, skip_special_tokens, std::nullopt};
+        if (response_format) form.response_format = unwrap(ResponseFormat::parse(*response_format));
+        return form;
       }));
   py::class_<Pipeline>(module, "Pipeline")
       .def(py::init(&new_pipeline))

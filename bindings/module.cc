@@ -6,6 +6,7 @@
 #include "chat_template.h"
 #include "crash.h"
 #include "generation.h"
+#include "grammar.h"
 #include "model.h"
 #include "session.h"
 #include "token_model.h"
@@ -18,6 +19,7 @@ PYBIND11_MODULE(_core, module) {
   polystate::python::bind_model(module);
   polystate::python::bind_tokenizer(module);
   polystate::python::bind_chat_template(module);
+  polystate::python::bind_grammar(module);
   polystate::python::bind_generation(module);
   polystate::python::bind_token_model(module);
 }

@@ -79,8 +79,21 @@ pip_install() {
     ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} "$@"
 }
 
+# Unpacks the sources of a C++ library that PyPI has.
+install_xgrammar() {
+  local download
+  download=$(mktemp -d)
+  .venv/bin/python -m pip download --quiet --no-input --disable-pip-version-check \
+    --no-build-isolation --no-deps --no-binary :all: --require-hashes \
+    --requirement tools/xgrammar.txt --dest "$download"
+  rm -rf .venv/xgrammar
+  mkdir .venv/xgrammar
+  tar --extract --file "$download"/*.tar.gz --directory .venv/xgrammar --strip-components 1
+  rm -rf "$download"
+}
+
 stamp=.venv/.setup
-key=$(sha256sum tools/requirements.txt tools/setup.sh)
+key=$(sha256sum tools/requirements.txt tools/xgrammar.txt tools/setup.sh)
 is_up_to_date=no
 [[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$key" ]] && is_up_to_date=yes
 [[ $# == 0 && $is_up_to_date == yes ]] && exit 0
@@ -100,4 +113,5 @@ fi
 [[ -x .venv/bin/python ]] || "$python" -m venv .venv
 install_torch
 pip_install -r tools/requirements.txt
+install_xgrammar
 printf '%s\n' "$key" >"$stamp"

@@ -2,7 +2,6 @@
 // bench_translation ARTIFACT WORKLOAD. run.py says what a workload is; the figures go to stdout as
 // JSON.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/elapsed.h"
+#include "bench/resident.h"
 #include "bench/value_or_exit.h"
 #include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
@@ -27,21 +28,6 @@ namespace polystate::bench {
 namespace {
 
 using Json = nlohmann::json;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Bytes of the process that are in memory (Linux, proc(5)): now, and at the most.
-Json resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  Json found;
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) found["resident"] = 1024 * std::stoll(line.substr(6));
-    if (line.starts_with("VmHWM:")) found["resident_at_most"] = 1024 * std::stoll(line.substr(6));
-  }
-  return found;
-}
 
 GenerationConfig config_of(GenerationConfig config, const Json& workload) {
   config.num_beams = workload.at("beams").get<std::int64_t>();
@@ -108,7 +94,7 @@ class Passes {
 };
 
 Json measure(const std::string& artifact, const Json& workload) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   ModelOptions options;
   options.threads = workload.at("threads").get<std::int64_t>();
   options.trust_code = true;  // it was made here
@@ -118,11 +104,12 @@ Json measure(const std::string& artifact, const Json& workload) {
   passes.run_first();
   found["first_token"] = seconds_since(start);
   for (int i = 0; i <= workload.at("passes").get<int>(); ++i) {
-    const auto before = std::chrono::steady_clock::now();
+    const auto before = Clock::now();
     passes.run();
     if (i > 0) found["seconds"].push_back(seconds_since(before));  // the first one warms up
   }
-  found.update(resident_bytes());
+  found["resident"] = resident_bytes();
+  found["resident_at_most"] = resident_bytes_at_most();
   return found;
 }
 

@@ -68,6 +68,9 @@ Status Answers::configure() {
   streams_ = arguments_->stream.value_or(may_stream);
   options_.config = std::move(config);
   options_.truncate = arguments_->truncate;
+  auto format = response_format(arguments_->response_format);
+  if (!format) return format.error();
+  options_.response_format = *std::move(format);
   const bool are_lines = arguments_->texts.empty() && !arguments_->whole;
   options_.name_of = [this, are_lines](std::size_t input) {
     return (are_lines ? "line " : "text ") + std::to_string(numbers_[input]);

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/generate/progress.h"
+#include "cli/generate/response_formats.h"
 #include "cli/generate/settings.h"
 #include "cli/output.h"
 #include "polystate/core/result.h"
@@ -24,6 +25,7 @@ struct AnswerArguments {
   std::vector<Setting> settings;
   bool scores = false;
   std::optional<bool> stream;  // not given: where a command says so
+  ResponseFormatArguments response_format;
   bool truncate = false;
   bool echo = false;  // write each text before its answer
 };

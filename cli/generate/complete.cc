@@ -8,6 +8,7 @@
 #include "cli/exit_status.h"
 #include "cli/generate/answers.h"
 #include "cli/generate/open_pipeline.h"
+#include "cli/generate/response_formats.h"
 #include "cli/generate/settings.h"
 #include "cli/output.h"
 #include "polystate/core/result.h"
@@ -58,6 +59,7 @@ void declare_complete_options(CLI::App& command, AnswerArguments& arguments) {
   command.add_flag("--whole", arguments.whole, "The file, or standard input, is one prompt")
       ->excludes("PROMPT");
   declare_settings(command, kCompleteSettings, arguments.settings);
+  declare_response_format(command, arguments.response_format);
   command.add_flag("--echo", arguments.echo, "Print each prompt before its text")
       ->excludes("--json");
   command

@@ -8,6 +8,7 @@
 #include "cli/exit_status.h"
 #include "cli/generate/answers.h"
 #include "cli/generate/open_pipeline.h"
+#include "cli/generate/response_formats.h"
 #include "cli/generate/settings.h"
 #include "cli/output.h"
 #include "polystate/core/result.h"
@@ -50,6 +51,7 @@ void declare_translate_options(CLI::App& command, AnswerArguments& arguments) {
       ->type_name("FILE")
       ->excludes("TEXT");
   declare_settings(command, kTranslateSettings, arguments.settings);
+  declare_response_format(command, arguments.response_format);
   command
       .add_flag("--scores", arguments.scores,
                 "Print the score before each translation, and a tab (beam search)")

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from polystate.recipes.pretrained import export_pretrained
     from polystate.runtime import (
         GenerateOutput,
+        Grammar,
+        GrammarState,
         Model,
         Pipeline,
         Scores,
@@ -49,6 +51,8 @@ __all__ = [
     "Error",
     "ExportError",
     "GenerateOutput",
+    "Grammar",
+    "GrammarState",
     "IoError",
     "Method",
     "Model",
@@ -73,6 +77,8 @@ __all__ = [
 _LAZY = {
     "Draws": "polystate.export",
     "GenerateOutput": "polystate.runtime",
+    "Grammar": "polystate.runtime",
+    "GrammarState": "polystate.runtime",
     "Method": "polystate.export",
     "Model": "polystate.runtime",
     "Pipeline": "polystate.runtime",

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,11 +18,14 @@
 #include "pipeline/token_scores.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "polystate/grammar/grammar_compiler.h"
+#include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/stop_strings.h"
 #include "polystate/pipeline/text_score.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/logits_processor.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"
@@ -100,6 +104,10 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
   const DecodeOptions decoding{.skip_special_tokens = options.skip_special_tokens};
   GenerationOptions generation{static_cast<const CallOptions&>(options), nullptr};
   GenerationConfig config = options.config.value_or(default_config());
+  if (options.response_format) {
+    const Status done = constrain(*options.response_format, config, generation.processors);
+    if (!done) return done.error();
+  }
   if (!config.stop_strings.empty()) {
     const Status taken = take_stop_strings(tokenizer_, config, generation.stopping_criteria);
     if (!taken) return taken.error();
@@ -190,6 +198,20 @@ Status TextPipeline::check_source(const Encoding& encoding, const std::string& n
   return Error{ErrorCode::kContract, name + " has " + std::to_string(encoding.ids.size()) +
                                          " tokens, and the model takes " + std::to_string(limit) +
                                          ": split the text, or have it truncated"};
+}
+
+Status TextPipeline::constrain(const ResponseFormat& format, const GenerationConfig& config,
+                               LogitsProcessors& processors) {
+  const std::scoped_lock lock(grammars_mutex_);
+  if (grammars_ == nullptr) {
+    auto created = GrammarCompiler::create(*tokenizer_);
+    if (!created) return created.error();
+    grammars_ = *std::move(created);
+  }
+  auto processor = grammars_->compile(format, config.eos_token_id, config.forced_bos_token_id);
+  if (!processor) return processor.error();
+  processors.push_back(*std::move(processor));
+  return {};
 }
 
 // The sequence begins with the prompt, or with a start token in its place.

@@ -3,15 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "polystate/grammar/grammar_compiler.h"
+#include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/text_score.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/logits_processor.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
 
@@ -47,6 +51,9 @@ class TextPipeline final : public Pipeline {
   // How many tokens a text keeps where it is truncated.
   [[nodiscard]] std::int64_t kept_tokens(const GenerationConfig& config) const;
   [[nodiscard]] Status check_source(const Encoding& encoding, const std::string& name) const;
+  // Has every answer be what a format asks for.
+  Status constrain(const ResponseFormat& format, const GenerationConfig& config,
+                   LogitsProcessors& processors);
   [[nodiscard]] Result<GeneratedText> decode(GeneratedSequence sequence,
                                              const GenerationInput& input,
                                              const DecodeOptions& options) const;
@@ -55,6 +62,8 @@ class TextPipeline final : public Pipeline {
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::unique_ptr<Runner> runner_;
   std::vector<std::string> warnings_;
+  std::mutex grammars_mutex_;
+  std::shared_ptr<const GrammarCompiler> grammars_;  // null until one is asked for
 };
 
 }  // namespace polystate

@@ -145,19 +145,34 @@ Result<std::string> StagedTokenizer::decode(std::span<const TokenId> ids,
   });
 }
 
+Result<const DecodeTable::Entry*> StagedTokenizer::entry_of(TokenId id) const {
+  if (const DecodeTable::Entry* const entry = decode_table_.find(id)) return entry;
+  const bool is_left_out = id < decode_table_.id_limit();
+  return Error{ErrorCode::kContract, "the id " + std::to_string(id) +
+                                         " is not in the vocabulary, whose ids are less than " +
+                                         std::to_string(decode_table_.id_limit()) +
+                                         (is_left_out ? " and leave it out" : "")};
+}
+
 // Gives the chain the text of an id, unless the options leave it out.
 Status StagedTokenizer::decode_id(TokenId id, const DecodeOptions& options,
                                   DecodeChain& chain) const {
-  const DecodeTable::Entry* const entry = decode_table_.find(id);
-  if (entry == nullptr) {
-    const bool is_left_out = id < decode_table_.id_limit();
-    return Error{ErrorCode::kContract, "the id " + std::to_string(id) +
-                                           " is not in the vocabulary, whose ids are less than " +
-                                           std::to_string(decode_table_.id_limit()) +
-                                           (is_left_out ? " and leave it out" : "")};
-  }
-  if (!entry->special || !options.skip_special_tokens) chain.token(decode_table_.text(*entry));
+  const auto entry = entry_of(id);
+  if (!entry) return entry.error();
+  if (!(*entry)->special || !options.skip_special_tokens) chain.token(decode_table_.text(**entry));
   return {};
+}
+
+Result<std::string> StagedTokenizer::token_bytes(TokenId id) const {
+  const auto entry = entry_of(id);
+  if (!entry) return entry.error();
+  return or_out_of_memory("decode", "", [&]() -> Result<std::string> {
+    TokenBytes token{std::string(decode_table_.text(**entry))};
+    for (const auto& decoder : stages_.decoders) {
+      if (!decoder->to_bytes(token)) return Tokenizer::token_bytes(id);
+    }
+    return std::move(token.bytes);
+  });
 }
 
 class StagedTokenizer::Stream : public DecodeStream {

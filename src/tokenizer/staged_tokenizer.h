@@ -35,6 +35,7 @@ class StagedTokenizer : public Tokenizer, public std::enable_shared_from_this<St
                                            const DecodeOptions& options) const override;
   [[nodiscard]] std::unique_ptr<DecodeStream> decode_stream(
       const DecodeOptions& options) const override;
+  [[nodiscard]] Result<std::string> token_bytes(TokenId id) const override;
   [[nodiscard]] std::optional<TokenId> token_to_id(std::string_view token) const override;
   [[nodiscard]] std::optional<std::string> id_to_token(TokenId id) const override;
   [[nodiscard]] std::size_t vocabulary_size() const override { return decode_table_.id_limit(); }
@@ -54,6 +55,7 @@ class StagedTokenizer : public Tokenizer, public std::enable_shared_from_this<St
   void post_process(const EncodeInput& input, const EncodeOptions& options,
                     std::vector<EncodedPart>& parts) const;
   [[nodiscard]] std::string_view token_of(TokenId id, std::string_view text) const;
+  [[nodiscard]] Result<const DecodeTable::Entry*> entry_of(TokenId id) const;
   Status decode_id(TokenId id, const DecodeOptions& options, DecodeChain& chain) const;
 
   Stages stages_;

@@ -103,4 +103,10 @@ Result<std::vector<Encoding>> Tokenizer::encode_batch(std::span<const EncodeInpu
   });
 }
 
+Result<std::string> Tokenizer::token_bytes(TokenId id) const {
+  return Error{ErrorCode::kUnsupported, "what token " + std::to_string(id) +
+                                            " adds to a text depends on its neighbours, with this "
+                                            "kind of tokenizer"};
+}
+
 }  // namespace polystate

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 LAYERS = {
     *("core", "chat_template", "tokenizer", "artifact", "engine", "session", "sampler", "runner"),
-    "pipeline",
+    *("grammar", "pipeline"),
 }
 
 # What each part may include, besides itself.
@@ -29,6 +29,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "engine": {"core", "artifact", "kernels"},
     "session": {"core", "artifact", "engine"},
     "sampler": {"core"},
+    "grammar": {"core", "sampler", "tokenizer"},
     "runner": {"core", "artifact", "engine", "session", "sampler"},
     "pipeline": LAYERS,
     # All of it, for users.
@@ -43,6 +44,7 @@ LIBRARIES: dict[str, tuple[str, str]] = {
     r"openssl/|zlib\.h|zconf\.h": (r"src/(core|artifact)/", r"\.(h|cc)"),
     r"pcre2|utf8proc": (r"src/tokenizer/", r"\.cc"),
     r"pybind11/|Python\.h": (r"bindings/", r"\.(h|cc)"),
+    r"xgrammar/|dlpack/": (r"src/grammar/", r"\.(h|cc)"),
     r"CLI/": (r"cli/", r"\.(h|cc)"),
 }
 

@@ -12,6 +12,7 @@
 
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/text_score.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
@@ -36,6 +37,8 @@ struct PipelineOptions : CallOptions {
   bool truncate = false;
   // Give the model the tokens that the tokenizer adds around a text, such as a first one.
   bool add_special_tokens = true;
+  // What each answer has to be, by itself: what comes before it in a prompt does not count.
+  std::optional<ResponseFormat> response_format = std::nullopt;
   // Leave special tokens out of the answers' text.
   bool skip_special_tokens = true;
   // Called with each piece of text as it is generated, and the number of its input; false ends the

@@ -58,6 +58,11 @@ class Tokenizer {
   [[nodiscard]] virtual std::unique_ptr<DecodeStream> decode_stream(
       const DecodeOptions& options = {}) const = 0;
 
+  // The bytes that a token adds to a text which goes on around it; they may be a part of a
+  // character. kUnsupported, the default, where that depends on its neighbours (WordPiece).
+  // kContract when the id is not in the vocabulary.
+  [[nodiscard]] virtual Result<std::string> token_bytes(TokenId id) const;
+
   [[nodiscard]] virtual std::optional<TokenId> token_to_id(std::string_view token) const = 0;
   // The token as the vocabulary writes it ("\u0120the", "##ing"); a TikToken file's are bytes.
   [[nodiscard]] virtual std::optional<std::string> id_to_token(TokenId id) const = 0;

@@ -1,6 +1,7 @@
 """Loads artifacts and runs them: the Python face of the C++ library."""
 
 from polystate.runtime.generation import GenerateOutput, TokenLogprobs, Usage
+from polystate.runtime.grammars import Grammar, GrammarState
 from polystate.runtime.model import Model, load
 from polystate.runtime.pipelines import Pipeline, generate, pipeline
 from polystate.runtime.scores import Scores, TextScore
@@ -10,6 +11,8 @@ from polystate.runtime.tokenizer import DecodeStream, Tokenizer
 __all__ = [
     "DecodeStream",
     "GenerateOutput",
+    "Grammar",
+    "GrammarState",
     "Model",
     "Pipeline",
     "Scores",

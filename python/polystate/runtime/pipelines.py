@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from polystate.runtime.generation import (
     stream_call,
     warn,
 )
+from polystate.runtime.grammars import as_json
 from polystate.runtime.model import Model, is_int64, load
 from polystate.runtime.scores import Scores
 from polystate.runtime.streams import pieces_of, pieces_of_async
@@ -74,18 +75,28 @@ class _Form:
     truncation: bool = False
     add_special_tokens: bool = True
     skip_special_tokens: bool = True
+    response_format: Mapping[str, Any] | None = None
     return_full_text: bool | None = None
     return_scores: bool = False
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not isinstance(value, bool) and not (name == "return_full_text" and value is None):
-                raise ContractError(f"{name} is {value!r}; True or False is needed")
+            may_be_none = name in ("response_format", "return_full_text")
+            if name == "response_format" and isinstance(value, Mapping):
+                continue
+            if not isinstance(value, bool) and not (may_be_none and value is None):
+                needed = "a dictionary" if name == "response_format" else "True or False"
+                raise ContractError(f"{name} is {value!r}; {needed} is needed")
 
     @property
     def core(self) -> _core.TextForm:
         """What the runtime is told besides the options of a generation."""
-        return _core.TextForm(self.truncation, self.add_special_tokens, self.skip_special_tokens)
+        return _core.TextForm(
+            self.truncation,
+            self.add_special_tokens,
+            self.skip_special_tokens,
+            None if self.response_format is None else as_json(self.response_format),
+        )
 
 
 class Pipeline:
@@ -121,6 +132,7 @@ class Pipeline:
         truncation: bool = False,
         add_special_tokens: bool = True,
         skip_special_tokens: bool = True,
+        response_format: Mapping[str, Any] | None = None,
         return_full_text: bool | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
@@ -143,6 +155,9 @@ class Pipeline:
             Whether the model is given the tokens that its tokenizer adds around a text.
         skip_special_tokens
             Whether special tokens are left out of answers.
+        response_format
+            What each answer has to be: ``{"type": "json_schema", "schema": {...}}``, a regular
+            expression, one of some texts, a grammar; see docs/constrained.md.
         return_full_text
             Of a model without an encoder: whether an answer begins with its text, as by default, or
             is only what follows it.
@@ -174,7 +189,12 @@ class Pipeline:
             A text is too long, or an option is unknown or out of range.
         """
         form = _Form(
-            truncation, add_special_tokens, skip_special_tokens, return_full_text, return_scores
+            truncation,
+            add_special_tokens,
+            skip_special_tokens,
+            response_format,
+            return_full_text,
+            return_scores,
         )
         options = generation_options(
             names,
@@ -193,6 +213,7 @@ class Pipeline:
         truncation: bool = False,
         add_special_tokens: bool = True,
         skip_special_tokens: bool = True,
+        response_format: Mapping[str, Any] | None = None,
         return_full_text: bool | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
@@ -205,7 +226,12 @@ class Pipeline:
         Calls that wait at the same time run side by side. One whose task is cancelled ends.
         """
         form = _Form(
-            truncation, add_special_tokens, skip_special_tokens, return_full_text, return_scores
+            truncation,
+            add_special_tokens,
+            skip_special_tokens,
+            response_format,
+            return_full_text,
+            return_scores,
         )
         options = generation_options(
             names, logits_processor, sampler, None, None, stopping_criteria
@@ -219,6 +245,7 @@ class Pipeline:
         truncation: bool = False,
         add_special_tokens: bool = True,
         skip_special_tokens: bool = True,
+        response_format: Mapping[str, Any] | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
@@ -230,7 +257,7 @@ class Pipeline:
         model without an encoder to what follows the text. The generation ends where the iterator
         is closed, as a ``for`` loop that is left does once nothing refers to it.
         """
-        form = _Form(truncation, add_special_tokens, skip_special_tokens)
+        form = _Form(truncation, add_special_tokens, skip_special_tokens, response_format)
         return pieces_of(
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria
@@ -245,13 +272,14 @@ class Pipeline:
         truncation: bool = False,
         add_special_tokens: bool = True,
         skip_special_tokens: bool = True,
+        response_format: Mapping[str, Any] | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
         **names: Any,
     ) -> AsyncIterator[str]:
         """As :meth:`stream`, without blocking the event loop: ``async for piece in ...``."""
-        form = _Form(truncation, add_special_tokens, skip_special_tokens)
+        form = _Form(truncation, add_special_tokens, skip_special_tokens, response_format)
         return pieces_of_async(
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria

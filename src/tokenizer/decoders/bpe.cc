@@ -40,6 +40,10 @@ class BpeDecoder : public Decoder {
  public:
   explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool to_bytes(TokenBytes& token) const override {
+    replace_all(token.bytes, suffix_, " ");
+    return true;
+  }
 
  private:
   std::string suffix_;

@@ -44,6 +44,12 @@ class ByteFallbackStage : public TokenStage {
 class ByteFallbackDecoder : public Decoder {
  public:
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool to_bytes(TokenBytes& token) const override {
+    if (const auto byte = byte_of_token(token.bytes)) {
+      token.bytes.assign(1, static_cast<char>(*byte));
+    }
+    return true;
+  }
 };
 
 }  // namespace

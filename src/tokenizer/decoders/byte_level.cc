@@ -66,6 +66,12 @@ class ByteLevelDecoder : public Decoder {
  public:
   explicit ByteLevelDecoder(bool raw) : raw_(raw) {}
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool to_bytes(TokenBytes& token) const override {
+    std::string bytes;
+    if (!raw_ && append_alphabet_bytes(token.bytes, bytes)) token.bytes = std::move(bytes);
+    token.is_joined = true;
+    return true;
+  }
   [[nodiscard]] bool takes_bytes() const override { return raw_; }
 
  private:

@@ -11,6 +11,8 @@
 
 namespace polystate::tokenizer {
 
+bool Decoder::to_bytes(TokenBytes&) const { return false; }
+
 // Joins all tokens.
 class DecodeChain::Sink : public DecodeStage {
  public:

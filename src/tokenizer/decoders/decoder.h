@@ -62,6 +62,12 @@ class TokenStage : public DecodeStage {
   std::string token_;
 };
 
+// A token in the middle of a text, on its way through decoders.
+struct TokenBytes {
+  std::string bytes;
+  bool is_joined = false;  // with its neighbours: it has no ends of its own any more
+};
+
 // Makes text from the text of tokens. Immutable, and shared by threads.
 class Decoder {
  public:
@@ -73,6 +79,10 @@ class Decoder {
 
   // Whether it is to be given tokens as bytes, not in the byte alphabet.
   [[nodiscard]] virtual bool takes_bytes() const { return false; }
+
+  // Turns the text of a token into the bytes that it adds to a text which goes on around it. False,
+  // the default, where these depend on its neighbours.
+  [[nodiscard]] virtual bool to_bytes(TokenBytes& token) const;
 };
 
 // The stages of decoders at work, one after the other, and the text that came out so far.

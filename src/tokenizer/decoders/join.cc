@@ -55,6 +55,10 @@ class JoinDecoder : public Decoder {
 class FuseDecoder : public Decoder {
  public:
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool to_bytes(TokenBytes& token) const override {
+    token.is_joined = true;
+    return true;
+  }
 };
 
 }  // namespace

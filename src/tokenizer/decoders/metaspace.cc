@@ -35,6 +35,10 @@ class MetaspaceDecoder : public Decoder {
   MetaspaceDecoder(std::string marker, bool strips_first)
       : marker_(std::move(marker)), strips_first_(strips_first) {}
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool to_bytes(TokenBytes& token) const override {
+    replace_all(token.bytes, marker_, " ");
+    return true;
+  }
 
  private:
   std::string marker_;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/decoders/decoder.h"
@@ -48,6 +49,7 @@ class ReplaceDecoder : public Decoder {
   ReplaceDecoder(Pattern pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool to_bytes(TokenBytes& token) const override;
 
  private:
   Pattern pattern_;
@@ -58,6 +60,17 @@ class ReplaceDecoder : public Decoder {
 
 std::unique_ptr<DecodeStage> ReplaceDecoder::stage(DecodeStage& next, Status& status) const {
   return std::make_unique<ReplaceStage>(next, status, pattern_, content_);
+}
+
+// A match may reach over tokens that are one text already.
+bool ReplaceDecoder::to_bytes(TokenBytes& token) const {
+  if (token.is_joined) return false;
+  std::vector<TextRange> matches;
+  if (token.bytes.empty() || valid_prefix(token.bytes) < token.bytes.size()) return true;
+  if (!pattern_.find(token.bytes, matches)) return false;
+  for (auto match = matches.rbegin(); match != matches.rend(); ++match)
+    token.bytes.replace(match->begin, match->end - match->begin, content_);
+  return true;
 }
 
 std::unique_ptr<const Decoder> replace_decoder(Pattern pattern, std::string content) {

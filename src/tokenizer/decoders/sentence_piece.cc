@@ -10,6 +10,7 @@
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "tokenizer/decoders/decoder.h"
+#include "tokenizer/decoders/token_text.h"
 #include "tokenizer/normalizers/sentence_piece.h"
 #include "tokenizer/unicode/properties.h"
 
@@ -151,6 +152,20 @@ std::string tagged(SentencePieceKind kind, std::string_view text) {
 
 std::unique_ptr<DecodeStage> SentencePieceDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<SentencePieceStage>(next, options_);
+}
+
+bool SentencePieceDecoder::to_bytes(TokenBytes& token) const {
+  const auto kind = static_cast<SentencePieceKind>(token.bytes[0]);
+  token.bytes.erase(0, 1);
+  if (kind == SentencePieceKind::kSilent) token.bytes.clear();
+  if (kind == SentencePieceKind::kPiece) replace_all(token.bytes, kSpaceMarker, " ");
+  token.is_joined = true;
+  return true;
+}
+
+bool StrippingDecoder::to_bytes(TokenBytes& token) const {
+  if (replaces_markers_) replace_all(token.bytes, kSpaceMarker, " ");
+  return true;
 }
 
 std::unique_ptr<DecodeStage> StrippingDecoder::stage(DecodeStage& next, Status&) const {

@@ -31,6 +31,7 @@ class SentencePieceDecoder : public Decoder {
   };
   explicit SentencePieceDecoder(Options options) : options_(options) {}
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool to_bytes(TokenBytes& token) const override;
 
  private:
   Options options_;
@@ -42,6 +43,7 @@ class StrippingDecoder : public Decoder {
  public:
   explicit StrippingDecoder(bool replaces_markers) : replaces_markers_(replaces_markers) {}
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool to_bytes(TokenBytes& token) const override;
 
  private:
   bool replaces_markers_;

@@ -70,6 +70,7 @@ class StripDecoder : public Decoder {
   StripDecoder(std::string character, std::size_t start, std::size_t stop)
       : character_(std::move(character)), start_(start), stop_(stop) {}
   std::unique_ptr<DecodeStage> stage(DecodeStage& next, Status& status) const override;
+  [[nodiscard]] bool to_bytes(TokenBytes& token) const override;
 
  private:
   std::string character_;
@@ -81,6 +82,18 @@ class StripDecoder : public Decoder {
 
 std::unique_ptr<DecodeStage> StripDecoder::stage(DecodeStage& next, Status&) const {
   return std::make_unique<StripStage>(next, character_, start_, stop_);
+}
+
+// Where tokens are one text already, its ends are none of a token's in the middle.
+bool StripDecoder::to_bytes(TokenBytes& token) const {
+  if (token.is_joined) return true;
+  std::string_view bytes = token.bytes;
+  for (std::size_t i = 0; i < start_ && bytes.starts_with(character_); ++i)
+    bytes.remove_prefix(character_.size());
+  for (std::size_t i = 0; i < stop_ && bytes.ends_with(character_); ++i)
+    bytes.remove_suffix(character_.size());
+  token.bytes = std::string(bytes);
+  return true;
 }
 
 std::unique_ptr<const Decoder> strip_decoder(std::string character, std::size_t start,

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/grammar/response_format.h"
+#include "polystate/sampler/logits_processor.h"
+#include "polystate/tokenizer/tokenizer.h"
+
+namespace polystate {
+
+// Makes processors that allow those tokens alone by which a text can still become what a format
+// asks for. Many threads may use it at once.
+class GrammarCompiler {
+ public:
+  // Reads the whole vocabulary: some 0.1 s for 128,000 tokens. kUnsupported: this build has no
+  // grammars, or what a token adds to a text depends on its neighbours (WordPiece).
+  static Result<std::shared_ptr<const GrammarCompiler>> create(const Tokenizer& tokenizer);
+
+  virtual ~GrammarCompiler() = default;
+
+  // A processor for a format; the last ones are kept. `ends` are the tokens that end a sequence,
+  // which are allowed where the text may end, and nowhere else. Other special tokens never are,
+  // except for `forced_first`, the first token of every sequence where the configuration has one.
+  //
+  // kContract: the format is malformed, or too large (1 MiB). kUnsupported names the words of a
+  // schema that would not be enforced.
+  [[nodiscard]] virtual Result<std::shared_ptr<const LogitsProcessor>> compile(
+      const ResponseFormat& format, std::span<const TokenId> ends,
+      std::optional<TokenId> forced_first = std::nullopt) const = 0;
+};
+
+}  // namespace polystate

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "core/json.h"
+
+namespace polystate::grammar {
+
+// A value as JSON, with its members in their order.
+std::string json_text(const Json& json);
+
+}  // namespace polystate::grammar

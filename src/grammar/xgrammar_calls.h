@@ -1,0 +1,28 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "polystate/core/result.h"
+
+namespace polystate::grammar {
+
+// What xgrammar warned of on this thread since it was last asked: what it leaves out of account.
+std::vector<std::string> take_warnings();
+
+// The value of calls of xgrammar, which throws: kContract, or kEngine where memory is exhausted.
+template <typename Calls>
+auto called(const Calls& calls) -> Result<decltype(calls())> {
+  try {
+    return calls();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kEngine, "out of memory in a grammar"};
+  } catch (const std::exception& error) {
+    return Error{ErrorCode::kContract, error.what()};
+  }
+}
+
+}  // namespace polystate::grammar

@@ -1,0 +1,274 @@
+"""Texts become what a format asks for, whichever allowed tokens are chosen."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+
+import polystate as ps
+from tests.python.grammar.schemas import draw_schema
+from tests.support.toy_completion import toy_completion
+
+END = 1
+# A byte-level vocabulary has every byte as a token: what ends JSON soonest.
+CLOSING = '"}],:0123456789.truefalsn'
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> ps.Tokenizer:
+    return ps.Tokenizer.open(toy_completion() / "model")
+
+
+def tokens_of(tokenizer: ps.Tokenizer, text: str) -> list[int]:
+    ids: list[int] = list(tokenizer.encode(text, add_special_tokens=False))
+    return ids
+
+
+def accepts(tokenizer: ps.Tokenizer, response_format: dict[str, Any], text: str) -> bool:
+    """Whether a text may be generated, and end, token by token."""
+    state = ps.Grammar(tokenizer, response_format, END).start()
+    for token in tokens_of(tokenizer, text):
+        if not state.allowed()[token]:
+            return False
+        state.advance(token)
+    return bool(state.allowed()[END])
+
+
+def walk(
+    tokenizer: ps.Tokenizer, state: ps.GrammarState, draw: random.Random, steps: int
+) -> list[int]:
+    """So many allowed tokens at random, then those that end the text soonest, without its end."""
+    closing = [token for c in CLOSING if (token := tokenizer.token_to_id(c)) is not None]
+    chosen: list[int] = []
+    for step in range(steps + 500):
+        allowed = np.flatnonzero(state.allowed())
+        if END in allowed and (step >= steps or len(allowed) == 1):
+            return chosen
+        candidates = [token for token in allowed.tolist() if token != END]
+        preferred = [token for token in closing if token in candidates]
+        if step >= steps and preferred and draw.random() < 0.9:
+            token = preferred[0] if draw.random() < 0.7 else draw.choice(preferred)
+        else:
+            token = draw.choice(candidates)
+        state.advance(token)
+        chosen.append(token)
+    raise AssertionError(f"no end is found: {tokenizer.decode(chosen)!r}")
+
+
+def check_schema(tokenizer: ps.Tokenizer, schema: dict[str, Any], seed: int) -> None:
+    grammar = ps.Grammar(tokenizer, {"type": "json_schema", "schema": schema}, END)
+    draw = random.Random(seed)
+    for steps in (0, 8, 60):
+        text = tokenizer.decode(walk(tokenizer, grammar.start(), draw, steps))
+        jsonschema.validate(json.loads(text), schema)
+
+
+@pytest.mark.parametrize("first", range(0, 50, 10))
+def test_what_a_schema_allows_is_valid(tokenizer: ps.Tokenizer, first: int) -> None:
+    for seed in range(first, first + 10):
+        check_schema(tokenizer, draw_schema(seed), seed)
+
+
+@pytest.mark.exhaustive
+def test_what_a_thousand_schemas_allow_is_valid(tokenizer: ps.Tokenizer) -> None:
+    for seed in range(50, 1000):
+        check_schema(tokenizer, draw_schema(seed), seed)
+
+
+@pytest.mark.parametrize(
+    ("schema", "valid", "invalid"),
+    [
+        ({"type": "object"}, ["{}", '{"a": [1, {"b": null}]}'], ["[]", "1", '{"a" 1}']),
+        ({"required": ["a"]}, ['{"a": 1}', '{"a": [2]}'], ["{}", '{"b": 1}']),
+        ({"enum": ["a", 1], "type": "string"}, ['"a"'], ["1", '"b"']),
+        ({"const": {"a": [1]}}, ['{"a":[1]}'], ['{"a":[2]}']),
+        ({"type": "integer", "multipleOf": 3}, ["3", "12", "-9"], ["4", "-10"]),
+        ({"type": "string", "format": "date"}, ['"2026-02-28"'], ['"2026"', '"x"']),
+        ({"type": "string", "format": "int32"}, ['"x"'], ["1"]),
+        ({"oneOf": [{"type": "null"}, {"type": "boolean"}]}, ["null", "true"], ["1"]),
+        ({"propertyNames": {"pattern": "^a+$"}, "type": "object"}, ['{"aa": 1}'], ['{"b": 1}']),
+        ({"minProperties": 1, "type": "object"}, ['{"b": 1}'], ["{}"]),
+        (True, ["1", "[]"], ["x"]),
+    ],
+)
+def test_words_of_schemas(
+    tokenizer: ps.Tokenizer, schema: Any, valid: list[str], invalid: list[str]
+) -> None:
+    response_format = {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
+    for text in valid:
+        jsonschema.validate(json.loads(text), schema)
+        assert accepts(tokenizer, response_format, text), text
+    for text in invalid:
+        assert not accepts(tokenizer, response_format, text), text
+
+
+@pytest.mark.parametrize(
+    ("schema", "word"),
+    [
+        ({"not": {"type": "null"}}, "'not'"),
+        ({"if": {"const": 1}, "then": False}, "'if'"),
+        ({"type": "array", "uniqueItems": True}, "'uniqueItems'"),
+        ({"type": "array", "contains": {"const": 1}}, "'contains'"),
+        ({"type": "object", "dependentRequired": {"a": ["b"]}}, "'dependentRequired'"),
+        ({"type": "integer", "minimun": 3}, "'minimun'"),
+        ({"type": "number", "multipleOf": 0.5}, "multipleOf"),
+        ({"minLength": 2, "minimum": 1}, "without 'type'"),
+        ({"anyOf": [{"type": "null"}], "minLength": 2}, "'minLength' is not enforced beside"),
+        ({"$ref": "#/$defs/a", "type": "object", "$defs": {"a": {}}}, "'type' is not enforced"),
+        ({"$dynamicRef": "#a"}, "dynamicRef"),
+        ({"properties": {"a": {"items": {"not": {}}}}}, "#/properties/a/items: 'not'"),
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, "oneOf"),
+        ({"type": "string", "minLength": 2, "pattern": "a"}, "minLength"),
+    ],
+)
+def test_words_that_would_not_be_enforced_are_refused_by_name(
+    tokenizer: ps.Tokenizer, schema: dict[str, Any], word: str
+) -> None:
+    with pytest.raises(ps.UnsupportedError, match=word.replace("$", r"\$")):
+        ps.Grammar(tokenizer, {"type": "json_schema", "schema": schema}, END)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "[0-9]{4}-[0-9]{2}",
+        r"(yes|no), [a-z]+\.",
+        "a*b?c+",
+        "[^abc]{3}",
+        "é+|日本",
+        "",
+        r"\d\s\w",
+    ],
+)
+def test_regular_expressions_mean_what_they_mean_in_python(
+    tokenizer: ps.Tokenizer, pattern: str
+) -> None:
+    response_format = {"type": "regex", "pattern": pattern}
+    grammar = ps.Grammar(tokenizer, response_format, END)
+    for seed in range(5):
+        text = tokenizer.decode(walk(tokenizer, grammar.start(), random.Random(seed), seed))
+        assert re.fullmatch(pattern, text, re.ASCII)
+    for text in (
+        "2026-11",
+        "yes, so.",
+        "no,so.",
+        "aac",
+        "bcc",
+        "xyz",
+        "abx",
+        "é",
+        "日本",
+        "",
+        "1 _",
+    ):
+        expected = re.fullmatch(pattern, text, re.ASCII) is not None
+        assert accepts(tokenizer, response_format, text) == expected, text
+
+
+def test_one_of_some_texts(tokenizer: ps.Tokenizer) -> None:
+    choices = ["yes", 'no "x"', "a\\b\n", "Où ?", "yesterday"]
+    response_format = {"type": "choice", "choices": choices}
+    for text in [*choices, "y", "no", "Où", ""]:
+        assert accepts(tokenizer, response_format, text) == (text in choices)
+
+
+def test_grammars(tokenizer: ps.Tokenizer) -> None:
+    gbnf = """
+    # An expression of sums.
+    root ::= term ("+" term)*
+    term ::= [0-9]+ | "(" root ")"
+    """
+    lark = 'start: term ("+" term)*\nterm: /[0-9]+/ | "(" start ")"\n'
+    for given in ({"grammar": gbnf}, {"grammar": lark, "syntax": "lark"}):
+        for text, expected in {"1+(2+3)": True, "12": True, "1+": False, "(1": False}.items():
+            assert accepts(tokenizer, {"type": "grammar", **given}, text) == expected
+
+
+def test_free_text_with_constrained_parts(tokenizer: ps.Tokenizer) -> None:
+    call = {"type": "json_schema", "json_schema": {"type": "object", "required": ["x"]}}
+    tag = {"type": "tag", "begin": "<call>", "content": call, "end": "</call>"}
+    response_format = {
+        "type": "structural_tag",
+        "format": {"type": "triggered_tags", "triggers": ["<call>"], "tags": [tag]},
+    }
+    assert accepts(tokenizer, response_format, 'I ask: <call>{"x": 1}</call>')
+    assert accepts(tokenizer, response_format, "I know.")
+    assert not accepts(tokenizer, response_format, "I ask: <call>{}</call>")
+
+
+@pytest.mark.parametrize(
+    ("response_format", "message"),
+    [
+        ({"type": "yaml"}, 'must be "json_object", "json_schema"'),
+        ({}, "type"),
+        ({"type": "regex"}, "pattern"),
+        ({"type": "regex", "pattern": "(a"}, "response_format: "),
+        ({"type": "choice", "choices": []}, "name at least one"),
+        ({"type": "choice", "choices": [1]}, "must be a string, is 1"),
+        ({"type": "grammar", "grammar": "root ::="}, "response_format: "),
+        ({"type": "grammar", "grammar": "x", "syntax": "bnf"}, '"gbnf" or "lark"'),
+        ({"type": "json_schema"}, "json_schema"),
+        ({"type": "json_schema", "schema": []}, "must be a schema"),
+        ({"type": "json_schema", "schema": False}, "cannot accept any value"),
+        ({"type": "json_schema", "schema": {"type": "text"}}, "type"),
+        ({"type": "json_schema", "schema": {"$ref": "#/$defs/no"}}, "response_format: "),
+        ({"type": "structural_tag", "format": {}}, "response_format: "),
+        ({"type": "regex", "pattern": "a" * 2**21}, "may have 1048576"),
+        ({"type": "regex", "pattern": object()}, "is no JSON"),
+    ],
+)
+def test_malformed_formats_are_refused(
+    tokenizer: ps.Tokenizer, response_format: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ps.ContractError, match=re.escape(message)):
+        ps.Grammar(tokenizer, response_format, END)
+
+
+def test_deep_nesting_is_refused(tokenizer: ps.Tokenizer) -> None:
+    deep: dict[str, Any] = {"type": "null"}
+    for _ in range(200):
+        deep = {"type": "array", "items": deep}
+    with pytest.raises(ps.ContractError):
+        ps.Grammar(tokenizer, {"type": "json_schema", "schema": deep}, END)
+    for pattern in ("(" * 5000 + "a" + ")" * 5000, "[" * 5000):
+        with pytest.raises(ps.Error):
+            ps.Grammar(tokenizer, {"type": "regex", "pattern": pattern}, END)
+    with pytest.raises(ps.Error):
+        grammar = "root ::= " + "(" * 50_000 + '"a"' + ")" * 50_000
+        ps.Grammar(tokenizer, {"type": "grammar", "grammar": grammar}, END)
+
+
+def test_states_fork_and_rewind(tokenizer: ps.Tokenizer) -> None:
+    grammar = ps.Grammar(tokenizer, {"type": "json_schema", "schema": draw_schema(3)}, END)
+    draw = random.Random(0)
+    chosen = walk(tokenizer, grammar.start(), draw, 30)
+    state = grammar.start()
+    masks = []
+    for token in chosen:
+        masks.append(state.allowed())
+        state.advance(token)
+    state.advance(END)
+    for back in (1, 2, len(chosen) // 2):
+        state.rewind(back)
+        at = len(chosen) + 1 - back
+        twin = state.fork()
+        for token, expected in zip(chosen[at:], masks[at:], strict=True):
+            assert np.array_equal(state.allowed(), expected)
+            assert np.array_equal(twin.allowed(), expected)
+            state.advance(token)
+            twin.advance(token)
+        state.advance(END)
+
+
+def test_a_token_that_may_not_follow_is_refused(tokenizer: ps.Tokenizer) -> None:
+    state = ps.Grammar(tokenizer, {"type": "regex", "pattern": "ab"}, END).start()
+    before = state.allowed()
+    with pytest.raises(ps.ContractError, match="response_format does not allow"):
+        state.advance(END)
+    assert np.array_equal(state.allowed(), before)
