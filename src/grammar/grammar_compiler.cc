@@ -22,6 +22,7 @@
 #include "core/json.h"
 #include "grammar/grammar_processor.h"
 #include "grammar/json_schema.h"
+#include "grammar/utf8_tokens.h"
 #include "grammar/xgrammar_calls.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
@@ -85,8 +86,9 @@ Result<std::string> checked_text(const ResponseFormat& format) {
 
 class Compiler final : public GrammarCompiler {
  public:
-  explicit Compiler(const xgrammar::TokenizerInfo& tokens)
-      : compiler_(tokens, /*max_threads=*/1, /*cache=*/false) {}
+  Compiler(const xgrammar::TokenizerInfo& info, grammar::Utf8Tokens tokens)
+      : tokens_(std::make_shared<const grammar::Utf8Tokens>(std::move(tokens))),
+        compiler_(info, /*max_threads=*/1, /*cache_enabled=*/false) {}
 
   Result<std::shared_ptr<const LogitsProcessor>> compile(
       const ResponseFormat& format, std::span<const TokenId> ends,
@@ -98,7 +100,7 @@ class Compiler final : public GrammarCompiler {
     const Result<xgrammar::CompiledGrammar> grammar = compiled(format);
     if (!grammar) return grammar.error();
     return std::shared_ptr<const LogitsProcessor>(std::make_shared<grammar::GrammarProcessor>(
-        *grammar, std::vector<int>(ends.begin(), ends.end()), forced_first));
+        *grammar, tokens_, std::vector<int>(ends.begin(), ends.end()), forced_first));
   }
 
  private:
@@ -161,6 +163,7 @@ class Compiler final : public GrammarCompiler {
     throw std::runtime_error("unknown kind");
   }
 
+  std::shared_ptr<const grammar::Utf8Tokens> tokens_;
   mutable std::mutex mutex_;  // guards all below
   mutable xgrammar::GrammarCompiler compiler_;
   mutable std::list<Kept> kept_;  // the last used first
@@ -177,9 +180,12 @@ Result<std::shared_ptr<const GrammarCompiler>> GrammarCompiler::create(const Tok
     if (!bytes) return bytes.error();
     texts[i] = *std::move(bytes);
   }
+  grammar::Utf8Tokens tokens(texts);
   return grammar::called([&]() -> std::shared_ptr<const GrammarCompiler> {
-    return std::make_shared<const Compiler>(xgrammar::TokenizerInfo(
-        texts, xgrammar::VocabType::RAW, std::nullopt, std::vector<std::int32_t>{}));
+    return std::make_shared<const Compiler>(
+        xgrammar::TokenizerInfo(texts, xgrammar::VocabType::RAW, std::nullopt,
+                                std::vector<std::int32_t>{}),
+        std::move(tokens));
   });
 }
 

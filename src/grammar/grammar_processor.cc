@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "grammar/utf8_tokens.h"
 #include "grammar/xgrammar_calls.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
@@ -29,51 +30,51 @@ constexpr std::size_t kBits = 32;  // of a word of a mask
 class GrammarState final : public RowState {
  public:
   // `vocabulary`: tokens that the grammar knows of.
-  GrammarState(xgrammar::GrammarMatcher matcher, std::optional<TokenId> forced_first,
-               int vocabulary)
+  GrammarState(xgrammar::GrammarMatcher matcher, std::shared_ptr<const Utf8Tokens> tokens,
+               std::optional<TokenId> forced_first, int vocabulary)
       : matcher_(std::move(matcher)),
+        tokens_(std::move(tokens)),
         forced_first_(forced_first),
         vocabulary_(vocabulary),
         mask_(static_cast<std::size_t>(xgrammar::GetBitmaskSize(vocabulary))) {}
 
   Status advance(TokenId token) override {
-    if (forced_first_ == token && tokens_ == 0) {
-      ++tokens_;
-      return {};
+    if (!is_before_first()) {
+      const Result<bool> accepted =
+          called([&] { return matcher_.AcceptToken(static_cast<std::int32_t>(token)); });
+      if (!accepted) return accepted.error();
+      if (!*accepted) {
+        return Error{ErrorCode::kContract, "token " + std::to_string(token) +
+                                               " was chosen, which response_format does not allow"};
+      }
     }
-    const Result<bool> accepted =
-        called([&] { return matcher_.AcceptToken(static_cast<std::int32_t>(token)); });
-    if (!accepted) return accepted.error();
-    if (!*accepted) {
-      return Error{ErrorCode::kContract, "token " + std::to_string(token) +
-                                             " was chosen, which response_format does not allow"};
-    }
-    ++tokens_;
+    last_bytes_.push_back(tokens_->last_byte(token));
     return {};
   }
 
   [[nodiscard]] Result<std::unique_ptr<RowState>> fork() const override {
     return called([&]() -> std::unique_ptr<RowState> {
-      auto copy = std::make_unique<GrammarState>(matcher_.Fork(), forced_first_, vocabulary_);
-      copy->tokens_ = tokens_;
+      auto copy =
+          std::make_unique<GrammarState>(matcher_.Fork(), tokens_, forced_first_, vocabulary_);
+      copy->last_bytes_ = last_bytes_;
       return copy;
     });
   }
 
   Status rewind(std::size_t count) override {
-    const std::size_t left = tokens_ - count;
+    const std::size_t left = last_bytes_.size() - count;
     const std::size_t skipped = forced_first_ && left == 0 ? 1 : 0;
     const Result<bool> done = called([&] {
       matcher_.Rollback(static_cast<int>(count - skipped));
       return true;
     });
     if (!done) return done.error();
-    tokens_ = left;
+    last_bytes_.resize(left);
     return {};
   }
 
   // Whether the next token is the one that the configuration forces.
-  [[nodiscard]] bool is_before_first() const { return forced_first_ && tokens_ == 0; }
+  [[nodiscard]] bool is_before_first() const { return forced_first_ && last_bytes_.empty(); }
 
   // Bits of the tokens that may follow; empty where any may.
   Result<std::span<const std::int32_t>> mask() {
@@ -87,14 +88,21 @@ class GrammarState final : public RowState {
     const Result<bool> is_needed =
         called([&] { return !matcher_.IsTerminated() && matcher_.FillNextTokenBitmask(&tensor); });
     if (!is_needed) return is_needed.error();
-    return *is_needed ? std::span<const std::int32_t>(mask_) : std::span<const std::int32_t>();
+    if (!*is_needed) return std::span<const std::int32_t>();
+    for (const TokenId token :
+         tokens_->forbidden_after(last_bytes_.empty() ? 0 : last_bytes_.back())) {
+      std::int32_t& word = mask_[token / kBits];
+      word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) & ~(1U << token % kBits));
+    }
+    return std::span<const std::int32_t>(mask_);
   }
 
  private:
   xgrammar::GrammarMatcher matcher_;
+  std::shared_ptr<const Utf8Tokens> tokens_;
   std::optional<TokenId> forced_first_;
   int vocabulary_;
-  std::size_t tokens_ = 0;  // that were chosen
+  std::vector<unsigned char> last_bytes_;  // of the tokens that were chosen
   std::vector<std::int32_t> mask_;
 };
 
@@ -121,7 +129,8 @@ bool forbid(std::span<const std::int32_t> mask, std::span<float> scores) {
 
 Result<std::unique_ptr<RowState>> GrammarProcessor::start(const TokenContext&) const {
   return called([&]() -> std::unique_ptr<RowState> {
-    return std::make_unique<GrammarState>(xgrammar::GrammarMatcher(grammar_, ends_), forced_first_,
+    return std::make_unique<GrammarState>(xgrammar::GrammarMatcher(grammar_, ends_), tokens_,
+                                          forced_first_,
                                           grammar_.GetTokenizerInfo().GetVocabSize());
   });
 }

@@ -19,7 +19,7 @@ _TRIED = 8
 
 
 def record(
-    twins: Twins, examples: Sequence[Call], drawn: Callable[[str, int], Call]
+    twins: Twins, examples: Sequence[Call], drawn: Callable[[str, int], Call] | None
 ) -> list[tuple[str, GoldenCall]]:
     """Calls every method on its example, then on drawn values, over one state.
 
@@ -30,7 +30,8 @@ def record(
     Parameters
     ----------
     drawn
-        Gives a call of a method by its name and a number.
+        Gives a call of a method by its name and a number; None: the examples alone are called,
+        once.
 
     Returns
     -------
@@ -39,7 +40,9 @@ def record(
     """
     calls: list[tuple[str, GoldenCall]] = []
     for call in examples:
-        _add(calls, twins, call, twins.call_example(call, is_given=False))
+        _add(calls, twins, call, twins.call_example(call, is_given=drawn is None))
+    if drawn is None:
+        return calls
     for call in examples:
         if _bytes(calls) >= _LARGE:
             break

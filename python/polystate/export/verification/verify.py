@@ -86,8 +86,9 @@ def verify(
     """Opens the program, and calls its methods as the module's.
 
     Each from the initial state at its example; then those calls that are recorded, in a row over
-    one state; then drawn ones, at the corners of the ranges first. What lowering and the kernels do
-    is no part of torch.export's promises; this is where it is seen.
+    one state; then drawn ones, at the corners of the ranges first. Where none are to be drawn, the
+    examples are called in a row alone. What lowering and the kernels do is no part of
+    torch.export's promises; this is where it is seen.
 
     Parameters
     ----------
@@ -105,14 +106,15 @@ def verify(
         _opened(finished, Path(directory), _leading(eager, finished.described)) as program,
     ):
         twins = Twins(eager, program, finished.described, tolerance)
-        for method in methods:
+        are_drawn = draws.count != 0
+        for method in methods if are_drawn else ():
             call = Call(method, "at its example", method.args, method.kwargs)
             with twins.from_initial_state():
                 twins.call_example(call, is_given=True)
         drawn = DrawnCalls(twins, methods, draws)
         with twins.from_initial_state():
             examples = [Call(m, "after other calls", m.args, m.kwargs) for m in methods]
-            golden = record(twins, examples, drawn.golden)
+            golden = record(twins, examples, drawn.golden if are_drawn else None)
         made, tallies = drawn.run(max(_SECONDS, _PART * seconds))
     return Verification(made, tallies, golden, tolerance)
 
