@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/grammar/grammar_compiler.h"
 #include "polystate/grammar/response_format.h"
@@ -41,7 +42,7 @@ GrammarBinding compile(const TokenizerBinding& tokenizer, const std::string& res
   const ResponseFormat format = unwrap(ResponseFormat::parse(response_format));
   const Tokenizer& read = *tokenizer.tokenizer;
   const auto compiler = unwrap(without_gil([&] { return GrammarCompiler::create(read); }));
-  return {unwrap(without_gil([&] { return compiler->compile(format, ends); })),
+  return {unwrap(without_gil([&] { return compiler->compile(format, {.ends = ends}); })),
           read.vocabulary_size()};
 }
 
@@ -62,13 +63,22 @@ py::array_t<bool> allowed(StateBinding& self) {
   return given;
 }
 
+void advance(StateBinding& self, TokenId token) {
+  const py::array_t<bool> tokens = allowed(self);
+  if (token >= self.grammar.vocabulary || !tokens.data()[token]) {
+    raise({ErrorCode::kContract, "token " + std::to_string(token) +
+                                     " may not follow: response_format does not allow it"});
+  }
+  unwrap(self.state->advance(token));
+}
+
 }  // namespace
 
 void bind_grammar(py::module_& module) {
   py::class_<GrammarBinding>(module, "Grammar").def(py::init(&compile)).def("start", &start);
   py::class_<StateBinding>(module, "GrammarState")
       .def("allowed", &allowed)
-      .def("advance", [](StateBinding& self, TokenId token) { unwrap(self.state->advance(token)); })
+      .def("advance", &advance)
       .def("rewind",
            [](StateBinding& self, std::size_t count) { unwrap(self.state->rewind(count)); })
       .def("fork", &fork);

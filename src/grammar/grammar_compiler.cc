@@ -75,7 +75,10 @@ std::string rule_of(std::span<const std::string> choices) {
 
 // What xgrammar is given.
 Result<std::string> checked_text(const ResponseFormat& format) {
-  if (format.kind == Kind::kChoice) return rule_of(format.choices);
+  if (format.kind == Kind::kChoice) {
+    if (!format.choices.empty()) return rule_of(format.choices);
+    return Error{ErrorCode::kContract, "choices is empty: name at least one text"};
+  }
   const bool is_schema = format.kind == Kind::kJsonSchema || format.kind == Kind::kJsonObject;
   if (!is_schema && format.kind != Kind::kStructuralTag) return format.text;
   const Result<Json> json =
@@ -84,37 +87,44 @@ Result<std::string> checked_text(const ResponseFormat& format) {
   return is_schema ? grammar::checked_schema(*json) : grammar::checked_structural_tag(*json);
 }
 
-class Compiler final : public GrammarCompiler {
- public:
-  Compiler(const xgrammar::TokenizerInfo& info, grammar::Utf8Tokens tokens)
-      : tokens_(std::make_shared<const grammar::Utf8Tokens>(std::move(tokens))),
-        compiler_(info, /*max_threads=*/1, /*cache_enabled=*/false) {}
-
-  Result<std::shared_ptr<const LogitsProcessor>> compile(
-      const ResponseFormat& format, std::span<const TokenId> ends,
-      std::optional<TokenId> forced_first) const override {
-    if (ends.empty()) {
-      return Error{ErrorCode::kContract,
-                   "response_format needs a token that ends a text: eos_token_id has none"};
-    }
-    const Result<xgrammar::CompiledGrammar> grammar = compiled(format);
-    if (!grammar) return grammar.error();
-    return std::shared_ptr<const LogitsProcessor>(std::make_shared<grammar::GrammarProcessor>(
-        *grammar, tokens_, std::vector<int>(ends.begin(), ends.end()), forced_first));
+// The bytes of the tokens of a vocabulary; none of those that are never allowed.
+Result<std::vector<std::string>> token_texts(const Tokenizer& tokenizer) {
+  std::vector<std::string> texts(tokenizer.vocabulary_size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    if (tokenizer.is_special(id) || !tokenizer.id_to_token(id)) continue;
+    Result<std::string> bytes = tokenizer.token_bytes(id);
+    if (!bytes) return bytes.error();
+    texts[i] = *std::move(bytes);
   }
+  return texts;
+}
 
- private:
-  struct Kept {
-    ResponseFormat format;
-    xgrammar::CompiledGrammar grammar;
-  };
+// Has tokens that begin with a space lose it where a text that begins with them does. False where
+// none does.
+Result<bool> remove_first_spaces(const Tokenizer& tokenizer, std::vector<std::string>& texts) {
+  bool is_any_changed = false;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (!texts[i].starts_with(' ')) continue;
+    const TokenId id[] = {static_cast<TokenId>(i)};
+    const Result<std::string> alone = tokenizer.decode(id);
+    if (!alone) return alone.error();
+    if (*alone != std::string_view(texts[i]).substr(1)) continue;
+    texts[i].erase(0, 1);
+    is_any_changed = true;
+  }
+  return is_any_changed;
+}
 
-  Result<xgrammar::CompiledGrammar> compiled(const ResponseFormat& format) const {
-    if (bytes_of(format) > kMaxBytes) {
-      return Error{ErrorCode::kContract, "response_format has " + std::to_string(bytes_of(format)) +
-                                             " bytes, and may have " + std::to_string(kMaxBytes)};
-    }
-    const std::scoped_lock lock(mutex_);
+// Compiles grammars over one vocabulary, and keeps the last ones.
+class VocabularyCompiler {
+ public:
+  explicit VocabularyCompiler(const std::vector<std::string>& texts)
+      : compiler_(xgrammar::TokenizerInfo(texts, xgrammar::VocabType::RAW, std::nullopt,
+                                          std::vector<std::int32_t>{}),
+                  /*max_threads=*/1, /*cache_enabled=*/false) {}
+
+  Result<xgrammar::CompiledGrammar> compile(const ResponseFormat& format) {
     const auto found = std::ranges::find_if(kept_, [&](const Kept& each) {
       return each.format.kind == format.kind && each.format.text == format.text &&
              each.format.choices == format.choices;
@@ -123,28 +133,32 @@ class Compiler final : public GrammarCompiler {
       kept_.splice(kept_.begin(), kept_, found);
       return kept_.front().grammar;
     }
-    const Result<xgrammar::CompiledGrammar> grammar = compiled_anew(format);
+    Result<xgrammar::CompiledGrammar> grammar = compiled(format);
     if (!grammar) return Error{grammar.error().code, "response_format: " + grammar.error().message};
     kept_.push_front({format, *grammar});
     if (kept_.size() > kKept) kept_.pop_back();
-    return *grammar;
+    return grammar;
   }
 
-  Result<xgrammar::CompiledGrammar> compiled_anew(const ResponseFormat& format) const {
-    if (format.kind == Kind::kChoice && format.choices.empty())
-      return Error{ErrorCode::kContract, "choices is empty: name at least one text"};
+ private:
+  struct Kept {
+    ResponseFormat format;
+    xgrammar::CompiledGrammar grammar;
+  };
+
+  Result<xgrammar::CompiledGrammar> compiled(const ResponseFormat& format) {
     const Result<std::string> text = checked_text(format);
     if (!text) return text.error();
     (void)grammar::take_warnings();
-    const Result<xgrammar::CompiledGrammar> grammar =
+    Result<xgrammar::CompiledGrammar> grammar =
         grammar::called([&] { return call(format.kind, *text); });
     const std::vector<std::string> warnings = grammar::take_warnings();
     if (!grammar) return grammar.error();
     if (!warnings.empty()) return Error{ErrorCode::kUnsupported, warnings.front()};
-    return *grammar;
+    return grammar;
   }
 
-  xgrammar::CompiledGrammar call(Kind kind, const std::string& text) const {
+  xgrammar::CompiledGrammar call(Kind kind, const std::string& text) {
     switch (kind) {
       case Kind::kJsonObject:
       case Kind::kJsonSchema:
@@ -163,29 +177,64 @@ class Compiler final : public GrammarCompiler {
     throw std::runtime_error("unknown kind");
   }
 
+  xgrammar::GrammarCompiler compiler_;
+  std::list<Kept> kept_;  // the last used first
+};
+
+class Compiler final : public GrammarCompiler {
+ public:
+  // `first_texts`: of the first token of a text; empty where it has those of the others.
+  Compiler(std::vector<std::string> texts, std::vector<std::string> first_texts)
+      : tokens_(std::make_shared<const grammar::Utf8Tokens>(texts)), middle_(texts) {
+    if (first_texts.empty()) return;
+    first_.emplace(first_texts);
+    first_texts_ = std::make_shared<const std::vector<std::string>>(std::move(first_texts));
+  }
+
+  Result<std::shared_ptr<const LogitsProcessor>> compile(
+      const ResponseFormat& format, const ConstrainedText& text) const override {
+    if (text.ends.empty()) {
+      return Error{ErrorCode::kContract,
+                   "response_format needs a token that ends a text: eos_token_id has none"};
+    }
+    if (bytes_of(format) > kMaxBytes) {
+      return Error{ErrorCode::kContract, "response_format has " + std::to_string(bytes_of(format)) +
+                                             " bytes, and may have " + std::to_string(kMaxBytes)};
+    }
+    const std::scoped_lock lock(mutex_);
+    Result<xgrammar::CompiledGrammar> grammar = middle_.compile(format);
+    if (!grammar) return grammar.error();
+    grammar::Constraint constraint = {*std::move(grammar), tokens_, std::nullopt,
+                                      std::vector<int>(text.ends.begin(), text.ends.end()),
+                                      text.forced_first};
+    if (text.is_whole && first_) {
+      Result<xgrammar::CompiledGrammar> first = first_->compile(format);
+      if (!first) return first.error();
+      constraint.first_tokens = {*std::move(first), first_texts_};
+    }
+    return std::shared_ptr<const LogitsProcessor>(
+        std::make_shared<grammar::GrammarProcessor>(std::move(constraint)));
+  }
+
+ private:
   std::shared_ptr<const grammar::Utf8Tokens> tokens_;
-  mutable std::mutex mutex_;  // guards all below
-  mutable xgrammar::GrammarCompiler compiler_;
-  mutable std::list<Kept> kept_;  // the last used first
+  std::shared_ptr<const std::vector<std::string>> first_texts_;
+  mutable std::mutex mutex_;  // guards both below
+  mutable VocabularyCompiler middle_;
+  mutable std::optional<VocabularyCompiler> first_;
 };
 
 }  // namespace
 
 Result<std::shared_ptr<const GrammarCompiler>> GrammarCompiler::create(const Tokenizer& tokenizer) {
-  std::vector<std::string> texts(tokenizer.vocabulary_size());  // empty: never allowed
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto id = static_cast<TokenId>(i);
-    if (tokenizer.is_special(id) || !tokenizer.id_to_token(id)) continue;
-    Result<std::string> bytes = tokenizer.token_bytes(id);
-    if (!bytes) return bytes.error();
-    texts[i] = *std::move(bytes);
-  }
-  grammar::Utf8Tokens tokens(texts);
+  Result<std::vector<std::string>> texts = token_texts(tokenizer);
+  if (!texts) return texts.error();
+  std::vector<std::string> first_texts = *texts;
+  const Result<bool> differ = remove_first_spaces(tokenizer, first_texts);
+  if (!differ) return differ.error();
+  if (!*differ) first_texts.clear();
   return grammar::called([&]() -> std::shared_ptr<const GrammarCompiler> {
-    return std::make_shared<const Compiler>(
-        xgrammar::TokenizerInfo(texts, xgrammar::VocabType::RAW, std::nullopt,
-                                std::vector<std::int32_t>{}),
-        std::move(tokens));
+    return std::make_shared<const Compiler>(*std::move(texts), std::move(first_texts));
   });
 }
 

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,68 +28,60 @@ constexpr std::size_t kBits = 32;  // of a word of a mask
 // How far the text of a row is in a grammar.
 class GrammarState final : public RowState {
  public:
-  // `vocabulary`: tokens that the grammar knows of.
-  GrammarState(xgrammar::GrammarMatcher matcher, std::shared_ptr<const Utf8Tokens> tokens,
-               std::optional<TokenId> forced_first, int vocabulary)
-      : matcher_(std::move(matcher)),
-        tokens_(std::move(tokens)),
-        forced_first_(forced_first),
-        vocabulary_(vocabulary),
-        mask_(static_cast<std::size_t>(xgrammar::GetBitmaskSize(vocabulary))) {}
+  explicit GrammarState(std::shared_ptr<const Constraint> constraint)
+      : GrammarState(constraint, matcher_of(*constraint, constraint->grammar)) {}
 
   Status advance(TokenId token) override {
-    if (!is_before_first()) {
+    if (is_followed() && !is_before_text()) {
       const Result<bool> accepted =
-          called([&] { return matcher_.AcceptToken(static_cast<std::int32_t>(token)); });
+          called([&] { return !matcher_.IsTerminated() && accept(token); });
       if (!accepted) return accepted.error();
-      if (!*accepted) {
-        return Error{ErrorCode::kContract, "token " + std::to_string(token) +
-                                               " was chosen, which response_format does not allow"};
-      }
+      if (*accepted) ++followed_;
+    } else if (is_followed()) {
+      ++followed_;
     }
-    last_bytes_.push_back(tokens_->last_byte(token));
+    last_bytes_.push_back(constraint_->tokens->last_byte(token));
     return {};
   }
 
   [[nodiscard]] Result<std::unique_ptr<RowState>> fork() const override {
     return called([&]() -> std::unique_ptr<RowState> {
-      auto copy =
-          std::make_unique<GrammarState>(matcher_.Fork(), tokens_, forced_first_, vocabulary_);
+      auto copy = std::unique_ptr<GrammarState>(new GrammarState(constraint_, matcher_.Fork()));
       copy->last_bytes_ = last_bytes_;
+      copy->followed_ = followed_;
       return copy;
     });
   }
 
   Status rewind(std::size_t count) override {
     const std::size_t left = last_bytes_.size() - count;
-    const std::size_t skipped = forced_first_ && left == 0 ? 1 : 0;
-    const Result<bool> done = called([&] {
-      matcher_.Rollback(static_cast<int>(count - skipped));
-      return true;
-    });
-    if (!done) return done.error();
+    const std::size_t of_text = std::max(left, before_text());
+    if (of_text < followed_) {
+      const Result<bool> done = called([&] {
+        matcher_.Rollback(static_cast<int>(followed_ - of_text));
+        return true;
+      });
+      if (!done) return done.error();
+    }
+    followed_ = std::min(followed_, left);
     last_bytes_.resize(left);
     return {};
   }
 
+  // Whether the grammar has followed all tokens. A beam search goes on with others where there are
+  // fewer that may follow than beams: such a row stays without a chance.
+  [[nodiscard]] bool is_followed() const { return followed_ == last_bytes_.size(); }
+
   // Whether the next token is the one that the configuration forces.
-  [[nodiscard]] bool is_before_first() const { return forced_first_ && last_bytes_.empty(); }
+  [[nodiscard]] bool is_before_text() const { return last_bytes_.size() < before_text(); }
 
   // Bits of the tokens that may follow; empty where any may.
   Result<std::span<const std::int32_t>> mask() {
-    std::int64_t size = std::ssize(mask_);
-    DLTensor tensor = {};
-    tensor.data = mask_.data();
-    tensor.device = {kDLCPU, 0};
-    tensor.ndim = 1;
-    tensor.shape = &size;
-    tensor.dtype = xgrammar::GetBitmaskDLType();
-    const Result<bool> is_needed =
-        called([&] { return !matcher_.IsTerminated() && matcher_.FillNextTokenBitmask(&tensor); });
+    const Result<bool> is_needed = called([&] { return fill_mask(); });
     if (!is_needed) return is_needed.error();
     if (!*is_needed) return std::span<const std::int32_t>();
-    for (const TokenId token :
-         tokens_->forbidden_after(last_bytes_.empty() ? 0 : last_bytes_.back())) {
+    const unsigned char last = last_bytes_.empty() ? 0 : last_bytes_.back();
+    for (const TokenId token : constraint_->tokens->forbidden_after(last)) {
       std::int32_t& word = mask_[token / kBits];
       word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) & ~(1U << token % kBits));
     }
@@ -98,11 +89,48 @@ class GrammarState final : public RowState {
   }
 
  private:
+  GrammarState(std::shared_ptr<const Constraint> constraint, xgrammar::GrammarMatcher matcher)
+      : constraint_(std::move(constraint)),
+        matcher_(std::move(matcher)),
+        mask_(static_cast<std::size_t>(
+            xgrammar::GetBitmaskSize(constraint_->grammar.GetTokenizerInfo().GetVocabSize()))) {}
+
+  static xgrammar::GrammarMatcher matcher_of(const Constraint& constraint,
+                                             const xgrammar::CompiledGrammar& grammar) {
+    return {grammar, constraint.ends};
+  }
+
+  // How many tokens come before the text.
+  [[nodiscard]] std::size_t before_text() const { return constraint_->forced_first ? 1 : 0; }
+  [[nodiscard]] bool is_first_token() const {
+    return constraint_->first_tokens && last_bytes_.size() == before_text();
+  }
+
+  bool accept(TokenId token) {
+    const bool is_end = std::ranges::count(constraint_->ends, static_cast<int>(token)) > 0;
+    if (!is_first_token() || is_end) return matcher_.AcceptToken(static_cast<std::int32_t>(token));
+    const std::vector<std::string>& texts = *constraint_->first_tokens->texts;
+    return token < texts.size() && !texts[token].empty() && matcher_.AcceptString(texts[token]);
+  }
+
+  bool fill_mask() {
+    std::int64_t size = std::ssize(mask_);
+    DLTensor tensor = {};
+    tensor.data = mask_.data();
+    tensor.device = {kDLCPU, 0};
+    tensor.ndim = 1;
+    tensor.shape = &size;
+    tensor.dtype = xgrammar::GetBitmaskDLType();
+    if (matcher_.IsTerminated()) return false;
+    if (!is_first_token()) return matcher_.FillNextTokenBitmask(&tensor);
+    return matcher_of(*constraint_, constraint_->first_tokens->grammar)
+        .FillNextTokenBitmask(&tensor);
+  }
+
+  std::shared_ptr<const Constraint> constraint_;
   xgrammar::GrammarMatcher matcher_;
-  std::shared_ptr<const Utf8Tokens> tokens_;
-  std::optional<TokenId> forced_first_;
-  int vocabulary_;
   std::vector<unsigned char> last_bytes_;  // of the tokens that were chosen
+  std::size_t followed_ = 0;               // of these, from the first on
   std::vector<std::int32_t> mask_;
 };
 
@@ -128,16 +156,17 @@ bool forbid(std::span<const std::int32_t> mask, std::span<float> scores) {
 }  // namespace
 
 Result<std::unique_ptr<RowState>> GrammarProcessor::start(const TokenContext&) const {
-  return called([&]() -> std::unique_ptr<RowState> {
-    return std::make_unique<GrammarState>(xgrammar::GrammarMatcher(grammar_, ends_), tokens_,
-                                          forced_first_,
-                                          grammar_.GetTokenizerInfo().GetVocabSize());
-  });
+  return called(
+      [&]() -> std::unique_ptr<RowState> { return std::make_unique<GrammarState>(constraint_); });
 }
 
 Status GrammarProcessor::process(const TokenContext& context, std::span<float> scores) const {
   auto& state = static_cast<GrammarState&>(*context.state);
-  if (state.is_before_first()) return {};
+  if (!state.is_followed()) {
+    std::ranges::fill(scores, kForbidden);
+    return {};
+  }
+  if (state.is_before_text()) return {};
   const auto mask = state.mask();
   if (!mask) return mask.error();
   if (mask->empty() || forbid(*mask, scores)) return {};

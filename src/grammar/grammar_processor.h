@@ -1,10 +1,11 @@
 #pragma once
 
-#include <xgrammar/matcher.h>
+#include <xgrammar/compiler.h>
 
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,25 +16,33 @@
 
 namespace polystate::grammar {
 
-// Forbids every token by which a text cannot become what a grammar describes.
+// The vocabulary of a text's first token, whose tokens have lost the space that no text begins
+// with.
+struct FirstTokens {
+  xgrammar::CompiledGrammar grammar;
+  std::shared_ptr<const std::vector<std::string>> texts;  // by token
+};
+
+// What a text has to be.
+struct Constraint {
+  xgrammar::CompiledGrammar grammar;
+  std::shared_ptr<const Utf8Tokens> tokens;
+  std::optional<FirstTokens> first_tokens;  // where they are not those in the middle of a text
+  std::vector<int> ends;
+  std::optional<TokenId> forced_first;  // no part of the text
+};
+
+// Forbids every token by which a text cannot become what a constraint says.
 class GrammarProcessor final : public LogitsProcessor {
  public:
-  // `ends`: tokens that end a sequence, at least one.
-  GrammarProcessor(xgrammar::CompiledGrammar grammar, std::shared_ptr<const Utf8Tokens> tokens,
-                   std::vector<int> ends, std::optional<TokenId> forced_first)
-      : grammar_(std::move(grammar)),
-        tokens_(std::move(tokens)),
-        ends_(std::move(ends)),
-        forced_first_(forced_first) {}
+  explicit GrammarProcessor(Constraint constraint)
+      : constraint_(std::make_shared<const Constraint>(std::move(constraint))) {}
 
   [[nodiscard]] Result<std::unique_ptr<RowState>> start(const TokenContext& context) const override;
   [[nodiscard]] Status process(const TokenContext& context, std::span<float> scores) const override;
 
  private:
-  xgrammar::CompiledGrammar grammar_;
-  std::shared_ptr<const Utf8Tokens> tokens_;
-  std::vector<int> ends_;
-  std::optional<TokenId> forced_first_;
+  std::shared_ptr<const Constraint> constraint_;
 };
 
 }  // namespace polystate::grammar

@@ -1,6 +1,8 @@
 #include "grammar/utf8_tokens.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,24 +13,34 @@
 namespace polystate::grammar {
 namespace {
 
-constexpr unsigned char kSurrogate = 0xED;   // with 0xA0 or more after it
-constexpr unsigned char kLastPlanes = 0xF4;  // with 0x90 or more after it
+// First bytes of characters which not every continuation byte may follow.
+struct FirstByte {
+  unsigned char byte;
+  unsigned char least;  // that may follow
+  unsigned char most;
+};
+constexpr FirstByte kFirsts[] = {
+    {0xE0, 0xA0, 0xBF},  // less is written in two bytes
+    {0xED, 0x80, 0x9F},  // more is a surrogate
+    {0xF0, 0x90, 0xBF},  // less is written in three bytes
+    {0xF4, 0x80, 0x8F},  // more lies beyond U+10FFFF
+};
+static_assert(std::size(kFirsts) == Utf8Tokens::kFirstBytes);
 
 unsigned char byte_at(std::string_view text, std::size_t i) {
   return static_cast<unsigned char>(text[i]);
 }
 
-bool is_continuation(unsigned char byte) { return byte >= 0x80 && byte <= 0xBF; }
-
-// Whether a character that begins with one byte cannot go on with the other.
-bool is_malformed(unsigned char first, unsigned char next) {
-  return is_continuation(next) &&
-         ((first == kSurrogate && next >= 0xA0) || (first == kLastPlanes && next >= 0x90));
+// Whether a character cannot go on with a byte.
+bool is_malformed(const FirstByte& first, unsigned char next) {
+  return next >= 0x80 && next <= 0xBF && (next < first.least || next > first.most);
 }
 
 bool is_malformed(std::string_view text) {
   for (std::size_t i = 1; i < text.size(); ++i) {
-    if (is_malformed(byte_at(text, i - 1), byte_at(text, i))) return true;
+    for (const FirstByte& first : kFirsts) {
+      if (byte_at(text, i - 1) == first.byte && is_malformed(first, byte_at(text, i))) return true;
+    }
   }
   return false;
 }
@@ -41,16 +53,17 @@ Utf8Tokens::Utf8Tokens(std::vector<std::string>& texts) : last_bytes_(texts.size
     if (is_malformed(text)) text.clear();
     if (text.empty()) continue;
     last_bytes_[i] = byte_at(text, text.size() - 1);
-    const auto token = static_cast<TokenId>(i);
-    if (is_malformed(kSurrogate, byte_at(text, 0))) after_surrogate_.push_back(token);
-    if (is_malformed(kLastPlanes, byte_at(text, 0))) after_last_planes_.push_back(token);
+    for (std::size_t first = 0; first < kFirstBytes; ++first) {
+      if (is_malformed(kFirsts[first], byte_at(text, 0)))
+        forbidden_[first].push_back(static_cast<TokenId>(i));
+    }
   }
 }
 
 std::span<const TokenId> Utf8Tokens::forbidden_after(unsigned char byte) const {
-  if (byte == kSurrogate) return after_surrogate_;
-  if (byte == kLastPlanes) return after_last_planes_;
-  return {};
+  const auto* const first = std::ranges::find(kFirsts, byte, &FirstByte::byte);
+  if (first == std::end(kFirsts)) return {};
+  return forbidden_[static_cast<std::size_t>(first - std::begin(kFirsts))];
 }
 
 }  // namespace polystate::grammar

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,10 +10,14 @@
 
 namespace polystate::grammar {
 
-// Which tokens would make malformed UTF-8 of a text. xgrammar takes surrogates and what lies beyond
-// U+10FFFF for characters.
+// Which tokens would make malformed UTF-8 of a text. xgrammar lets three and four bytes
+// be characters that have no such form: surrogates, what is written in fewer bytes, what lies
+// beyond U+10FFFF.
 class Utf8Tokens {
  public:
+  // How many first bytes of characters not every byte may follow.
+  static constexpr std::size_t kFirstBytes = 4;
+
   // `texts`: the bytes of each token. Those of tokens that are malformed by themselves are cleared.
   explicit Utf8Tokens(std::vector<std::string>& texts);
 
@@ -23,9 +29,8 @@ class Utf8Tokens {
   [[nodiscard]] std::span<const TokenId> forbidden_after(unsigned char byte) const;
 
  private:
-  std::vector<unsigned char> last_bytes_;   // by token
-  std::vector<TokenId> after_surrogate_;    // after the first byte of a surrogate
-  std::vector<TokenId> after_last_planes_;  // after the first byte of U+100000 and above
+  std::vector<unsigned char> last_bytes_;                    // by token
+  std::array<std::vector<TokenId>, kFirstBytes> forbidden_;  // after each of them
 };
 
 }  // namespace polystate::grammar

@@ -208,7 +208,9 @@ Status TextPipeline::constrain(const ResponseFormat& format, const GenerationCon
     if (!created) return created.error();
     grammars_ = *std::move(created);
   }
-  auto processor = grammars_->compile(format, config.eos_token_id, config.forced_bos_token_id);
+  auto processor = grammars_->compile(format, {.ends = config.eos_token_id,
+                                               .forced_first = config.forced_bos_token_id,
+                                               .is_whole = !continues_texts()});
   if (!processor) return processor.error();
   processors.push_back(*std::move(processor));
   return {};

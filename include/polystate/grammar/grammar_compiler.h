@@ -2,7 +2,7 @@
 
 #include <memory>
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
@@ -11,6 +11,17 @@
 #include "polystate/tokenizer/tokenizer.h"
 
 namespace polystate {
+
+// Where a constrained text stands.
+struct ConstrainedText {
+  // The tokens that end it, at least one: allowed where the text may end, and nowhere else.
+  std::vector<TokenId> ends;
+  // The first token of every sequence, where the configuration forces one; no part of the text.
+  std::optional<TokenId> forced_first = std::nullopt;
+  // Whether nothing comes before it that it goes on from. Then a space that begins its first token
+  // is none of its own, with tokenizers that put one before every word.
+  bool is_whole = false;
+};
 
 // Makes processors that allow those tokens alone by which a text can still become what a format
 // asks for. Many threads may use it at once.
@@ -22,15 +33,13 @@ class GrammarCompiler {
 
   virtual ~GrammarCompiler() = default;
 
-  // A processor for a format; the last ones are kept. `ends` are the tokens that end a sequence,
-  // which are allowed where the text may end, and nowhere else. Other special tokens never are,
-  // except for `forced_first`, the first token of every sequence where the configuration has one.
+  // A processor for a format; the last ones are kept. Special tokens other than the ends are never
+  // allowed.
   //
   // kContract: the format is malformed, or too large (1 MiB). kUnsupported names the words of a
   // schema that would not be enforced.
   [[nodiscard]] virtual Result<std::shared_ptr<const LogitsProcessor>> compile(
-      const ResponseFormat& format, std::span<const TokenId> ends,
-      std::optional<TokenId> forced_first = std::nullopt) const = 0;
+      const ResponseFormat& format, const ConstrainedText& text) const = 0;
 };
 
 }  // namespace polystate
