@@ -125,6 +125,18 @@ demo: setup  ## Translate: make demo TEXT="I like it."
 	  fi
 	@polystate translate $(DEMO) -- "$$TEXT"
 
+CHAT_MODEL := models/en-fr-chat
+CHAT := demo/en-fr-chat
+
+.PHONY: demo-complete
+demo-complete: setup  ## Complete a conversation: make demo-complete TEXT="I like it."
+	@ingredients=$$(python -m tools.ingredients polystate.recipes.pretrained $(CHAT_MODEL)); \
+	  if [[ ! -d $(CHAT) || $$(cat $(CHAT).made_from 2>/dev/null) != $$ingredients ]]; then \
+	    polystate-export $(CHAT_MODEL) $(CHAT) --recipe xnnpack_q8 >&2 && \
+	    echo $$ingredients >$(CHAT).made_from; \
+	  fi
+	@polystate complete $(CHAT) -- "<|user|>Translate to French: $$TEXT<|end|><|assistant|>"
+
 GEMMA := demo/gemma-3-270m
 PROMPT ?= The capital of France is
 override PROMPT := $(value PROMPT)
