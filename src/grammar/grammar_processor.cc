@@ -80,6 +80,11 @@ class GrammarState final : public RowState {
     const Result<bool> is_needed = called([&] { return fill_mask(); });
     if (!is_needed) return is_needed.error();
     if (!*is_needed) return std::span<const std::int32_t>();
+    // xgrammar leaves the bits behind the last token as they come.
+    if (const std::size_t rest = vocabulary() % kBits; rest != 0) {
+      mask_.back() =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(mask_.back()) & ((1U << rest) - 1U));
+    }
     const unsigned char last = last_bytes_.empty() ? 0 : last_bytes_.back();
     for (const TokenId token : constraint_->tokens->forbidden_after(last)) {
       std::int32_t& word = mask_[token / kBits];
@@ -100,6 +105,10 @@ class GrammarState final : public RowState {
     return {grammar, constraint.ends};
   }
 
+  // Tokens that the grammar knows of.
+  [[nodiscard]] std::size_t vocabulary() const {
+    return static_cast<std::size_t>(constraint_->grammar.GetTokenizerInfo().GetVocabSize());
+  }
   // How many tokens come before the text.
   [[nodiscard]] std::size_t before_text() const { return constraint_->forced_first ? 1 : 0; }
   [[nodiscard]] bool is_first_token() const {
