@@ -151,6 +151,7 @@ class Checker {
     check_combination(*object, found, place);
     complete_object(found);
     limit_characters(found);
+    limit_digits(found);
     return found;
   }
 
@@ -273,6 +274,22 @@ class Checker {
                          !has("additionalProperties") && !has("unevaluatedProperties") &&
                          !has("propertyNames");
     if (is_open) found["additionalProperties"] = true;
+  }
+
+  // Numbers without a limit are those that every reader of JSON keeps exactly. Otherwise a model
+  // that repeats a digit would go on for ever.
+  static void limit_digits(Written& found) {
+    const Written type = found.value("type", Written());
+    const auto is_number = [](const Written& each) {
+      return each == "integer" || each == "number";
+    };
+    if (!is_number(type) && !(type.is_array() && std::ranges::any_of(type, is_number))) return;
+    if (found.contains("multipleOf")) return;  // which is not enforced beside limits
+    constexpr std::int64_t kLargest = (std::int64_t{1} << 53) - 1;
+    if (!found.contains("minimum") && !found.contains("exclusiveMinimum"))
+      found["minimum"] = -kLargest;
+    if (!found.contains("maximum") && !found.contains("exclusiveMaximum"))
+      found["maximum"] = kLargest;
   }
 
   // Lengths of texts as a pattern: by lengths alone xgrammar allows control characters as well.

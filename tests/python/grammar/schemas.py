@@ -1,4 +1,4 @@
-"""Draws JSON schemas of all that is enforced."""
+"""Draws JSON schemas of all that is enforced. Each limits how long a text can be."""
 
 from __future__ import annotations
 
@@ -58,13 +58,14 @@ def _object(draw: random.Random, depth: int) -> Schema:
     }
     if draw.random() < 0.3:
         schema["additionalProperties"] = draw.choice([False, {"type": "integer"}])
+        schema["maxProperties"] = len(names) + 1
     return schema
 
 
 def _array(draw: random.Random, depth: int) -> Schema:
     schema: Schema = {"type": "array", "items": _any(draw, depth)}
+    schema["maxItems"] = draw.randint(0, 3)
     if draw.random() < 0.7:
-        schema["maxItems"] = draw.randint(0, 3)
         schema["minItems"] = draw.randint(0, schema["maxItems"])
     return schema
 

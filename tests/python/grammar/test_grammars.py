@@ -272,3 +272,14 @@ def test_a_token_that_may_not_follow_is_refused(tokenizer: ps.Tokenizer) -> None
     with pytest.raises(ps.ContractError, match="response_format does not allow"):
         state.advance(END)
     assert np.array_equal(state.allowed(), before)
+
+
+def test_numbers_without_limits_end(tokenizer: ps.Tokenizer) -> None:
+    for kind in ("integer", "number"):
+        response_format = {"type": "json_schema", "schema": {"type": kind}}
+        for text in ("0", "-1", "9007199254740991", "-9007199254740991"):
+            assert accepts(tokenizer, response_format, text), (kind, text)
+        for text in ("90071992547409910", "1" * 40):
+            assert not accepts(tokenizer, response_format, text), (kind, text)
+    for text in ("0.25", "-12.5"):
+        assert accepts(tokenizer, response_format, text)
