@@ -15,6 +15,9 @@ namespace polystate::chat_template {
 
 class Rendering;
 
+// How many names are compared in a step.
+constexpr std::size_t kNamesInStep = 16;
+
 // What a function is called with.
 struct Arguments {
   Elements positional;

@@ -32,7 +32,7 @@ AttributePath::AttributePath(Rendering& rendering, const Value& attribute) {
     parts_.push_back(attribute);
     return;
   }
-  for (Text& text : split(attribute.text(), ".", -1, false))
+  for (Text& text : split(rendering, attribute.text(), ".", -1, false))
     parts_.push_back(part(rendering, std::move(text)));
 }
 

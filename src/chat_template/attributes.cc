@@ -17,6 +17,7 @@
 #include "chat_template/string_positions.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
+#include "core/utf8.h"
 
 namespace polystate::chat_template {
 namespace {
@@ -25,12 +26,19 @@ std::string described(const Value& value) {
   return value.is_none() ? "None" : value.type_name() + " object";
 }
 
+// Of long names the beginning: what is not there is often not looked at.
+std::string shown(std::string_view name) {
+  constexpr std::size_t kLongest = 200;
+  if (name.size() <= kLongest) return quoted(name);
+  return quoted(name.substr(0, previous_character(name, kLongest + 1))) + "...";
+}
+
 Value lacks(const Value& value, std::string_view name) {
-  return Value::undefined("'" + described(value) + "' has no attribute " + quoted(name));
+  return Value::undefined("'" + described(value) + "' has no attribute " + shown(name));
 }
 
 Value unsafe(const Value& value, std::string_view name) {
-  return Value::undefined("access to attribute " + quoted(name) + " of '" + value.type_name() +
+  return Value::undefined("access to attribute " + shown(name) + " of '" + value.type_name() +
                           "' object is unsafe.");
 }
 
@@ -74,7 +82,7 @@ std::optional<Value> attribute_of(Rendering& rendering, const Value& value, std:
   if (would_change(value, name)) return unsafe(value, name);
   if (const auto number = number_attribute(value, name)) return number;
   if (const Method* const method = method_of(value, name))
-    return rendering.checked_depth(Value::object(std::make_shared<BoundMethod>(value, *method)));
+    return rendering.checked(Value::object(std::make_shared<BoundMethod>(value, *method)));
   return std::nullopt;
 }
 
@@ -104,7 +112,7 @@ std::optional<Value> item_of(Rendering& rendering, const Value& value, const Val
       if (!key.is_integer()) return std::nullopt;
       return element_of(value.elements(), key.as_integer());
     case Value::Kind::kDict: {
-      const Value* const found = is_hashable(key) ? value.dict().find(key) : nullptr;
+      const Value* const found = rendering.is_key(key) ? value.dict().find(key) : nullptr;
       return found == nullptr ? std::nullopt : std::optional(*found);
     }
     case Value::Kind::kObject:

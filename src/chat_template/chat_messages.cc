@@ -11,6 +11,7 @@
 
 #include "chat_template/python_text.h"
 #include "chat_template/string_functions.h"
+#include "chat_template/string_search.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
 #include "polystate/chat_template/chat_template.h"
@@ -161,7 +162,7 @@ Result<PreparedMessages> prepared(const Value& messages, std::string_view contin
 Status cut_at_tag(std::string_view continued, RenderedText& rendered) {
   std::string& text = rendered.text;
   const std::size_t tag = text.rfind(kTagText);
-  if (tag == std::string::npos || text.find(stripped(continued)) == std::string::npos) {
+  if (tag == std::string::npos || find_text(text, stripped(continued), 0) == std::string::npos) {
     return refused(
         "continue_final_message is set but the final message does not appear in the chat after "
         "applying the chat template! This can happen if the chat template deletes portions of the "

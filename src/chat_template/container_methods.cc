@@ -21,13 +21,13 @@ template <DictView::Part part>
 Value view(Rendering& rendering, const Value& self, const Arguments& arguments) {
   const Parameters given(rendering, "dict method", arguments, {}, 0);
   if (!given) return {};
-  return rendering.checked_depth(Value::object(std::make_shared<DictView>(self, part)));
+  return rendering.checked(Value::object(std::make_shared<DictView>(self, part)));
 }
 
 Value get(Rendering& rendering, const Value& self, const Arguments& arguments) {
   const Parameters given(rendering, "get", arguments, {"/key", "/default"}, 1);
   if (!given) return {};
-  if (!is_hashable(given[0]))
+  if (!rendering.is_key(given[0]))
     return rendering.fail("unhashable type: '" + given[0].type_name() + "'");
   const Value* const found = self.dict().find(given[0]);
   return found == nullptr ? given[1] : *found;
@@ -46,7 +46,7 @@ Value count(Rendering& rendering, const Value& self, const Arguments& arguments)
   const Parameters given(rendering, "count", arguments, {"/value"}, 1);
   if (!given || !rendering.spend(self.elements().size())) return {};
   return Value::integer(std::ranges::count_if(self.elements(), [&](const Value& element) {
-    return element.is_same(given[0]) || equal(element, given[0]);
+    return rendering.are_equal(element, given[0]);
   }));
 }
 
@@ -62,7 +62,7 @@ Value index(Rendering& rendering, const Value& self, const Arguments& arguments)
   const std::int64_t end = bound(2, size);
   for (std::int64_t i = bound(1, 0); i < end; ++i) {
     const Value& element = elements[static_cast<std::size_t>(i)];
-    if (element.is_same(given[0]) || equal(element, given[0])) return Value::integer(i);
+    if (rendering.are_equal(element, given[0])) return Value::integer(i);
   }
   return rendering.fail("a value is not in the " + self.type_name());
 }

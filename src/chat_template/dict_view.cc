@@ -18,7 +18,7 @@
 namespace polystate::chat_template {
 
 DictView::DictView(Value dict, Part part)
-    : Object(dict.depth()), dict_(std::move(dict)), part_(part) {}
+    : Object(dict.depth(), dict.value_count()), dict_(std::move(dict)), part_(part) {}
 
 std::string_view DictView::type_name() const {
   return part_ == Part::kKeys ? "dict_keys" : part_ == Part::kValues ? "dict_values" : "dict_items";

@@ -87,8 +87,8 @@ Value SequenceLiteral::evaluate(Rendering& rendering, Frame& frame) const {
   values.reserve(elements.size());
   for (const ExpressionPointer& element : elements)
     values.push_back(element->value(rendering, frame));
-  return rendering.checked_depth(is_tuple ? Value::tuple(std::move(values))
-                                          : Value::list(std::move(values)));
+  return rendering.checked(is_tuple ? Value::tuple(std::move(values))
+                                    : Value::list(std::move(values)));
 }
 
 std::vector<Expression*> SequenceLiteral::children() const {
@@ -101,11 +101,11 @@ Value DictLiteral::evaluate(Rendering& rendering, Frame& frame) const {
   Dict dict;
   for (const auto& [key, value] : entries) {
     Value evaluated = key->value(rendering, frame);
-    if (!is_hashable(evaluated))
+    if (!rendering.is_key(evaluated))
       return rendering.fail("unhashable type: '" + evaluated.type_name() + "'");
     dict.set(std::move(evaluated), value->value(rendering, frame));
   }
-  return rendering.checked_depth(Value::dict(std::move(dict)));
+  return rendering.checked(Value::dict(std::move(dict)));
 }
 
 std::vector<Expression*> DictLiteral::children() const {
@@ -207,6 +207,7 @@ Arguments CallArguments::evaluate(Rendering& rendering, Frame& frame) const {
   for (const ExpressionPointer& expression : positional)
     arguments.positional.push_back(expression->value(rendering, frame));
   for (const auto& [name, expression] : named) {
+    if (!rendering.spend(arguments.named.size() / kNamesInStep)) break;
     if (arguments.find(name) != nullptr)
       rendering.fail("the argument " + quoted(name) + " is given twice");
     arguments.named.emplace_back(name, expression->value(rendering, frame));
@@ -222,6 +223,7 @@ Arguments CallArguments::evaluate(Rendering& rendering, Frame& frame) const {
     return arguments;
   }
   for (const auto& [key, value] : more.dict().entries()) {
+    if (!rendering.spend(arguments.named.size() / kNamesInStep)) break;
     if (!key.is_string() || arguments.find(key.bytes()) != nullptr) {
       rendering.fail("the argument after ** has a key that is no str, or given before");
       return arguments;

@@ -30,7 +30,7 @@ class Function : public Object {
 class BoundMethod : public Object {
  public:
   BoundMethod(Value self, const Method& method)
-      : Object(self.depth()), self_(std::move(self)), method_(method) {}
+      : Object(self.depth(), self.value_count()), self_(std::move(self)), method_(method) {}
   [[nodiscard]] std::string_view type_name() const override { return "builtin_function_or_method"; }
   [[nodiscard]] bool equals(const Object& other) const override;
   [[nodiscard]] bool is_callable() const override { return true; }

@@ -48,7 +48,7 @@ void add_pairs(Rendering& rendering, const Value& pairs, Dict& dict) {
     if (two.size() != 2) {
       rendering.fail("dictionary update sequence element has length " + std::to_string(two.size()) +
                      "; 2 is required");
-    } else if (!is_hashable(two[0])) {
+    } else if (!rendering.is_key(two[0])) {
       rendering.fail("unhashable type: '" + two[0].type_name() + "'");
     } else {
       dict.set(two[0], two[1]);
@@ -77,7 +77,7 @@ Dict dict_of(Rendering& rendering, const Arguments& arguments) {
 }
 
 Value make_dict(Rendering& rendering, const Arguments& arguments) {
-  return rendering.checked_depth(Value::dict(dict_of(rendering, arguments)));
+  return rendering.checked(Value::dict(dict_of(rendering, arguments)));
 }
 
 // dict.fromkeys(keys, value).
@@ -86,14 +86,14 @@ Value dict_from_keys(Rendering& rendering, const Value& /*self*/, const Argument
   Dict dict;
   if (!given) return {};
   for_each_value(rendering, given[0], [&](const Value& key) {
-    if (is_hashable(key)) {
+    if (rendering.is_key(key)) {
       dict.set(key, given[1]);
     } else {
       rendering.fail("unhashable type: '" + key.type_name() + "'");
     }
     return !rendering.failed();
   });
-  return rendering.checked_depth(Value::dict(std::move(dict)));
+  return rendering.checked(Value::dict(std::move(dict)));
 }
 
 constexpr Method kFromKeys = {"fromkeys", dict_from_keys};

@@ -17,7 +17,8 @@ namespace polystate::chat_template {
 class Group : public Object {
  public:
   Group(Value grouper, Value list)
-      : Object(std::max(grouper.depth(), list.depth()) + 1),
+      : Object(std::max(grouper.depth(), list.depth()) + 1,
+               grouper.value_count() + list.value_count() + 1),
         pair_(Value::tuple({std::move(grouper), std::move(list)})) {}
 
   [[nodiscard]] std::string_view type_name() const override { return "tuple"; }

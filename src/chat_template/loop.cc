@@ -24,8 +24,8 @@ constexpr Method kCycle = {"cycle",
                              return self.as<Loop>()->cycle(rendering, arguments);
                            }};
 constexpr Method kChanged = {
-    "changed", [](Rendering& /*rendering*/, const Value& self, const Arguments& arguments) {
-      return self.as<Loop>()->changed(arguments);
+    "changed", [](Rendering& rendering, const Value& self, const Arguments& arguments) {
+      return self.as<Loop>()->changed(rendering, arguments);
     }};
 
 bool has_length(const Value& value) {
@@ -124,9 +124,9 @@ Value Loop::cycle(Rendering& rendering, const Arguments& arguments) const {
   return values[static_cast<std::size_t>(index_) % values.size()];
 }
 
-Value Loop::changed(const Arguments& arguments) {
+Value Loop::changed(Rendering& rendering, const Arguments& arguments) {
   const Value values = Value::tuple(arguments.positional);
-  const bool same = last_changed_ && equal(*last_changed_, values);
+  const bool same = last_changed_ && rendering.are_equal(*last_changed_, values);
   if (!same) last_changed_ = values;
   return Value::boolean(!same);
 }

@@ -34,7 +34,7 @@ class Loop : public Object {
   bool write(Rendering& rendering, TextBuilder& builder) override;
 
   Value cycle(Rendering& rendering, const Arguments& arguments) const;
-  Value changed(const Arguments& arguments);
+  Value changed(Rendering& rendering, const Arguments& arguments);
 
  private:
   std::int64_t count(Rendering& rendering);

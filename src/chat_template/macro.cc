@@ -68,6 +68,7 @@ bool Macro::bind(Rendering& rendering, const Arguments& arguments, Frame& frame)
   Arguments rest = arguments;
   const std::size_t count = body_.parameters.size();
   bool found_caller = false;
+  if (!rendering.spend(count * rest.named.size() / kNamesInStep)) return false;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string& name = body_.parameters[i].name;
     const bool positional = i < arguments.positional.size();
@@ -98,14 +99,13 @@ bool Macro::bind_special(Rendering& rendering, Arguments rest, bool found_caller
   if (body_.takes_named) {
     Dict named;
     for (auto& [name, value] : rest.named) named.set(Value::string(name), std::move(value));
-    frame.at(scope.find("kwargs")) = rendering.checked_depth(Value::dict(std::move(named)));
+    frame.at(scope.find("kwargs")) = rendering.checked(Value::dict(std::move(named)));
   } else if (!rest.named.empty()) {
     rendering.fail("macro " + quoted(body_.name) + " takes no keyword argument " +
                    quoted(rest.named[0].first));
   }
   if (body_.takes_positional) {
-    frame.at(scope.find("varargs")) =
-        rendering.checked_depth(Value::tuple(std::move(rest.positional)));
+    frame.at(scope.find("varargs")) = rendering.checked(Value::tuple(std::move(rest.positional)));
   } else if (!rest.positional.empty()) {
     rendering.fail("macro " + quoted(body_.name) + " takes not more than " +
                    std::to_string(body_.parameters.size()) + " argument(s)");

@@ -22,7 +22,7 @@ void Namespace::set(Rendering& rendering, const Value& name, Value value) {
                    quoted(name.bytes()));
     return;
   }
-  attributes_.set(name, rendering.checked_depth(std::move(value)));
+  attributes_.set(name, rendering.checked(std::move(value)));
 }
 
 bool Namespace::write(Rendering& rendering, TextBuilder& builder) {

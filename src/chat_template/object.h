@@ -21,13 +21,16 @@ class Rendering;
 // those of Python's objects; what an object does not override it cannot do.
 class Object : public std::enable_shared_from_this<Object> {
  public:
-  // `depth`: of the values that it holds.
-  explicit Object(std::uint32_t depth = 0) : depth_(depth + 1) {}
+  // `depth` and `value_count`: of the values that it holds; the latter matters only where they
+  // decide whether it equals another.
+  explicit Object(std::uint32_t depth = 0, std::uint64_t value_count = 0)
+      : depth_(depth + 1), value_count_(value_count + 1) {}
   virtual ~Object() = default;
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
+  [[nodiscard]] std::uint64_t value_count() const { return value_count_; }
   [[nodiscard]] virtual std::string_view type_name() const = 0;
   [[nodiscard]] virtual bool equals(const Object& other) const { return this == &other; }
   // len(); none: it has none.
@@ -52,6 +55,7 @@ class Object : public std::enable_shared_from_this<Object> {
 
  private:
   std::uint32_t depth_;
+  std::uint64_t value_count_;
 };
 
 // Gives values one after another, once.

@@ -18,6 +18,7 @@
 #include "chat_template/range.h"
 #include "chat_template/rendering.h"
 #include "chat_template/string_positions.h"
+#include "chat_template/string_search.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
 
@@ -204,7 +205,7 @@ Value add_sequences(Rendering& rendering, const Value& a, const Value& b) {
 
 Value repeat(Rendering& rendering, const Value& value, std::int64_t times) {
   const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(times, 0));
-  const std::uint64_t size = value.is_string() ? value.text().size() : value.elements().size();
+  const std::uint64_t size = value.is_string() ? value.text().memory() : value.elements().size();
   std::uint64_t whole = 0;
   if (__builtin_mul_overflow(count, size, &whole)) whole = UINT64_MAX / 2;
   if (value.is_string()) {
@@ -228,6 +229,8 @@ std::partial_ordering order(Rendering& rendering, const Value& a, const Value& b
   if (a.is_number() && b.is_number()) return compare_numbers(a, b);
   if (a.is_string() && b.is_string()) return a.bytes() <=> b.bytes();
   if (a.is_sequence() && a.kind() == b.kind()) {
+    if (!rendering.spend(std::min(a.value_count(), b.value_count())))
+      return std::partial_ordering::unordered;
     const Elements& x = a.elements();
     const Elements& y = b.elements();
     for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
@@ -247,18 +250,20 @@ std::partial_ordering order(Rendering& rendering, const Value& a, const Value& b
 
 bool contains(Rendering& rendering, const Value& item, const Value& container) {
   if (container.is_string()) {
-    if (item.is_string()) return container.bytes().find(item.bytes()) != std::string_view::npos;
+    if (item.is_string())
+      return rendering.spend(container.text().size() / 64) &&
+             find_text(container.bytes(), item.bytes(), 0) != std::string_view::npos;
     rendering.fail("'in <string>' requires string as left operand, not " + item.type_name());
     return false;
   }
   if (container.kind() == Value::Kind::kDict) {
-    if (is_hashable(item)) return container.dict().find(item) != nullptr;
+    if (rendering.is_key(item)) return container.dict().find(item) != nullptr;
     rendering.fail("unhashable type: '" + item.type_name() + "'");
     return false;
   }
   bool found = false;
   for_each_value(rendering, container, [&](const Value& element) {
-    found = element.is_same(item) || equal(element, item);
+    found = rendering.are_equal(element, item);
     return !found;
   });
   return found;
@@ -275,7 +280,7 @@ Value binary(Rendering& rendering, BinaryOperator op, const Value& a, const Valu
   if (op == BinaryOperator::kAdd && a.is_string() && b.is_string())
     return add_strings(rendering, a, b);
   if (op == BinaryOperator::kAdd && a.is_sequence() && a.kind() == b.kind())
-    return rendering.checked_depth(add_sequences(rendering, a, b));
+    return rendering.checked(add_sequences(rendering, a, b));
   if (op == BinaryOperator::kMultiply && is_repeatable(a) && b.is_integer())
     return repeat(rendering, a, b.as_integer());
   if (op == BinaryOperator::kMultiply && is_repeatable(b) && a.is_integer())
@@ -299,9 +304,9 @@ Value unary(Rendering& rendering, UnaryOperator op, const Value& operand) {
 bool compare(Rendering& rendering, Comparison op, const Value& a, const Value& b) {
   switch (op) {
     case Comparison::kEqual:
-      return equal(a, b);
+      return rendering.are_equal(a, b);
     case Comparison::kNotEqual:
-      return !equal(a, b);
+      return !rendering.are_equal(a, b);
     case Comparison::kLess:
       return order(rendering, a, b) < 0;
     case Comparison::kLessOrEqual:

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -230,6 +231,7 @@ class StatementParser {
 
   void parse_parameters(MacroBody& macro) {
     stream_.expect_operator("(");
+    std::unordered_set<std::string> names;
     while (!stream_.failed() && !stream_.is_operator(")")) {
       if (!macro.parameters.empty()) stream_.expect_operator(",");
       MacroBody::Parameter parameter;
@@ -239,9 +241,8 @@ class StatementParser {
       } else if (!macro.parameters.empty() && macro.parameters.back().otherwise) {
         stream_.fail("non-default argument follows default argument");
       }
-      const bool is_again = std::ranges::any_of(
-          macro.parameters, [&](const auto& other) { return other.name == parameter.name; });
-      if (is_again) stream_.fail("duplicate argument " + quoted(parameter.name));
+      if (!names.insert(parameter.name).second)
+        stream_.fail("duplicate argument " + quoted(parameter.name));
       macro.parameters.push_back(std::move(parameter));
     }
     stream_.expect_operator(")");

@@ -79,9 +79,16 @@ bool Range::write(Rendering& /*rendering*/, TextBuilder& builder) {
 Value Range::sliced(Rendering& rendering, const Slice& slice) const {
   const auto picked = slice_range(rendering, slice, count_);
   if (!picked) return {};
-  const std::int64_t first = start_ + picked->first * step_;
-  const std::int64_t step = picked->step * step_;
-  return Value::object(std::make_shared<Range>(first, first + picked->count * step, step));
+  std::int64_t first = 0;
+  std::int64_t step = 0;
+  std::int64_t stop = 0;
+  if (__builtin_mul_overflow(picked->first, step_, &first) ||
+      __builtin_add_overflow(first, start_, &first) ||
+      __builtin_mul_overflow(picked->step, step_, &step) ||
+      __builtin_mul_overflow(picked->count, step, &stop) ||
+      __builtin_add_overflow(first, stop, &stop))
+    return rendering.fail("a range has numbers of more than 64 bits, which are not supported");
+  return Value::object(std::make_shared<Range>(first, stop, step));
 }
 
 }  // namespace polystate::chat_template

@@ -1,5 +1,6 @@
 #include "chat_template/rendering.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -69,9 +70,25 @@ bool Rendering::may_make_list(std::size_t elements) {
   return spend(elements < options_.max_steps ? 1 + elements : options_.max_steps);
 }
 
-Value Rendering::checked_depth(Value value) {
-  if (value.depth() <= Value::kMaxDepth) return value;
-  return fail("values are more than " + std::to_string(Value::kMaxDepth) + " deep in one another");
+Value Rendering::checked(Value value) {
+  if (value.depth() > Value::kMaxDepth) {
+    return fail("values are more than " + std::to_string(Value::kMaxDepth) +
+                " deep in one another");
+  }
+  if (value.value_count() <= options_.max_steps) return value;
+  return fail("a value is made of more than " + std::to_string(options_.max_steps) + " others");
+}
+
+bool Rendering::are_equal(const Value& a, const Value& b) {
+  if (a.is_string() && b.is_string() && a.text().size() != b.text().size()) return false;
+  if (!a.is_string() && a.is_same(b)) return true;
+  const std::uint64_t bytes = a.is_string() ? a.text().size() / kBytesInStep : 0;
+  return spend(std::min(a.value_count(), b.value_count()) - 1 + bytes) && equal(a, b);
+}
+
+bool Rendering::is_key(const Value& value) {
+  const bool is_tuple = value.kind() == Value::Kind::kTuple;
+  return (!is_tuple || spend(value.value_count())) && is_hashable(value);
 }
 
 Rendering::Inside::Inside(Rendering& rendering, std::uint32_t line)

@@ -44,8 +44,11 @@ class Rendering {
   // Whether a text of so many bytes, or a list of so many elements, may be made; counts it.
   bool may_make_text(std::size_t bytes);
   bool may_make_list(std::size_t elements);
-  // The value, unless it is too deep.
-  Value checked_depth(Value value);
+  // The value, unless it is too deep, or of too many others.
+  Value checked(Value value);
+  // Python's ==, and whether a value may be a key; both count the values that are looked at.
+  bool are_equal(const Value& a, const Value& b);
+  bool is_key(const Value& value);
 
   // While it lives, the template is one construct deeper, at a line.
   class Inside {

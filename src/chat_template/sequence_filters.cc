@@ -27,7 +27,7 @@ namespace polystate::chat_template {
 namespace {
 
 Value as_value(Rendering& rendering, std::shared_ptr<Iterator> iterator) {
-  return rendering.checked_depth(Value::object(std::move(iterator)));
+  return rendering.checked(Value::object(std::move(iterator)));
 }
 
 // What is compared where case does not count.
@@ -95,7 +95,7 @@ class SortKey {
       paths_.emplace_back(rendering, attribute);
       return;
     }
-    for (Text& path : split(attribute.text(), ",", -1, false))
+    for (Text& path : split(rendering, attribute.text(), ",", -1, false))
       paths_.emplace_back(rendering, Value::string(std::move(path)));
   }
 
@@ -178,7 +178,7 @@ Value group_by(Rendering& rendering, const Arguments& arguments) {
   for (std::size_t begin = 0; begin < keyed.size() && !rendering.failed();) {
     Elements members;
     std::size_t end = begin;
-    for (; end < keyed.size() && equal(keyed[end].key, keyed[begin].key); ++end)
+    for (; end < keyed.size() && rendering.are_equal(keyed[end].key, keyed[begin].key); ++end)
       members.push_back(keyed[end].value);
     end = std::max(end, begin + 1);  // NaN is not equal to itself
     Value grouper = path.of(rendering, keyed[begin].value, given[2]);
@@ -186,7 +186,7 @@ Value group_by(Rendering& rendering, const Arguments& arguments) {
         std::make_shared<Group>(std::move(grouper), Value::list(std::move(members)))));
     begin = end;
   }
-  return rendering.checked_depth(Value::list(std::move(groups)));
+  return rendering.checked(Value::list(std::move(groups)));
 }
 
 template <bool largest>
@@ -349,7 +349,7 @@ Value unique(Rendering& rendering, const Arguments& arguments) {
       if (!value) return std::nullopt;
       const Value attribute = path.of(run, *value);
       const Value key = case_sensitive ? attribute : without_case(attribute);
-      if (!is_hashable(key)) return run.fail("unhashable type: '" + key.type_name() + "'");
+      if (!run.is_key(key)) return run.fail("unhashable type: '" + key.type_name() + "'");
       if (seen.find(key) != nullptr) continue;
       seen.set(key, Value());
       return value;
@@ -379,7 +379,7 @@ Value batch(Rendering& rendering, const Arguments& arguments) {
     }
     lines.push_back(Value::list(std::move(line)));
   }
-  const Value value = rendering.checked_depth(Value::list(std::move(lines)));
+  const Value value = rendering.checked(Value::list(std::move(lines)));
   return rendering.failed() ? Value() : as_value(rendering, iterate(value));
 }
 
@@ -401,7 +401,7 @@ Value slice_filter(Rendering& rendering, const Arguments& arguments) {
     slices.push_back(Value::list(std::move(part)));
     next = end;
   }
-  const Value value = rendering.checked_depth(Value::list(std::move(slices)));
+  const Value value = rendering.checked(Value::list(std::move(slices)));
   return rendering.failed() ? Value() : as_value(rendering, iterate(value));
 }
 

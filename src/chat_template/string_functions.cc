@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "chat_template/characters.h"
 #include "chat_template/rendering.h"
+#include "chat_template/string_search.h"
 #include "chat_template/text.h"
 #include "core/utf8.h"
 
@@ -93,10 +95,10 @@ std::size_t skip_space_back(std::string_view text, std::size_t end) {
   return end;
 }
 
-std::vector<Part> words(std::string_view text, std::int64_t most) {
+std::vector<Part> words(Rendering& rendering, std::string_view text, std::int64_t most) {
   std::vector<Part> parts;
   std::size_t at = skip_space(text, 0);
-  for (; at < text.size(); at = skip_space(text, at)) {
+  for (; at < text.size() && rendering.spend(1); at = skip_space(text, at)) {
     if (most >= 0 && static_cast<std::int64_t>(parts.size()) == most) {
       parts.push_back({at, text.size()});
       break;
@@ -108,10 +110,10 @@ std::vector<Part> words(std::string_view text, std::int64_t most) {
   return parts;
 }
 
-std::vector<Part> words_from_end(std::string_view text, std::int64_t most) {
+std::vector<Part> words_from_end(Rendering& rendering, std::string_view text, std::int64_t most) {
   std::vector<Part> parts;
   std::size_t end = skip_space_back(text, text.size());
-  for (; end > 0; end = skip_space_back(text, end)) {
+  for (; end > 0 && rendering.spend(1); end = skip_space_back(text, end)) {
     if (most >= 0 && static_cast<std::int64_t>(parts.size()) == most) {
       parts.push_back({0, end});
       break;
@@ -126,12 +128,13 @@ std::vector<Part> words_from_end(std::string_view text, std::int64_t most) {
   return parts;
 }
 
-std::vector<Part> separated(std::string_view text, std::string_view separator, std::int64_t most) {
+std::vector<Part> separated(Rendering& rendering, std::string_view text, std::string_view separator,
+                            std::int64_t most) {
   std::vector<Part> parts;
   std::size_t begin = 0;
   while (most < 0 || static_cast<std::int64_t>(parts.size()) < most) {
-    const std::size_t found = text.find(separator, begin);
-    if (found == std::string_view::npos) break;
+    const std::size_t found = find_text(text, separator, begin);
+    if (found == std::string_view::npos || !rendering.spend(1)) break;
     parts.push_back({begin, found});
     begin = found + separator.size();
   }
@@ -139,17 +142,13 @@ std::vector<Part> separated(std::string_view text, std::string_view separator, s
   return parts;
 }
 
-std::vector<Part> separated_from_end(std::string_view text, std::string_view separator,
-                                     std::int64_t most) {
-  std::vector<Part> parts;
-  std::size_t end = text.size();
-  while ((most < 0 || static_cast<std::int64_t>(parts.size()) < most) && end >= separator.size()) {
-    const std::size_t found = text.rfind(separator, end - separator.size());
-    if (found == std::string_view::npos) break;
-    parts.push_back({found + separator.size(), end});
-    end = found;
-  }
-  parts.push_back({0, end});
+// The same from the end: both are read backwards.
+std::vector<Part> separated_from_end(Rendering& rendering, std::string_view text,
+                                     std::string_view separator, std::int64_t most) {
+  const std::string backwards(text.rbegin(), text.rend());
+  const std::string mark(separator.rbegin(), separator.rend());
+  std::vector<Part> parts = separated(rendering, backwards, mark, most);
+  for (Part& part : parts) part = {text.size() - part.end, text.size() - part.begin};
   std::ranges::reverse(parts);
   return parts;
 }
@@ -220,23 +219,25 @@ Text strip(const Text& text, std::optional<std::string_view> characters, Sides s
   return part_of(text, begin, end);
 }
 
-std::vector<Text> split(const Text& text, std::optional<std::string_view> separator,
-                        std::int64_t most, bool from_end) {
+std::vector<Text> split(Rendering& rendering, const Text& text,
+                        std::optional<std::string_view> separator, std::int64_t most,
+                        bool from_end) {
   const std::string_view bytes = text.bytes();
   std::vector<Part> parts;
   if (separator) {
-    parts =
-        from_end ? separated_from_end(bytes, *separator, most) : separated(bytes, *separator, most);
+    parts = from_end ? separated_from_end(rendering, bytes, *separator, most)
+                     : separated(rendering, bytes, *separator, most);
   } else {
-    parts = from_end ? words_from_end(bytes, most) : words(bytes, most);
+    parts = from_end ? words_from_end(rendering, bytes, most) : words(rendering, bytes, most);
   }
   std::vector<Text> texts;
+  if (rendering.failed()) return texts;
   texts.reserve(parts.size());
   for (const Part& part : parts) texts.push_back(part_of(text, part.begin, part.end));
   return texts;
 }
 
-std::vector<Text> split_lines(const Text& text, bool keep_ends) {
+std::vector<Text> split_lines(Rendering& rendering, const Text& text, bool keep_ends) {
   const std::string_view bytes = text.bytes();
   std::vector<Text> lines;
   std::size_t begin = 0;
@@ -244,6 +245,7 @@ std::vector<Text> split_lines(const Text& text, bool keep_ends) {
     const Utf8Character character = character_at(bytes, i);
     std::size_t end = i + character.size;
     if (is_line_break(character.code_point)) {
+      if (!rendering.spend(1)) break;
       if (character.code_point == '\r' && end < bytes.size() && bytes[end] == '\n') ++end;
       lines.push_back(part_of(text, begin, keep_ends ? end : i));
       begin = end;
@@ -261,8 +263,10 @@ Text replace(Rendering& rendering, const Text& text, std::string_view old, const
   std::size_t kept = 0;
   std::size_t at = 0;
   for (std::int64_t done = 0; most < 0 || done < most; ++done) {
-    const std::size_t found = bytes.find(old, at);
-    if (found == std::string_view::npos || !rendering.fits(result.size() + by.size())) break;
+    const std::size_t found = find_text(bytes, old, at);
+    if (found == std::string_view::npos || !rendering.fits(result.size() + by.size()) ||
+        !rendering.spend(1))
+      break;
     result.append(text, kept, found);
     result.append(by);
     kept = found + old.size();
@@ -281,8 +285,8 @@ Text replace(Rendering& rendering, const Text& text, std::string_view old, const
 std::int64_t count(std::string_view text, std::string_view part) {
   if (part.empty()) return static_cast<std::int64_t>(count_characters(text)) + 1;
   std::int64_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string_view::npos;
-       at = text.find(part, at + part.size()))
+  for (std::size_t at = find_text(text, part, 0); at != std::string_view::npos;
+       at = find_text(text, part, at + part.size()))
     ++found;
   return found;
 }

@@ -25,10 +25,11 @@ enum class Sides : std::uint8_t { kLeft, kRight, kBoth };
 Text strip(const Text& text, std::optional<std::string_view> characters, Sides sides);
 
 // Parts between separators; none: between runs of space. At most `most` separators are looked at,
-// from the end if `from_end`; -1: all.
-std::vector<Text> split(const Text& text, std::optional<std::string_view> separator,
-                        std::int64_t most, bool from_end);
-std::vector<Text> split_lines(const Text& text, bool keep_ends);
+// from the end if `from_end`; -1: all. Each part counts as a step.
+std::vector<Text> split(Rendering& rendering, const Text& text,
+                        std::optional<std::string_view> separator, std::int64_t most,
+                        bool from_end);
+std::vector<Text> split_lines(Rendering& rendering, const Text& text, bool keep_ends);
 
 // With at most `most` places of `old` replaced; -1: all. Fails where the text becomes too long.
 Text replace(Rendering& rendering, const Text& text, std::string_view old, const Text& by,

@@ -19,6 +19,7 @@
 #include "chat_template/rendering.h"
 #include "chat_template/string_functions.h"
 #include "chat_template/string_positions.h"
+#include "chat_template/string_search.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
 #include "core/utf8.h"
@@ -67,15 +68,15 @@ Value split_at(Rendering& rendering, const Value& self, const Arguments& argumen
   const std::int64_t most = given.integer(1, -1);
   if (some && separator.empty()) return rendering.fail("empty separator");
   if (rendering.failed() || !rendering.may_make_text(self.text().size())) return {};
-  return list_like(
-      rendering, self,
-      split(self.text(), some ? std::optional(separator.bytes()) : std::nullopt, most, from_end));
+  return list_like(rendering, self,
+                   split(rendering, self.text(),
+                         some ? std::optional(separator.bytes()) : std::nullopt, most, from_end));
 }
 
 Value lines_of(Rendering& rendering, const Value& self, const Arguments& arguments) {
   const Parameters given(rendering, "splitlines", arguments, {"keepends"}, 0);
   if (!given || !rendering.may_make_text(self.text().size())) return {};
-  return list_like(rendering, self, split_lines(self.text(), given.truth(0, false)));
+  return list_like(rendering, self, split_lines(rendering, self.text(), given.truth(0, false)));
 }
 
 // The bytes of a text from one character up to another, as Python counts them: from the end where
@@ -107,7 +108,8 @@ std::optional<std::int64_t> place_of(Rendering& rendering, const Value& self,
   if (!range || rendering.failed() || !rendering.spend(self.text().size() / 64))
     return std::nullopt;
   const std::string_view inside = self.bytes().substr(0, range->second).substr(range->first);
-  const std::size_t found = last ? inside.rfind(part.bytes()) : inside.find(part.bytes());
+  const std::size_t found =
+      last ? find_last_text(inside, part.bytes()) : find_text(inside, part.bytes(), 0);
   if (found == std::string_view::npos) return std::nullopt;
   return static_cast<std::int64_t>(count_characters(self.bytes().substr(0, range->first + found)));
 }
@@ -274,8 +276,8 @@ Value partitioned(Rendering& rendering, const Value& self, const Arguments& argu
   if (rendering.failed()) return {};
   if (separator.empty()) return rendering.fail("empty separator");
   const Text& text = self.text();
-  const std::size_t found =
-      last ? text.bytes().rfind(separator.bytes()) : text.bytes().find(separator.bytes());
+  const std::size_t found = last ? find_last_text(text.bytes(), separator.bytes())
+                                 : find_text(text.bytes(), separator.bytes(), 0);
   if (!rendering.may_make_text(text.size())) return {};
   if (found == std::string_view::npos) {
     const Value empty = like(self, Text());

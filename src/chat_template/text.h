@@ -33,6 +33,10 @@ class Text {
 
   // The origin of the byte at a position; of an empty text the template's.
   [[nodiscard]] Origin origin_at(std::size_t position) const;
+  // The memory that it takes, which is more where origins change.
+  [[nodiscard]] std::size_t memory() const {
+    return bytes_.size() + changes_.size() * sizeof(std::uint32_t);
+  }
   // Whether any byte is the user's.
   [[nodiscard]] bool has_user_bytes() const { return !changes_.empty(); }
 

@@ -150,7 +150,7 @@ Value indent_filter(Rendering& rendering, const Arguments& arguments) {
   TextBuilder whole;
   whole.append(given[0].text());
   whole.append("\n", Origin::kTemplate);
-  const std::vector<Text> lines = split_lines(whole.take(), false);
+  const std::vector<Text> lines = split_lines(rendering, whole.take(), false);
   TextBuilder result;
   for (std::size_t i = 0; i < lines.size() && rendering.fits(result.size()); ++i) {
     if (i > 0) result.append("\n", Origin::kTemplate);

@@ -23,8 +23,12 @@ constexpr std::size_t kFewEntries = 8;  // which are compared one by one
 
 std::shared_ptr<const Sequence> sequence_of(Elements elements) {
   std::uint32_t depth = 0;
-  for (const Value& element : elements) depth = std::max(depth, element.depth());
-  return std::make_shared<const Sequence>(Sequence{std::move(elements), depth + 1});
+  std::uint64_t count = 1;
+  for (const Value& element : elements) {
+    depth = std::max(depth, element.depth());
+    count += element.value_count();
+  }
+  return std::make_shared<const Sequence>(Sequence{std::move(elements), depth + 1, count});
 }
 
 bool equal_dicts(const Dict& a, const Dict& b) {
@@ -130,6 +134,20 @@ std::uint32_t Value::depth() const {
       return object().depth();
     default:
       return 0;
+  }
+}
+
+std::uint64_t Value::value_count() const {
+  switch (kind_) {
+    case Kind::kList:
+    case Kind::kTuple:
+      return pointer<Sequence>()->value_count;
+    case Kind::kDict:
+      return dict().value_count();
+    case Kind::kObject:
+      return object().value_count();
+    default:
+      return 1;
   }
 }
 
@@ -241,10 +259,13 @@ bool is_hashable(const Value& value) {
 
 void Dict::set(Value key, Value value) {
   depth_ = std::max({depth_, key.depth() + 1, value.depth() + 1});
+  value_count_ += value.value_count();
   if (const auto index = index_of(key)) {
+    value_count_ -= entries_[*index].second.value_count();
     entries_[*index].second = std::move(value);
     return;
   }
+  value_count_ += key.value_count();
   entries_.emplace_back(std::move(key), std::move(value));
   if (entries_.size() <= kFewEntries) return;
   if (index_.empty()) {

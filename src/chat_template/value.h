@@ -25,6 +25,7 @@ using Elements = std::vector<Value>;
 struct Sequence {
   Elements elements;
   std::uint32_t depth;
+  std::uint64_t value_count;
 };
 
 // What a name, an attribute or an element is that does not exist: it prints nothing, is false and
@@ -36,8 +37,8 @@ struct Undefined {
 // A value of a template, as Python has them. Immutable but for the objects of a rendering, and
 // shared by copies.
 //
-// Values in one another have a depth, which containers keep: so functions that descend into them
-// need no limit of their own.
+// Values in one another have a depth and a count, which containers keep: so functions that descend
+// into them need no limit of their own.
 class Value {
  public:
   enum class Kind : std::uint8_t {
@@ -105,6 +106,8 @@ class Value {
   // Whose a number is; texts know it for each character.
   [[nodiscard]] Origin origin() const { return origin_; }
   [[nodiscard]] std::uint32_t depth() const;
+  // How many values it is with those in it, each as often as it occurs.
+  [[nodiscard]] std::uint64_t value_count() const;
   [[nodiscard]] bool is_true() const;
   // Python's name of the type: "str", "dict".
   [[nodiscard]] std::string type_name() const;
@@ -146,6 +149,7 @@ class Dict {
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
+  [[nodiscard]] std::uint64_t value_count() const { return value_count_; }
 
  private:
   [[nodiscard]] std::optional<std::size_t> index_of(const Value& key) const;
@@ -153,6 +157,7 @@ class Dict {
   std::vector<Entry> entries_;
   std::unordered_multimap<std::size_t, std::size_t> index_;  // by hash; of many entries only
   std::uint32_t depth_ = 1;
+  std::uint64_t value_count_ = 1;
 };
 
 }  // namespace polystate::chat_template

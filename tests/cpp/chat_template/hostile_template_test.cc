@@ -111,6 +111,87 @@ TEST(HostileTemplate, ValuesMayNotGrowDeepWhileItRuns) {
   }
 }
 
+// A value that shares its halves is small in memory, and takes for ever where each is looked at.
+TEST(HostileTemplate, ValuesOfManyOthersAreNotMadeHoweverTheyShareThem) {
+  const auto doubled = [](const std::string& once, const std::string& twice,
+                          const std::string& use) {
+    return "{% set n = namespace(a=" + once + ", b=" + once +
+           ") %}{% for i in range(60) %}{% set n.a = " + twice + " %}{% endfor %}" + use;
+  };
+  EXPECT_THAT(refusal(doubled("[1]", "[n.a, n.a]", "")), HasSubstr("more than 20000000 others"));
+  EXPECT_THAT(refusal(doubled("(1,)", "(n.a, n.a)", "{{ {n.a: 1} }}")), HasSubstr("others"));
+  EXPECT_THAT(refusal(doubled("{}", "{1: n.a, 2: n.a}", "")), HasSubstr("others"));
+}
+
+TEST(HostileTemplate, LookingAtValuesTakesSteps) {
+  const std::string deep =
+      "{% set n = namespace(a=(1,), b=(1,)) %}{% for i in range(15) %}"
+      "{% set n.a = (n.a, n.a) %}{% set n.b = (n.b, n.b) %}{% endfor %}";
+  for (const std::string_view use :
+       {"n.a == n.b", "n.a != n.b", "n.a in [n.b]", "n.a < n.b", "{n.a: 1}", "{}[n.a]",
+        "[n.a].count(n.b)", "[n.a].index(n.b)", "[n.a, n.b] | unique | list", "n.a in {}"}) {
+    const std::string source =
+        deep + "{% for i in range(4) %}{% if " + std::string(use) + " %}{% endif %}{% endfor %}";
+    EXPECT_THAT(refusal(source, "{}", few_steps()), HasSubstr("steps")) << use;
+  }
+}
+
+TEST(HostileTemplate, SearchesTakeNoLongerThanTheTextIs) {
+  const std::string variables =
+      R"({"s": ")" + repeated("a", 2'000'000) + R"(", "p": ")" + repeated("a", 1'000'000) + R"("})";
+  EXPECT_EQ(rendered("{{ s.find(p ~ 'b') }} {{ s.rfind('b' ~ p) }} {{ s.count(p ~ 'b') }} "
+                     "{{ (p ~ 'b') in s }} {{ s.replace(p ~ 'b', '') == s }} "
+                     "{{ s.split(p ~ 'b') | length }} {{ s.rsplit('b' ~ p) | length }} "
+                     "{{ s.partition(p ~ 'b')[1] }}{{ s.rpartition('b' ~ p)[1] }}",
+                     variables)
+                .value()
+                .text,
+            "-1 -1 0 False True 1 1 ");
+}
+
+TEST(HostileTemplate, WhoseEachCharacterIsTakesMemoryToo) {
+  EXPECT_THAT(refusal("{{ (u ~ 'b') * 50000000 }}", R"({"u": "a"})"), HasSubstr("limit"));
+  EXPECT_THAT(refusal("{{ ('b' * 300000).replace('b', u ~ 'b') }}", R"({"u": "a"})", few_steps()),
+              HasSubstr("steps"));
+}
+
+TEST(HostileTemplate, PartsOfTextsAreCounted) {
+  const std::string variables = R"({"s": ")" + repeated("\\n", 300'000) + R"("})";
+  for (const std::string_view use :
+       {"s.split('\\n')", "s.rsplit('\\n')", "s.splitlines()", "s.replace('\\n', 'a ').split()",
+        "s.replace('\\n', 'a ').rsplit()"}) {
+    EXPECT_THAT(refusal("{{ " + std::string(use) + " | length }}", variables, few_steps()),
+                HasSubstr("steps"))
+        << use;
+  }
+}
+
+TEST(HostileTemplate, RangesOfNumbersThatAreTooLargeAreRefused) {
+  EXPECT_THAT(refusal("{{ range(0, 9000000000000000000, 8000000000000000000)[::5] }}"),
+              HasSubstr("64 bits"));
+  EXPECT_THAT(refusal("{{ range(-9000000000000000000, 9000000000000000000, "
+                      "6000000000000000000)[::2] }}"),
+              HasSubstr("64 bits"));
+  EXPECT_EQ(rendered("{{ range(10)[8:2:-3] | list }}").value().text, "[8, 5]");
+}
+
+TEST(HostileTemplate, MessagesAboutLongNamesAreShort) {
+  EXPECT_EQ(refusal("{{ {}['é' * 1000].a }}"),
+            "line 1: 'dict object' has no attribute '" + repeated("é", 100) + "'...");
+}
+
+TEST(HostileTemplate, ManyArgumentsTakeSteps) {
+  std::string names;
+  for (int i = 0; i < 5'000; ++i) names += ",a" + std::to_string(i) + "=1";
+  const std::string list = names.substr(1);
+  EXPECT_THAT(refusal("{{ dict(" + list + ") }}", "{}", few_steps()), HasSubstr("steps"));
+  EXPECT_THAT(
+      refusal("{% macro f(" + list + ") %}{% endmacro %}{{ f(" + list + ") }}", "{}", few_steps()),
+      HasSubstr("steps"));
+  EXPECT_EQ(rendered("{% macro f(" + list + ") %}{{ a4999 }}{% endmacro %}{{ f() }}").value().text,
+            "1");
+}
+
 TEST(HostileTemplate, NamespacesThatHoldOneAnotherAreLetGo) {
   EXPECT_EQ(rendered("{% set a = namespace() %}{% set b = namespace(a=a) %}{% set a.b = b %}"
                      "{% set a.me = a %}{{ a.b.a.me.b.a.b is defined }}")

@@ -115,6 +115,17 @@ def is_on_edge(one: Case, found: np.ndarray[Any, Any], wanted: np.ndarray[Any, A
     return "do_sample" in one.config and differs.sum() == 1 and probabilities[differs].item() < 1e-3
 
 
+# numpy's own assertions would put every case into words, which takes ten times as long as the rest.
+def assert_equal(found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], one: Case) -> None:
+    assert np.array_equal(found, wanted), (one, found, wanted)
+
+
+def assert_close(
+    found: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], off: float, one: Case
+) -> None:
+    assert np.allclose(found, wanted, rtol=off, atol=off, equal_nan=True), (one, found, wanted)
+
+
 def assert_alike(cases: list[Case]) -> int:
     """Compare every case, of which one in hundreds may be on edge; return how many changed."""
     changed = 0
@@ -128,8 +139,8 @@ def assert_alike(cases: list[Case]) -> int:
         if is_on_edge(one, found, wanted):
             on_edge += 1
             continue
-        np.testing.assert_array_equal(np.isneginf(found), np.isneginf(wanted), str(one))
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5, err_msg=str(one))
+        assert_equal(np.isneginf(found), np.isneginf(wanted), one)
+        assert_close(found, wanted, 1e-5, one)
     assert on_edge <= len(cases) / 200
     return changed
 
@@ -173,7 +184,7 @@ def test_penalties_of_generated_tokens_are_those_of_openai(
     for one, answer in zip(cases, processed(cases), strict=True):
         assert not answer.error
         wanted = penalized(one)
-        np.testing.assert_allclose(answer.scores, wanted, rtol=1e-6, atol=1e-6, err_msg=str(one))
+        assert_close(answer.scores, wanted, 1e-6, one)
         changed += not np.array_equal(wanted, one.scores)
     assert changed > 100
 
@@ -189,7 +200,7 @@ def test_top_p_ends_where_the_probabilities_meet_it_exactly() -> None:
     ]
     # Which of equal ones stays is by chance.
     for one, answer in zip(cases, processed(cases), strict=True):
-        np.testing.assert_array_equal(np.sort(answer.scores), np.sort(expected(one)), str(one))
+        assert_equal(np.sort(answer.scores), np.sort(expected(one)), one)
 
 
 def combined(random: Random, size: int) -> Config:
