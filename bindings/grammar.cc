@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -53,7 +52,7 @@ StateBinding start(const GrammarBinding& grammar) {
 StateBinding fork(const StateBinding& self) { return {self.grammar, unwrap(self.state->fork())}; }
 
 // Of each token, whether it may follow.
-py::array_t<bool> allowed(StateBinding& self) {
+py::array_t<bool> allowed(const StateBinding& self) {
   std::vector<float> scores(self.grammar.vocabulary);
   unwrap(self.grammar.processor->process(
       {.tokens = {}, .prompt_length = 0, .source = {}, .state = self.state.get()}, scores));
@@ -63,7 +62,7 @@ py::array_t<bool> allowed(StateBinding& self) {
   return given;
 }
 
-void advance(StateBinding& self, TokenId token) {
+void advance(const StateBinding& self, TokenId token) {
   const py::array_t<bool> tokens = allowed(self);
   if (token >= self.grammar.vocabulary || !tokens.data()[token]) {
     raise({ErrorCode::kContract, "token " + std::to_string(token) +
@@ -74,7 +73,7 @@ void advance(StateBinding& self, TokenId token) {
 
 }  // namespace
 
-void bind_grammar(py::module_& module) {
+void bind_grammar(const py::module_& module) {
   py::class_<GrammarBinding>(module, "Grammar").def(py::init(&compile)).def("start", &start);
   py::class_<StateBinding>(module, "GrammarState")
       .def("allowed", &allowed)

@@ -5,6 +5,6 @@
 namespace polystate::python {
 
 // Adds Grammar and GrammarState to the module.
-void bind_grammar(pybind11::module_& module);
+void bind_grammar(const pybind11::module_& module);
 
 }  // namespace polystate::python

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/generate/lines.h"
+#include "cli/generate/response_formats.h"
 #include "cli/output.h"
 #include "cli/text.h"
 #include "cli/warnings.h"

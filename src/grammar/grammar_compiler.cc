@@ -1,7 +1,6 @@
 #include "polystate/grammar/grammar_compiler.h"
 
 #include <xgrammar/compiler.h>
-#include <xgrammar/grammar.h>
 #include <xgrammar/tokenizer_info.h>
 
 #include <algorithm>
@@ -16,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/json.h"
@@ -204,13 +202,14 @@ class Compiler final : public GrammarCompiler {
     const std::scoped_lock lock(mutex_);
     Result<xgrammar::CompiledGrammar> grammar = middle_.compile(format);
     if (!grammar) return grammar.error();
-    grammar::Constraint constraint = {*std::move(grammar), tokens_, std::nullopt,
+    grammar::Constraint constraint = {*std::move(grammar), tokens_, nullptr,
                                       std::vector<int>(text.ends.begin(), text.ends.end()),
                                       text.forced_first};
     if (text.is_whole && first_) {
       Result<xgrammar::CompiledGrammar> first = first_->compile(format);
       if (!first) return first.error();
-      constraint.first_tokens = {*std::move(first), first_texts_};
+      constraint.first_tokens = std::make_shared<const grammar::FirstTokens>(
+          grammar::FirstTokens{*std::move(first), first_texts_});
     }
     return std::shared_ptr<const LogitsProcessor>(
         std::make_shared<grammar::GrammarProcessor>(std::move(constraint)));

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "grammar/utf8_tokens.h"
 #include "grammar/xgrammar_calls.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
@@ -28,7 +27,7 @@ constexpr std::size_t kBits = 32;  // of a word of a mask
 // How far the text of a row is in a grammar.
 class GrammarState final : public RowState {
  public:
-  explicit GrammarState(std::shared_ptr<const Constraint> constraint)
+  explicit GrammarState(const std::shared_ptr<const Constraint>& constraint)
       : GrammarState(constraint, matcher_of(*constraint, constraint->grammar)) {}
 
   Status advance(TokenId token) override {
@@ -112,7 +111,7 @@ class GrammarState final : public RowState {
   // How many tokens come before the text.
   [[nodiscard]] std::size_t before_text() const { return constraint_->forced_first ? 1 : 0; }
   [[nodiscard]] bool is_first_token() const {
-    return constraint_->first_tokens && last_bytes_.size() == before_text();
+    return constraint_->first_tokens != nullptr && last_bytes_.size() == before_text();
   }
 
   bool accept(TokenId token) {
@@ -124,12 +123,13 @@ class GrammarState final : public RowState {
 
   bool fill_mask() {
     std::int64_t size = std::ssize(mask_);
-    DLTensor tensor = {};
-    tensor.data = mask_.data();
-    tensor.device = {kDLCPU, 0};
-    tensor.ndim = 1;
-    tensor.shape = &size;
-    tensor.dtype = xgrammar::GetBitmaskDLType();
+    DLTensor tensor = {.data = mask_.data(),
+                       .device = {kDLCPU, 0},
+                       .ndim = 1,
+                       .dtype = xgrammar::GetBitmaskDLType(),
+                       .shape = &size,
+                       .strides = nullptr,
+                       .byte_offset = 0};
     if (matcher_.IsTerminated()) return false;
     if (!is_first_token()) return matcher_.FillNextTokenBitmask(&tensor);
     return matcher_of(*constraint_, constraint_->first_tokens->grammar)

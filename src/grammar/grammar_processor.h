@@ -27,7 +27,8 @@ struct FirstTokens {
 struct Constraint {
   xgrammar::CompiledGrammar grammar;
   std::shared_ptr<const Utf8Tokens> tokens;
-  std::optional<FirstTokens> first_tokens;  // where they are not those in the middle of a text
+  // Null where they are those in the middle of a text.
+  std::shared_ptr<const FirstTokens> first_tokens;
   std::vector<int> ends;
   std::optional<TokenId> forced_first;  // no part of the text
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -146,7 +145,7 @@ class Checker {
         fail(ErrorCode::kUnsupported, place, "'" + name + "' is not enforced: leave it out");
         return {};
       }
-      found[name] = value_of(*word, value, place + "/" + name);
+      found[name] = value_of(*word, value, inside(place, name));
     }
     check_combination(*object, found, place);
     complete_object(found);
@@ -160,6 +159,10 @@ class Checker {
  private:
   void fail(ErrorCode code, const std::string& place, const std::string& message) {
     if (!error_) error_ = Error{code, "the schema, " + place + ": " + message};
+  }
+
+  static std::string inside(std::string place, std::string_view name) {
+    return std::move(place.append("/").append(name));
   }
 
   static bool is_enforced_format(const Json& value) {
@@ -178,7 +181,7 @@ class Checker {
         }
         Written schemas = Written::array();
         for (const Json& each : *value.array())
-          schemas.push_back(check(each, place + "/" + std::to_string(schemas.size())));
+          schemas.push_back(check(each, inside(place, std::to_string(schemas.size()))));
         return schemas;
       }
       case Holds::kNamedSchemas: {
@@ -188,7 +191,7 @@ class Checker {
         }
         Written schemas = Written::object();
         for (const auto& [name, each] : *value.object())
-          schemas[name] = check(each, place + "/" + name);
+          schemas[name] = check(each, inside(place, name));
         return schemas;
       }
       default:
@@ -285,7 +288,7 @@ class Checker {
     };
     if (!is_number(type) && !(type.is_array() && std::ranges::any_of(type, is_number))) return;
     if (found.contains("multipleOf")) return;  // which is not enforced beside limits
-    constexpr std::int64_t kLargest = (std::int64_t{1} << 53) - 1;
+    constexpr std::int64_t kLargest = 9007199254740991;
     if (!found.contains("minimum") && !found.contains("exclusiveMinimum"))
       found["minimum"] = -kLargest;
     if (!found.contains("maximum") && !found.contains("exclusiveMaximum"))

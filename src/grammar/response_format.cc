@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "core/json.h"
 #include "core/json_cursor.h"

@@ -12,6 +12,7 @@ thread_local std::vector<std::string> warnings;
 }  // namespace
 
 // Where xgrammar, compiled with XGRAMMAR_LOG_CUSTOMIZE, sends what it would print.
+// NOLINTBEGIN(readability-identifier-naming)
 namespace xgrammar {
 
 [[noreturn]] void LogFatalImpl(const std::string&, int, const std::string& message);
@@ -26,6 +27,7 @@ void LogMessageImpl(const std::string&, int, int, const std::string& message) {
 }
 
 }  // namespace xgrammar
+// NOLINTEND(readability-identifier-naming)
 
 namespace polystate::grammar {
 

@@ -129,15 +129,7 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
   };
   Result<std::vector<GenerationResult>> results = runner_->generate(*inputs, generation);
   if (!results) return results.error();
-  std::vector<std::vector<GeneratedText>> answers(results->size());
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    for (GeneratedSequence& sequence : (*results)[i].sequences) {
-      Result<GeneratedText> text = decode(std::move(sequence), (*inputs)[i], decoding);
-      if (!text) return text.error();
-      answers[i].push_back(std::move(*text));
-    }
-  }
-  return answers;
+  return decode_all(*std::move(results), *inputs, decoding);
 }
 
 Result<std::vector<TextScore>> TextPipeline::score(std::span<const std::string> texts,
@@ -214,6 +206,20 @@ Status TextPipeline::constrain(const ResponseFormat& format, const GenerationCon
   if (!processor) return processor.error();
   processors.push_back(*std::move(processor));
   return {};
+}
+
+Result<std::vector<std::vector<GeneratedText>>> TextPipeline::decode_all(
+    std::vector<GenerationResult> results, std::span<const GenerationInput> inputs,
+    const DecodeOptions& options) const {
+  std::vector<std::vector<GeneratedText>> answers(results.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    for (GeneratedSequence& sequence : results[i].sequences) {
+      Result<GeneratedText> text = decode(std::move(sequence), inputs[i], options);
+      if (!text) return text.error();
+      answers[i].push_back(std::move(*text));
+    }
+  }
+  return answers;
 }
 
 // The sequence begins with the prompt, or with a start token in its place.

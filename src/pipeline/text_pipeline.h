@@ -54,6 +54,9 @@ class TextPipeline final : public Pipeline {
   // Has every answer be what a format asks for.
   Status constrain(const ResponseFormat& format, const GenerationConfig& config,
                    LogitsProcessors& processors);
+  [[nodiscard]] Result<std::vector<std::vector<GeneratedText>>> decode_all(
+      std::vector<GenerationResult> results, std::span<const GenerationInput> inputs,
+      const DecodeOptions& options) const;
   [[nodiscard]] Result<GeneratedText> decode(GeneratedSequence sequence,
                                              const GenerationInput& input,
                                              const DecodeOptions& options) const;

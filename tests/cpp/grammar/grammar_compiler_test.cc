@@ -147,7 +147,7 @@ TEST_F(Grammar, RefusesFormatsWithTheReason) {
   EXPECT_EQ(error({Kind::kJsonSchema, "{"}).code, ErrorCode::kContract);
   EXPECT_EQ(error({Kind::kJsonSchema, R"({"not": {}})"}).code, ErrorCode::kUnsupported);
   EXPECT_THAT(error({Kind::kRegex, "a"}, {}).message, HasSubstr("eos_token_id"));
-  EXPECT_THAT(error({Kind::kRegex, std::string(1 << 21, 'a')}).message, HasSubstr("1048576"));
+  EXPECT_THAT(error({Kind::kRegex, std::string(2097152, 'a')}).message, HasSubstr("1048576"));
 }
 
 }  // namespace

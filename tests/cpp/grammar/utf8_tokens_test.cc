@@ -13,15 +13,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(Utf8Tokens, ForbidsWhatMakesNoCharacter) {
-  std::vector<std::string> texts = {"\x80",
-                                    "\x8F"
-                                    "a",
-                                    "\x90",
-                                    "\x9F",
-                                    "\xA0",
-                                    "\xBF\xBF",
-                                    "a",
-                                    "\xED"};
+  std::vector<std::string> texts = {
+      "\x80", std::string("\x8F") + "a", "\x90", "\x9F", "\xA0", "\xBF\xBF", "a", "\xED"};
   const Utf8Tokens tokens(texts);
   EXPECT_THAT(tokens.forbidden_after(0xE0), ElementsAre(0, 1, 2, 3)) << "written in two bytes";
   EXPECT_THAT(tokens.forbidden_after(0xED), ElementsAre(4, 5)) << "surrogates";

@@ -116,7 +116,7 @@ def test_words_of_schemas(
         ({"type": "array", "uniqueItems": True}, "'uniqueItems'"),
         ({"type": "array", "contains": {"const": 1}}, "'contains'"),
         ({"type": "object", "dependentRequired": {"a": ["b"]}}, "'dependentRequired'"),
-        ({"type": "integer", "minimun": 3}, "'minimun'"),
+        ({"type": "integer", "minimal": 3}, "'minimal'"),
         ({"type": "number", "multipleOf": 0.5}, "multipleOf"),
         ({"minLength": 2, "minimum": 1}, "without 'type'"),
         ({"anyOf": [{"type": "null"}], "minLength": 2}, "'minLength' is not enforced beside"),
