@@ -1,5 +1,7 @@
 """What an export draws for verification, and which differences it does not count."""
 
+import contextlib
+
 import pytest
 import torch
 
@@ -9,6 +11,7 @@ from polystate.export.tracing.eager import Outcome
 from polystate.export.verification.draws import MANNERS, Source, drawn_arguments
 from polystate.export.verification.rounding import Rounding, is_explained
 from polystate.export.verification.undefined import Undefined
+from polystate.ops.quantized import pack
 
 SMALLEST = torch.iinfo(torch.int32).min
 
@@ -225,3 +228,21 @@ def test_rounding_changes_nothing_that_is_exact():
     with Rounding(0):
         assert torch.equal(torch.cat([x, x]).view(2, 100)[1].clone().relu(), x.relu())
         assert not torch.equal(x * 3, torch.mul(x, 3))
+
+
+def test_rows_are_quantized_otherwise_where_they_lie_between_two_steps():
+    torch.manual_seed(0)
+    packed = pack(torch.randn(16, 64))
+
+    def products(x, seed=None):
+        with Rounding(seed) if seed is not None else contextlib.nullcontext():
+            return torch.ops.polystate.quantized_linear(x, *packed, None)
+
+    steps = torch.randint(-99, 100, (1, 64)).float()
+    steps[0, :2] = torch.tensor([-127.0, 128.0])  # a row's ends: a step is 1
+    between = steps.clone()
+    between[0, 9] += 0.4999
+    for x, least, most in ((steps, 0, 0), (between, 1, 19)):
+        exact = products(x)
+        changed = [not torch.allclose(products(x, seed), exact, atol=1e-2) for seed in range(20)]
+        assert least <= sum(changed) <= most
