@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from polystate.export import Draws, Method, export
     from polystate.recipes.pretrained import export_pretrained
     from polystate.runtime import (
+        ChatUsage,
+        Conversation,
         GenerateOutput,
         Model,
         Pipeline,
@@ -43,7 +45,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ArtifactError",
     "BusyError",
+    "ChatUsage",
     "ContractError",
+    "Conversation",
     "Draws",
     "EngineError",
     "Error",
@@ -71,6 +75,8 @@ __all__ = [
 
 # Where the names come from that need the C++ library, or torch; imported when first used.
 _LAZY = {
+    "ChatUsage": "polystate.runtime",
+    "Conversation": "polystate.runtime",
     "Draws": "polystate.export",
     "GenerateOutput": "polystate.runtime",
     "Method": "polystate.export",

@@ -15,8 +15,11 @@
 
 #include "pipeline/text_stream.h"
 #include "pipeline/token_scores.h"
+#include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
 #include "polystate/core/token.h"
+#include "polystate/pipeline/chat_encoding.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/stop_strings.h"
 #include "polystate/pipeline/text_score.h"
@@ -55,11 +58,11 @@ class TextStreams {
   using OnPiece = std::function<bool(std::size_t input, std::string_view piece)>;
 
   static Result<TextStreams> start(const Tokenizer& tokenizer,
-                                   std::span<const GenerationInput> inputs,
+                                   std::span<const std::span<const TokenId>> prompts,
                                    const DecodeOptions& options, OnPiece on_text) {
     TextStreams streams(std::move(on_text));
-    for (const GenerationInput& input : inputs) {
-      Result<TextStream> stream = TextStream::start(tokenizer, input.prompt, options);
+    for (const std::span<const TokenId> prompt : prompts) {
+      Result<TextStream> stream = TextStream::start(tokenizer, prompt, options);
       if (!stream) return stream.error();
       streams.streams_.push_back(std::move(*stream));
     }
@@ -87,8 +90,13 @@ class TextStreams {
 }  // namespace
 
 TextPipeline::TextPipeline(std::string task, std::shared_ptr<const Tokenizer> tokenizer,
-                           std::unique_ptr<Runner> runner)
-    : task_(std::move(task)), tokenizer_(std::move(tokenizer)), runner_(std::move(runner)) {
+                           std::unique_ptr<Runner> runner, ChatTemplates templates,
+                           const Sha256& digest)
+    : task_(std::move(task)),
+      tokenizer_(std::move(tokenizer)),
+      runner_(std::move(runner)),
+      templates_(std::move(templates)),
+      digest_(digest) {
   for (const auto* const warnings : {&tokenizer_->warnings(), &runner_->warnings()})
     warnings_.insert(warnings_.end(), warnings->begin(), warnings->end());
 }
@@ -97,6 +105,22 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
     std::span<const std::string> texts, const PipelineOptions& options) {
   const Result<std::vector<GenerationInput>> inputs = encode(texts, options);
   if (!inputs) return inputs.error();
+  return answer(*inputs, options, TextBegin::kAfterPrompt);
+}
+
+Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run_chats(
+    std::span<const ChatInput> chats, const PipelineOptions& options) {
+  if (!continues_texts()) {
+    return Error{ErrorCode::kUnsupported,
+                 "the model has an encoder: it takes texts, and no conversations"};
+  }
+  const Result<std::vector<GenerationInput>> inputs = encode_chats(chats, options);
+  if (!inputs) return inputs.error();
+  return answer(*inputs, options, TextBegin::kAlone);
+}
+
+Result<std::vector<std::vector<GeneratedText>>> TextPipeline::answer(
+    std::span<const GenerationInput> inputs, const PipelineOptions& options, TextBegin begin) {
   const DecodeOptions decoding{.skip_special_tokens = options.skip_special_tokens};
   GenerationOptions generation{static_cast<const CallOptions&>(options), nullptr};
   GenerationConfig config = options.config.value_or(default_config());
@@ -107,8 +131,11 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
   }
   std::optional<TextStreams> streams;
   if (options.on_text) {
+    std::vector<std::span<const TokenId>> prompts(inputs.size());
+    for (std::size_t i = 0; begin == TextBegin::kAfterPrompt && i < inputs.size(); ++i)
+      prompts[i] = inputs[i].prompt;
     Result<TextStreams> started =
-        TextStreams::start(*tokenizer_, *inputs, decoding, options.on_text);
+        TextStreams::start(*tokenizer_, prompts, decoding, options.on_text);
     if (!started) return started.error();
     streams = std::move(*started);
     generation.on_token = [&](std::size_t input, TokenId token) {
@@ -119,12 +146,12 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
     if (streams) streams->finish(input);
     if (options.on_done) options.on_done(input, usage);
   };
-  Result<std::vector<GenerationResult>> results = runner_->generate(*inputs, generation);
+  Result<std::vector<GenerationResult>> results = runner_->generate(inputs, generation);
   if (!results) return results.error();
   std::vector<std::vector<GeneratedText>> answers(results->size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     for (GeneratedSequence& sequence : (*results)[i].sequences) {
-      Result<GeneratedText> text = decode(std::move(sequence), (*inputs)[i], decoding);
+      Result<GeneratedText> text = decode(std::move(sequence), inputs[i], decoding, begin);
       if (!text) return text.error();
       answers[i].push_back(std::move(*text));
     }
@@ -174,6 +201,22 @@ Result<std::vector<GenerationInput>> TextPipeline::encode(std::span<const std::s
   return inputs;
 }
 
+Result<std::vector<GenerationInput>> TextPipeline::encode_chats(
+    std::span<const ChatInput> chats, const PipelineOptions& options) const {
+  const std::int64_t kept = kept_tokens(options.config.value_or(default_config()));
+  std::vector<GenerationInput> inputs(chats.size());
+  for (std::size_t i = 0; i < chats.size(); ++i) {
+    const Result<RenderedChat> rendered = templates_.render(chats[i]);
+    if (!rendered) return rendered.error();
+    Result<Encoding> encoding =
+        encode_chat(*tokenizer_, templates_, *rendered, options.sanitize_control_tokens);
+    if (!encoding) return encoding.error();
+    if (options.truncate) shorten(*encoding, static_cast<std::size_t>(kept), Cut::kBeginning);
+    inputs[i].prompt = std::move(encoding->ids);
+  }
+  return inputs;
+}
+
 std::int64_t TextPipeline::kept_tokens(const GenerationConfig& config) const {
   if (!continues_texts()) return runner_->max_source_length();
   if (config.context == ContextPolicy::kSlide) return std::numeric_limits<std::int64_t>::max();
@@ -194,10 +237,12 @@ Status TextPipeline::check_source(const Encoding& encoding, const std::string& n
 
 // The sequence begins with the prompt, or with a start token in its place.
 Result<GeneratedText> TextPipeline::decode(GeneratedSequence sequence, const GenerationInput& input,
-                                           const DecodeOptions& options) const {
+                                           const DecodeOptions& options,
+                                           TextBegin text_begin) const {
   const std::span<const TokenId> ids = sequence.ids;
   const std::size_t begin = std::min(std::max<std::size_t>(input.prompt.size(), 1), ids.size());
-  Result<TextStream> stream = TextStream::start(*tokenizer_, ids.first(begin), options);
+  const std::size_t before = text_begin == TextBegin::kAfterPrompt ? begin : 0;
+  Result<TextStream> stream = TextStream::start(*tokenizer_, ids.first(before), options);
   if (!stream) return stream.error();
   std::string text;
   for (const TokenId id : ids.subspan(begin)) {
