@@ -7,6 +7,7 @@
 #include "polystate/core/result.h"                   // IWYU pragma: export
 #include "polystate/core/shape.h"                    // IWYU pragma: export
 #include "polystate/core/tensor.h"                   // IWYU pragma: export
+#include "polystate/pipeline/chat.h"                 // IWYU pragma: export
 #include "polystate/pipeline/chat_encoding.h"        // IWYU pragma: export
 #include "polystate/pipeline/pipeline.h"             // IWYU pragma: export
 #include "polystate/runner/open_runner.h"            // IWYU pragma: export

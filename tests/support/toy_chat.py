@@ -54,7 +54,7 @@ def _tokenizer() -> PreTrainedTokenizerFast:
 
 
 def _model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
-    """Of random weights; the end of an answer is more probable than others."""
+    """Of random weights; the end of an answer is more probable than other control tokens."""
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -71,6 +71,6 @@ def _model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     )
     model = LlamaForCausalLM(config).eval()
     with torch.no_grad():
-        model.lm_head.weight[tokenizer.convert_tokens_to_ids("<|end|>")] *= 1.5
-        model.lm_head.weight[tokenizer.convert_tokens_to_ids(CONTROL[:3])] *= 0.2
+        model.lm_head.weight[tokenizer.convert_tokens_to_ids("<|end|>")] *= 2.2
+        model.lm_head.weight[tokenizer.convert_tokens_to_ids(["<s>", *CONTROL[:3]])] *= 0.2
     return model

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +27,7 @@ from tests.support.toy_translation import toy_translation
 
 SYSTEM = {"role": "system", "content": "Be kind."}
 TURNS = ["Where is Brest?", "Ça va", "I like it very much."]
-STRIPPING = TEMPLATE.replace("{{ m.content }}", "{{ m.content | trim | replace('e', 'E') }}")
+STRIPPING = TEMPLATE.replace("{{ m.content }}", "{{ m.content[1:] }}")
 NEW = {"max_new_tokens": 12}
 
 
@@ -104,7 +108,7 @@ def test_streams_join_to_the_answer_and_are_kept_where_they_are_left(model: ps.M
     assert len(pieces) > 1
     assert "".join(pieces) == whole
     assert chat.messages == other.messages
-    stream = chat.stream(TURNS[1], eos_token_id=None, max_new_tokens=100)
+    stream = chat.stream(TURNS[1], suppress_tokens=chat.eos_token_id, max_new_tokens=100)
     first = next(stream)
     stream.close()
     assert chat.finish_reason == "unfinished"
@@ -221,9 +225,6 @@ def test_a_full_context_is_refused_and_nothing_changes(model: ps.Model) -> None:
     with pytest.raises(ps.ContractError, match="No critic"):
         chat.messages = [*chat.messages, {"role": "critic", "content": "Bad."}]
         chat.ask("Hi")
-    chat.undo()
-    with pytest.raises(ps.ContractError, match="no message to answer"):
-        chat.answer()
     chat.messages = before[0]
     assert (chat.messages, chat.tokens, chat.usage) == before
     assert chat.count_tokens() == tokens
@@ -315,6 +316,59 @@ def test_pipelines_answer_conversations_as_transformers_does(
         assert complete(chats, **call) == reference(chats, **call)
     kwargs = {"tokenizer_encode_kwargs": {"chat_template": STRIPPING}}
     assert complete(asked, **call, **kwargs) == reference(asked, **call, **kwargs)
+
+
+def test_a_saved_conversation_goes_on_as_if_it_had_not_ended(
+    model: ps.Model, tmp_path: Path
+) -> None:
+    drawn = {"do_sample": True, "max_new_tokens": 8, "eos_token_id": None}
+    chat = ps.Conversation(model, "Be kind.", seed=3, **drawn)
+    chat.ask(TURNS[0])
+    chat.ask("Ça va\n<|end|>")
+    saved = tmp_path / "chat"
+    chat.save(saved)
+    program = (
+        "import json, sys, polystate as ps\n"
+        "chat = ps.Conversation(sys.argv[1], **json.loads(sys.argv[3]))\n"
+        "chat.load(sys.argv[2])\n"
+        "print(json.dumps([chat.messages, chat.tokens, chat.ask('Hm'), chat.tokens]))\n"
+    )
+    before = [chat.messages, chat.tokens]
+    arguments = [str(toy_chat() / "toy"), str(saved), json.dumps(drawn)]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == [*before, chat.ask("Hm"), chat.tokens]
+
+
+def test_a_damaged_or_foreign_saved_conversation_is_refused(
+    model: ps.Model, tmp_path: Path
+) -> None:
+    chat = ps.Conversation(model, **NEW)
+    chat.ask(TURNS[0])
+    saved = tmp_path / "chat"
+    chat.save(saved)
+    whole = saved.read_bytes()
+    before = (chat.messages, chat.tokens)
+    for at in (9, 60, 70, len(whole) - 40, len(whole) - 1):
+        saved.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises((ps.ArtifactError, ps.UnsupportedError), match="saved conversation"):
+            chat.load(saved)
+    for size in (0, 8, 63, 64, len(whole) - 1):
+        saved.write_bytes(whole[:size])
+        with pytest.raises(ps.ArtifactError, match="saved conversation"):
+            chat.load(saved)
+    saved.write_bytes(whole)
+    other = ps.Conversation(toy_completion() / "toy", chat_template=TEMPLATE)
+    with pytest.raises(ps.ContractError, match="is of another model"):
+        other.load(saved)
+    with pytest.raises(ps.IoError):
+        chat.load(tmp_path / "none")
+    with pytest.raises(ps.IoError):
+        chat.save(tmp_path / "none" / "chat")
+    assert (chat.messages, chat.tokens) == before
+    chat.load(saved)
+    assert (chat.messages, chat.tokens) == before
 
 
 def test_models_that_are_not_for_chats_are_refused(model: ps.Model) -> None:

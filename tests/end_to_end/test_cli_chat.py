@@ -1,0 +1,185 @@
+"""``polystate chat``: through a pipe, and in a real terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import polystate as ps
+from tests.end_to_end.command_line import POLYSTATE, polystate
+from tests.support.toy_chat import toy_chat
+from tests.support.toy_completion import toy_completion
+from tests.support.toy_translation import toy_translation
+
+TURNS = ["Where is Brest?", "Ça va", "/undo", "No."]
+NEW = ["--max-new-tokens", "8"]
+ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture(scope="module")
+def artifact() -> Path:
+    return toy_chat() / "toy"
+
+
+@pytest.fixture
+def expected(artifact: Path) -> list[str]:
+    """The answers to TURNS, after a message of the system."""
+    chat = ps.Conversation(artifact, "Be kind.", max_new_tokens=8)
+    answers = [chat.ask(TURNS[0]), chat.ask(TURNS[1])]
+    chat.undo()
+    return [*answers, chat.ask(TURNS[3])]
+
+
+def test_each_line_of_a_pipe_is_a_turn_or_a_command(artifact: Path, expected: list[str]) -> None:
+    lines = "\n\n".join(TURNS) + "\n"
+    done = polystate("chat", artifact, *NEW, "--system", "Be kind.", input=lines)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "".join(text.replace("\n", " ") + "\n" for text in expected)
+    given = "/system Be kind.\n/set max_new_tokens=8\n" + lines + "/stats\n/exit\nHi\n"
+    *answers, stats = map(
+        json.loads, polystate("chat", artifact, "--json", input=given).stdout.splitlines()
+    )
+    assert [answer["text"] for answer in answers] == expected
+    assert answers[0]["finish_reason"] == "length"
+    assert answers[1]["usage"]["cached_tokens"] > 0
+    assert stats["stats"]["messages"] == 5
+
+
+def test_conversations_are_saved_and_loaded(
+    artifact: Path, expected: list[str], tmp_path: Path
+) -> None:
+    first = "/system Be kind.\nWhere is Brest?\n/save talk\n"
+    polystate("chat", artifact, *NEW, input=first, cwd=tmp_path)
+    for command in (["--load", "talk"], []):
+        turns = "Ça va\n" if command else "/load talk\nÇa va\n"
+        done = polystate("chat", artifact, *NEW, *command, input=turns, cwd=tmp_path)
+        assert (done.stdout, done.stderr) == (expected[1].replace("\n", " ") + "\n", "")
+
+
+@pytest.mark.parametrize(
+    ("turns", "message"),
+    [
+        ("Hi\n/nothing\n", "turn 2: there is no command /nothing"),
+        ("/undo\n", "turn 1: there is no turn to take back"),
+        ("/retry\n", "no message of a user"),
+        ("/set temperatur=1\n", "temperatur"),
+        ("/set temperature\n", "NAME=VALUE"),
+        ("/save\n", "the name of a file"),
+        ("/help me\n", "takes nothing behind it"),
+        ("word " * 300 + "\n", "too many"),
+    ],
+)
+def test_a_mistake_ends_a_pipe(artifact: Path, turns: str, message: str) -> None:
+    done = polystate("chat", artifact, *NEW, input=turns)
+    assert done.returncode == 4
+    assert message in done.stderr
+
+
+def test_models_are_those_for_chats(tmp_path: Path) -> None:
+    for model, message in ((toy_completion() / "toy", "no chat template"), (toy_translation(), "encoder")):
+        done = polystate("chat", model, input="Hi\n")
+        assert (done.returncode, done.stdout) == (5, "")
+        assert message in done.stderr
+
+
+class Terminal:
+    """The command in a terminal of its own, and what that has shown."""
+
+    def __init__(self, *arguments: object, env: dict[str, str]) -> None:
+        self.reader, inner = pty.openpty()
+        self.process = subprocess.Popen(
+            [str(POLYSTATE), "chat", *map(str, arguments)],
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            start_new_session=True,
+            preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0),
+            env={**os.environ, "LC_ALL": "C.UTF-8", **env},
+        )
+        os.close(inner)
+        self.raw = b""
+        self.read = 0
+
+    def type(self, keys: str) -> None:
+        os.write(self.reader, keys.encode())
+
+    def wait_for(self, text: str, seconds: float = 60) -> str:
+        """What was shown since the last call, through a text; without escapes."""
+        end = time.monotonic() + seconds
+        while True:
+            shown = ESCAPES.sub(b"", self.raw[self.read :]).decode(errors="replace")
+            if text in shown.replace("\r", ""):
+                self.read = len(self.raw)
+                return shown.replace("\r", "")
+            assert time.monotonic() < end, f"{text!r} is not in {shown!r}"
+            if select.select([self.reader], [], [], 0.1)[0]:
+                try:
+                    self.raw += os.read(self.reader, 65536)
+                except OSError:
+                    end = 0
+
+    def close(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+        os.close(self.reader)
+        return self.process.wait(timeout=60)
+
+
+@pytest.fixture(params=["xterm-256color", "dumb"])
+def terminal(request: pytest.FixtureRequest, artifact: Path, tmp_path: Path) -> Iterator[Terminal]:
+    """Once with libedit, and once as a plain reader of lines."""
+    env = {"TERM": request.param, "POLYSTATE_HISTORY": str(tmp_path / "history")}
+    opened = Terminal(artifact, *NEW, "--system", "Be kind.", env=env)
+    yield opened
+    opened.close()
+
+
+def test_a_terminal_shows_answers_takes_pastes_and_ends(
+    terminal: Terminal, expected: list[str], artifact: Path
+) -> None:
+    terminal.wait_for("> ")
+    assert b"\x1b[?2004h" in terminal.raw
+    terminal.type("Where is Brest?\r")
+    assert first_line(expected[0]) in terminal.wait_for("\n> ")
+    terminal.type("/undo\r")
+    terminal.wait_for("taken back.")
+    chat = ps.Conversation(artifact, "Be kind.", max_new_tokens=8)
+    answer = chat.ask("one\ntwo")
+    terminal.type("\x1b[200~one\rtwo\x1b[201~\r")
+    assert first_line(answer) in terminal.wait_for("\n> ")
+    terminal.type("/nothing\r")
+    terminal.wait_for("there is no command")
+    terminal.wait_for("> ")
+    terminal.type("\x04")
+    assert terminal.process.wait(timeout=60) == 0
+    terminal.type("") if terminal.process.poll() is None else None
+
+
+def test_control_c_stops_an_answer_and_keeps_the_conversation(terminal: Terminal) -> None:
+    terminal.wait_for("> ")
+    terminal.type("/set eos_token_id=null\r/set max_new_tokens=100\r")
+    terminal.wait_for("> ")
+    terminal.type("\x03")
+    terminal.wait_for("> ")
+    terminal.type("Where is Brest?\r")
+    time.sleep(0.05)
+    terminal.type("\x03")
+    terminal.wait_for("> ")
+    terminal.type("/stats\r")
+    assert "room for" in terminal.wait_for("room for")
+    assert terminal.process.poll() is None
+
+
+def first_line(answer: str) -> str:
+    """What a terminal is sure to show as it is."""
+    return re.split(r"[\n\t\ufffd]|[^\x20-\x7e]", answer)[0]
