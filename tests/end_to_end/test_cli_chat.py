@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import re
 import select
-import signal
 import subprocess
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,36 +104,48 @@ class Terminal:
             stdout=inner,
             stderr=inner,
             start_new_session=True,
-            preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0),
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env={**os.environ, "LC_ALL": "C.UTF-8", **env},
         )
         os.close(inner)
         self.raw = b""
-        self.read = 0
+        self.seen = 0  # characters of what was shown
 
     def type(self, keys: str) -> None:
         os.write(self.reader, keys.encode())
 
-    def wait_for(self, text: str, seconds: float = 60) -> str:
-        """What was shown since the last call, through a text; without escapes."""
-        end = time.monotonic() + seconds
+    def wait_for(self, text: str) -> str:
+        """What was shown since the last call, up to a text and with it; without escapes."""
+        end = time.monotonic() + 60
         while True:
-            shown = ESCAPES.sub(b"", self.raw[self.read :]).decode(errors="replace")
-            if text in shown.replace("\r", ""):
-                self.read = len(self.raw)
-                return shown.replace("\r", "")
-            assert time.monotonic() < end, f"{text!r} is not in {shown!r}"
-            if select.select([self.reader], [], [], 0.1)[0]:
-                try:
-                    self.raw += os.read(self.reader, 65536)
-                except OSError:
-                    end = 0
+            shown = ESCAPES.sub(b"", self.raw).decode(errors="replace").replace("\r", "")
+            at = shown.find(text, self.seen)
+            if at >= 0:
+                begin, self.seen = self.seen, at + len(text)
+                return shown[begin : self.seen]
+            assert time.monotonic() < end and self.read(), f"{text!r}: {shown[self.seen :]!r}"
 
-    def close(self) -> int:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)
-        os.close(self.reader)
+    def read(self) -> bool:
+        """Read what is shown now, or wait a moment; False once the command has ended."""
+        if not select.select([self.reader], [], [], 0.1)[0]:
+            return True
+        try:
+            self.raw += os.read(self.reader, 65536)
+        except OSError:
+            return False
+        return True
+
+    def end(self) -> int:
+        """The exit status of a command that ends."""
+        while self.read():
+            pass
         return self.process.wait(timeout=60)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        os.close(self.reader)
+        self.process.wait(timeout=60)
 
 
 @pytest.fixture(params=["xterm-256color", "dumb"])
@@ -152,32 +165,80 @@ def test_a_terminal_shows_answers_takes_pastes_and_ends(
     terminal.type("Where is Brest?\r")
     assert first_line(expected[0]) in terminal.wait_for("\n> ")
     terminal.type("/undo\r")
-    terminal.wait_for("taken back.")
+    terminal.wait_for("taken back.\n> ")
     chat = ps.Conversation(artifact, "Be kind.", max_new_tokens=8)
     answer = chat.ask("one\ntwo")
     terminal.type("\x1b[200~one\rtwo\x1b[201~\r")
     assert first_line(answer) in terminal.wait_for("\n> ")
     terminal.type("/nothing\r")
     terminal.wait_for("there is no command")
-    terminal.wait_for("> ")
+    terminal.wait_for("\n> ")
     terminal.type("\x04")
-    assert terminal.process.wait(timeout=60) == 0
-    terminal.type("") if terminal.process.poll() is None else None
+    assert terminal.end() == 0
 
 
-def test_control_c_stops_an_answer_and_keeps_the_conversation(terminal: Terminal) -> None:
+def test_control_c_stops_an_answer_and_keeps_the_conversation(
+    terminal: Terminal, artifact: Path
+) -> None:
     terminal.wait_for("> ")
-    terminal.type("/set eos_token_id=null\r/set max_new_tokens=100\r")
-    terminal.wait_for("> ")
-    terminal.type("\x03")
-    terminal.wait_for("> ")
-    terminal.type("Where is Brest?\r")
-    time.sleep(0.05)
-    terminal.type("\x03")
-    terminal.wait_for("> ")
-    terminal.type("/stats\r")
-    assert "room for" in terminal.wait_for("room for")
-    assert terminal.process.poll() is None
+    terminal.type("some text")
+    terminal.wait_for("some text")
+    terminal.type("\x03")  # leaves it
+    terminal.wait_for("\n> ")
+    (end,) = set(ps.Conversation(artifact).eos_token_id) - {1}
+    terminal.type(f"/set suppress_tokens=[1,{end}]\r")
+    terminal.wait_for("\n> ")
+    terminal.type("/set max_new_tokens=150\r")
+    terminal.wait_for("\n> ")
+    shown = ""
+    for milliseconds in range(50):  # a small model answers soon
+        terminal.type("Where is Brest?\r")
+        terminal.wait_for("Where is Brest?\n")
+        time.sleep(milliseconds / 1000)
+        terminal.type("\x03/stats\r")
+        shown = terminal.wait_for("room for")
+        if "(stopped)" in shown:
+            break
+        terminal.type("/reset\r")
+        terminal.wait_for("begins anew.\n> ")
+    assert "(stopped)" in shown
+    assert "3 messages of" in shown
+    terminal.type("/exit\r")
+    assert terminal.end() == 0
+
+
+def test_what_a_terminal_shows_is_edited_and_remembered(artifact: Path, tmp_path: Path) -> None:
+    """By tmux, whose screen is what a person would see."""
+    tmux = ["tmux", "-f", "/dev/null", "-S", str(tmp_path / "socket")]
+    command = f"POLYSTATE_HISTORY={tmp_path}/history {POLYSTATE} chat {artifact} --max-new-tokens 8"
+    env = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+    run = lambda *arguments: subprocess.run(  # noqa: E731
+        [*tmux, *arguments], env=env, check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+
+    def wait_for(text: str) -> str:
+        end = time.monotonic() + 60
+        while text not in (screen := run("capture-pane", "-p")):
+            assert time.monotonic() < end, screen
+            time.sleep(0.05)
+        return screen
+
+    run("new-session", "-d", "-x", "80", "-y", "24", command)
+    try:
+        wait_for("\n>")
+        run("send-keys", "/statz", "BSpace", "s", "Left", "Left", "End", "Enter")
+        wait_for("> /stats\n0 messages of 0 tokens")
+        run("set-buffer", "/system one\ntwo")
+        run("paste-buffer", "-p")
+        wait_for("> /system one\ntwo")
+        run("send-keys", "Enter")
+        wait_for("begins with this.\n>")
+        run("send-keys", "Up", "Up")
+        wait_for("begins with this.\n> /stats")
+        run("send-keys", "Enter")
+        wait_for("1 messages of")
+    finally:
+        run("kill-server")
 
 
 def first_line(answer: str) -> str:
