@@ -23,7 +23,7 @@ constexpr std::size_t kBefore = 16;
 }  // namespace
 
 Result<ChatStream> ChatStream::start(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
-                                     std::vector<TokenId> ends, OnText on_text) {
+                                     std::vector<TokenId> ends, OnPiece on_text) {
   Result<TextStream> generated = TextStream::start(
       tokenizer, prompt.last(std::min(kBefore, prompt.size())), {.skip_special_tokens = false});
   if (!generated) return generated.error();

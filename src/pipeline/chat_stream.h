@@ -19,11 +19,11 @@ namespace polystate {
 // The text of one answer, from its tokens as they come. An end token has none.
 class ChatStream {
  public:
-  using OnText = std::function<bool(std::string_view piece)>;
+  using OnPiece = std::function<bool(std::string_view piece)>;
 
   // `prompt` is what the answer follows; `on_text` may be null.
   static Result<ChatStream> start(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
-                                  std::vector<TokenId> ends, OnText on_text);
+                                  std::vector<TokenId> ends, OnPiece on_text);
 
   // Takes the next token; false where the caller wants no more.
   bool push(TokenId token);
@@ -40,7 +40,7 @@ class ChatStream {
 
  private:
   ChatStream(std::unique_ptr<DecodeStream> answer, TextStream generated, std::vector<TokenId> ends,
-             OnText on_text)
+             OnPiece on_text)
       : answer_(std::move(answer)),
         generated_(std::move(generated)),
         ends_(std::move(ends)),
@@ -53,7 +53,7 @@ class ChatStream {
   std::unique_ptr<DecodeStream> answer_;
   TextStream generated_;
   std::vector<TokenId> ends_;
-  OnText on_text_;
+  OnPiece on_text_;
   std::vector<TokenId> tokens_;
   Texts texts_;
   bool wants_more_ = true;

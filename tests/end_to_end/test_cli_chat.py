@@ -73,7 +73,7 @@ def test_conversations_are_saved_and_loaded(
         ("Hi\n/nothing\n", "turn 2: there is no command /nothing"),
         ("/undo\n", "turn 1: there is no turn to take back"),
         ("/retry\n", "no message of a user"),
-        ("/set temperatur=1\n", "temperatur"),
+        ("/set heat=1\n", "heat"),
         ("/set temperature\n", "NAME=VALUE"),
         ("/save\n", "the name of a file"),
         ("/help me\n", "takes nothing behind it"),
@@ -86,8 +86,9 @@ def test_a_mistake_ends_a_pipe(artifact: Path, turns: str, message: str) -> None
     assert message in done.stderr
 
 
-def test_models_are_those_for_chats(tmp_path: Path) -> None:
-    for model, message in ((toy_completion() / "toy", "no chat template"), (toy_translation(), "encoder")):
+def test_models_are_those_for_chats() -> None:
+    models = ((toy_completion() / "toy", "no chat template"), (toy_translation(), "encoder"))
+    for model, message in models:
         done = polystate("chat", model, input="Hi\n")
         assert (done.returncode, done.stdout) == (5, "")
         assert message in done.stderr
@@ -212,9 +213,11 @@ def test_what_a_terminal_shows_is_edited_and_remembered(artifact: Path, tmp_path
     tmux = ["tmux", "-f", "/dev/null", "-S", str(tmp_path / "socket")]
     command = f"POLYSTATE_HISTORY={tmp_path}/history {POLYSTATE} chat {artifact} --max-new-tokens 8"
     env = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm"}
-    run = lambda *arguments: subprocess.run(  # noqa: E731
-        [*tmux, *arguments], env=env, check=True, capture_output=True, text=True, timeout=60
-    ).stdout
+
+    def run(*arguments: str) -> str:
+        return subprocess.run(
+            [*tmux, *arguments], env=env, check=True, capture_output=True, text=True, timeout=60
+        ).stdout
 
     def wait_for(text: str) -> str:
         end = time.monotonic() + 60

@@ -155,7 +155,9 @@ class ChatForm:
         """
         for message in messages:
             if not isinstance(message, Mapping) or not {"role", "content"} <= set(message):
-                raise ContractError(f"a message has a 'role' and a 'content'; this one is {message!r}")
+                raise ContractError(
+                    f"a message has a 'role' and a 'content'; this one is {message!r}"
+                )
         variables = dict(self.tokenizer_encode_kwargs or {})
         continues = self.continues(messages)
         inputs = {

@@ -92,9 +92,7 @@ async def pieces_of_async(
     """As :func:`pieces_of`, without blocking the event loop."""
     loop = asyncio.get_running_loop()
     pieces: asyncio.Queue[Any] = asyncio.Queue()
-    hearer = _Hearer(
-        lambda piece: loop.call_soon_threadsafe(pieces.put_nowait, piece), keeps_begun
-    )
+    hearer = _Hearer(lambda piece: loop.call_soon_threadsafe(pieces.put_nowait, piece), keeps_begun)
     options = options_for(hearer)
     task = asyncio.ensure_future(run_async(options, lambda: run(options)))
     task.add_done_callback(lambda _: pieces.put_nowait(_END))
