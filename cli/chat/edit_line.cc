@@ -2,9 +2,9 @@
 
 #include <dlfcn.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -35,22 +35,18 @@ struct HistoryEvent {
   int number;
   const char* text;
 };
-enum : int {
-  kElPrompt = 0,
-  kElEditor = 2,
-  kElBind = 4,
-  kElAddFunction = 9,
-  kElHistory = 10,
-  kElGetCharacter = 13,
-  kElClientData = 14,
-};
-enum : int {
-  kHistorySetSize = 1,
-  kHistoryEnter = 10,
-  kHistoryLoad = 17,
-  kHistorySave = 18,
-  kHistorySetUnique = 20,
-};
+constexpr int kElPrompt = 0;
+constexpr int kElEditor = 2;
+constexpr int kElBind = 4;
+constexpr int kElAddFunction = 9;
+constexpr int kElHistory = 10;
+constexpr int kElGetCharacter = 13;
+constexpr int kElClientData = 14;
+constexpr int kHistorySetSize = 1;
+constexpr int kHistoryEnter = 10;
+constexpr int kHistoryLoad = 17;
+constexpr int kHistorySave = 18;
+constexpr int kHistorySetUnique = 20;
 constexpr unsigned char kRefresh = 4;  // what a function of ours has it do
 
 struct Library {

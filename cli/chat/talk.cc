@@ -17,7 +17,6 @@
 #include "cli/chat/turn_reader.h"
 #include "cli/output.h"
 #include "cli/text.h"
-#include "cli/warnings.h"
 #include "polystate/core/result.h"
 #include "polystate/pipeline/chat.h"
 #include "polystate/pipeline/pipeline.h"
@@ -201,7 +200,8 @@ Status Talk::load(const std::string& argument) {
 Status Talk::set(const std::string& argument) {
   if (argument.empty()) {
     std::string text;
-    for (const auto& [name, value] : settings_) text += name + "=" + value + "\n";
+    for (const auto& [name, value] : settings_)
+      text.append(name).append("=").append(value).append("\n");
     tell(text.empty() ? "Nothing is set.\n" : text);
     return {};
   }
@@ -248,7 +248,7 @@ Status Talk::stats(const std::string& /*argument*/) {
       text +=
           ", " + decimals(static_cast<double>(usage.generated_tokens - 1) / rest, 1) + " a second";
     }
-    text += "\n";
+    text += '\n';
   }
   output_->write(text);
   return {};

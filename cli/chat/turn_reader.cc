@@ -1,5 +1,6 @@
 #include "cli/chat/turn_reader.h"
 
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <array>

@@ -27,6 +27,7 @@
 #include "polystate/pipeline/stop_strings.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
+#include "polystate/tokenizer/tokenizer.h"
 #include "sampler/random.h"
 
 namespace polystate {

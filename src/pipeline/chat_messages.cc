@@ -23,7 +23,7 @@ TemplateValue make_message(std::string_view role, TemplateValue content) {
       .value();
 }
 
-TemplateValue with_content(const TemplateValue& message, TemplateValue content) {
+TemplateValue with_content(const TemplateValue& message, const TemplateValue& content) {
   chat_template::Dict dict = message.value().dict();
   dict.set(chat_template::Value::string("content"), content.value());
   return TemplateValue(chat_template::Value::dict(std::move(dict)));

@@ -14,6 +14,6 @@ std::string_view role_of(const TemplateValue& message);
 
 TemplateValue make_message(std::string_view role, TemplateValue content);
 // The message with another content.
-TemplateValue with_content(const TemplateValue& message, TemplateValue content);
+TemplateValue with_content(const TemplateValue& message, const TemplateValue& content);
 
 }  // namespace polystate

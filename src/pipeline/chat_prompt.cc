@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,7 +14,6 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/tokenizer/encoding.h"
-#include "polystate/tokenizer/tokenizer.h"
 
 namespace polystate {
 namespace {

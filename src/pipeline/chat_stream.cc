@@ -10,7 +10,6 @@
 #include "pipeline/text_stream.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
-#include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"
 
 namespace polystate {
