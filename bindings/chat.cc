@@ -5,10 +5,8 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +21,7 @@
 #include "polystate/core/token.h"
 #include "polystate/pipeline/chat.h"
 #include "polystate/pipeline/pipeline.h"
+#include "polystate/runner/runner.h"
 #include "polystate/sampler/stopping_criterion.h"
 #include "process.h"
 #include "raise.h"
@@ -156,7 +155,7 @@ class ChatBinding {
 
 }  // namespace
 
-void bind_chat(py::module_& module) {
+void bind_chat(const py::module_& module) {
   py::class_<ChatUsage, GenerationUsage>(module, "ChatUsage")
       .def_readonly("answers_encoded_again", &ChatUsage::answers_encoded_again)
       .def_readonly("messages_left_out", &ChatUsage::messages_left_out);

@@ -5,6 +5,6 @@
 namespace polystate::python {
 
 // Adds Chat to the module, after Pipeline.
-void bind_chat(pybind11::module_& module);
+void bind_chat(const pybind11::module_& module);
 
 }  // namespace polystate::python

@@ -16,7 +16,6 @@
 #include "chat_template.h"
 #include "generation_options.h"
 #include "polystate/chat_template/chat_templates.h"
-#include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/text_score.h"

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "callbacks.h"
-#include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/stop_strings.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
@@ -100,7 +99,7 @@ bool PythonOptions::is_interrupted(std::thread::id caller) const {
   return true;
 }
 
-void bind_generation_options(py::module_& module) {
+void bind_generation_options(const py::module_& module) {
   py::class_<PythonOptions>(module, "GenerationOptions")
       .def(py::init<Settings, const py::list&, const py::object&, py::object, py::object>())
       .def("end_by", &PythonOptions::end_by)

@@ -16,7 +16,6 @@
 
 #include "callbacks.h"
 #include "polystate/core/result.h"
-#include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
@@ -104,6 +103,6 @@ class PythonOptions {
 };
 
 // Adds GenerationOptions to the module.
-void bind_generation_options(pybind11::module_& module);
+void bind_generation_options(const pybind11::module_& module);
 
 }  // namespace polystate::python
