@@ -66,18 +66,9 @@ ChatTemplates open_templates(const std::filesystem::path& folder) {
   return unwrap(without_gil([&] { return ChatTemplates::open(folder); }));
 }
 
-// `inputs`: by the names of ChatInput.
 RenderedChat render_chat(const ChatTemplates& self, const py::dict& inputs,
                          const py::dict& variables, const std::optional<std::vector<int>>& now) {
-  ChatInput input;
-  input.messages = to_template_value(inputs["messages"]);
-  input.tools = to_template_value(inputs["tools"]);
-  input.documents = to_template_value(inputs["documents"]);
-  if (!inputs["chat_template"].is_none()) input.chat_template = to_utf8(inputs["chat_template"]);
-  input.add_generation_prompt = inputs["add_generation_prompt"].cast<bool>();
-  input.continue_final_message = to_utf8(inputs["continue_final_message"]);
-  for (const auto& [name, value] : variables)
-    input.variables.emplace_back(to_utf8(name), to_template_value(value));
+  const ChatInput input = to_chat_input(inputs, variables);
   const RenderOptions options = render_options(now);
   return unwrap(without_gil([&] { return self.render(input, options); }));
 }
@@ -96,6 +87,19 @@ py::list users(const RenderedChat& chat) {
 }
 
 }  // namespace
+
+ChatInput to_chat_input(const py::dict& inputs, const py::dict& variables) {
+  ChatInput input;
+  input.messages = to_template_value(inputs["messages"]);
+  input.tools = to_template_value(inputs["tools"]);
+  input.documents = to_template_value(inputs["documents"]);
+  if (!inputs["chat_template"].is_none()) input.chat_template = to_utf8(inputs["chat_template"]);
+  input.add_generation_prompt = inputs["add_generation_prompt"].cast<bool>();
+  input.continue_final_message = to_utf8(inputs["continue_final_message"]);
+  for (const auto& [name, value] : variables)
+    input.variables.emplace_back(to_utf8(name), to_template_value(value));
+  return input;
+}
 
 void bind_chat_template(py::module_& module) {
   py::class_<ChatTemplate>(module, "ChatTemplate").def("render", &render_template);

@@ -3,10 +3,12 @@
 
 #include <pybind11/pybind11.h>
 
+#include "chat.h"
 #include "chat_template.h"
 #include "crash.h"
 #include "generation.h"
 #include "grammar.h"
+#include "generation_options.h"
 #include "model.h"
 #include "session.h"
 #include "token_model.h"
@@ -20,6 +22,8 @@ PYBIND11_MODULE(_core, module) {
   polystate::python::bind_tokenizer(module);
   polystate::python::bind_chat_template(module);
   polystate::python::bind_grammar(module);
+  polystate::python::bind_generation_options(module);
   polystate::python::bind_generation(module);
+  polystate::python::bind_chat(module);
   polystate::python::bind_token_model(module);
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/chat/chat.h"
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 #include "cli/exit_status.h"
@@ -50,6 +51,7 @@ void declare(CLI::App& app, Action& action) {
   declare_inspect(app, action);
   declare_run(app, action);
   declare_doctor(app, action);
+  declare_chat(app, action);
   declare_complete(app, action);
   declare_score(app, action);
   declare_translate(app, action);

@@ -28,8 +28,8 @@ find_python() {
 # Prints the system packages that are missing for building with interpreter $1, and of the others.
 missing_system_packages() {
   local packages=(g++ clang libclang-rt-dev make git ccache nlohmann-json3-dev libcli11-dev
-    libgtest-dev libgmock-dev libbenchmark-dev libpcre2-dev libssl-dev libutf8proc-dev locales
-    zlib1g-dev)
+    libgtest-dev libgmock-dev libbenchmark-dev libedit2 libpcre2-dev libssl-dev libutf8proc-dev
+    locales tmux zlib1g-dev)
   local version
   version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   "$1" -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' "python$version-venv"

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from polystate.export import Draws, Method, export
     from polystate.recipes.pretrained import export_pretrained
     from polystate.runtime import (
+        ChatUsage,
+        Conversation,
         GenerateOutput,
         Grammar,
         GrammarState,
@@ -45,7 +47,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ArtifactError",
     "BusyError",
+    "ChatUsage",
     "ContractError",
+    "Conversation",
     "Draws",
     "EngineError",
     "Error",
@@ -75,6 +79,8 @@ __all__ = [
 
 # Where the names come from that need the C++ library, or torch; imported when first used.
 _LAZY = {
+    "ChatUsage": "polystate.runtime",
+    "Conversation": "polystate.runtime",
     "Draws": "polystate.export",
     "GenerateOutput": "polystate.runtime",
     "Grammar": "polystate.runtime",

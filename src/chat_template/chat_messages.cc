@@ -174,8 +174,10 @@ Status cut_at_tag(std::string_view continued, RenderedText& rendered) {
     const Text whole(text, Origin::kTemplate);
     text = strip(whole, std::nullopt, Sides::kRight).bytes();
   }
-  std::erase_if(rendered.users, [&](const ByteRange& range) { return range.begin >= text.size(); });
-  for (ByteRange& range : rendered.users) range.end = std::min(range.end, text.size());
+  for (std::vector<ByteRange>* const ranges : {&rendered.users, &rendered.answers}) {
+    std::erase_if(*ranges, [&](const ByteRange& range) { return range.begin >= text.size(); });
+    for (ByteRange& range : *ranges) range.end = std::min(range.end, text.size());
+  }
   return {};
 }
 

@@ -26,8 +26,15 @@ RenderedText rendered_text(const chat_template::Text& text) {
   rendered.text = text.bytes();
   text.for_each_part(0, text.size(),
                      [&](std::size_t begin, std::size_t end, chat_template::Origin origin) {
-                       if (origin == chat_template::Origin::kUser)
-                         rendered.users.push_back({begin, end});
+                       if (origin == chat_template::Origin::kTemplate) return;
+                       if (origin == chat_template::Origin::kAnswer)
+                         rendered.answers.push_back({begin, end});
+                       auto& users = rendered.users;
+                       if (!users.empty() && users.back().end == begin) {
+                         users.back().end = end;
+                       } else {
+                         users.push_back({begin, end});
+                       }
                      });
   return rendered;
 }

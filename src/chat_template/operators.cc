@@ -46,8 +46,8 @@ std::string_view symbol_of(BinaryOperator op) {
 }
 
 Origin origin_of_both(const Value& a, const Value& b) {
-  return a.origin() == Origin::kUser || b.origin() == Origin::kUser ? Origin::kUser
-                                                                    : Origin::kTemplate;
+  return a.origin() != Origin::kTemplate || b.origin() != Origin::kTemplate ? Origin::kUser
+                                                                            : Origin::kTemplate;
 }
 
 // The result of an operation of integers; none where it has more than 64 bits.

@@ -3,16 +3,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "chat_template/json_text.h"
+#include "chat_template/rendering.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
 #include "core/json.h"
 #include "core/utf8.h"
+#include "polystate/chat_template/chat_template.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -106,6 +110,10 @@ TemplateValue TemplateValue::string(std::string_view text, bool trusted) {
       Value::string(Text(repaired(text), trusted ? Origin::kTemplate : Origin::kUser)));
 }
 
+TemplateValue TemplateValue::answer(std::string_view text) {
+  return TemplateValue(Value::string(Text(repaired(text), Origin::kAnswer)));
+}
+
 Result<TemplateValue> TemplateValue::list(const std::vector<TemplateValue>& elements) {
   return checked(Value::list(elements_of(elements)));
 }
@@ -129,6 +137,24 @@ Result<TemplateValue> TemplateValue::parse_json(std::string_view document) {
   Result<Json> json = polystate::parse_json(document);
   if (!json) return Error{ErrorCode::kContract, json.error().message};
   return TemplateValue(of_json(*json));
+}
+
+Result<std::string> TemplateValue::to_json() const {
+  const Dict no_variables;
+  const RenderOptions options;
+  chat_template::Rendering rendering(no_variables, options);
+  const chat_template::JsonStyle style = {.ensure_ascii = false,
+                                          .indent = std::nullopt,
+                                          .item_separator = Text(", ", Origin::kTemplate),
+                                          .key_separator = Text(": ", Origin::kTemplate),
+                                          .sort_keys = false};
+  const Text text = chat_template::json_of(rendering, *value_, style);
+  if (rendering.failed()) return rendering.status().error();
+  return std::string(text.bytes());
+}
+
+bool operator==(const TemplateValue& left, const TemplateValue& right) {
+  return equal(*left.value_, *right.value_);
 }
 
 }  // namespace polystate

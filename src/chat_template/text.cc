@@ -11,12 +11,12 @@
 namespace polystate::chat_template {
 
 std::size_t Text::first_change_after(std::size_t position) const {
-  const auto found = std::ranges::upper_bound(changes_, position);
+  const auto found = std::ranges::upper_bound(changes_, position, {}, &Change::position);
   return static_cast<std::size_t>(found - changes_.begin());
 }
 
 Origin Text::origin_at(std::size_t position) const {
-  return first_change_after(position) % 2 == 1 ? Origin::kUser : Origin::kTemplate;
+  return origin_before(first_change_after(position));
 }
 
 void TextBuilder::append(const Text& text, std::size_t begin, std::size_t end) {
@@ -27,8 +27,8 @@ void TextBuilder::append(const Text& text, std::size_t begin, std::size_t end) {
 
 void TextBuilder::append(std::string_view bytes, Origin origin) {
   if (bytes.empty()) return;
-  const Origin last = text_.changes_.size() % 2 == 1 ? Origin::kUser : Origin::kTemplate;
-  if (origin != last) text_.changes_.push_back(static_cast<std::uint32_t>(text_.bytes_.size()));
+  if (origin != text_.origin_before(text_.changes_.size()))
+    text_.changes_.push_back({static_cast<std::uint32_t>(text_.bytes_.size()), origin});
   text_.bytes_ += bytes;
 }
 

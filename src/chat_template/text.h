@@ -13,6 +13,7 @@ namespace polystate::chat_template {
 enum class Origin : std::uint8_t {
   kTemplate,  // written in the template, or among what it may trust: special tokens, known roles
   kUser,
+  kAnswer,  // the model's, as it answered: trusted no more than the user's
 };
 
 // A string of valid UTF-8 that knows where each of its bytes came from.
@@ -20,7 +21,7 @@ class Text {
  public:
   Text() = default;
   Text(std::string bytes, Origin origin) : bytes_(std::move(bytes)) {
-    if (origin == Origin::kUser && !bytes_.empty()) changes_.push_back(0);
+    if (origin != Origin::kTemplate && !bytes_.empty()) changes_.push_back({0, origin});
   }
 
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
@@ -37,7 +38,7 @@ class Text {
   [[nodiscard]] std::size_t memory() const {
     return bytes_.size() + changes_.size() * sizeof(std::uint32_t);
   }
-  // Whether any byte is the user's.
+  // Whether any byte is not the template's.
   [[nodiscard]] bool has_user_bytes() const { return !changes_.empty(); }
 
  private:
@@ -45,10 +46,18 @@ class Text {
 
   [[nodiscard]] std::size_t first_change_after(std::size_t position) const;
 
+  // From a position on, bytes have an origin.
+  struct Change {
+    std::uint32_t position;
+    Origin origin;
+  };
+  // The origin before a change.
+  [[nodiscard]] Origin origin_before(std::size_t change) const {
+    return change == 0 ? Origin::kTemplate : changes_[change - 1].origin;
+  }
+
   std::string bytes_;
-  // Where the origin changes, ascending: from the template's, which it is before the first, to the
-  // user's, and back.
-  std::vector<std::uint32_t> changes_;
+  std::vector<Change> changes_;  // ascending; before the first, bytes are the template's
 };
 
 // Makes a text of parts of others, which keep their origins.
@@ -75,8 +84,8 @@ void Text::for_each_part(std::size_t begin, std::size_t end, Part&& part) const 
   std::size_t next = first_change_after(begin);
   while (begin < end) {
     const std::size_t part_end =
-        next < changes_.size() && changes_[next] < end ? changes_[next] : end;
-    part(begin, part_end, next % 2 == 1 ? Origin::kUser : Origin::kTemplate);
+        next < changes_.size() && changes_[next].position < end ? changes_[next].position : end;
+    part(begin, part_end, origin_before(next));
     begin = part_end;
     ++next;
   }

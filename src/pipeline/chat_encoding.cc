@@ -1,12 +1,14 @@
 #include "polystate/pipeline/chat_encoding.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "pipeline/chat_parts.h"
 #include "polystate/chat_template/chat_template.h"
 #include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"
@@ -15,9 +17,7 @@
 #include "polystate/tokenizer/tokenizer.h"
 
 namespace polystate {
-namespace {
 
-// Templates have such tokens as ordinary text.
 bool is_space(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); });
 }
@@ -35,22 +35,31 @@ std::vector<TokenId> control_tokens(const Tokenizer& tokenizer, const ChatTempla
   return tokens;
 }
 
-}  // namespace
-
-Result<Encoding> encode_chat(const Tokenizer& tokenizer, const ChatTemplates& templates,
-                             const RenderedChat& chat, bool sanitize) {
+Result<Encoding> encode_chat_part(const Tokenizer& tokenizer, const ChatTemplates& templates,
+                                  const RenderedChat& chat, ByteRange part, bool sanitize) {
   EncodeOptions options;
   options.add_special_tokens = false;
   options.truncate = false;
   options.pad = false;
+  options.offsets = true;
   if (sanitize) {
     options.plain_parts.tokens = control_tokens(tokenizer, templates, chat.chat_template);
     for (const ByteRange& range : chat.text.users) {
-      options.plain_parts.ranges.push_back(
-          {static_cast<std::uint32_t>(range.begin), static_cast<std::uint32_t>(range.end)});
+      const std::size_t begin = std::max(range.begin, part.begin);
+      const std::size_t end = std::min(range.end, part.end);
+      if (begin >= end) continue;
+      options.plain_parts.ranges.push_back({static_cast<std::uint32_t>(begin - part.begin),
+                                            static_cast<std::uint32_t>(end - part.begin)});
     }
   }
-  return tokenizer.encode(chat.text.text, options);
+  const std::string_view text = chat.text.text;
+  return tokenizer.encode(text.substr(part.begin, part.end - part.begin), options);
+}
+
+Result<Encoding> encode_chat(const Tokenizer& tokenizer, const ChatTemplates& templates,
+                             const RenderedChat& chat, bool sanitize) {
+  const ByteRange whole = {0, chat.text.text.size()};
+  return encode_chat_part(tokenizer, templates, chat, whole, sanitize);
 }
 
 }  // namespace polystate

@@ -10,6 +10,7 @@
 
 #include "pipeline/text_pipeline.h"
 #include "polystate/artifact/manifest.h"
+#include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
@@ -42,8 +43,11 @@ Result<std::unique_ptr<Pipeline>> Pipeline::create(const Model& model) {
   Result<std::shared_ptr<const Tokenizer>> tokenizer =
       Tokenizer::open(model.artifact().directory());
   if (!tokenizer) return tokenizer.error();
+  Result<ChatTemplates> templates = ChatTemplates::open(model.artifact().directory());
+  if (!templates) return templates.error();
   return std::unique_ptr<Pipeline>(std::make_unique<TextPipeline>(
-      constant(model.manifest(), "task"), std::move(*tokenizer), std::move(*runner)));
+      constant(model.manifest(), "task"), std::move(*tokenizer), std::move(*runner),
+      std::move(*templates), model.artifact().digest()));
 }
 
 Result<std::string> Pipeline::run(std::string_view text) {

@@ -16,10 +16,13 @@
 
 #include "pipeline/text_stream.h"
 #include "pipeline/token_scores.h"
+#include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
 #include "polystate/core/token.h"
 #include "polystate/grammar/grammar_compiler.h"
 #include "polystate/grammar/response_format.h"
+#include "polystate/pipeline/chat_encoding.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/stop_strings.h"
 #include "polystate/pipeline/text_score.h"
@@ -59,11 +62,11 @@ class TextStreams {
   using OnPiece = std::function<bool(std::size_t input, std::string_view piece)>;
 
   static Result<TextStreams> start(const Tokenizer& tokenizer,
-                                   std::span<const GenerationInput> inputs,
+                                   std::span<const std::span<const TokenId>> prompts,
                                    const DecodeOptions& options, OnPiece on_text) {
     TextStreams streams(std::move(on_text));
-    for (const GenerationInput& input : inputs) {
-      Result<TextStream> stream = TextStream::start(tokenizer, input.prompt, options);
+    for (const std::span<const TokenId> prompt : prompts) {
+      Result<TextStream> stream = TextStream::start(tokenizer, prompt, options);
       if (!stream) return stream.error();
       streams.streams_.push_back(std::move(*stream));
     }
@@ -91,8 +94,13 @@ class TextStreams {
 }  // namespace
 
 TextPipeline::TextPipeline(std::string task, std::shared_ptr<const Tokenizer> tokenizer,
-                           std::unique_ptr<Runner> runner)
-    : task_(std::move(task)), tokenizer_(std::move(tokenizer)), runner_(std::move(runner)) {
+                           std::unique_ptr<Runner> runner, ChatTemplates templates,
+                           const Sha256& digest)
+    : task_(std::move(task)),
+      tokenizer_(std::move(tokenizer)),
+      runner_(std::move(runner)),
+      templates_(std::move(templates)),
+      digest_(digest) {
   for (const auto* const warnings : {&tokenizer_->warnings(), &runner_->warnings()})
     warnings_.insert(warnings_.end(), warnings->begin(), warnings->end());
 }
@@ -101,11 +109,27 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
     std::span<const std::string> texts, const PipelineOptions& options) {
   const Result<std::vector<GenerationInput>> inputs = encode(texts, options);
   if (!inputs) return inputs.error();
+  return answer(*inputs, options, TextBegin::kAfterPrompt);
+}
+
+Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run_chats(
+    std::span<const ChatInput> chats, const PipelineOptions& options) {
+  if (!continues_texts()) {
+    return Error{ErrorCode::kUnsupported,
+                 "the model has an encoder: it takes texts, and no conversations"};
+  }
+  const Result<std::vector<GenerationInput>> inputs = encode_chats(chats, options);
+  if (!inputs) return inputs.error();
+  return answer(*inputs, options, TextBegin::kAlone);
+}
+
+Result<std::vector<std::vector<GeneratedText>>> TextPipeline::answer(
+    std::span<const GenerationInput> inputs, const PipelineOptions& options, TextBegin begin) {
   const DecodeOptions decoding{.skip_special_tokens = options.skip_special_tokens};
   GenerationOptions generation{static_cast<const CallOptions&>(options), nullptr};
   GenerationConfig config = options.config.value_or(default_config());
   if (options.response_format) {
-    const Status done = constrain(*options.response_format, config, generation.processors);
+    const Status done = constrain(*options.response_format, config, begin, generation.processors);
     if (!done) return done.error();
   }
   if (!config.stop_strings.empty()) {
@@ -115,8 +139,11 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
   }
   std::optional<TextStreams> streams;
   if (options.on_text) {
+    std::vector<std::span<const TokenId>> prompts(inputs.size());
+    for (std::size_t i = 0; begin == TextBegin::kAfterPrompt && i < inputs.size(); ++i)
+      prompts[i] = inputs[i].prompt;
     Result<TextStreams> started =
-        TextStreams::start(*tokenizer_, *inputs, decoding, options.on_text);
+        TextStreams::start(*tokenizer_, prompts, decoding, options.on_text);
     if (!started) return started.error();
     streams = std::move(*started);
     generation.on_token = [&](std::size_t input, TokenId token) {
@@ -127,9 +154,9 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run(
     if (streams) streams->finish(input);
     if (options.on_done) options.on_done(input, usage);
   };
-  Result<std::vector<GenerationResult>> results = runner_->generate(*inputs, generation);
+  Result<std::vector<GenerationResult>> results = runner_->generate(inputs, generation);
   if (!results) return results.error();
-  return decode_all(*std::move(results), *inputs, decoding);
+  return decode_all(*std::move(results), inputs, decoding, begin);
 }
 
 Result<std::vector<TextScore>> TextPipeline::score(std::span<const std::string> texts,
@@ -174,6 +201,22 @@ Result<std::vector<GenerationInput>> TextPipeline::encode(std::span<const std::s
   return inputs;
 }
 
+Result<std::vector<GenerationInput>> TextPipeline::encode_chats(
+    std::span<const ChatInput> chats, const PipelineOptions& options) const {
+  const std::int64_t kept = kept_tokens(options.config.value_or(default_config()));
+  std::vector<GenerationInput> inputs(chats.size());
+  for (std::size_t i = 0; i < chats.size(); ++i) {
+    const Result<RenderedChat> rendered = templates_.render(chats[i]);
+    if (!rendered) return rendered.error();
+    Result<Encoding> encoding =
+        encode_chat(*tokenizer_, templates_, *rendered, options.sanitize_control_tokens);
+    if (!encoding) return encoding.error();
+    if (options.truncate) shorten(*encoding, static_cast<std::size_t>(kept), Cut::kBeginning);
+    inputs[i].prompt = std::move(encoding->ids);
+  }
+  return inputs;
+}
+
 std::int64_t TextPipeline::kept_tokens(const GenerationConfig& config) const {
   if (!continues_texts()) return runner_->max_source_length();
   if (config.context == ContextPolicy::kSlide) return std::numeric_limits<std::int64_t>::max();
@@ -193,16 +236,17 @@ Status TextPipeline::check_source(const Encoding& encoding, const std::string& n
 }
 
 Status TextPipeline::constrain(const ResponseFormat& format, const GenerationConfig& config,
-                               LogitsProcessors& processors) {
+                               TextBegin begin, LogitsProcessors& processors) {
   const std::scoped_lock lock(grammars_mutex_);
   if (grammars_ == nullptr) {
     auto created = GrammarCompiler::create(*tokenizer_);
     if (!created) return created.error();
     grammars_ = *std::move(created);
   }
-  auto processor = grammars_->compile(format, {.ends = config.eos_token_id,
-                                               .forced_first = config.forced_bos_token_id,
-                                               .is_whole = !continues_texts()});
+  auto processor =
+      grammars_->compile(format, {.ends = config.eos_token_id,
+                                  .forced_first = config.forced_bos_token_id,
+                                  .is_whole = begin == TextBegin::kAlone || !continues_texts()});
   if (!processor) return processor.error();
   processors.push_back(*std::move(processor));
   return {};
@@ -210,11 +254,11 @@ Status TextPipeline::constrain(const ResponseFormat& format, const GenerationCon
 
 Result<std::vector<std::vector<GeneratedText>>> TextPipeline::decode_all(
     std::vector<GenerationResult> results, std::span<const GenerationInput> inputs,
-    const DecodeOptions& options) const {
+    const DecodeOptions& options, TextBegin begin) const {
   std::vector<std::vector<GeneratedText>> answers(results.size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     for (GeneratedSequence& sequence : results[i].sequences) {
-      Result<GeneratedText> text = decode(std::move(sequence), inputs[i], options);
+      Result<GeneratedText> text = decode(std::move(sequence), inputs[i], options, begin);
       if (!text) return text.error();
       answers[i].push_back(std::move(*text));
     }
@@ -224,10 +268,12 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::decode_all(
 
 // The sequence begins with the prompt, or with a start token in its place.
 Result<GeneratedText> TextPipeline::decode(GeneratedSequence sequence, const GenerationInput& input,
-                                           const DecodeOptions& options) const {
+                                           const DecodeOptions& options,
+                                           TextBegin text_begin) const {
   const std::span<const TokenId> ids = sequence.ids;
   const std::size_t begin = std::min(std::max<std::size_t>(input.prompt.size(), 1), ids.size());
-  Result<TextStream> stream = TextStream::start(*tokenizer_, ids.first(begin), options);
+  const std::size_t before = text_begin == TextBegin::kAfterPrompt ? begin : 0;
+  Result<TextStream> stream = TextStream::start(*tokenizer_, ids.first(before), options);
   if (!stream) return stream.error();
   std::string text;
   for (const TokenId id : ids.subspan(begin)) {

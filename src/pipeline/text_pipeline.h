@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
 #include "polystate/grammar/grammar_compiler.h"
 #include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/pipeline.h"
@@ -27,14 +29,24 @@ namespace polystate {
 class TextPipeline final : public Pipeline {
  public:
   TextPipeline(std::string task, std::shared_ptr<const Tokenizer> tokenizer,
-               std::unique_ptr<Runner> runner);
+               std::unique_ptr<Runner> runner, ChatTemplates templates = {},
+               const Sha256& digest = {});
 
   using Pipeline::run;
   Result<std::vector<std::vector<GeneratedText>>> run(std::span<const std::string> texts,
                                                       const PipelineOptions& options) override;
+  Result<std::vector<std::vector<GeneratedText>>> run_chats(
+      std::span<const ChatInput> chats, const PipelineOptions& options) override;
   Result<std::vector<TextScore>> score(std::span<const std::string> texts,
                                        const ScoreOptions& options) override;
 
+  [[nodiscard]] Runner& runner() override { return *runner_; }
+  [[nodiscard]] const std::shared_ptr<const Tokenizer>& tokenizer() const override {
+    return tokenizer_;
+  }
+  [[nodiscard]] const ChatTemplates& chat_templates() const override { return templates_; }
+
+  [[nodiscard]] const Sha256& digest() const override { return digest_; }
   [[nodiscard]] const std::string& task() const override { return task_; }
   [[nodiscard]] bool continues_texts() const override { return runner_->max_source_length() == 0; }
   [[nodiscard]] const GenerationConfig& default_config() const override {
@@ -48,22 +60,31 @@ class TextPipeline final : public Pipeline {
                                           bool add_special_tokens) const;
   Result<std::vector<GenerationInput>> encode(std::span<const std::string> texts,
                                               const PipelineOptions& options) const;
+  Result<std::vector<GenerationInput>> encode_chats(std::span<const ChatInput> chats,
+                                                    const PipelineOptions& options) const;
+  // Whether an answer's text goes on from its prompt.
+  enum class TextBegin : std::uint8_t { kAfterPrompt, kAlone };
+  Result<std::vector<std::vector<GeneratedText>>> answer(std::span<const GenerationInput> inputs,
+                                                         const PipelineOptions& options,
+                                                         TextBegin begin);
   // How many tokens a text keeps where it is truncated.
   [[nodiscard]] std::int64_t kept_tokens(const GenerationConfig& config) const;
   [[nodiscard]] Status check_source(const Encoding& encoding, const std::string& name) const;
   // Has every answer be what a format asks for.
-  Status constrain(const ResponseFormat& format, const GenerationConfig& config,
+  Status constrain(const ResponseFormat& format, const GenerationConfig& config, TextBegin begin,
                    LogitsProcessors& processors);
   [[nodiscard]] Result<std::vector<std::vector<GeneratedText>>> decode_all(
       std::vector<GenerationResult> results, std::span<const GenerationInput> inputs,
-      const DecodeOptions& options) const;
+      const DecodeOptions& options, TextBegin begin) const;
   [[nodiscard]] Result<GeneratedText> decode(GeneratedSequence sequence,
                                              const GenerationInput& input,
-                                             const DecodeOptions& options) const;
+                                             const DecodeOptions& options, TextBegin begin) const;
 
   std::string task_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::unique_ptr<Runner> runner_;
+  ChatTemplates templates_;
+  Sha256 digest_;
   std::vector<std::string> warnings_;
   std::mutex grammars_mutex_;
   std::shared_ptr<const GrammarCompiler> grammars_;  // null until one is asked for

@@ -104,7 +104,8 @@ Result<RequestId> BatchRunner::submit(GenerationInput input, RequestOptions opti
                             .sampler = std::move(options.sampler),
                             .stopping_criteria = std::move(options.stopping_criteria),
                             .hears_tokens = options.on_token != nullptr,
-                            .keeps = options.keep},
+                            .keeps = options.keep,
+                            .yields = options.yields},
                            loops_->limits());
   if (!maker) return maker.error();
   auto made = maker->make(std::move(input), 0, "the request");

@@ -53,7 +53,8 @@ Status GenerateCall::start(std::span<const GenerationInput> inputs) {
                             .sampler = options_.sampler,
                             .stopping_criteria = options_.stopping_criteria,
                             .hears_tokens = options_.on_token != nullptr,
-                            .keeps = options_.keep},
+                            .keeps = options_.keep,
+                            .yields = options_.yields},
                            loops_.limits());
   if (!maker) return maker.error();
   std::vector<std::shared_ptr<Request>> requests;

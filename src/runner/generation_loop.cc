@@ -14,6 +14,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "polystate/core/token.h"
+#include "polystate/runner/runner.h"
 #include "runner/admission.h"
 #include "runner/cache/page_table.h"
 #include "runner/model/source_encoder.h"
@@ -67,10 +68,31 @@ Status GenerationLoop::admit(bool is_shared) {
     joining_ = queue_.take(
         free_capacity(), [this](const Request& request) { return demand_of(request); }, !many_free,
         is_shared);
+    if (joining_.empty() && is_shared && make_room()) continue;
     if (joining_.empty() && running_.empty() && refuse_first()) continue;
     if (joining_.empty()) return {};
     if (Status started = start_joining(); !started) return started;
   }
+}
+
+bool GenerationLoop::make_room() {
+  bool gave_up = false;
+  (void)queue_.take_first([&](const Request& first) {
+    FreeCapacity all = free_capacity();
+    const Demand demand = demand_of(first);
+    const bool lacks_pages = demand.pages > all.pages;
+    all.pages = demand.pages;
+    // Pages that a running request shares with a kept sequence are counted as that one's.
+    const auto is_in_use = [&](const KeptSequence& kept) {
+      return kept == first.kept() || std::ranges::any_of(running_, [&](const auto& group) {
+               return group->request().kept() == kept;
+             });
+    };
+    gave_up =
+        lacks_pages && count_admitted({&demand, 1}, all) == 1 && kept_.give_up_first(is_in_use);
+    return false;
+  });
+  return gave_up;
 }
 
 bool GenerationLoop::refuse_first() {
@@ -223,7 +245,7 @@ void GenerationLoop::tell() {
     group->tell_token();
     if (!group->is_done()) return false;
     if (std::optional<SequenceGroup::Kept> kept = group->take_kept()) {
-      kept_.add(std::move(kept->handle), std::move(kept->pages));
+      kept_.add(std::move(kept->handle), std::move(kept->pages), kept->yields);
     }
     group->tell_result();
     return true;

@@ -40,6 +40,9 @@ class GenerationLoop {
   // Starts requests: those that wait for a quarter of the rows at least, or all that are left. The
   // encoder's call for a single one of many rows would cost more than its row gains.
   Status admit(bool is_shared);
+  // Gives up a kept sequence that yields, where the first request lacks nothing but pages. Returns
+  // whether it did.
+  bool make_room();
   // Refuses the first request if kept sequences leave it no room: where nothing runs, it would wait
   // for ever. Returns whether it refused one.
   bool refuse_first();

@@ -24,8 +24,16 @@ std::int64_t common_length(const KeptTokens& kept, const Request& request) {
 
 }  // namespace
 
-void KeptSequences::add(KeptSequence handle, PageTable pages) {
-  all_.push_back({std::move(handle), std::move(pages)});
+void KeptSequences::add(KeptSequence handle, PageTable pages, bool yields) {
+  all_.push_back({std::move(handle), std::move(pages), yields});
+}
+
+bool KeptSequences::give_up_first(const IsInUse& is_in_use) {
+  const auto found = std::ranges::find_if(
+      all_, [&](const Kept& kept) { return kept.yields && !is_in_use(kept.handle); });
+  if (found == all_.end()) return false;
+  all_.erase(found);
+  return true;
 }
 
 void KeptSequences::drop_unused() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -14,12 +15,16 @@ namespace polystate {
 // when no caller has its handle any more, and no request that goes on from it.
 class KeptSequences {
  public:
-  // Keeps what was read.
-  void add(KeptSequence handle, PageTable pages);
+  // Keeps what was read; what `yields` may be given up.
+  void add(KeptSequence handle, PageTable pages, bool yields);
   // Forgets all: what the pages held is gone.
   void clear() { all_.clear(); }
   // Gives back the pages of those that nobody has any more.
   void drop_unused();
+  // Gives back the pages of the first that yields and that nobody goes on from now. False without
+  // one.
+  using IsInUse = std::function<bool(const KeptSequence& kept)>;
+  bool give_up_first(const IsInUse& is_in_use);
 
   // Pages that they hold.
   [[nodiscard]] std::int64_t pages() const;
@@ -34,6 +39,7 @@ class KeptSequences {
   struct Kept {
     KeptSequence handle;
     PageTable pages;
+    bool yields;
   };
 
   // Null where the request goes on from none of them.

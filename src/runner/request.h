@@ -36,6 +36,7 @@ struct CallersPart {
   StoppingCriteria stopping_criteria = {};
   bool hears_tokens = false;  // each, as it is chosen
   bool keeps = false;         // what is read
+  bool yields = false;        // what it keeps, where others need its pages
 
   // Whether code of the caller's takes part in choosing tokens.
   [[nodiscard]] bool chooses() const {
@@ -55,6 +56,7 @@ class Request {
   [[nodiscard]] std::span<const TokenId> prompt() const { return input_.prompt; }
   [[nodiscard]] const KeptSequence& kept() const { return input_.kept; }
   [[nodiscard]] bool keeps() const { return setting_->callers.keeps; }
+  [[nodiscard]] bool yields() const { return setting_->callers.yields; }
   // Whether it is for the loop that all callers share: others run none of a caller's code, and
   // keep nothing.
   [[nodiscard]] bool needs_shared_loop() const {

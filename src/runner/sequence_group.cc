@@ -170,7 +170,7 @@ std::optional<SequenceGroup::Kept> SequenceGroup::take_kept() {
   const auto source = request_->source();
   kept_ = std::make_shared<const KeptTokens>(
       KeptTokens{{source.begin(), source.end()}, std::move(tokens)});
-  return Kept{kept_, std::move(pages)};
+  return Kept{kept_, std::move(pages), request_->yields()};
 }
 
 void SequenceGroup::tell_result() {

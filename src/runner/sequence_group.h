@@ -66,6 +66,7 @@ class SequenceGroup {
   struct Kept {
     KeptSequence handle;
     PageTable pages;
+    bool yields;
   };
   std::optional<Kept> take_kept();
   // Tells the caller that it is over, once it is.

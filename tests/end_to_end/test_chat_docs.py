@@ -1,14 +1,18 @@
-"""The program in Python of docs/chat.md works as it is printed."""
+"""The programs of docs/chat.md work as they are printed."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
+import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from tests.end_to_end.printed_programs import run, write_programs
+import polystate as ps
+from tests.end_to_end.printed_programs import build_project, run, write_programs
+from tests.support.toy_chat import toy_chat
 
 CHAT = (
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
@@ -36,3 +40,35 @@ def test_the_python_program_prints_the_text_and_how_many_ids_it_has(tmp_path: Pa
     ids = theirs.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
     text = theirs.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     assert run(tmp_path, sys.executable, "example.py") == f"{text}\n{len(ids)}\n"
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give every program in a file, with an artifact beside them."""
+    directory = tmp_path_factory.mktemp("chat")
+    write_programs("docs/chat.md", "chat", directory)
+    (directory / "smollm").symlink_to(toy_chat() / "toy")
+    return directory
+
+
+def answers(system: str = "Be brief.") -> list[str]:
+    chat = ps.Conversation(toy_chat() / "toy", system, max_new_tokens=20)
+    return [chat.ask(text) for text in ("Where is Brest?", "And Lyon?")]
+
+
+def test_the_shell_commands_talk(directory: Path) -> None:
+    *lines, first, second, stats = run(directory, "bash", "-e", "talk").splitlines(keepends=True)
+    assert "".join(lines) == "".join(text.replace("\n", " ") + "\n" for text in answers())
+    assert [json.loads(line)["text"] for line in (first, second)] == answers("")
+    assert json.loads(stats)["stats"]["messages"] == 4
+
+
+def test_the_python_program_talks(directory: Path) -> None:
+    shown = run(directory, sys.executable, "talk.py")
+    assert shown.startswith("".join(text + "\n" for text in answers()))
+    assert shown.endswith(" tokens were not read again\nassistant\nTrue\n")
+
+
+def test_the_cpp_program_builds_as_a_project_of_its_own_and_talks(directory: Path) -> None:
+    build_project(directory)
+    assert run(directory, "build/talk") == "".join(text + "\n" for text in answers())

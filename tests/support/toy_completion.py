@@ -27,8 +27,8 @@ def _export(out: Path) -> None:
     ps.export_pretrained(out / "model", out / "toy", max_length=LENGTH, max_batch=8)
 
 
-def _tokenizer() -> PreTrainedTokenizerFast:
-    """Of parts of words, which begin with their spaces; texts begin with <s>."""
+def byte_pair_tokenizer() -> Tokenizer:
+    """Of parts of words, which begin with their spaces; <s> is 0 and </s> is 1."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -39,6 +39,12 @@ def _tokenizer() -> PreTrainedTokenizerFast:
         show_progress=False,
     )
     tokenizer.train([str(_TEXT)], trainer)
+    return tokenizer
+
+
+def _tokenizer() -> PreTrainedTokenizerFast:
+    """Texts begin with <s>."""
+    tokenizer = byte_pair_tokenizer()
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", 0)]
     )

@@ -39,6 +39,8 @@ struct RenderedText {
   std::string text;  // valid UTF-8
   // The parts that came from variables that are not trusted, ascending.
   std::vector<ByteRange> users;
+  // Of these, what came from TemplateValue::answer.
+  std::vector<ByteRange> answers;
 };
 
 // A chat template in the language of Jinja, as transformers.apply_chat_template renders it:

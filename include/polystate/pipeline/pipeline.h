@@ -10,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"
+#include "polystate/core/sha256.h"
 #include "polystate/core/token.h"
 #include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/text_score.h"
@@ -39,6 +41,8 @@ struct PipelineOptions : CallOptions {
   bool add_special_tokens = true;
   // What each answer has to be, by itself: what comes before it in a prompt does not count.
   std::optional<ResponseFormat> response_format = std::nullopt;
+  // Of conversations: control tokens that messages spell are text, see encode_chat.
+  bool sanitize_control_tokens = true;
   // Leave special tokens out of the answers' text.
   bool skip_special_tokens = true;
   // Called with each piece of text as it is generated, and the number of its input; false ends the
@@ -66,6 +70,12 @@ class Pipeline {
   // The best text for one.
   Result<std::string> run(std::string_view text);
 
+  // The same for conversations of a chat model: what follows each as its template renders it. The
+  // text of an answer is what its tokens are decoded to by themselves, as in transformers.
+  // kUnsupported where the model has an encoder; kContract also as ChatTemplates::render.
+  virtual Result<std::vector<std::vector<GeneratedText>>> run_chats(
+      std::span<const ChatInput> chats, const PipelineOptions& options = {}) = 0;
+
   // How probable the model finds each text, of any length. kUnsupported where it has an encoder.
   virtual Result<std::vector<TextScore>> score(std::span<const std::string> texts,
                                                const ScoreOptions& options = {}) = 0;
@@ -75,6 +85,13 @@ class Pipeline {
   // Whether an answer goes on where its text ends, or is a text of its own: whether the model has
   // no encoder.
   [[nodiscard]] virtual bool continues_texts() const = 0;
+  // What it is made of. The templates of a model that is not for chats are none.
+  [[nodiscard]] virtual Runner& runner() = 0;
+  [[nodiscard]] virtual const std::shared_ptr<const Tokenizer>& tokenizer() const = 0;
+  [[nodiscard]] virtual const ChatTemplates& chat_templates() const = 0;
+  // The artifact's digest.
+  [[nodiscard]] virtual const Sha256& digest() const = 0;
+
   // What the artifact's generation_config.json says.
   [[nodiscard]] virtual const GenerationConfig& default_config() const = 0;
   // What the artifact's files ask for and gets no effect here, a sentence each.

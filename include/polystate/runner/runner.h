@@ -26,9 +26,10 @@ struct KeptTokens {
 
 // Has a runner keep what it read, so that sequences that begin alike go on from it, however often
 // and from wherever they part, without reading that again. The pages are held until the last copy
-// is gone, and what needs them waits; it is refused where nothing else runs. After a failure of the
-// model they hold nothing: what begins alike is read anew. It may outlive its runner, and is of no
-// use to another one.
+// is gone, and what needs them waits; it is refused where nothing else runs. One that yields gives
+// its pages up to whoever needs them, those that were kept first before others. After that, and
+// after a failure of the model, it holds nothing: what begins alike is read anew. It may outlive
+// its runner, and is of no use to another one.
 using KeptSequence = std::shared_ptr<const KeptTokens>;
 
 // What one generation starts from.
@@ -98,6 +99,8 @@ struct RequestOptions {
   // Keep what was read: see GeneratedSequence::kept. Not for beams or several sequences
   // (kContract): any number of them go on from one that is kept.
   bool keep = false;
+  // What is kept gives up its pages where others need them: see KeptSequence.
+  bool yields = false;
   // Called with each token after it was chosen; false ends the generation, with what it has. Not
   // for beams or several sequences (kContract).
   std::function<bool(TokenId token)> on_token = nullptr;
@@ -114,6 +117,7 @@ struct CallOptions {
   std::shared_ptr<const Sampler> sampler = nullptr;
   StoppingCriteria stopping_criteria = {};
   bool keep = false;
+  bool yields = false;
   // Called when an input is over, after the last of it, with what it cost.
   std::function<void(std::size_t input, const GenerationUsage& usage)> on_done = nullptr;
   // Called when an input is over, with how many of all are.

@@ -1,5 +1,6 @@
 """Loads artifacts and runs them: the Python face of the C++ library."""
 
+from polystate.runtime.conversation import ChatUsage, Conversation
 from polystate.runtime.generation import GenerateOutput, TokenLogprobs, Usage
 from polystate.runtime.grammars import Grammar, GrammarState
 from polystate.runtime.model import Model, load
@@ -9,6 +10,8 @@ from polystate.runtime.session import Session, Snapshot, State
 from polystate.runtime.tokenizer import DecodeStream, Tokenizer
 
 __all__ = [
+    "ChatUsage",
+    "Conversation",
     "DecodeStream",
     "GenerateOutput",
     "Grammar",

@@ -114,3 +114,65 @@ def _function_schema(function: Callable[..., Any]) -> Any:
         return transformers.get_json_schema(function)
     except Exception as error:  # transformers has exceptions of its own, and lets others through
         raise ContractError(f"the function {function.__name__!r} is no tool: {error}") from error
+
+
+def is_chat(given: Any) -> bool:
+    """Whether a pipeline is given a conversation, or several, and no texts."""
+    if hasattr(given, "messages"):
+        return True
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence) or not given:
+        return False
+    first = given[0]
+    is_list = isinstance(first, (list, tuple)) and bool(first) and isinstance(first[0], Mapping)
+    return isinstance(first, Mapping) or hasattr(first, "messages") or is_list
+
+
+@dataclasses.dataclass(frozen=True)
+class ChatForm:
+    """What a pipeline's templates are given besides messages, by transformers' names.
+
+    ``tokenizer_encode_kwargs`` has ``chat_template`` and variables of the template's own.
+    """
+
+    continue_final_message: bool | None = None
+    tools: Sequence[Any] | None = None
+    documents: Sequence[Mapping[str, Any]] | None = None
+    tokenizer_encode_kwargs: Mapping[str, Any] | None = None
+
+    def continues(self, messages: Sequence[Any]) -> bool:
+        """Whether a conversation's last message is gone on with: by default where it answers."""
+        if self.continue_final_message is not None:
+            return self.continue_final_message
+        return bool(messages[-1]["role"] == "assistant")
+
+    def inputs(self, messages: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A conversation as the runtime takes it, and the template's variables.
+
+        Raises
+        ------
+        ContractError
+            A message has no role or no content.
+        """
+        for message in messages:
+            if not isinstance(message, Mapping) or not {"role", "content"} <= set(message):
+                raise ContractError(
+                    f"a message has a 'role' and a 'content'; this one is {message!r}"
+                )
+        variables = dict(self.tokenizer_encode_kwargs or {})
+        continues = self.continues(messages)
+        inputs = {
+            "messages": plain(messages),
+            "tools": plain(tool_schemas(self.tools)),
+            "documents": plain(self.documents),
+            "chat_template": variables.pop("chat_template", None),
+            "add_generation_prompt": not continues,
+            "continue_final_message": "content" if continues else "",
+        }
+        return inputs, plain(variables)
+
+    def answered(self, messages: Sequence[Any], text: str) -> list[Any]:
+        """The messages with an answer, appended or at the end of the last one."""
+        if not self.continues(messages):
+            return [*messages, {"role": "assistant", "content": text}]
+        *others, last = messages
+        return [*others, {"role": last["role"], "content": last["content"] + text}]

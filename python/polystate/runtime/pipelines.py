@@ -9,6 +9,7 @@ from typing import Any
 
 from polystate import _core
 from polystate.errors import ContractError
+from polystate.runtime.chat import ChatForm, conversations_of, is_chat
 from polystate.runtime.generation import (
     LogitsProcessor,
     Sampler,
@@ -127,13 +128,17 @@ class Pipeline:
 
     def __call__(
         self,
-        text: str | Sequence[str],
+        text: Any,
         *,
         truncation: bool = False,
         add_special_tokens: bool = True,
         skip_special_tokens: bool = True,
         response_format: Mapping[str, Any] | None = None,
         return_full_text: bool | None = None,
+        continue_final_message: bool | None = None,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        tokenizer_encode_kwargs: Mapping[str, Any] | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
@@ -147,7 +152,8 @@ class Pipeline:
         Parameters
         ----------
         text
-            A text, or a list of texts.
+            A text, or a list of texts; of a chat model also a conversation, which is a list of
+            messages, dictionaries with ``role`` and ``content``, or a list of conversations.
         truncation
             Cut texts that are longer than the model's limit, where they are refused otherwise: at
             their ends, and prompts, which a model without an encoder continues, at their beginning.
@@ -161,6 +167,9 @@ class Pipeline:
         return_full_text
             Of a model without an encoder: whether an answer begins with its text, as by default, or
             is only what follows it.
+        continue_final_message, tools, documents, tokenizer_encode_kwargs
+            Of conversations: whether the last message is gone on with, by default where it is an
+            answer; what the template is given besides (``chat_template`` and its variables).
         logits_processor, sampler, stopping_criteria
             The user's own: see :mod:`polystate.runtime.generation`.
         on_text
@@ -181,7 +190,8 @@ class Pipeline:
             As transformers' pipelines: for each text a dictionary, ``{"translation_text": ...}``,
             or a list of them where ``num_return_sequences`` asks for several; for a single text
             the list of its dictionaries. Of a model without an encoder a list for each text,
-            always: ``[{"generated_text": ...}]``.
+            always: ``[{"generated_text": ...}]``. There, a conversation gives all its messages and
+            the answer, or with ``return_full_text=False`` the answer's text.
 
         Raises
         ------
@@ -204,6 +214,9 @@ class Pipeline:
             on_progress,
             stopping_criteria,
         )
+        if is_chat(text):
+            chat = ChatForm(continue_final_message, tools, documents, tokenizer_encode_kwargs)
+            return self._chat_answers(text, chat, form, options)
         return self._answers(text, form, options)
 
     async def call_async(
@@ -354,6 +367,22 @@ class Pipeline:
         if not self.continues_texts and all(len(result) == 1 for result in results):
             return [result[0] for result in results]
         return results
+
+    def _chat_answers(
+        self, given: Any, chat: ChatForm, form: _Form, options: _core.GenerationOptions
+    ) -> list[Any]:
+        chats, batched = conversations_of(given)
+        answers = self._core.run_chats([chat.inputs(one) for one in chats], form.core, options)
+        is_full = form.return_full_text is not False
+        results = [
+            [
+                {"generated_text": chat.answered(messages, each.text) if is_full else each.text}
+                | ({"score": each.score} if form.return_scores else {})
+                for each in answer
+            ]
+            for messages, answer in zip(chats, answers, strict=True)
+        ]
+        return results if batched else results[0]
 
     def __repr__(self) -> str:
         return f"<polystate pipeline for {self.task or 'text'} over {self.model!r}>"

@@ -22,18 +22,48 @@ Run = Callable[[_core.GenerationOptions], object]
 _END = object()
 
 
-def pieces_of(options_for: OptionsFor, run: Run) -> Iterator[Any]:
+class _Hearer:
+    """What a generation tells its pieces to.
+
+    Parameters
+    ----------
+    put
+        Where they go.
+    keeps_begun
+        Whether a generation of which a piece was heard ends with what it has where nobody listens
+        any more; else it is cancelled.
+    """
+
+    def __init__(self, put: Callable[[Any], object], keeps_begun: bool) -> None:
+        self._put = put
+        self._keeps_begun = keeps_begun
+        self._has_begun = False
+        self._is_closed = False
+
+    def __call__(self, _: int, piece: Any) -> bool:
+        self._has_begun = True
+        self._put(piece)
+        return not self._is_closed
+
+    def close(self, options: _core.GenerationOptions) -> None:
+        """Have the generation end."""
+        self._is_closed = True
+        if not (self._keeps_begun and self._has_begun):
+            options.cancel()
+
+
+def pieces_of(options_for: OptionsFor, run: Run, keeps_begun: bool = False) -> Iterator[Any]:
     """Run a generation on a thread of its own, from the first piece that is asked for.
 
     It ends where the iterator is closed. What it raises, the iterator raises after its last piece.
     """
     pieces: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    options = options_for(_putting(pieces.put))
-    return _pieces(pieces, options, run)
+    hearer = _Hearer(pieces.put, keeps_begun)
+    return _pieces(pieces, hearer, options_for(hearer), run)
 
 
 def _pieces(
-    pieces: queue.SimpleQueue[Any], options: _core.GenerationOptions, run: Run
+    pieces: queue.SimpleQueue[Any], hearer: _Hearer, options: _core.GenerationOptions, run: Run
 ) -> Iterator[Any]:
     raised: list[BaseException] = []
 
@@ -52,17 +82,18 @@ def _pieces(
         if raised:
             raise raised[0]
     finally:
-        options.cancel()
+        hearer.close(options)
         thread.join()
 
 
-async def pieces_of_async(options_for: OptionsFor, run: Run) -> AsyncIterator[Any]:
+async def pieces_of_async(
+    options_for: OptionsFor, run: Run, keeps_begun: bool = False
+) -> AsyncIterator[Any]:
     """As :func:`pieces_of`, without blocking the event loop."""
     loop = asyncio.get_running_loop()
     pieces: asyncio.Queue[Any] = asyncio.Queue()
-    options = options_for(
-        _putting(lambda piece: loop.call_soon_threadsafe(pieces.put_nowait, piece))
-    )
+    hearer = _Hearer(lambda piece: loop.call_soon_threadsafe(pieces.put_nowait, piece), keeps_begun)
+    options = options_for(hearer)
     task = asyncio.ensure_future(run_async(options, lambda: run(options)))
     task.add_done_callback(lambda _: pieces.put_nowait(_END))
     try:
@@ -70,14 +101,6 @@ async def pieces_of_async(options_for: OptionsFor, run: Run) -> AsyncIterator[An
             yield piece
         await task
     finally:
-        options.cancel()
+        hearer.close(options)
         with contextlib.suppress(Exception):
             await task
-
-
-def _putting(put: Callable[[Any], object]) -> Callable[[int, Any], bool]:
-    def hear(_: int, piece: Any) -> bool:
-        put(piece)
-        return True
-
-    return hear

@@ -102,6 +102,19 @@ TEST(Origins, SurviveEveryOperation) {
     EXPECT_EQ(shown("{{ " + expression + " }}"), expected) << expression;
 }
 
+TEST(Origins, OfAnswersAreTold) {
+  const ChatTemplate parsed =
+      ChatTemplate::parse("{{ u ~ a }}-{{ (a ~ '!') | upper | replace('B', 'bee') }}").value();
+  const TemplateValue variables =
+      TemplateValue::dict({{TemplateValue::string("u"), TemplateValue::string("user")},
+                           {TemplateValue::string("a"), TemplateValue::answer("ab")}})
+          .value();
+  const RenderedText rendered = parsed.render(variables).value();
+  EXPECT_EQ(rendered.text, "userab-Abee!");
+  EXPECT_EQ(rendered.users, (std::vector<ByteRange>{{0, 6}, {7, 8}}));
+  EXPECT_EQ(rendered.answers, (std::vector<ByteRange>{{4, 6}, {7, 8}}));
+}
+
 TEST(Origins, SurviveBlocksAndMacros) {
   EXPECT_EQ(shown("{% set y %}a{{ x }}{% endset %}{{ y }}"), "a[User]");
   EXPECT_EQ(shown("{% filter upper %}a{{ x }}{% endfilter %}"), "A[USER]");

@@ -139,6 +139,30 @@ TEST(Conversation, HoldsItsPagesUntilItIsGone) {
   EXPECT_TRUE(runner->generate(inputs, options_for(49)));
 }
 
+TEST(KeptSequence, ThatYieldsGivesUpItsPagesTheFirstBeforeOthers) {
+  const auto fake = decoder_alone();
+  fake->pages = 14;  // fifty positions need 13
+  const auto runner = open_fake(fake);
+  GenerationOptions keeping = options_for(3);
+  keeping.keep = keeping.yields = true;
+  std::vector<GenerationInput> inputs(2);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].prompt = std::vector<TokenId>(10, static_cast<TokenId>(3 + i));
+    const Sequences first = generate(*runner, {&inputs[i], 1}, keeping);
+    inputs[i].prompt = first[0][0].ids;
+    inputs[i].kept = first[0][0].kept;
+  }
+  // Six of the pages are free or given up.
+  const std::vector<GenerationInput> other = {{.source = {}, .prompt = {9}}};
+  const Sequences found = generate(*runner, other, options_for(39));
+  EXPECT_EQ(found[0][0].ids, alone({9}, 39));
+  for (const std::size_t i : {1U, 0U}) {
+    const auto again = runner->generate({&inputs[i], 1}, options_for(2)).value();
+    EXPECT_EQ(again[0].usage.cached_tokens == 12, i == 1);
+    EXPECT_EQ(again[0].sequences.front().ids, alone(inputs[i].prompt, 2));
+  }
+}
+
 TEST(Conversation, OutlivesItsRunnersMemoryOfIt) {
   auto runner = open_fake(decoder_alone());
   Conversation conversation(*runner);

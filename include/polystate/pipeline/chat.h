@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "polystate/chat_template/chat_templates.h"
+#include "polystate/chat_template/template_value.h"
+#include "polystate/core/result.h"
+#include "polystate/core/token.h"
+#include "polystate/pipeline/pipeline.h"
+#include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/stopping_criterion.h"
+
+namespace polystate {
+
+struct ChatEncoder;
+
+// What a conversation's template is given besides its messages, and how its answers are drawn.
+struct ChatOptions {
+  TemplateValue documents = {};  // see ChatInput
+  std::optional<std::string> chat_template = std::nullopt;
+  std::vector<std::pair<std::string, TemplateValue>> variables = {};
+  // Control tokens that messages spell are text: see encode_chat.
+  bool sanitize_control_tokens = true;
+  // Answers whose configuration has no seed are drawn by this one and their number, so that a
+  // conversation can be repeated. Not given: a random one.
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+
+// How one answer is generated. `keep`, `yields` and `name_of` have no effect.
+struct AnswerOptions : CallOptions {
+  // Called with each piece of the answer's text; false ends the answer, which is kept so far.
+  std::function<bool(std::string_view piece)> on_text = nullptr;
+};
+
+// What an answer cost.
+struct ChatUsage : GenerationUsage {
+  // Answers in the prompt whose tokens could not be kept, because the template renders them
+  // otherwise than the model generated them: their text was encoded again.
+  std::int64_t answers_encoded_again = 0;
+  // Messages that the model did not see any more: see ContextPolicy::kSlide.
+  std::int64_t messages_left_out = 0;
+};
+
+struct ChatAnswer {
+  TemplateValue message;  // as it was appended: its role is "assistant"
+  std::string text;       // of what was generated now, without special tokens
+  FinishReason finish_reason = FinishReason::kUnfinished;
+  ChatUsage usage;
+};
+
+// A conversation with a chat model: messages in, answers out. A message is a dictionary with "role"
+// and "content", as transformers has it.
+//
+// An answer's own tokens are kept, where the template renders it as it was generated. What the
+// model has read of the conversation is not read again: a turn computes what is new, also after
+// messages were changed, taken back or repeated. An answer ends at an end token of the
+// configuration, or at the token with which the template ends an answer.
+//
+// With `context` "slide", whole turns are left out, the oldest first, where an answer would not
+// have max_new_tokens, or a quarter of the model's positions where that is less or not given: as
+// many as leave half of the positions free. Leading messages of the system stay. Else a
+// conversation that is too long is refused.
+//
+// After an error all is as it was before the call. One thread at a time uses a conversation; any
+// number of them share one pipeline.
+class Chat {
+ public:
+  // `pipeline` outlives it. kUnsupported: the model has an encoder, or no chat template.
+  static Result<Chat> create(Pipeline& pipeline, ChatOptions options = {});
+  // A saved conversation, which goes on as if it had never ended. It has its own seed; the other
+  // options are not saved. kArtifact: the file is damaged; kUnsupported: it is of a newer version;
+  // kContract: it is of another artifact; kIo: it cannot be read; else as create.
+  static Result<Chat> load(Pipeline& pipeline, const std::filesystem::path& path,
+                           ChatOptions options = {});
+
+  // Saves messages, tokens and the state of random numbers into a file, which appears whole or not
+  // at all. kContract for messages that JSON cannot hold; kIo.
+  Status save(const std::filesystem::path& path) const;
+
+  // Appends a message of the user, and what the model answers. kContract: the template refuses the
+  // conversation, it is too long, or as Runner::generate.
+  Result<ChatAnswer> ask(std::string_view text, const AnswerOptions& options = {});
+  // Appends what the model answers to the messages as they are. Where the last one is an answer, it
+  // goes on. Errors as ask; kContract where there is no message.
+  Result<ChatAnswer> answer(const AnswerOptions& options = {});
+  // Answers the last message of the user again: what followed it goes. kContract where there is
+  // none.
+  Result<ChatAnswer> retry(const AnswerOptions& options = {});
+
+  [[nodiscard]] std::vector<TemplateValue> messages() const;
+  // kContract: a message is no dictionary, or its "role" no text.
+  Status add_message(TemplateValue message);
+  // Messages that stay where they were are the same ones. Errors as add_message.
+  Status set_messages(const std::vector<TemplateValue>& messages);
+  // Has the conversation begin with a message of the system; without one where `text` is empty.
+  void set_system(std::string_view text);
+  // Takes back the last message of the user, and all after it; false where there is none.
+  bool undo();
+  // Takes back all but leading messages of the system.
+  void reset();
+
+  // What the model saw at the last answer, and that: [tokens].
+  [[nodiscard]] std::span<const TokenId> tokens() const { return tokens_; }
+  // How many tokens the messages have. Errors as ask.
+  [[nodiscard]] Result<std::int64_t> count_tokens() const;
+  // The most that the model has room for, answers included.
+  [[nodiscard]] std::int64_t max_tokens() const { return pipeline_->runner().max_length(); }
+
+  // What answers start from: the pipeline's, with the template's own end tokens among the others.
+  [[nodiscard]] const GenerationConfig& default_config() const { return config_; }
+
+ private:
+  struct Message {
+    TemplateValue value;
+    // Of an answer of the model's: its tokens without an end token, and their text after what came
+    // before them.
+    std::vector<TokenId> ids = {};
+    std::string text = {};
+  };
+  struct Prompt;
+  enum class Purpose : std::uint8_t { kAnswer, kCount };
+
+  Chat(Pipeline& pipeline, ChatOptions options);
+
+  [[nodiscard]] ChatEncoder encoder() const;
+  // What the template is given besides messages.
+  [[nodiscard]] ChatInput input() const;
+
+  [[nodiscard]] std::size_t leading_messages() const;
+  // The messages that the model sees, with these left out after the leading ones.
+  [[nodiscard]] Result<Prompt> prompt_of(std::size_t left_out, Purpose purpose) const;
+  // The prompt of the next answer, which has room for one.
+  [[nodiscard]] Result<Prompt> next_prompt(const GenerationConfig& config) const;
+  // How many messages to leave out where these are too few; nothing where one turn is left.
+  [[nodiscard]] std::optional<std::size_t> leave_out_more(std::size_t left_out) const;
+  Result<ChatAnswer> generate(const Prompt& prompt, GenerationConfig config,
+                              const AnswerOptions& options);
+  // Whether the last message is an answer, which goes on.
+  [[nodiscard]] bool continues_answer() const;
+  // Appends an answer, or goes on with the last one: its text, and its tokens with theirs.
+  void take_answer(std::string_view text, std::span<const TokenId> ids, std::string_view of_ids);
+
+  Pipeline* pipeline_;
+  ChatOptions options_;
+  GenerationConfig config_;
+  std::vector<Message> messages_;
+  std::size_t left_out_ = 0;
+  std::uint64_t drawn_ = 0;  // answers so far
+  std::vector<TokenId> tokens_;
+  KeptSequence kept_;
+};
+
+}  // namespace polystate

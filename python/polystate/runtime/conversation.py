@@ -1,0 +1,331 @@
+"""Conversations with a chat model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polystate import _core
+from polystate.errors import ContractError
+from polystate.runtime.chat import plain
+from polystate.runtime.generation import (
+    LogitsProcessor,
+    Sampler,
+    StatefulProcessor,
+    StoppingCriterion,
+    Usage,
+    checked_text,
+    generation_options,
+    run_async,
+    stream_call,
+    warn,
+)
+from polystate.runtime.model import Model, is_int64, load
+from polystate.runtime.paths import checked_path
+from polystate.runtime.pipelines import Pipeline
+from polystate.runtime.streams import pieces_of, pieces_of_async
+
+
+@dataclass(frozen=True)
+class ChatUsage(Usage):
+    """What an answer cost.
+
+    Attributes
+    ----------
+    answers_encoded_again
+        Answers in the prompt whose tokens could not be kept, because the template renders them
+        otherwise than the model generated them: their text was encoded again.
+    messages_left_out
+        Messages that the model did not see any more (``context="slide"``).
+    """
+
+    answers_encoded_again: int
+    messages_left_out: int
+
+
+class Conversation:
+    """A conversation with a chat model: messages in, answers out.
+
+    Parameters
+    ----------
+    model
+        An artifact's directory, an open model, or a pipeline. Conversations over one model share
+        its memory, and run side by side.
+    system
+        The message of the system, which the conversation begins with.
+    messages
+        Messages to begin with, dictionaries with ``role`` and ``content``.
+    documents, chat_template, sanitize_control_tokens, template_variables
+        For the template: see :meth:`polystate.Tokenizer.apply_chat_template`.
+    seed
+        Answers are drawn by this and their number, unless a call has a seed of its own. None: a
+        random one.
+    **names
+        Fields of transformers' ``GenerationConfig`` for all answers: ``max_new_tokens=200``.
+        Calls may have others. With ``context="slide"`` the oldest turns are left out where there is
+        no room for an answer; else a conversation that is too long is refused.
+
+    Raises
+    ------
+    UnsupportedError
+        The model has no chat template, or an encoder.
+    ContractError
+        A message is none.
+
+    Notes
+    -----
+    What the model has read is not read again, also after messages were changed or taken back. The
+    tokens of an answer are kept where the template renders it as it was generated. After an error
+    the conversation is as it was before the call. One thread at a time uses it; another one gets a
+    ``BusyError``.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | Model | Pipeline,
+        system: str = "",
+        *,
+        messages: Sequence[Mapping[str, Any]] = (),
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        chat_template: str | None = None,
+        sanitize_control_tokens: bool = True,
+        template_variables: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        **names: Any,
+    ) -> None:
+        if isinstance(model, Pipeline):
+            model = model.model
+        self.model = model if isinstance(model, Model) else load(model)
+        if seed is not None and not (is_int64(seed) and seed >= 0):
+            raise ContractError(f"seed is {seed!r}; a whole number from 0 is needed")
+        generation_options(names, None, None, None, None)  # or they are refused
+        self._names = dict(names)
+        core = self.model._shared(_core.Pipeline)
+        inputs = {
+            "messages": [],
+            "tools": None,
+            "documents": plain(documents),
+            "chat_template": chat_template,
+            "add_generation_prompt": False,
+            "continue_final_message": "",
+        }
+        variables = plain(template_variables or {})
+        self._core = _core.Chat(core, inputs, variables, bool(sanitize_control_tokens), seed)
+        warn(core.warnings)
+        self._last: _core.ChatAnswer | None = None
+        self.messages = list(messages)
+        if system:
+            self.system = system
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """All messages; a copy. Set, those that stay where they were keep their tokens."""
+        messages: list[dict[str, Any]] = json.loads(self._core.messages)
+        return messages
+
+    @messages.setter
+    def messages(self, messages: Sequence[Mapping[str, Any]]) -> None:
+        if isinstance(messages, str | Mapping) or not isinstance(messages, Sequence):
+            raise ContractError(f"messages are a list, not a {type(messages).__name__}")
+        self._core.set_messages([plain(message) for message in messages])
+
+    def add_message(self, message: Mapping[str, Any]) -> None:
+        """Append a message, which is not answered yet."""
+        if not isinstance(message, Mapping):
+            raise ContractError(f"a message is a dictionary, not a {type(message).__name__}")
+        self._core.add_message(plain(message))
+
+    @property
+    def system(self) -> str:
+        """The text of the leading message of the system; empty where there is none."""
+        messages = self.messages
+        if not messages or messages[0]["role"] not in ("system", "developer"):
+            return ""
+        content = messages[0].get("content")
+        return content if isinstance(content, str) else ""
+
+    @system.setter
+    def system(self, text: str) -> None:
+        self._core.set_system(checked_text("system", text))
+
+    def ask(
+        self,
+        text: str,
+        *,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
+        on_text: Callable[[int, str], Any] | None = None,
+        **names: Any,
+    ) -> str:
+        """Append a message of the user, and what the model answers; give its text.
+
+        Parameters
+        ----------
+        text
+            What the user says.
+        logits_processor, sampler, stopping_criteria
+            The user's own: see :mod:`polystate.runtime.generation`.
+        on_text
+            Called with 0 and each piece of the answer as it is found; False ends the answer, which
+            is kept so far.
+        **names
+            Fields of transformers' ``GenerationConfig``, before those of the conversation.
+
+        Raises
+        ------
+        ContractError
+            The conversation is too long, the template refuses it, or an option is unknown or out of
+            range.
+        BusyError
+            Another thread uses the conversation.
+        """
+        options = self._options(
+            stream_call("on_text", on_text), logits_processor, sampler, stopping_criteria, names
+        )
+        return self._take(self._core.ask(checked_text("the text", text), options))
+
+    def answer(self, *, on_text: Callable[[int, str], Any] | None = None, **names: Any) -> str:
+        """Append what the model answers to the messages as they are; give its text.
+
+        Where the last message is an answer, it goes on. Options and errors as :meth:`ask`.
+        """
+        options = self._options(stream_call("on_text", on_text), names=names)
+        return self._take(self._core.answer(options))
+
+    def retry(self, *, on_text: Callable[[int, str], Any] | None = None, **names: Any) -> str:
+        """Answer the last message of the user again. Options and errors as :meth:`ask`."""
+        options = self._options(stream_call("on_text", on_text), names=names)
+        return self._take(self._core.retry(options))
+
+    def stream(self, text: str, **names: Any) -> Iterator[str]:
+        """Answer piece by piece, as it is found: an iterator.
+
+        Options as :meth:`ask`. Where the iterator is closed, the answer ends, and is kept so far.
+        """
+        text = checked_text("the text", text)
+        return pieces_of(
+            lambda hear: self._options(hear, names=names),
+            lambda options: self._take(self._core.ask(text, options)),
+            keeps_begun=True,
+        )
+
+    def stream_async(self, text: str, **names: Any) -> AsyncIterator[str]:
+        """As :meth:`stream`, without blocking the event loop: ``async for piece in ...``."""
+        text = checked_text("the text", text)
+        return pieces_of_async(
+            lambda hear: self._options(hear, names=names),
+            lambda options: self._take(self._core.ask(text, options)),
+            keeps_begun=True,
+        )
+
+    async def ask_async(self, text: str, **names: Any) -> str:
+        """As :meth:`ask`, without blocking the event loop.
+
+        Conversations that wait at the same time run side by side. Where the task is cancelled, the
+        conversation is as it was.
+        """
+        text = checked_text("the text", text)
+        options = self._options(None, names=names)
+        return await run_async(options, lambda: self._take(self._core.ask(text, options)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Save messages, tokens and the state of random numbers, for :meth:`load`.
+
+        The file appears whole or not at all. Options of the conversation are not in it.
+
+        Raises
+        ------
+        ContractError
+            A message is none that JSON can hold.
+        IoError
+            The file cannot be written.
+        """
+        self._core.save(checked_path(path))
+
+    def load(self, path: str | os.PathLike[str]) -> None:
+        """Go on with a saved conversation in place of this one, as if it had never ended.
+
+        Raises
+        ------
+        ArtifactError
+            The file is damaged.
+        ContractError
+            It is of another model.
+        UnsupportedError
+            It was saved by a newer polystate.
+        IoError
+            It cannot be read.
+        """
+        self._core.load(self.model._shared(_core.Pipeline), checked_path(path))
+        self._last = None
+
+    def undo(self) -> bool:
+        """Take back the last message of the user and all after it; False where there is none."""
+        return self._core.undo()
+
+    def reset(self) -> None:
+        """Take back all but leading messages of the system."""
+        self._core.reset()
+
+    @property
+    def tokens(self) -> list[int]:
+        """What the model saw at the last answer, and that."""
+        return self._core.tokens
+
+    def count_tokens(self) -> int:
+        """Tell how many tokens the messages have, as the model would see them."""
+        return self._core.count_tokens()
+
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens that the model has room for, answers included."""
+        return self._core.max_tokens
+
+    @property
+    def eos_token_id(self) -> list[int]:
+        """The tokens that end an answer: those of the configuration, and the template's own."""
+        return self._core.eos_token_id
+
+    @property
+    def usage(self) -> ChatUsage | None:
+        """What the last answer cost; None before the first."""
+        if self._last is None:
+            return None
+        usage = self._last.usage
+        return ChatUsage(
+            usage.prompt_tokens,
+            usage.cached_tokens,
+            usage.generated_tokens,
+            usage.pages,
+            usage.answers_encoded_again,
+            usage.messages_left_out,
+        )
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the last answer ended, as :attr:`GenerateOutput.finish_reasons` has it."""
+        return None if self._last is None else self._last.finish_reason
+
+    def _take(self, answer: _core.ChatAnswer) -> str:
+        self._last = answer
+        return answer.text
+
+    def _options(
+        self,
+        on_piece: Callable[[int, Any], bool] | None,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
+        names: Mapping[str, Any] | None = None,
+    ) -> _core.GenerationOptions:
+        given = {**self._names, **(names or {})}
+        return generation_options(
+            given, logits_processor, sampler, on_piece, None, stopping_criteria
+        )
+
+    def __repr__(self) -> str:
+        return f"<polystate conversation of {len(self.messages)} messages over {self.model!r}>"
