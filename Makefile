@@ -128,14 +128,18 @@ demo: setup  ## Translate: make demo TEXT="I like it."
 CHAT_MODEL := models/en-fr-chat
 CHAT := demo/en-fr-chat
 
-.PHONY: demo-complete
-demo-complete: setup  ## Complete a conversation: make demo-complete TEXT="I like it."
+$(CHAT).made_from: FORCE | setup
 	@ingredients=$$(python -m tools.ingredients polystate.recipes.pretrained $(CHAT_MODEL)); \
-	  if [[ ! -d $(CHAT) || $$(cat $(CHAT).made_from 2>/dev/null) != $$ingredients ]]; then \
-	    polystate-export $(CHAT_MODEL) $(CHAT) --recipe xnnpack_q8 >&2 && \
-	    echo $$ingredients >$(CHAT).made_from; \
+	  if [[ ! -d $(CHAT) || $$(cat $@ 2>/dev/null) != $$ingredients ]]; then \
+	    polystate-export $(CHAT_MODEL) $(CHAT) --recipe xnnpack_q8 >&2 && echo $$ingredients >$@; \
 	  fi
+
+.PHONY: FORCE demo-complete demo-chat
+demo-complete: $(CHAT).made_from  ## Complete a conversation: make demo-complete TEXT="I like it."
 	@polystate complete $(CHAT) -- "<|user|>Translate to French: $$TEXT<|end|><|assistant|>"
+
+demo-chat: $(CHAT).made_from  ## Talk to the chat model that lies here, about translations
+	@polystate chat $(CHAT)
 
 GEMMA := demo/gemma-3-270m
 PROMPT ?= The capital of France is

@@ -19,6 +19,7 @@
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/chat.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/runner.h"
@@ -43,16 +44,21 @@ class ChatBinding {
       : options_(options_of(to_chat_input(names, variables), sanitize, seed)),
         chat_(unwrap(without_gil([&] { return Chat::create(pipeline, options_); }))) {}
 
-  ChatAnswer ask(const py::str& text, const PythonOptions& python) {
+  // `response_format` as JSON, or none.
+  ChatAnswer ask(const py::str& text, const PythonOptions& python,
+                 const std::optional<std::string>& response_format) {
     const std::string given = to_utf8(text);
-    return generate(python,
+    return generate(python, response_format,
                     [&](const AnswerOptions& options) { return chat_.ask(given, options); });
   }
-  ChatAnswer answer(const PythonOptions& python) {
-    return generate(python, [&](const AnswerOptions& options) { return chat_.answer(options); });
+  ChatAnswer answer(const PythonOptions& python,
+                    const std::optional<std::string>& response_format) {
+    return generate(python, response_format,
+                    [&](const AnswerOptions& options) { return chat_.answer(options); });
   }
-  ChatAnswer retry(const PythonOptions& python) {
-    return generate(python, [&](const AnswerOptions& options) { return chat_.retry(options); });
+  ChatAnswer retry(const PythonOptions& python, const std::optional<std::string>& response_format) {
+    return generate(python, response_format,
+                    [&](const AnswerOptions& options) { return chat_.retry(options); });
   }
 
   // The messages as a JSON document.
@@ -132,10 +138,12 @@ class ChatBinding {
   }
 
   template <typename Generate>
-  ChatAnswer generate(const PythonOptions& python, const Generate& generate) {
+  ChatAnswer generate(const PythonOptions& python,
+                      const std::optional<std::string>& response_format, const Generate& generate) {
     check_process();
     const Claim claim(busy_);
     AnswerOptions options;
+    if (response_format) options.response_format = unwrap(ResponseFormat::parse(*response_format));
     python.fill(options, chat_.default_config());
     if (const auto hear = python.on_piece<std::string_view>())
       options.on_text = [hear](std::string_view piece) { return hear(0, piece); };

@@ -108,12 +108,14 @@ std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
 
 // `chats`: each by the names of ChatInput, with its variables.
 std::vector<std::vector<GeneratedText>> run_chats(Pipeline& pipeline, const py::list& chats,
-                                                  TextForm form, const PythonOptions& python) {
+                                                  const TextForm& form,
+                                                  const PythonOptions& python) {
   check_process();
   PipelineOptions options;
   python.fill(options, pipeline.default_config());
   options.truncate = form.truncate;
   options.skip_special_tokens = form.skip_special_tokens;
+  options.response_format = form.response_format;
   options.on_text = python.on_piece<std::string_view>();
   std::vector<ChatInput> inputs;
   for (const py::handle chat : chats) {

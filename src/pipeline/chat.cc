@@ -274,6 +274,12 @@ Result<ChatAnswer> Chat::generate(const Prompt& prompt, GenerationConfig config,
       !taken) {
     return taken.error();
   }
+  if (options.response_format) {
+    auto processor = pipeline_->constrain(
+        *options.response_format, {.ends = config.eos_token_id, .is_whole = !continues_answer()});
+    if (!processor) return processor.error();
+    generation.processors.push_back(*std::move(processor));
+  }
   Result<ChatStream> stream =
       ChatStream::start(*tokenizer, prompt.chat.ids, config.eos_token_id, options.on_text);
   if (!stream) return stream.error();

@@ -129,8 +129,12 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::answer(
   GenerationOptions generation{static_cast<const CallOptions&>(options), nullptr};
   GenerationConfig config = options.config.value_or(default_config());
   if (options.response_format) {
-    const Status done = constrain(*options.response_format, config, begin, generation.processors);
-    if (!done) return done.error();
+    auto processor = constrain(*options.response_format,
+                               {.ends = config.eos_token_id,
+                                .forced_first = config.forced_bos_token_id,
+                                .is_whole = begin == TextBegin::kAlone || !continues_texts()});
+    if (!processor) return processor.error();
+    generation.processors.push_back(*std::move(processor));
   }
   if (!config.stop_strings.empty()) {
     const Status taken = take_stop_strings(tokenizer_, config, generation.stopping_criteria);
@@ -235,21 +239,15 @@ Status TextPipeline::check_source(const Encoding& encoding, const std::string& n
                                          ": split the text, or have it truncated"};
 }
 
-Status TextPipeline::constrain(const ResponseFormat& format, const GenerationConfig& config,
-                               TextBegin begin, LogitsProcessors& processors) {
+Result<std::shared_ptr<const LogitsProcessor>> TextPipeline::constrain(
+    const ResponseFormat& format, const ConstrainedText& text) {
   const std::scoped_lock lock(grammars_mutex_);
   if (grammars_ == nullptr) {
     auto created = GrammarCompiler::create(*tokenizer_);
     if (!created) return created.error();
     grammars_ = *std::move(created);
   }
-  auto processor =
-      grammars_->compile(format, {.ends = config.eos_token_id,
-                                  .forced_first = config.forced_bos_token_id,
-                                  .is_whole = begin == TextBegin::kAlone || !continues_texts()});
-  if (!processor) return processor.error();
-  processors.push_back(*std::move(processor));
-  return {};
+  return grammars_->compile(format, text);
 }
 
 Result<std::vector<std::vector<GeneratedText>>> TextPipeline::decode_all(

@@ -37,6 +37,8 @@ class TextPipeline final : public Pipeline {
                                                       const PipelineOptions& options) override;
   Result<std::vector<std::vector<GeneratedText>>> run_chats(
       std::span<const ChatInput> chats, const PipelineOptions& options) override;
+  Result<std::shared_ptr<const LogitsProcessor>> constrain(const ResponseFormat& format,
+                                                           const ConstrainedText& text) override;
   Result<std::vector<TextScore>> score(std::span<const std::string> texts,
                                        const ScoreOptions& options) override;
 
@@ -70,9 +72,6 @@ class TextPipeline final : public Pipeline {
   // How many tokens a text keeps where it is truncated.
   [[nodiscard]] std::int64_t kept_tokens(const GenerationConfig& config) const;
   [[nodiscard]] Status check_source(const Encoding& encoding, const std::string& name) const;
-  // Has every answer be what a format asks for.
-  Status constrain(const ResponseFormat& format, const GenerationConfig& config, TextBegin begin,
-                   LogitsProcessors& processors);
   [[nodiscard]] Result<std::vector<std::vector<GeneratedText>>> decode_all(
       std::vector<GenerationResult> results, std::span<const GenerationInput> inputs,
       const DecodeOptions& options, TextBegin begin) const;

@@ -15,6 +15,7 @@
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
@@ -38,6 +39,8 @@ struct ChatOptions {
 
 // How one answer is generated. `keep`, `yields` and `name_of` have no effect.
 struct AnswerOptions : CallOptions {
+  // What the answer has to be; of one that goes on, what is added to it.
+  std::optional<ResponseFormat> response_format = std::nullopt;
   // Called with each piece of the answer's text; false ends the answer, which is kept so far.
   std::function<bool(std::string_view piece)> on_text = nullptr;
 };

@@ -14,6 +14,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/sha256.h"
 #include "polystate/core/token.h"
+#include "polystate/grammar/grammar_compiler.h"
 #include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/text_score.h"
 #include "polystate/runner/runner.h"
@@ -75,6 +76,10 @@ class Pipeline {
   // kUnsupported where the model has an encoder; kContract also as ChatTemplates::render.
   virtual Result<std::vector<std::vector<GeneratedText>>> run_chats(
       std::span<const ChatInput> chats, const PipelineOptions& options = {}) = 0;
+
+  // A processor that has a text be what a format asks for. Errors as GrammarCompiler.
+  virtual Result<std::shared_ptr<const LogitsProcessor>> constrain(const ResponseFormat& format,
+                                                                   const ConstrainedText& text) = 0;
 
   // How probable the model finds each text, of any length. kUnsupported where it has an encoder.
   virtual Result<std::vector<TextScore>> score(std::span<const std::string> texts,

@@ -23,6 +23,7 @@ from polystate.runtime.generation import (
     stream_call,
     warn,
 )
+from polystate.runtime.grammars import as_json
 from polystate.runtime.model import Model, is_int64, load
 from polystate.runtime.paths import checked_path
 from polystate.runtime.pipelines import Pipeline
@@ -44,6 +45,10 @@ class ChatUsage(Usage):
 
     answers_encoded_again: int
     messages_left_out: int
+
+
+def _json_of(response_format: Mapping[str, Any] | None) -> str | None:
+    return None if response_format is None else as_json(response_format)
 
 
 class Conversation:
@@ -159,6 +164,7 @@ class Conversation:
         sampler: Sampler | None = None,
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
         on_text: Callable[[int, str], Any] | None = None,
+        response_format: Mapping[str, Any] | None = None,
         **names: Any,
     ) -> str:
         """Append a message of the user, and what the model answers; give its text.
@@ -172,6 +178,8 @@ class Conversation:
         on_text
             Called with 0 and each piece of the answer as it is found; False ends the answer, which
             is kept so far.
+        response_format
+            What the answer has to be: see docs/constrained.md.
         **names
             Fields of transformers' ``GenerationConfig``, before those of the conversation.
 
@@ -186,51 +194,73 @@ class Conversation:
         options = self._options(
             stream_call("on_text", on_text), logits_processor, sampler, stopping_criteria, names
         )
-        return self._take(self._core.ask(checked_text("the text", text), options))
+        form = _json_of(response_format)
+        return self._take(self._core.ask(checked_text("the text", text), options, form))
 
-    def answer(self, *, on_text: Callable[[int, str], Any] | None = None, **names: Any) -> str:
+    def answer(
+        self,
+        *,
+        on_text: Callable[[int, str], Any] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        **names: Any,
+    ) -> str:
         """Append what the model answers to the messages as they are; give its text.
 
         Where the last message is an answer, it goes on. Options and errors as :meth:`ask`.
         """
         options = self._options(stream_call("on_text", on_text), names=names)
-        return self._take(self._core.answer(options))
+        return self._take(self._core.answer(options, _json_of(response_format)))
 
-    def retry(self, *, on_text: Callable[[int, str], Any] | None = None, **names: Any) -> str:
+    def retry(
+        self,
+        *,
+        on_text: Callable[[int, str], Any] | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        **names: Any,
+    ) -> str:
         """Answer the last message of the user again. Options and errors as :meth:`ask`."""
         options = self._options(stream_call("on_text", on_text), names=names)
-        return self._take(self._core.retry(options))
+        return self._take(self._core.retry(options, _json_of(response_format)))
 
-    def stream(self, text: str, **names: Any) -> Iterator[str]:
+    def stream(
+        self, text: str, *, response_format: Mapping[str, Any] | None = None, **names: Any
+    ) -> Iterator[str]:
         """Answer piece by piece, as it is found: an iterator.
 
         Options as :meth:`ask`. Where the iterator is closed, the answer ends, and is kept so far.
         """
         text = checked_text("the text", text)
+        form = _json_of(response_format)
         return pieces_of(
             lambda hear: self._options(hear, names=names),
-            lambda options: self._take(self._core.ask(text, options)),
+            lambda options: self._take(self._core.ask(text, options, form)),
             keeps_begun=True,
         )
 
-    def stream_async(self, text: str, **names: Any) -> AsyncIterator[str]:
+    def stream_async(
+        self, text: str, *, response_format: Mapping[str, Any] | None = None, **names: Any
+    ) -> AsyncIterator[str]:
         """As :meth:`stream`, without blocking the event loop: ``async for piece in ...``."""
         text = checked_text("the text", text)
+        form = _json_of(response_format)
         return pieces_of_async(
             lambda hear: self._options(hear, names=names),
-            lambda options: self._take(self._core.ask(text, options)),
+            lambda options: self._take(self._core.ask(text, options, form)),
             keeps_begun=True,
         )
 
-    async def ask_async(self, text: str, **names: Any) -> str:
+    async def ask_async(
+        self, text: str, *, response_format: Mapping[str, Any] | None = None, **names: Any
+    ) -> str:
         """As :meth:`ask`, without blocking the event loop.
 
         Conversations that wait at the same time run side by side. Where the task is cancelled, the
         conversation is as it was.
         """
         text = checked_text("the text", text)
+        form = _json_of(response_format)
         options = self._options(None, names=names)
-        return await run_async(options, lambda: self._take(self._core.ask(text, options)))
+        return await run_async(options, lambda: self._take(self._core.ask(text, options, form)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save messages, tokens and the state of random numbers, for :meth:`load`.

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer, decoders, models
 import polystate as ps
 from tests.python.grammar.schemas import draw_schema
 from tests.support.exported_models import ROOT, kept
+from tests.support.toy_chat import toy_chat
 from tests.support.toy_completion import toy_completion
 from tests.support.toy_translation import toy_translation
 
@@ -124,3 +125,16 @@ def test_the_shipped_chat_model_gives_valid_json_for_a_thousand_schemas() -> Non
         jsonschema.validate(value, schema)
         ended += 1
     assert ended >= 900
+
+
+def test_answers_of_chat_models_have_the_form() -> None:
+    answer = ps.pipeline(toy_chat() / "toy")
+    messages = [{"role": "user", "content": "Where is Brest?"}]
+    given = answer(messages, response_format=CODE, max_new_tokens=24)
+    assert re.fullmatch(CODE["pattern"], given[0]["generated_text"][-1]["content"])
+    chat = ps.Conversation(answer, max_new_tokens=24)
+    assert re.fullmatch(CODE["pattern"], chat.ask("Where is Brest?", response_format=CODE))
+    assert re.fullmatch(CODE["pattern"], chat.retry(response_format=CODE))
+    pieces = list(chat.stream("And Lyon?", response_format=CODE))
+    assert "".join(pieces) == chat.messages[-1]["content"]
+    assert re.fullmatch(CODE["pattern"], chat.messages[-1]["content"])
