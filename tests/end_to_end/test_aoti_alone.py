@@ -28,6 +28,11 @@ def save(backend: str, folder: Path) -> Path:
     return ps.export(Sum(), methods, backend=backend).save(folder)
 
 
+@pytest.fixture(scope="module")
+def artifact(tmp_path_factory):
+    return save("aoti", tmp_path_factory.mktemp("artifact") / "aoti")
+
+
 # What a build with ExecuTorch has compiled before is taken from ccache: the flags are the same, and
 # so are the paths from the folder of the build, which lies beside the others.
 @pytest.fixture(scope="module")
@@ -43,11 +48,11 @@ def prefix(tmp_path_factory):
     return folder / "prefix"
 
 
-def test_the_installed_command_runs_its_engine_and_names_the_other(prefix, tmp_path):
+def test_the_installed_command_runs_its_engine_and_names_the_other(prefix, artifact, tmp_path):
     command = str(prefix / "bin/polystate")
     assert "ExecuTorch" not in run(tmp_path, command, "--version")
     assert "libexecutorch" not in run(tmp_path, "ldd", command)
-    doctor = run(tmp_path, command, "doctor", str(save("aoti", tmp_path / "aoti")), "--trust-code")
+    doctor = run(tmp_path, command, "doctor", str(artifact), "--trust-code")
     assert "calls replayed" in doctor
     refused = subprocess.run(
         [command, "doctor", str(save("portable", tmp_path / "portable"))],
@@ -59,8 +64,7 @@ def test_the_installed_command_runs_its_engine_and_names_the_other(prefix, tmp_p
     assert "POLYSTATE_EXECUTORCH" in refused.stdout
 
 
-def test_another_project_finds_the_component(prefix, tmp_path):
-    artifact = save("aoti", tmp_path / "aoti")
+def test_another_project_finds_the_component(prefix, artifact, tmp_path):
     project = str(ROOT / "tests/package_aoti")
     run(tmp_path, "cmake", "-S", project, "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     run(tmp_path, "cmake", "--build", "build")
