@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import sacrebleu
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import polystate as ps
-from tests.support.exported_models import ROOT, kept
+from tests.support.exported_models import CHAT_MODEL, ROOT, chat_model
 
-MODEL = ROOT / "models/en-fr-chat"
 LINES = (ROOT / "tests/data/tatoeba-en-fr/valid.tsv").read_text(encoding="utf-8").splitlines()
 PAIRS = [line.split("\t")[:2] for line in LINES]
-
-
-def _export(out: Path, recipe: str) -> None:
-    ps.export_pretrained(MODEL, out / "chat", recipe=recipe)
-
-
-def exported(recipe: str) -> ps.Pipeline:
-    return ps.pipeline(kept(_export, recipe, backend=recipe, files=MODEL.iterdir()) / "chat")
 
 
 def prompt(english: str) -> str:
@@ -31,9 +20,9 @@ def prompt(english: str) -> str:
 
 @pytest.mark.exhaustive
 def test_answers_are_those_of_transformers() -> None:
-    answer = exported("xnnpack")
-    model = AutoModelForCausalLM.from_pretrained(MODEL, dtype=torch.float32)
-    tokenizer = AutoTokenizer.from_pretrained(MODEL)
+    answer = ps.pipeline(chat_model("xnnpack"))
+    model = AutoModelForCausalLM.from_pretrained(CHAT_MODEL, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(CHAT_MODEL)
     for english, _ in PAIRS[::15]:
         inputs = tokenizer(prompt(english), return_tensors="pt")
         expected = model.generate(**inputs, do_sample=False, max_new_tokens=60)[0]
@@ -45,7 +34,7 @@ def test_answers_are_those_of_transformers() -> None:
 @pytest.mark.exhaustive
 def test_8_bits_cost_half_a_percent_of_perplexity_and_translate_as_well() -> None:
     texts = [f"{prompt(english)}{french}<|end|>" for english, french in PAIRS[:300]]
-    exact, in_8_bits = (exported(recipe) for recipe in ("xnnpack", "xnnpack_q8"))
+    exact, in_8_bits = (ps.pipeline(chat_model(recipe)) for recipe in ("xnnpack", "xnnpack_q8"))
     assert in_8_bits.score(texts).perplexity <= exact.score(texts).perplexity * 1.005
     prompts = [prompt(english) for english, _ in PAIRS[:300]]
     answers = in_8_bits(prompts, max_new_tokens=60, return_full_text=False)

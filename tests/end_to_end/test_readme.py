@@ -10,7 +10,7 @@ from transformers import MarianTokenizer
 
 from tests.end_to_end.command_line import POLYSTATE
 from tests.end_to_end.printed_programs import ROOT, build_project, run, write_programs
-from tests.support.exported_models import demo_model
+from tests.support.exported_models import chat_model, demo_model
 from tests.support.toy_completion import toy_completion
 
 
@@ -53,6 +53,16 @@ def test_a_completion_has_one_command_and_ten_lines(directory):
     (command,) = (directory / "complete").read_text(encoding="utf-8").splitlines()
     assert len((directory / "complete.cc").read_text(encoding="utf-8").splitlines()) <= 10
     assert run(directory, "bash", "-c", command).strip()
+
+
+def test_a_conversation_has_three_turns(directory):
+    export, talk = (directory / "chat").read_text(encoding="utf-8").splitlines()
+    # This is how `chat_model` was made, with another folder.
+    assert export == "polystate-export models/en-fr-chat en-fr-chat --recipe xnnpack_q8"
+    (directory / "en-fr-chat").symlink_to(chat_model("xnnpack_q8"))
+    printed = (directory / "chat.txt").read_text(encoding="utf-8")
+    assert len(printed.splitlines()) == 3
+    assert run(directory, "bash", "-c", talk) == printed
 
 
 def test_the_translation_has_two_commands_and_ten_lines(directory):

@@ -21,6 +21,7 @@ from tools import ingredients
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "models/en-fr-tatoeba"
+CHAT_MODEL = ROOT / "models/en-fr-chat"
 
 _counts: Counter[str] = Counter()  # of exports, by test
 
@@ -32,10 +33,23 @@ def demo_model(recipe: str = "xnnpack") -> Path:
     return kept(_export_demo, recipe, backend=recipe, files=MODEL.iterdir()) / "demo"
 
 
+def chat_model(recipe: str) -> Path:
+    """The artifact of models/en-fr-chat, made by ``polystate-export``."""
+    return kept(_export_chat, recipe, backend=recipe, files=CHAT_MODEL.iterdir()) / "chat"
+
+
 def _export_demo(out: Path, recipe: str) -> None:
     options = [] if recipe == "xnnpack" else ["--recipe", recipe]
-    source = MODEL.relative_to(ROOT)
-    done = run_module("polystate.cli.export", source, out / "demo", *options, cwd=ROOT)
+    _export_by_command(MODEL, out / "demo", options)
+
+
+def _export_chat(out: Path, recipe: str) -> None:
+    _export_by_command(CHAT_MODEL, out / "chat", ["--recipe", recipe])
+
+
+def _export_by_command(model: Path, out: Path, options: list[str]) -> None:
+    source = model.relative_to(ROOT)
+    done = run_module("polystate.cli.export", source, out, *options, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 

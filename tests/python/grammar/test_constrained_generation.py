@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, decoders, models
 
 import polystate as ps
 from tests.python.grammar.schemas import draw_schema
-from tests.support.exported_models import ROOT, kept
+from tests.support.exported_models import chat_model
 from tests.support.toy_chat import toy_chat
 from tests.support.toy_completion import toy_completion
 from tests.support.toy_translation import toy_translation
@@ -96,16 +96,10 @@ def test_tokenizers_whose_tokens_have_no_bytes_of_their_own_are_refused(tmp_path
         ps.Grammar(ps.Tokenizer.open(tmp_path), CODE, 0)
 
 
-def _chat(out: Path) -> None:
-    ps.export_pretrained(
-        ROOT / "models/en-fr-chat", out / "chat", max_length=512, recipe="xnnpack_q8"
-    )
-
-
 @pytest.mark.exhaustive
 def test_the_shipped_chat_model_gives_valid_json_for_a_thousand_schemas() -> None:
     """Drawn at temperature 1, and cut after 200 tokens: most end by themselves."""
-    answer = ps.pipeline(kept(_chat, backend="xnnpack", files=[]) / "chat")
+    answer = ps.pipeline(chat_model("xnnpack_q8"))
     prompt = "<|user|>Translate to French: I am hungry.<|end|><|assistant|>"
     ended = 0
     for seed in range(1000):
