@@ -59,6 +59,15 @@ function(polystate_install_component target)
   endif()
 endfunction()
 
+# What comes with code of others that is a part of our libraries.
+function(polystate_install_licences name)
+  if(SKBUILD)
+    install(FILES ${ARGN} DESTINATION polystate/licences/${name} COMPONENT python)
+  else()
+    install(FILES ${ARGN} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${name})
+  endif()
+endfunction()
+
 # The CMake package. polystate::text is a set of targets of its own, so that a project that wants
 # only tokenizers needs no ExecuTorch.
 function(polystate_install_package)
@@ -69,6 +78,9 @@ function(polystate_install_package)
   if(TARGET polystate)
     install(TARGETS polystate EXPORT polystateTargets)
     install(EXPORT polystateTargets NAMESPACE polystate:: DESTINATION ${package_folder})
+  endif()
+  if(POLYSTATE_GRAMMAR)
+    polystate_install_licences(xgrammar ${POLYSTATE_XGRAMMAR}/LICENSE ${POLYSTATE_XGRAMMAR}/NOTICE)
   endif()
   configure_package_config_file(
     ${PROJECT_SOURCE_DIR}/cmake/polystateConfig.cmake.in
