@@ -64,8 +64,12 @@ def own_commands(build: Path) -> list[dict[str, str]]:
     """Return the database's entries for sources of this project, each source once."""
     entries = json.loads((build / "compile_commands.json").read_text())
     own = {entry["file"]: entry for entry in entries if Path(entry["file"]).is_relative_to(ROOT)}
-    generated = build.resolve()
-    return [own[file] for file in sorted(own) if not Path(file).is_relative_to(generated)]
+    others = (build.resolve(), ROOT / ".venv")  # what is generated, and libraries' sources
+    return [
+        own[file]
+        for file in sorted(own)
+        if not any(Path(file).is_relative_to(folder) for folder in others)
+    ]
 
 
 def tidy(command: dict[str, str], build: Path) -> str:
