@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from tokenizers import Tokenizer, decoders, models
 
 import polystate as ps
 from tests.python.grammar.schemas import draw_schema
+from tests.python.grammar.walks import walk
 from tests.support.exported_models import chat_model
 from tests.support.toy_chat import toy_chat
 from tests.support.toy_completion import toy_completion
@@ -98,26 +100,30 @@ def test_tokenizers_whose_tokens_have_no_bytes_of_their_own_are_refused(tmp_path
 
 @pytest.mark.exhaustive
 def test_the_shipped_chat_model_gives_valid_json_for_a_thousand_schemas() -> None:
-    """Drawn at temperature 1, and cut after 200 tokens: most end by themselves."""
-    answer = ps.pipeline(chat_model("xnnpack_q8"))
+    """Drawn at temperature 1, and cut after 200 tokens: most end by themselves, all can."""
+    folder = chat_model("xnnpack_q8")
+    answer, tokenizer = ps.pipeline(folder), ps.Tokenizer.open(folder)
+    end = tokenizer.token_to_id("<|end|>")
+    assert end is not None
     prompt = "<|user|>Translate to French: I am hungry.<|end|><|assistant|>"
     ended = 0
     for seed in range(1000):
         schema = draw_schema(seed)
+        response_format = {"type": "json_schema", "schema": schema}
         text = ps.generate(
             answer.model,
             prompt,
-            response_format={"type": "json_schema", "schema": schema},
+            response_format=response_format,
             do_sample=True,
             seed=seed,
             max_new_tokens=200,
-        )
-        try:
-            value = json.loads(text)
-        except ValueError:
-            continue
-        jsonschema.validate(value, schema)
-        ended += 1
+        ).rstrip("\ufffd")  # of a character that was cut
+        state = ps.Grammar(tokenizer, response_format, end).start()
+        for token in tokenizer.encode(text, add_special_tokens=False):
+            state.advance(token)
+        rest = walk(tokenizer, state, random.Random(seed), 0, end)
+        jsonschema.validate(json.loads(text + tokenizer.decode(rest)), schema)
+        ended += not rest
     assert ended >= 900
 
 

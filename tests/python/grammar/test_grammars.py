@@ -13,11 +13,10 @@ import pytest
 
 import polystate as ps
 from tests.python.grammar.schemas import draw_schema
+from tests.python.grammar.walks import walk
 from tests.support.toy_completion import toy_completion
 
 END = 1
-# A byte-level vocabulary has every byte as a token: what ends JSON soonest.
-CLOSING = '"}],:0123456789.truefalsn'
 
 
 @pytest.fixture(scope="module")
@@ -40,32 +39,11 @@ def accepts(tokenizer: ps.Tokenizer, response_format: dict[str, Any], text: str)
     return bool(state.allowed()[END])
 
 
-def walk(
-    tokenizer: ps.Tokenizer, state: ps.GrammarState, draw: random.Random, steps: int
-) -> list[int]:
-    """So many allowed tokens at random, then those that end the text soonest, without its end."""
-    closing = [token for c in CLOSING if (token := tokenizer.token_to_id(c)) is not None]
-    chosen: list[int] = []
-    for step in range(steps + 500):
-        allowed = np.flatnonzero(state.allowed())
-        if END in allowed and (step >= steps or len(allowed) == 1):
-            return chosen
-        candidates = [token for token in allowed.tolist() if token != END]
-        preferred = [token for token in closing if token in candidates]
-        if step >= steps and preferred and draw.random() < 0.9:
-            token = preferred[0] if draw.random() < 0.7 else draw.choice(preferred)
-        else:
-            token = draw.choice(candidates)
-        state.advance(token)
-        chosen.append(token)
-    raise AssertionError(f"no end is found: {tokenizer.decode(chosen)!r}")
-
-
 def check_schema(tokenizer: ps.Tokenizer, schema: dict[str, Any], seed: int) -> None:
     grammar = ps.Grammar(tokenizer, {"type": "json_schema", "schema": schema}, END)
     draw = random.Random(seed)
     for steps in (0, 8, 60):
-        text = tokenizer.decode(walk(tokenizer, grammar.start(), draw, steps))
+        text = tokenizer.decode(walk(tokenizer, grammar.start(), draw, steps, END))
         jsonschema.validate(json.loads(text), schema)
 
 
@@ -152,7 +130,7 @@ def test_regular_expressions_mean_what_they_mean_in_python(
     response_format = {"type": "regex", "pattern": pattern}
     grammar = ps.Grammar(tokenizer, response_format, END)
     for seed in range(5):
-        text = tokenizer.decode(walk(tokenizer, grammar.start(), random.Random(seed), seed))
+        text = tokenizer.decode(walk(tokenizer, grammar.start(), random.Random(seed), seed, END))
         assert re.fullmatch(pattern, text, re.ASCII)
     for text in (
         "2026-11",
@@ -247,7 +225,7 @@ def test_deep_nesting_is_refused(tokenizer: ps.Tokenizer) -> None:
 def test_states_fork_and_rewind(tokenizer: ps.Tokenizer) -> None:
     grammar = ps.Grammar(tokenizer, {"type": "json_schema", "schema": draw_schema(3)}, END)
     draw = random.Random(0)
-    chosen = walk(tokenizer, grammar.start(), draw, 30)
+    chosen = walk(tokenizer, grammar.start(), draw, 30, END)
     state = grammar.start()
     masks = []
     for token in chosen:
