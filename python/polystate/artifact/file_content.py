@@ -47,6 +47,14 @@ class FileContent:
             yield chunk
             position += len(chunk)
 
+    def __reduce__(self) -> tuple[Callable[[bytes], FileContent], tuple[bytes]]:
+        """Copied and pickled as its bytes."""
+        return _of_bytes, (b"".join(self.chunks()),)
+
+
+def _of_bytes(content: bytes) -> FileContent:
+    return FileContent(lambda file: file.write(content))
+
 
 @contextlib.contextmanager
 def _closed_after_failure(file: IO[bytes]) -> Iterator[None]:

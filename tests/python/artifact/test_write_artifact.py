@@ -5,6 +5,7 @@ import errno
 import hashlib
 import json
 import os
+import pickle
 import resource
 import signal
 from collections.abc import Iterator
@@ -62,8 +63,8 @@ def test_content_in_a_temporary_file_is_written_as_often_as_is_asked_for(
     large = bytes(range(256)) * 10_000
     kept = FileContent(lambda file: file.write(large))
     write_artifact(tmp_path / "a", manifest, {**files, "model.pte": large})
-    for name in ("b", "c"):
-        write_artifact(tmp_path / name, manifest, {**files, "model.pte": kept})
+    for name, content_of in {"b": kept, "c": kept, "d": pickle.loads(pickle.dumps(kept))}.items():
+        write_artifact(tmp_path / name, manifest, {**files, "model.pte": content_of})
         assert content(tmp_path / name) == content(tmp_path / "a")
 
 
