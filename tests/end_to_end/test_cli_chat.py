@@ -98,6 +98,7 @@ class Terminal:
     """The command in a terminal of its own, and what that has shown."""
 
     def __init__(self, *arguments: object, env: dict[str, str]) -> None:
+        self.edits = env["TERM"] != "dumb"
         self.reader, inner = pty.openpty()
         self.process = subprocess.Popen(
             [str(POLYSTATE), "chat", *map(str, arguments)],
@@ -123,8 +124,16 @@ class Terminal:
             at = shown.find(text, self.seen)
             if at >= 0:
                 begin, self.seen = self.seen, at + len(text)
+                if self.edits and text.endswith("> "):
+                    self.wait_for_keys()
                 return shown[begin : self.seen]
             assert time.monotonic() < end and self.read(), f"{text!r}: {shown[self.seen :]!r}"
+
+    def wait_for_keys(self) -> None:
+        """Wait until a line editor reads keys, which is soon after it has shown its prompt."""
+        end = time.monotonic() + 60
+        while termios.tcgetattr(self.reader)[3] & termios.ICANON:
+            assert time.monotonic() < end and self.read()
 
     def read(self) -> bool:
         """Read what is shown now, or wait a moment; False once the command has ended."""
