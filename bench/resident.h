@@ -18,7 +18,7 @@ inline std::int64_t status_bytes(const std::string& field) {
 // In memory now.
 inline std::int64_t resident_bytes() { return status_bytes("VmRSS"); }
 
-// The most that were in memory.
+// In memory at the peak.
 inline std::int64_t resident_bytes_at_most() { return status_bytes("VmHWM"); }
 
 }  // namespace polystate::bench

@@ -92,10 +92,8 @@ struct TextForm {
   std::optional<ResponseFormat> response_format;
 };
 
-std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
-                                            const std::vector<std::string>& texts,
-                                            const TextForm& form, const PythonOptions& python) {
-  check_process();
+PipelineOptions options_of(const Pipeline& pipeline, const TextForm& form,
+                           const PythonOptions& python) {
   PipelineOptions options;
   python.fill(options, pipeline.default_config());
   options.truncate = form.truncate;
@@ -103,6 +101,14 @@ std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
   options.skip_special_tokens = form.skip_special_tokens;
   options.response_format = form.response_format;
   options.on_text = python.on_piece<std::string_view>();
+  return options;
+}
+
+std::vector<std::vector<GeneratedText>> run(Pipeline& pipeline,
+                                            const std::vector<std::string>& texts,
+                                            const TextForm& form, const PythonOptions& python) {
+  check_process();
+  const PipelineOptions options = options_of(pipeline, form, python);
   return python.finished(without_gil([&] { return pipeline.run(texts, options); }));
 }
 
@@ -111,12 +117,7 @@ std::vector<std::vector<GeneratedText>> run_chats(Pipeline& pipeline, const py::
                                                   const TextForm& form,
                                                   const PythonOptions& python) {
   check_process();
-  PipelineOptions options;
-  python.fill(options, pipeline.default_config());
-  options.truncate = form.truncate;
-  options.skip_special_tokens = form.skip_special_tokens;
-  options.response_format = form.response_format;
-  options.on_text = python.on_piece<std::string_view>();
+  const PipelineOptions options = options_of(pipeline, form, python);
   std::vector<ChatInput> inputs;
   for (const py::handle chat : chats) {
     const auto [names, variables] = chat.cast<std::pair<py::dict, py::dict>>();

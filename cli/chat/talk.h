@@ -30,7 +30,7 @@ struct TalkArguments {
 // and commands that begin with "/". It borrows what it is made of.
 class Talk {
  public:
-  // Errors as Chat::create and Chat::load; kContract for a setting that is none.
+  // Errors as Chat::create and Chat::load; kContract: a setting is unknown or out of range.
   static Result<Talk> start(Pipeline& pipeline, const TalkArguments& arguments,
                             Interrupts& interrupts, Output& output);
 

@@ -31,13 +31,11 @@ class GrammarState final : public RowState {
       : GrammarState(constraint, matcher_of(*constraint, constraint->grammar)) {}
 
   Status advance(TokenId token) override {
-    if (is_followed() && !is_before_text()) {
+    if (is_followed()) {
       const Result<bool> accepted =
-          called([&] { return !matcher_.IsTerminated() && accept(token); });
+          called([&] { return is_before_text() || (!matcher_.IsTerminated() && accept(token)); });
       if (!accepted) return accepted.error();
       if (*accepted) ++followed_;
-    } else if (is_followed()) {
-      ++followed_;
     }
     last_bytes_.push_back(constraint_->tokens->last_byte(token));
     return {};

@@ -1,7 +1,7 @@
 #include "grammar/json_schema.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -98,7 +98,7 @@ bool is_integer(const Json& json) {
   const auto* const number = std::get_if<double>(&json.value);
   return std::holds_alternative<std::int64_t>(json.value) ||
          std::holds_alternative<std::uint64_t>(json.value) ||
-         (number != nullptr && *number == static_cast<double>(static_cast<std::int64_t>(*number)));
+         (number != nullptr && *number == std::trunc(*number));
 }
 
 // Whether a value is of a type as schemas call it.

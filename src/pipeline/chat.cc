@@ -118,13 +118,11 @@ Result<ChatAnswer> Chat::answer(const AnswerOptions& options) {
 
 Result<ChatAnswer> Chat::retry(const AnswerOptions& options) {
   const std::vector<Message> before = messages_;
-  const auto last = std::find_if(messages_.rbegin(), messages_.rend(), [](const Message& message) {
-    return role_of(message.value) == kUser;
-  });
-  if (last == messages_.rend()) {
+  const std::optional<std::size_t> last = last_of_user();
+  if (!last) {
     return Error{ErrorCode::kContract, "the conversation has no message of a user to answer again"};
   }
-  messages_.erase(last.base(), messages_.end());
+  messages_.resize(*last + 1);
   Result<ChatAnswer> answered = answer(options);
   if (!answered) messages_ = before;
   return answered;
@@ -167,18 +165,15 @@ void Chat::set_system(std::string_view text) {
 }
 
 bool Chat::undo() {
-  const auto last = std::find_if(messages_.rbegin(), messages_.rend(), [](const Message& message) {
-    return role_of(message.value) == kUser;
-  });
-  if (last == messages_.rend()) return false;
-  messages_.erase(std::prev(last.base()), messages_.end());
+  const std::optional<std::size_t> last = last_of_user();
+  if (!last) return false;
+  messages_.resize(*last);
   left_out_ = 0;
   return true;
 }
 
 void Chat::reset() {
-  messages_.erase(messages_.begin() + static_cast<std::ptrdiff_t>(leading_messages()),
-                  messages_.end());
+  messages_.resize(leading_messages());
   left_out_ = 0;
 }
 
@@ -195,6 +190,13 @@ std::size_t Chat::leading_messages() const {
     return role != "system" && role != "developer";
   });
   return static_cast<std::size_t>(end - messages_.begin());
+}
+
+std::optional<std::size_t> Chat::last_of_user() const {
+  for (std::size_t i = messages_.size(); i > 0; --i) {
+    if (role_of(messages_[i - 1].value) == kUser) return i - 1;
+  }
+  return std::nullopt;
 }
 
 Result<Chat::Prompt> Chat::prompt_of(std::size_t left_out, Purpose purpose) const {

@@ -18,8 +18,8 @@ struct ConstrainedText {
   std::vector<TokenId> ends;
   // The first token of every sequence, where the configuration forces one; no part of the text.
   std::optional<TokenId> forced_first = std::nullopt;
-  // Whether nothing comes before it that it goes on from. Then a space that begins its first token
-  // is none of its own, with tokenizers that put one before every word.
+  // Whether the text is decoded by itself, not as the continuation of a prompt. Tokenizers that put
+  // a space before every word then leave out the one before the first.
   bool is_whole = false;
 };
 

@@ -107,7 +107,7 @@ class Chat {
   Status set_messages(const std::vector<TemplateValue>& messages);
   // Has the conversation begin with a message of the system; without one where `text` is empty.
   void set_system(std::string_view text);
-  // Takes back the last message of the user, and all after it; false where there is none.
+  // Takes back the last message of the user, and all after it. False if the user has said nothing.
   bool undo();
   // Takes back all but leading messages of the system.
   void reset();
@@ -116,7 +116,7 @@ class Chat {
   [[nodiscard]] std::span<const TokenId> tokens() const { return tokens_; }
   // How many tokens the messages have. Errors as ask.
   [[nodiscard]] Result<std::int64_t> count_tokens() const;
-  // The most that the model has room for, answers included.
+  // How many tokens a conversation may have, answers included.
   [[nodiscard]] std::int64_t max_tokens() const { return pipeline_->runner().max_length(); }
 
   // What answers start from: the pipeline's, with the template's own end tokens among the others.
@@ -140,6 +140,8 @@ class Chat {
   [[nodiscard]] ChatInput input() const;
 
   [[nodiscard]] std::size_t leading_messages() const;
+  // Which message is the last one of the user.
+  [[nodiscard]] std::optional<std::size_t> last_of_user() const;
   // The messages that the model sees, with these left out after the leading ones.
   [[nodiscard]] Result<Prompt> prompt_of(std::size_t left_out, Purpose purpose) const;
   // The prompt of the next answer, which has room for one.

@@ -23,7 +23,7 @@ from polystate.runtime.generation import (
     stream_call,
     warn,
 )
-from polystate.runtime.grammars import as_json
+from polystate.runtime.grammars import optional_json
 from polystate.runtime.model import Model, is_int64, load
 from polystate.runtime.paths import checked_path
 from polystate.runtime.pipelines import Pipeline
@@ -45,10 +45,6 @@ class ChatUsage(Usage):
 
     answers_encoded_again: int
     messages_left_out: int
-
-
-def _json_of(response_format: Mapping[str, Any] | None) -> str | None:
-    return None if response_format is None else as_json(response_format)
 
 
 class Conversation:
@@ -194,7 +190,7 @@ class Conversation:
         options = self._options(
             stream_call("on_text", on_text), logits_processor, sampler, stopping_criteria, names
         )
-        form = _json_of(response_format)
+        form = optional_json(response_format)
         return self._take(self._core.ask(checked_text("the text", text), options, form))
 
     def answer(
@@ -209,7 +205,7 @@ class Conversation:
         Where the last message is an answer, it goes on. Options and errors as :meth:`ask`.
         """
         options = self._options(stream_call("on_text", on_text), names=names)
-        return self._take(self._core.answer(options, _json_of(response_format)))
+        return self._take(self._core.answer(options, optional_json(response_format)))
 
     def retry(
         self,
@@ -220,7 +216,7 @@ class Conversation:
     ) -> str:
         """Answer the last message of the user again. Options and errors as :meth:`ask`."""
         options = self._options(stream_call("on_text", on_text), names=names)
-        return self._take(self._core.retry(options, _json_of(response_format)))
+        return self._take(self._core.retry(options, optional_json(response_format)))
 
     def stream(
         self, text: str, *, response_format: Mapping[str, Any] | None = None, **names: Any
@@ -230,7 +226,7 @@ class Conversation:
         Options as :meth:`ask`. Where the iterator is closed, the answer ends, and is kept so far.
         """
         text = checked_text("the text", text)
-        form = _json_of(response_format)
+        form = optional_json(response_format)
         return pieces_of(
             lambda hear: self._options(hear, names=names),
             lambda options: self._take(self._core.ask(text, options, form)),
@@ -242,7 +238,7 @@ class Conversation:
     ) -> AsyncIterator[str]:
         """As :meth:`stream`, without blocking the event loop: ``async for piece in ...``."""
         text = checked_text("the text", text)
-        form = _json_of(response_format)
+        form = optional_json(response_format)
         return pieces_of_async(
             lambda hear: self._options(hear, names=names),
             lambda options: self._take(self._core.ask(text, options, form)),
@@ -258,7 +254,7 @@ class Conversation:
         conversation is as it was.
         """
         text = checked_text("the text", text)
-        form = _json_of(response_format)
+        form = optional_json(response_format)
         options = self._options(None, names=names)
         return await run_async(options, lambda: self._take(self._core.ask(text, options, form)))
 

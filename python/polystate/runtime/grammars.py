@@ -25,6 +25,11 @@ def as_json(response_format: Mapping[str, Any]) -> str:
         raise ContractError(f"response_format is no JSON: {error}") from None
 
 
+def optional_json(response_format: Mapping[str, Any] | None) -> str | None:
+    """The same of what may be left out."""
+    return None if response_format is None else as_json(response_format)
+
+
 class Grammar:
     """Which tokens a text can go on with, to become what a format asks for.
 

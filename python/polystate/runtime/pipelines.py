@@ -21,7 +21,7 @@ from polystate.runtime.generation import (
     stream_call,
     warn,
 )
-from polystate.runtime.grammars import as_json
+from polystate.runtime.grammars import optional_json
 from polystate.runtime.model import Model, is_int64, load
 from polystate.runtime.scores import Scores
 from polystate.runtime.streams import pieces_of, pieces_of_async
@@ -82,12 +82,10 @@ class _Form:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            may_be_none = name in ("response_format", "return_full_text")
-            if name == "response_format" and isinstance(value, Mapping):
+            if name == "response_format" or (name == "return_full_text" and value is None):
                 continue
-            if not isinstance(value, bool) and not (may_be_none and value is None):
-                needed = "a dictionary" if name == "response_format" else "True or False"
-                raise ContractError(f"{name} is {value!r}; {needed} is needed")
+            if not isinstance(value, bool):
+                raise ContractError(f"{name} is {value!r}; True or False is needed")
 
     @property
     def core(self) -> _core.TextForm:
@@ -96,7 +94,7 @@ class _Form:
             self.truncation,
             self.add_special_tokens,
             self.skip_special_tokens,
-            None if self.response_format is None else as_json(self.response_format),
+            optional_json(self.response_format),
         )
 
 
