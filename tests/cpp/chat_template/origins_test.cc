@@ -10,6 +10,7 @@
 
 #include "chat_template/render.h"
 #include "polystate/chat_template/chat_template.h"
+#include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
