@@ -27,7 +27,7 @@ from polystate.errors import ExportError, UnsupportedError
 from polystate.export.explain import explain
 from polystate.export.graph.operands import called_operator
 from polystate.export.graph.signature import read_buffers, stored
-from polystate.export.lowering import inductor_fixes
+from polystate.export.lowering import inductor_fixes, inductor_interface
 from polystate.export.lowering.checks_first import write_after_checks
 from polystate.export.lowering.in_place import Update, Updates
 from polystate.export.lowering.lowered import Lowered, readable
@@ -297,7 +297,7 @@ def _compiled(
     with tempfile.TemporaryDirectory(prefix="polystate-") as folder:
         options = {**_OPTIONS, **_for(processor), "aot_inductor.output_path": folder}
         try:
-            with inductor_fixes.applied():
+            with inductor_fixes.applied(), inductor_interface.compiled_once(processor):
                 files = torch._inductor.aot_compile(method, examples, options=options)
         except Exception as error:  # the compiler raises many kinds
             raise ExportError(
