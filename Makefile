@@ -8,7 +8,7 @@ export CCACHE_NOHASHDIR := 1
 export CCACHE_BASEDIR := $(CURDIR)
 
 # What the Python package's compiled parts are made from; its Python files are used as they lie.
-COMPILED_SOURCES := CMakeLists.txt pyproject.toml \
+COMPILED_SOURCES := CMakeLists.txt pyproject.toml tools/xgrammar.txt tools/xgrammar.patch \
   $(shell find cmake include src cli bindings -type f)
 sources = $(wildcard $(shell git ls-files -co --exclude-standard -- $(1)))
 # Notes what a step takes, where an account is kept.

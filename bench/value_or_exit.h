@@ -8,13 +8,17 @@
 
 namespace polystate::bench {
 
-// The value, or the end of the program: a benchmark that cannot run has nothing to say.
+// Ends the program after a failure: a benchmark that cannot run has nothing to say.
+inline void done_or_exit(const Status& done) {
+  if (done) return;
+  std::fprintf(stderr, "benchmark: %s\n", done.error().message.c_str());
+  std::exit(1);
+}
+
+// The value, or the end of the program.
 template <typename T>
 T value_or_exit(Result<T> result) {
-  if (!result) {
-    std::fprintf(stderr, "benchmark: %s\n", result.error().message.c_str());
-    std::exit(1);
-  }
+  if (!result) done_or_exit(result.error());
   return *std::move(result);
 }
 

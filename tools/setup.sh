@@ -29,7 +29,7 @@ find_python() {
 missing_system_packages() {
   local packages=(g++ clang libclang-rt-dev make git ccache nlohmann-json3-dev libcli11-dev
     libgtest-dev libgmock-dev libbenchmark-dev libedit2 libpcre2-dev libssl-dev libutf8proc-dev
-    locales tmux zlib1g-dev)
+    locales patch tmux zlib1g-dev)
   local version
   version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   "$1" -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' "python$version-venv"
@@ -79,7 +79,7 @@ pip_install() {
     ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} "$@"
 }
 
-# Unpacks the sources of a C++ library that PyPI has.
+# Unpacks the sources of a C++ library that PyPI has, and corrects them.
 install_xgrammar() {
   local download
   download=$(mktemp -d)
@@ -89,11 +89,12 @@ install_xgrammar() {
   rm -rf .venv/xgrammar
   mkdir .venv/xgrammar
   tar --extract --file "$download"/*.tar.gz --directory .venv/xgrammar --strip-components 1
+  patch --quiet --directory .venv/xgrammar --strip 1 <tools/xgrammar.patch
   rm -rf "$download"
 }
 
 stamp=.venv/.setup
-key=$(sha256sum tools/requirements.txt tools/xgrammar.txt tools/setup.sh)
+key=$(sha256sum tools/requirements.txt tools/xgrammar.txt tools/xgrammar.patch tools/setup.sh)
 is_up_to_date=no
 [[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$key" ]] && is_up_to_date=yes
 [[ $# == 0 && $is_up_to_date == yes ]] && exit 0

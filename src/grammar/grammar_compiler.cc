@@ -34,6 +34,7 @@ namespace {
 using Kind = ResponseFormat::Kind;
 
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;  // of a format's texts
+constexpr std::size_t kMaxNesting = 2000;                 // of parentheses
 constexpr std::size_t kKept = 64;                         // compiled grammars
 
 // Schemas are compiled to JSON in one line, with the properties in the schema's order.
@@ -71,12 +72,38 @@ std::string rule_of(std::span<const std::string> choices) {
   return rule;
 }
 
+// One automaton, of which xgrammar knows beforehand what may follow: `CompileRegex` would divide
+// the expression into rules, and try the tokens that go beyond a rule one by one.
+Result<std::string> rule_of_regex(std::string_view pattern) {
+  if (pattern.size() > grammar::kMaxAutomatonBytes) {
+    return Error{ErrorCode::kContract, "the expression has " + std::to_string(pattern.size()) +
+                                           " bytes, and may have " +
+                                           std::to_string(grammar::kMaxAutomatonBytes)};
+  }
+  return "root ::= Regex(" + literal(pattern) + ", flags=\"\")";
+}
+
+// Whether more parentheses are open somewhere than xgrammar's calls may be deep.
+bool is_nested_deeply(std::string_view grammar) {
+  std::size_t open = 0;
+  for (const char each : grammar) {
+    if (each == '(' && ++open > kMaxNesting) return true;
+    if (each == ')' && open > 0) --open;
+  }
+  return false;
+}
+
 // What xgrammar is given.
 Result<std::string> checked_text(const ResponseFormat& format) {
   if (format.kind == Kind::kChoice) {
     if (!format.choices.empty()) return rule_of(format.choices);
     return Error{ErrorCode::kContract, "choices is empty: name at least one text"};
   }
+  if (format.kind != Kind::kJsonSchema && is_nested_deeply(format.text)) {
+    return Error{ErrorCode::kContract,
+                 "more than " + std::to_string(kMaxNesting) + " parentheses are open at once"};
+  }
+  if (format.kind == Kind::kRegex) return rule_of_regex(format.text);
   const bool is_schema = format.kind == Kind::kJsonSchema || format.kind == Kind::kJsonObject;
   if (!is_schema && format.kind != Kind::kStructuralTag) return format.text;
   const Result<Json> json =
@@ -163,7 +190,6 @@ class VocabularyCompiler {
         return compiler_.CompileJSONSchema(text, kAnyWhitespace, std::nullopt, std::nullopt,
                                            kStrict);
       case Kind::kRegex:
-        return compiler_.CompileRegex(text);
       case Kind::kChoice:
       case Kind::kGbnf:
         return compiler_.CompileGrammar(text);

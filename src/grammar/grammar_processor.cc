@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "grammar/token_mask.h"
 #include "grammar/xgrammar_calls.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
@@ -20,9 +20,6 @@
 
 namespace polystate::grammar {
 namespace {
-
-constexpr float kForbidden = -std::numeric_limits<float>::infinity();
-constexpr std::size_t kBits = 32;  // of a word of a mask
 
 // How far the text of a row is in a grammar.
 class GrammarState final : public RowState {
@@ -78,14 +75,15 @@ class GrammarState final : public RowState {
     if (!is_needed) return is_needed.error();
     if (!*is_needed) return std::span<const std::int32_t>();
     // xgrammar leaves the bits behind the last token as they come.
-    if (const std::size_t rest = vocabulary() % kBits; rest != 0) {
+    if (const std::size_t rest = vocabulary() % kMaskBits; rest != 0) {
       mask_.back() =
           static_cast<std::int32_t>(static_cast<std::uint32_t>(mask_.back()) & ((1U << rest) - 1U));
     }
     const unsigned char last = last_bytes_.empty() ? 0 : last_bytes_.back();
     for (const TokenId token : constraint_->tokens->forbidden_after(last)) {
-      std::int32_t& word = mask_[token / kBits];
-      word = static_cast<std::int32_t>(static_cast<std::uint32_t>(word) & ~(1U << token % kBits));
+      std::int32_t& word = mask_[token / kMaskBits];
+      word =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(word) & ~(1U << token % kMaskBits));
     }
     return std::span<const std::int32_t>(mask_);
   }
@@ -141,25 +139,6 @@ class GrammarState final : public RowState {
   std::vector<std::int32_t> mask_;
 };
 
-// Whether any score is left.
-bool forbid(std::span<const std::int32_t> mask, std::span<float> scores) {
-  bool is_any_left = false;
-  for (std::size_t word = 0; word * kBits < scores.size(); ++word) {
-    const std::span<float> of_word =
-        scores.subspan(word * kBits, std::min(kBits, scores.size() - word * kBits));
-    const auto bits = word < mask.size() ? static_cast<std::uint32_t>(mask[word]) : 0U;
-    if (bits == 0) {
-      std::ranges::fill(of_word, kForbidden);
-      continue;
-    }
-    for (std::size_t i = 0; i < of_word.size(); ++i) {
-      if ((bits >> i & 1U) == 0) of_word[i] = kForbidden;
-      is_any_left = is_any_left || of_word[i] != kForbidden;
-    }
-  }
-  return is_any_left;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<RowState>> GrammarProcessor::start(const TokenContext&) const {
@@ -170,13 +149,13 @@ Result<std::unique_ptr<RowState>> GrammarProcessor::start(const TokenContext&) c
 Status GrammarProcessor::process(const TokenContext& context, std::span<float> scores) const {
   auto& state = static_cast<GrammarState&>(*context.state);
   if (!state.is_followed()) {
-    std::ranges::fill(scores, kForbidden);
+    forbid_others({}, scores);
     return {};
   }
   if (state.is_before_text()) return {};
   const auto mask = state.mask();
   if (!mask) return mask.error();
-  if (mask->empty() || forbid(*mask, scores)) return {};
+  if (mask->empty() || forbid_others(*mask, scores)) return {};
   return Error{ErrorCode::kContract,
                "response_format allows no token that the configuration allows as well: compare "
                "it with min_length, min_new_tokens, bad_words_ids and the like"};

@@ -190,12 +190,28 @@ class Checker {
           return {};
         }
         Written schemas = Written::object();
-        for (const auto& [name, each] : *value.object())
+        for (const auto& [name, each] : *value.object()) {
+          if (word.name == "patternProperties") check_pattern(name, place);
           schemas[name] = check(each, inside(place, name));
+        }
         return schemas;
       }
       default:
+        if (word.name == "pattern") check_pattern(value, place);
         return copy_of(value);
+    }
+  }
+
+  void check_pattern(const Json& pattern, const std::string& place) {
+    if (const auto* const text = std::get_if<std::string>(&pattern.value))
+      check_pattern(*text, place);
+  }
+
+  void check_pattern(std::string_view pattern, const std::string& place) {
+    if (pattern.size() > kMaxAutomatonBytes) {
+      fail(ErrorCode::kContract, place,
+           "the expression has " + std::to_string(pattern.size()) + " bytes, and may have " +
+               std::to_string(kMaxAutomatonBytes));
     }
   }
 

@@ -1,4 +1,4 @@
-"""Texts of a grammar, token by token at random."""
+"""Texts of a grammar, token by token: drawn ones, and those that are given."""
 
 from __future__ import annotations
 
@@ -31,3 +31,18 @@ def walk(
         state.advance(token)
         chosen.append(token)
     raise AssertionError(f"no end is found: {tokenizer.decode(chosen)!r}")
+
+
+def tokens_of(tokenizer: ps.Tokenizer, text: str) -> list[int]:
+    ids: list[int] = list(tokenizer.encode(text, add_special_tokens=False))
+    return ids
+
+
+def accepts(tokenizer: ps.Tokenizer, grammar: ps.Grammar, text: str, end: int) -> bool:
+    """Whether a text may be generated, and end."""
+    state = grammar.start()
+    for token in tokens_of(tokenizer, text):
+        if not state.allowed()[token]:
+            return False
+        state.advance(token)
+    return bool(state.allowed()[end])
