@@ -127,7 +127,7 @@ def main() -> None:
     measured = {
         (model, workload.name): measure(options.models / model, workload, options)
         for model in options.only
-        for workload in workloads()
+        for workload in workloads(model)
     }
     found = goals(measured)
     print("\n".join([*table(measured), "", *goal_lines(found)]))

@@ -11,6 +11,7 @@ from typing import Any
 VOCABULARY = 4000
 LONGEST = 1024  # tokens of a prompt with what follows
 NEW_TOKENS = 64  # that follow a prompt
+POSITIONS = {"chat": 512}  # of models that have fewer than LONGEST
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Workload:
         }
 
 
-def workloads() -> Iterator[Workload]:
+def workloads(model: str) -> Iterator[Workload]:
+    """The workloads of the model of that name, whose positions they fit."""
     yield Workload(prompt=128, passes=3)
-    yield Workload(prompt=512, passes=2)
+    yield Workload(prompt=min(512, POSITIONS.get(model, LONGEST) - NEW_TOKENS), passes=2)
