@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.multiprocessing.reductions import StorageWeakRef
 from transformers import PreTrainedModel
 
 import polystate as ps
@@ -26,12 +27,18 @@ def checkpoint(path: Path, dtype: torch.dtype) -> PreTrainedModel:
     return type(model).from_pretrained(path, dtype=torch.float32)
 
 
-def bytes_of(dtype: torch.dtype) -> int:
-    """Of all tensors of a type that are alive, each storage once."""
-    gc.collect()
-    tensors = [each for each in gc.get_objects() if type(each) in (torch.Tensor, nn.Parameter)]
-    storages = [each.untyped_storage() for each in tensors if each.dtype == dtype]
-    return sum({each.data_ptr(): each.nbytes() for each in storages}.values())
+class Storages:
+    """What is alive of the memory that tensors of a type have now."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        tensors = [each for each in gc.get_objects() if type(each) in (torch.Tensor, nn.Parameter)]
+        storages = [each.untyped_storage() for each in tensors if each.dtype == dtype]
+        unique = {each.data_ptr(): each for each in storages}.values()
+        self._storages = [(StorageWeakRef(each), each.nbytes()) for each in unique]
+
+    def alive(self) -> int:
+        """Bytes."""
+        return sum(size for storage, size in self._storages if not storage.expired())
 
 
 def logits(artifact: Path, tokens: torch.Tensor) -> np.ndarray:
@@ -52,20 +59,24 @@ def expected_logits(model: PreTrainedModel, tokens: torch.Tensor) -> np.ndarray:
 def test_weights_of_bfloat16_are_dropped_one_by_one_as_they_are_packed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model, alive, pack = checkpoint(tmp_path / "model", torch.bfloat16), [], packing.pack
+    model = checkpoint(tmp_path / "model", torch.bfloat16)
+    storages, alive, pack = list[Storages](), list[int](), packing.pack
 
     def recorded(weight: torch.Tensor) -> PackedWeights:
         assert weight.dtype == torch.bfloat16
-        alive.append(bytes_of(torch.bfloat16))
+        if not storages:
+            storages.append(Storages(torch.bfloat16))
+        alive.append(storages[0].alive())
         return pack(weight)
 
     monkeypatch.setattr(packing, "pack", recorded)
-    out, before = tmp_path / "artifact", bytes_of(torch.bfloat16)
+    out = tmp_path / "artifact"
     ps.export_pretrained(tmp_path / "model", out, recipe="xnnpack_q8", max_length=32, max_batch=1)
     linears = [each.weight for each in model.modules() if isinstance(each, nn.Linear)]
     sizes = [2 * weight.numel() for weight in linears]
     left = [sum(sizes[number:]) for number in range(len(sizes))]
-    assert [each - before for each in alive] == left
+    others = alive[0] - left[0]
+    assert [each - others for each in alive] == left
     tokens = torch.arange(3, 23) % VOCABULARY
     found, expected = logits(out, tokens), expected_logits(model, tokens)
     assert np.linalg.norm(found - expected) < 0.2 * np.linalg.norm(expected)
