@@ -87,10 +87,13 @@ def _linear(
     check_what_follows(x, scales.shape[0], addend, activation)
     values, scale, zero = _quantize_rows(x)
     products = _products(values - zero, tiles, scales.shape[0])
-    result = products * (scale * scales).double()
+    products *= (scale * scales).double()
     if bias is not None:
-        result = result + bias.double()
-    result = torch.where(torch.isfinite(scale), result.float(), torch.nan)
+        products += bias.double()
+    result = products.float()
+    finite = torch.isfinite(scale)
+    if not bool(finite.all()):
+        result = torch.where(finite, result, torch.nan)
     return finished(result, addend, activation)
 
 
@@ -101,15 +104,17 @@ def _floats(tiles: Tensor, columns: int, depth: int) -> Tensor:
 def _products(values: Tensor, tiles: Tensor, columns: int) -> Tensor:
     """The products [..., columns] of whole numbers [..., depth] with those of tiles, in float64."""
     depth = values.shape[-1]
-    products = values.new_zeros((*values.shape[:-1], columns), dtype=torch.float64)
+    products = values.new_empty((*values.shape[:-1], columns), dtype=torch.float64)
     for first in range(0, len(tiles), _TILES_AT_ONCE):
         some = tiles[first : first + _TILES_AT_ONCE]
         begin = first * COLUMNS_OF_A_TILE
         count = min(columns - begin, len(some) * COLUMNS_OF_A_TILE)
         weight = unpacked(some, count, functools.partial(_floats, some, count, depth))
-        for step in range(0, depth, _EXACT):
+        found = products[..., begin : begin + len(weight)]
+        found.copy_(values[..., :_EXACT] @ weight[:, :_EXACT].T)
+        for step in range(_EXACT, depth, _EXACT):
             exact = slice(step, step + _EXACT)
-            products[..., begin : begin + len(weight)] += values[..., exact] @ weight[:, exact].T
+            found += values[..., exact] @ weight[:, exact].T
     return products
 
 

@@ -68,9 +68,13 @@ def _stands_for_infinity(tensor: torch.Tensor) -> torch.Tensor:
 def _scale(tensor: torch.Tensor) -> float:
     if not tensor.dtype.is_floating_point:
         return 1.0
-    magnitudes = tensor.abs()
-    counted = magnitudes[~_stands_for_infinity(tensor)]
-    return max(1.0, float(counted.max())) if counted.numel() else 1.0
+    if tensor.numel() == 0:
+        return 1.0
+    largest = max(abs(float(end)) for end in torch.aminmax(tensor))
+    if not largest <= torch.finfo(tensor.dtype).max / 2:  # or NaN
+        counted = tensor.abs().masked_fill(_stands_for_infinity(tensor), 0)
+        largest = float(counted.max())
+    return max(1.0, largest)
 
 
 def _number(element: torch.Tensor) -> str:
