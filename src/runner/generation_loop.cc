@@ -106,19 +106,20 @@ bool GenerationLoop::make_room() {
 }
 
 bool GenerationLoop::refuse_first() {
-  std::optional<std::size_t> lacking;
+  std::string refusal;
   // It may have come a moment ago, and have room.
   const std::shared_ptr<Request> request = queue_.take_first([&](const Request& first) {
-    lacking = lacking_kind(demand_of(first), free_capacity());
-    return lacking && kept_.pages(*lacking) > 0;
+    const Demand demand = demand_of(first);
+    const std::optional<std::size_t> lacking = lacking_kind(demand, free_capacity());
+    if (!lacking || kept_.pages(*lacking) == 0) return false;
+    const CacheKind& kind = model_.limits().kinds[*lacking];
+    refusal = "the request needs " + std::to_string(pages_of_kind(demand, kind.row_pages)) +
+              " pages; sequences that are kept hold " + std::to_string(kept_.pages(*lacking)) +
+              " of the model's " + std::to_string(kind.pages) + ": drop some of them";
+    return true;
   });
   if (request == nullptr) return false;
-  const CacheKind& kind = model_.limits().kinds[*lacking];
-  fail(*request,
-       {ErrorCode::kContract,
-        "the request needs " + std::to_string(pages_of_kind(demand_of(*request), kind.row_pages)) +
-            " pages; sequences that are kept hold " + std::to_string(kept_.pages(*lacking)) +
-            " of the model's " + std::to_string(kind.pages) + ": drop some of them"});
+  fail(*request, {ErrorCode::kContract, refusal});
   return true;
 }
 

@@ -57,7 +57,7 @@ CachedSequence PrefixIndex::find(std::span<const TokenId> tokens) {
   for (std::size_t kind = 0; kind < pools_.kinds(); ++kind) {
     const std::size_t first = first_seen(path.size(), kind);
     std::vector<PageId> pages(path.size());
-    for (std::size_t i = first; i < path.size(); ++i) pages[i] = path[i]->pages[kind]->page;
+    for (std::size_t i = first; i < path.size(); ++i) pages[i] = path[i]->pages[kind].page;
     sequence.tables()[kind].share(pages, first);
   }
   use(path);
@@ -73,7 +73,7 @@ void PrefixIndex::keep(std::span<const TokenId> tokens, const CachedSequence& se
     if (node == nullptr) break;
     for (std::size_t kind = 0; kind < pools_.kinds(); ++kind) {
       const PageTable& table = sequence.tables()[kind];
-      if (node->pages[kind] || i < table.released()) continue;
+      if (node->pages[kind].is_there() || i < table.released()) continue;
       pools_.pool(kind).share(table.pages()[i]);
       by_use_[kind].push_back(node);
       node->pages[kind] = {table.pages()[i], std::prev(by_use_[kind].end())};
@@ -89,7 +89,7 @@ void PrefixIndex::keep(std::span<const TokenId> tokens, const CachedSequence& se
 void PrefixIndex::clear() {
   for (const auto& [digest, node] : nodes_) {
     for (std::size_t kind = 0; kind < pools_.kinds(); ++kind) {
-      if (node.pages[kind]) pools_.pool(kind).release(node.pages[kind]->page);
+      if (node.pages[kind].is_there()) pools_.pool(kind).release(node.pages[kind].page);
     }
   }
   nodes_.clear();
@@ -125,7 +125,7 @@ std::size_t PrefixIndex::reusable(std::span<Node* const> path) const {
   for (std::size_t count = 1; count <= path.size(); ++count) {
     bool all_kept = true;
     for (std::size_t kind = 0; kind < kept.size(); ++kind) {
-      kept[kind] = path[count - 1]->pages[kind] ? kept[kind] + 1 : 0;
+      kept[kind] = path[count - 1]->pages[kind].is_there() ? kept[kind] + 1 : 0;
       all_kept = all_kept && kept[kind] >= count - first_seen(count, kind);
     }
     if (all_kept) most = count;
@@ -137,8 +137,8 @@ void PrefixIndex::use(std::span<Node* const> path) {
   for (std::size_t kind = 0; kind < pools_.kinds(); ++kind) {
     std::list<Node*>& nodes = by_use_[kind];
     for (std::size_t i = path.size(); i-- > first_seen(path.size(), kind);) {
-      const auto& page = path[i]->pages[kind];
-      if (page) nodes.splice(nodes.end(), nodes, page->by_use);
+      const KeptPage& page = path[i]->pages[kind];
+      if (page.is_there()) nodes.splice(nodes.end(), nodes, page.by_use);
     }
   }
 }
@@ -147,19 +147,19 @@ bool PrefixIndex::give_up_page(std::size_t kind) {
   PagePool& pool = pools_.pool(kind);
   std::list<Node*>& nodes = by_use_[kind];
   const auto unused = std::ranges::find_if(
-      nodes, [&](const Node* node) { return !pool.is_shared(node->pages[kind]->page); });
+      nodes, [&](const Node* node) { return !pool.is_shared(node->pages[kind].page); });
   if (unused == nodes.end()) return false;
   Node* const node = *unused;
   nodes.erase(unused);
-  pool.release(node->pages[kind]->page);
-  node->pages[kind].reset();
+  pool.release(node->pages[kind].page);
+  node->pages[kind] = {};
   remove_unused(node);
   return true;
 }
 
 void PrefixIndex::remove_unused(Node* node) {
   while (node != nullptr && node->followers == 0 &&
-         std::ranges::none_of(node->pages, [](const auto& page) { return page.has_value(); })) {
+         std::ranges::none_of(node->pages, &KeptPage::is_there)) {
     Node* const before = node->before;
     nodes_.erase(node->digest);
     if (before != nullptr) --before->followers;

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -42,8 +41,10 @@ class PrefixIndex {
   using Digest = std::uint64_t;
   struct Node;
   struct KeptPage {
-    PageId page;
+    PageId page = -1;  // where there is none
     std::list<Node*>::iterator by_use;
+
+    [[nodiscard]] bool is_there() const { return page >= 0; }
   };
   // The tokens of a page behind those of others. It stays while a page of it is kept, in any kind
   // of caches, or a page behind it.
@@ -51,7 +52,7 @@ class PrefixIndex {
     Digest digest;
     Node* before;  // null for a first page
     std::vector<TokenId> tokens;
-    std::vector<std::optional<KeptPage>> pages;  // of each kind
+    std::vector<KeptPage> pages;  // of each kind
     std::size_t followers = 0;
   };
 

@@ -154,69 +154,91 @@ TEST(PrefixIndex, FindsPagesWhoseBeginningIsGoneWhereAllLayersHaveAWindow) {
   EXPECT_EQ(caches.pools.pool(0).free_pages(), 20);
 }
 
-// What a page holds is modelled by the tokens up to its end, which its keys depend on.
-using Written = std::map<PageId, Tokens>;
+// Sequences of random tokens that share pages. What a page holds is modelled by the tokens up to
+// its end, which its keys depend on.
+class DrawnPrefixes {
+ public:
+  explicit DrawnPrefixes(const std::vector<CacheKind>& kinds)
+      : caches_(kinds), written_(kinds.size()) {}
 
-// Expects that the pages that a table holds were written for these tokens; how many they are.
-std::size_t expect_written(const PageTable& table, const Tokens& tokens, Written& written) {
-  for (std::size_t page = table.released(); page < table.pages().size(); ++page) {
-    const std::size_t end = std::min((page + 1) * kTokensInPage, tokens.size());
-    EXPECT_EQ(written[table.pages()[page]],
-              Tokens(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(end)));
+  // Reads another sequence in the place of one of three.
+  void step() {
+    if (live_.size() == 3) live_.erase(live_.begin() + static_cast<std::ptrdiff_t>(random_() % 3));
+    Tokens tokens(1 + random_() % 18);
+    for (TokenId& token : tokens) token = static_cast<TokenId>(random_() % 2);
+    CachedSequence sequence = caches_.index.find(tokens);
+    shared_ += check(tokens, sequence);
+    while (sequence.length() < std::ssize(tokens)) read_chunk(tokens, sequence);
+    check(tokens, sequence);
+    live_.push_back(std::move(sequence));
   }
-  return table.held_pages().size();
-}
+
+  void expect_that_all_pages_return() {
+    live_.clear();
+    caches_.index.clear();
+    for (std::size_t kind = 0; kind < written_.size(); ++kind) {
+      const PagePool& pool = caches_.pools.pool(kind);
+      EXPECT_EQ(pool.free_pages(), pool.size());
+    }
+  }
+
+  // Pages that were found.
+  [[nodiscard]] std::size_t shared() const { return shared_; }
+
+ private:
+  // Expects that the pages that a sequence holds were written for its tokens; how many they are.
+  std::size_t check(const Tokens& tokens, const CachedSequence& sequence) {
+    std::size_t held = 0;
+    for (std::size_t kind = 0; kind < written_.size(); ++kind) {
+      const PageTable& table = sequence.tables()[kind];
+      for (std::size_t page = table.released(); page < table.pages().size(); ++page) {
+        EXPECT_EQ(written_[kind][table.pages()[page]], upto(tokens, page, tokens.size()));
+      }
+      held += table.held_pages().size();
+    }
+    return held;
+  }
+
+  void read_chunk(const Tokens& tokens, CachedSequence& sequence) {
+    std::vector<std::vector<PageCopy>> copies(written_.size());
+    const std::int64_t first = sequence.length();
+    const std::int64_t count = std::min(std::ssize(tokens) - first, std::ptrdiff_t{5});
+    const std::vector<SequenceAppend> next = {{&sequence, count}};
+    ASSERT_TRUE(append_to_sequences(next, copies)) << "three sequences fit";
+    const auto read = static_cast<std::size_t>(sequence.length());
+    for (std::size_t kind = 0; kind < written_.size(); ++kind) {
+      const auto pages = sequence.tables()[kind].pages();
+      for (auto page = static_cast<std::size_t>(first / kTokensInPage); page < pages.size();
+           ++page) {
+        written_[kind][pages[page]] = upto(tokens, page, read);
+      }
+    }
+    caches_.index.keep(std::span(tokens).first(read), sequence);
+  }
+
+  // The tokens up to the end of a page, of which so many were read.
+  static Tokens upto(const Tokens& tokens, std::size_t page, std::size_t read) {
+    const std::size_t end = std::min((page + 1) * static_cast<std::size_t>(kTokensInPage), read);
+    return {tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+
+  std::mt19937 random_{5};  // NOLINT(bugprone-random-generator-seed): the same in every run
+  Caches caches_;
+  std::vector<std::map<PageId, Tokens>> written_;  // of each kind
+  std::vector<CachedSequence> live_;
+  std::size_t shared_ = 0;
+};
 
 TEST(PrefixIndex, NeverGivesAPageOfOtherTokens) {
-  std::mt19937 random(5);  // NOLINT(bugprone-random-generator-seed): the same in every run
   for (const std::vector<CacheKind>& kinds :
        {std::vector{kind_of(15)}, std::vector{kind_of(15), kind_of(11, 3)},
         std::vector{kind_of(12, 6)}}) {
-    Caches caches(kinds);
-    std::vector<Written> written(kinds.size());
-    std::vector<std::pair<Tokens, CachedSequence>> live;
-    std::size_t shared = 0;
-    for (int step = 0; step < 10'000; ++step) {
-      if (live.size() == 3) live.erase(live.begin() + static_cast<std::ptrdiff_t>(random() % 3));
-      Tokens tokens(1 + random() % 18);
-      for (TokenId& token : tokens) token = static_cast<TokenId>(random() % 2);
-      CachedSequence sequence = caches.index.find(tokens);
-      for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        shared += expect_written(sequence.tables()[kind], tokens, written[kind]);
-      }
-      while (sequence.length() < std::ssize(tokens)) {
-        std::vector<std::vector<PageCopy>> copies(kinds.size());
-        const std::int64_t first = sequence.length();
-        const std::int64_t left = std::ssize(tokens) - first;
-        const std::vector<SequenceAppend> next = {{&sequence, std::min(left, std::int64_t{5})}};
-        ASSERT_TRUE(append_to_sequences(next, copies)) << "three sequences fit";
-        for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-          const auto pages = sequence.tables()[kind].pages();
-          for (auto page = static_cast<std::size_t>(first) / kTokensInPage; page < pages.size();
-               ++page) {
-            const std::size_t end = std::min<std::size_t>(
-                (page + 1) * kTokensInPage, static_cast<std::size_t>(sequence.length()));
-            written[kind][pages[page]].assign(tokens.begin(),
-                                              tokens.begin() + static_cast<std::ptrdiff_t>(end));
-          }
-        }
-        caches.index.keep(std::span(tokens).first(static_cast<std::size_t>(sequence.length())),
-                          sequence);
-      }
-      for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        expect_written(sequence.tables()[kind], tokens, written[kind]);
-      }
-      if (HasFailure()) FAIL() << "step " << step;
-      live.emplace_back(std::move(tokens), std::move(sequence));
-      if (random() % 2000 == 0) {
-        live.clear();
-        caches.index.clear();
-        for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-          ASSERT_EQ(caches.pools.pool(kind).free_pages(), kinds[kind].pages);
-        }
-      }
+    DrawnPrefixes prefixes(kinds);
+    for (int step = 0; step < 10'000 && !HasFailure(); ++step) {
+      prefixes.step();
+      if (step % 2000 == 1999) prefixes.expect_that_all_pages_return();
     }
-    EXPECT_GT(shared, 1000U);
+    EXPECT_GT(prefixes.shared(), 1000U);
   }
 }
 
