@@ -17,6 +17,8 @@ std::string name_of(Presence presence) {
       return "always";
     case Presence::kWithSources:
       return "with sources";
+    case Presence::kWithWindowTable:
+      return "with window_table";
     case Presence::kOptional:
       break;
   }

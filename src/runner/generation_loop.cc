@@ -16,7 +16,8 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "runner/admission.h"
-#include "runner/cache/page_table.h"
+#include "runner/cache/cache_kind.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/model/source_encoder.h"
 #include "runner/model/token_model.h"
 #include "runner/request.h"
@@ -42,6 +43,15 @@ std::size_t shared_prefix(std::span<const TokenId> prompt, std::span<const Token
   const auto [end, _] = std::ranges::mismatch(prompt.first(prompt.size() - 1), other);
   const auto common = static_cast<std::size_t>(end - prompt.begin());
   return common - common % static_cast<std::size_t>(page_size);
+}
+
+// The first kind of caches that has too few free pages for a demand.
+std::optional<std::size_t> lacking_kind(const Demand& demand, const FreeCapacity& free) {
+  const auto lacking = std::ranges::find_if(free.pages, [&](const FreePages& kind) {
+    return pages_of_kind(demand, kind.row_pages) > kind.pages;
+  });
+  if (lacking == free.pages.end()) return std::nullopt;
+  return static_cast<std::size_t>(lacking - free.pages.begin());
 }
 
 }  // namespace
@@ -80,8 +90,8 @@ bool GenerationLoop::make_room() {
   (void)queue_.take_first([&](const Request& first) {
     FreeCapacity all = free_capacity();
     const Demand demand = demand_of(first);
-    const bool lacks_pages = demand.pages > all.pages;
-    all.pages = demand.pages;
+    const bool lacks_pages = lacking_kind(demand, all).has_value();
+    for (FreePages& free : all.pages) free.pages = demand.pages;
     // Pages that a running request shares with a kept sequence are counted as that one's.
     const auto is_in_use = [&](const KeptSequence& kept) {
       return kept == first.kept() || std::ranges::any_of(running_, [&](const auto& group) {
@@ -96,18 +106,20 @@ bool GenerationLoop::make_room() {
 }
 
 bool GenerationLoop::refuse_first() {
-  if (kept_.pages() == 0) return false;
+  std::string refusal;
   // It may have come a moment ago, and have room.
-  const std::shared_ptr<Request> request = queue_.take_first([this](const Request& first) {
+  const std::shared_ptr<Request> request = queue_.take_first([&](const Request& first) {
     const Demand demand = demand_of(first);
-    return count_admitted({&demand, 1}, free_capacity()) == 0;
+    const std::optional<std::size_t> lacking = lacking_kind(demand, free_capacity());
+    if (!lacking || kept_.pages(*lacking) == 0) return false;
+    const CacheKind& kind = model_.limits().kinds[*lacking];
+    refusal = "the request needs " + std::to_string(pages_of_kind(demand, kind.row_pages)) +
+              " pages; sequences that are kept hold " + std::to_string(kept_.pages(*lacking)) +
+              " of the model's " + std::to_string(kind.pages) + ": drop some of them";
+    return true;
   });
   if (request == nullptr) return false;
-  fail(*request,
-       {ErrorCode::kContract, "the request needs " + std::to_string(demand_of(*request).pages) +
-                                  " pages; sequences that are kept hold " +
-                                  std::to_string(kept_.pages()) + " of the model's " +
-                                  std::to_string(model_.limits().pages) + ": drop some of them"});
+  fail(*request, {ErrorCode::kContract, refusal});
   return true;
 }
 
@@ -117,10 +129,13 @@ Demand GenerationLoop::demand_of(const Request& request) const {
   return demand;
 }
 
-PageTable GenerationLoop::first_of(const Request& request) {
+CachedSequence GenerationLoop::first_of(const Request& request) {
   if (request.wants_prompt_logprobs()) return model_.new_sequence();
-  if (std::optional<PageTable> kept = kept_.find(request)) return std::move(*kept);
-  return model_.new_sequence(request.seen_prompt());
+  std::optional<CachedSequence> kept = kept_.find(request);
+  // The request asked for as many pages less.
+  if (kept && kept_.shared_pages(request, model_.limits().page_size) > 0) return std::move(*kept);
+  CachedSequence known = model_.new_sequence(request.seen_prompt());
+  return kept && kept->length() >= known.length() ? std::move(*kept) : std::move(known);
 }
 
 std::int64_t GenerationLoop::free_rows() const {
@@ -132,10 +147,14 @@ std::int64_t GenerationLoop::free_rows() const {
 FreeCapacity GenerationLoop::free_capacity() const {
   const SourceEncoder* const encoder = model_.encoder();
   const auto& sources = model_.limits().sources;
-  std::int64_t pages = model_.limits().pages - kept_.pages();
-  for (const auto& group : running_) pages -= group->pages();
+  std::vector<FreePages> pages;
+  for (const CacheKind& kind : model_.limits().kinds) {
+    std::int64_t free = kind.pages - kept_.pages(pages.size());
+    for (const auto& group : running_) free -= pages_of_kind(group->demand(), kind.row_pages);
+    pages.push_back({free, kind.row_pages});
+  }
   return {.rows = free_rows(),
-          .pages = pages,
+          .pages = std::move(pages),
           .source_pages = encoder == nullptr ? 0 : encoder->pool().free_pages(),
           .sources = sources ? sources->max_sources : free_rows(),
           .source_tokens = kEncodedTogether};
@@ -149,7 +168,7 @@ Status GenerationLoop::start_joining() {
     std::optional<EncodedSource> source;
     if (!encoded->empty()) source = std::move((*encoded)[i]);
     Result<std::unique_ptr<SequenceGroup>> group = SequenceGroup::create(
-        joining_[i], std::move(source), first_of(*joining_[i]), demand_of(*joining_[i]).pages);
+        joining_[i], std::move(source), first_of(*joining_[i]), demand_of(*joining_[i]));
     if (group) {
       running_.push_back(std::move(*group));
     } else {
@@ -245,7 +264,7 @@ void GenerationLoop::tell() {
     group->tell_token();
     if (!group->is_done()) return false;
     if (std::optional<SequenceGroup::Kept> kept = group->take_kept()) {
-      kept_.add(std::move(kept->handle), std::move(kept->pages), kept->yields);
+      kept_.add(std::move(kept->handle), std::move(kept->cached), kept->yields);
     }
     group->tell_result();
     return true;

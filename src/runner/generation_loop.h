@@ -8,7 +8,7 @@
 
 #include "polystate/core/result.h"
 #include "runner/admission.h"
-#include "runner/cache/page_table.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/kept_sequences.h"
 #include "runner/model/token_model.h"
 #include "runner/request.h"
@@ -49,7 +49,7 @@ class GenerationLoop {
   // What a request needs besides what kept sequences hold.
   [[nodiscard]] Demand demand_of(const Request& request) const;
   // What a request has read when it starts.
-  [[nodiscard]] PageTable first_of(const Request& request);
+  [[nodiscard]] CachedSequence first_of(const Request& request);
   [[nodiscard]] std::int64_t free_rows() const;
   [[nodiscard]] FreeCapacity free_capacity() const;
   Status start_joining();

@@ -1,14 +1,15 @@
 #include "runner/kept_sequences.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_set>
 #include <utility>
 
 #include "polystate/runner/runner.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/cache/page_pool.h"
-#include "runner/cache/page_table.h"
 #include "runner/request.h"
 
 namespace polystate {
@@ -24,8 +25,8 @@ std::int64_t common_length(const KeptTokens& kept, const Request& request) {
 
 }  // namespace
 
-void KeptSequences::add(KeptSequence handle, PageTable pages, bool yields) {
-  all_.push_back({std::move(handle), std::move(pages), yields});
+void KeptSequences::add(KeptSequence handle, CachedSequence cached, bool yields) {
+  all_.push_back({std::move(handle), std::move(cached), yields});
 }
 
 bool KeptSequences::give_up_first(const IsInUse& is_in_use) {
@@ -41,10 +42,11 @@ void KeptSequences::drop_unused() {
   std::erase_if(all_, [](const Kept& kept) { return kept.handle.use_count() == 1; });
 }
 
-std::int64_t KeptSequences::pages() const {
+std::int64_t KeptSequences::pages(std::size_t kind) const {
   std::unordered_set<PageId> pages;  // forks share some
   for (const Kept& kept : all_) {
-    pages.insert(kept.pages.pages().begin(), kept.pages.pages().end());
+    const auto held = kept.cached.tables()[kind].held_pages();
+    pages.insert(held.begin(), held.end());
   }
   return std::ssize(pages);
 }
@@ -55,19 +57,19 @@ const KeptSequences::Kept* KeptSequences::kept_of(const Request& request) const 
   return found == all_.end() ? nullptr : &*found;
 }
 
-std::optional<PageTable> KeptSequences::find(const Request& request) const {
+std::optional<CachedSequence> KeptSequences::find(const Request& request) const {
   const Kept* const kept = kept_of(request);
   if (kept == nullptr) return std::nullopt;
-  PageTable table = kept->pages.fork();
-  table.rewind(common_length(*kept->handle, request));
-  return table;
+  CachedSequence cached = kept->cached.fork();
+  cached.rewind(cached.reusable(common_length(*kept->handle, request)));
+  return cached;
 }
 
 std::int64_t KeptSequences::shared_pages(const Request& request, std::int64_t page_size) const {
   const Kept* const kept = kept_of(request);
   // What slides reads into pages of its own later.
   if (kept == nullptr || request.slide()) return 0;
-  return common_length(*kept->handle, request) / page_size;
+  return kept->cached.reusable(common_length(*kept->handle, request)) / page_size;
 }
 
 }  // namespace polystate

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
 
 #include "polystate/runner/runner.h"
-#include "runner/cache/page_table.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/request.h"
 
 namespace polystate {
@@ -16,7 +17,7 @@ namespace polystate {
 class KeptSequences {
  public:
   // Keeps what was read; what `yields` may be given up.
-  void add(KeptSequence handle, PageTable pages, bool yields);
+  void add(KeptSequence handle, CachedSequence cached, bool yields);
   // Forgets all: what the pages held is gone.
   void clear() { all_.clear(); }
   // Gives back the pages of those that nobody has any more.
@@ -26,19 +27,21 @@ class KeptSequences {
   using IsInUse = std::function<bool(const KeptSequence& kept)>;
   bool give_up_first(const IsInUse& is_in_use);
 
-  // Pages that they hold.
-  [[nodiscard]] std::int64_t pages() const;
+  // Pages of a kind of caches that they hold.
+  [[nodiscard]] std::int64_t pages(std::size_t kind) const;
 
-  // A sequence of what the request's kept one has in common with its prompt; nothing where that is
-  // not one of these. At least one token of the prompt is left to read.
-  [[nodiscard]] std::optional<PageTable> find(const Request& request) const;
-  // How many of the pages of find() stay this request's to the end, and are counted in pages().
+  // A sequence of what the request's kept one has in common with its prompt, as far as that is
+  // reusable; nothing where it is not one of these. At least one token of the prompt is left to
+  // read.
+  [[nodiscard]] std::optional<CachedSequence> find(const Request& request) const;
+  // How many of the pages of find() stay this request's to the end, where tokens see all before
+  // them, and are counted in pages(). None where not all is reusable.
   [[nodiscard]] std::int64_t shared_pages(const Request& request, std::int64_t page_size) const;
 
  private:
   struct Kept {
     KeptSequence handle;
-    PageTable pages;
+    CachedSequence cached;
     bool yields;
   };
 

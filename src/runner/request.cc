@@ -21,6 +21,7 @@
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/sampler.h"
 #include "runner/admission.h"
+#include "runner/cache/cache_kind.h"
 #include "runner/context_slide.h"
 #include "runner/model/limits.h"
 #include "runner/search/search.h"
@@ -201,6 +202,7 @@ Result<std::shared_ptr<Request>> RequestMaker::make(GenerationInput input, std::
   request->first_sequence_ = number * static_cast<std::uint64_t>(config.num_return_sequences);
   request->deadline_ = deadline_;
   request->demand_ = *demand;
+  request->pages_ = pages_of_kind(*demand, limits_.kinds.front().row_pages);
   return request;
 }
 
@@ -243,9 +245,15 @@ Result<Demand> RequestMaker::demand_of(const GenerationInput& input,
   const auto needed = [&](std::int64_t sequences) {
     return pages_needed(sequences, shared, longest, limits_.page_size);
   };
-  if (rows > limits_.max_rows() || needed(rows) > limits_.pages) {
+  const auto has_pages = [&](std::int64_t sequences) {
+    const Demand demand = {.rows = sequences, .pages = needed(sequences)};
+    return std::ranges::all_of(limits_.kinds, [&](const CacheKind& kind) {
+      return pages_of_kind(demand, kind.row_pages) <= kind.pages;
+    });
+  };
+  if (rows > limits_.max_rows() || !has_pages(rows)) {
     std::int64_t possible = limits_.max_rows();
-    while (needed(possible) > limits_.pages) --possible;  // one sequence has pages
+    while (!has_pages(possible)) --possible;  // one sequence has pages
     return contract_error((config.num_beams > 1 ? "num_beams is " : "num_return_sequences is ") +
                           std::to_string(rows) + "; the model has " +
                           std::to_string(limits_.max_rows()) + " rows, and pages for " +

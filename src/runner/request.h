@@ -68,6 +68,8 @@ class Request {
   }
   [[nodiscard]] const GenerationConfig& config() const { return setting_->config; }
   [[nodiscard]] const Demand& demand() const { return demand_; }
+  // Pages of the first kind of caches that it may need.
+  [[nodiscard]] std::int64_t pages() const { return pages_; }
   [[nodiscard]] bool runs_callers_code() const { return setting_->callers.chooses(); }
   // Whether all of its prompt is to be read, for the log-probabilities of its tokens.
   [[nodiscard]] bool wants_prompt_logprobs() const { return config().prompt_logprobs.has_value(); }
@@ -112,6 +114,7 @@ class Request {
   std::uint64_t first_sequence_ = 0;
   std::optional<Clock::time_point> deadline_;
   Demand demand_{};
+  std::int64_t pages_ = 0;
   std::atomic<End> end_ = End::kNone;
 };
 

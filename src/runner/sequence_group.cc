@@ -13,7 +13,8 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
-#include "runner/cache/page_table.h"
+#include "runner/admission.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/context_slide.h"
 #include "runner/model/source_encoder.h"
 #include "runner/model/token_model.h"
@@ -25,26 +26,28 @@
 namespace polystate {
 
 SequenceGroup::SequenceGroup(std::shared_ptr<Request> request, std::optional<EncodedSource> source,
-                             PageTable first, std::int64_t pages, std::unique_ptr<Search> search)
+                             CachedSequence first, const Demand& demand,
+                             std::unique_ptr<Search> search)
     : request_(std::move(request)),
       source_(std::move(source)),
       unread_(request_->seen_prompt().subspan(static_cast<std::size_t>(first.length()))),
       cached_(static_cast<std::size_t>(first.length())),
-      pages_(pages),
+      demand_(demand),
       search_(std::move(search)) {
   sequences_.push_back(std::move(first));
 }
 
 Result<std::unique_ptr<SequenceGroup>> SequenceGroup::create(std::shared_ptr<Request> request,
                                                              std::optional<EncodedSource> source,
-                                                             PageTable first, std::int64_t pages) {
+                                                             CachedSequence first,
+                                                             const Demand& demand) {
   Result<std::unique_ptr<Search>> search = make_search(request->search_context());
   if (!search) return search.error();
   return std::unique_ptr<SequenceGroup>(new SequenceGroup(
-      std::move(request), std::move(source), std::move(first), pages, std::move(*search)));
+      std::move(request), std::move(source), std::move(first), demand, std::move(*search)));
 }
 
-void SequenceGroup::start_from(PageTable first) {
+void SequenceGroup::start_from(CachedSequence first) {
   assert(is_new_);
   if (first.length() <= sequences_.front().length()) return;
   cached_ = static_cast<std::size_t>(first.length());
@@ -82,7 +85,7 @@ StepRow SequenceGroup::plan_prompt(const Room& room) {
 StepRow SequenceGroup::plan_again(const Room& room) {
   const auto unread = std::span<const TokenId>(again_[again_row_]).subspan(again_read_);
   const auto chunk = unread.first(std::min(room.tokens, unread.size()));
-  PageTable& sequence = sequences_[again_row_];
+  CachedSequence& sequence = sequences_[again_row_];
   again_read_ += chunk.size();
   if (chunk.size() == unread.size()) {
     ++again_row_;
@@ -119,8 +122,8 @@ Status SequenceGroup::report_prompt(std::span<const float> logits, std::size_t v
 void SequenceGroup::fork_rows() {
   if (!chooses_ || !status_) return;
   if (request_->keeps() && search_->next().empty()) return;
-  Result<std::vector<PageTable>> forked = polystate::fork_rows(search_->next(), sequences_);
-  sequences_ = std::move(forked).value();  // page tables always fork
+  Result<std::vector<CachedSequence>> forked = polystate::fork_rows(search_->next(), sequences_);
+  sequences_ = std::move(forked).value();  // they always fork
   slide();
 }
 
@@ -159,18 +162,18 @@ bool SequenceGroup::is_done() const {
 std::optional<SequenceGroup::Kept> SequenceGroup::take_kept() {
   const bool is_cancelled = request_->end() == Request::End::kCancelled;
   if (!request_->keeps() || is_cancelled || !status_ || reads_text()) return std::nullopt;
-  PageTable& pages = sequences_.front();
+  CachedSequence& cached = sequences_.front();
   const std::span<const TokenId> all = search_->tokens();
   const auto first = again_.empty() ? request_->seen_prompt() : std::span(again_.front());
   std::vector<TokenId> tokens(first.begin(), first.end());
   // The tokens after these were read one a step. The last one was chosen, and not read.
   const auto rest = all.first(all.size() - 1);
-  const auto count = static_cast<std::size_t>(pages.length()) - first.size();
+  const auto count = static_cast<std::size_t>(cached.length()) - first.size();
   tokens.insert(tokens.end(), rest.end() - static_cast<std::ptrdiff_t>(count), rest.end());
   const auto source = request_->source();
   kept_ = std::make_shared<const KeptTokens>(
       KeptTokens{{source.begin(), source.end()}, std::move(tokens)});
-  return Kept{kept_, std::move(pages), request_->yields()};
+  return Kept{kept_, std::move(cached), request_->yields()};
 }
 
 void SequenceGroup::tell_result() {
@@ -188,7 +191,7 @@ Result<GenerationResult> SequenceGroup::take_result() {
   }
   result.usage.prompt_tokens = std::ssize(request_->source()) + prompt;
   result.usage.cached_tokens = static_cast<std::int64_t>(cached_);
-  result.usage.pages = request_->demand().pages;
+  result.usage.pages = request_->pages();
   return result;
 }
 

@@ -10,7 +10,8 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
-#include "runner/cache/page_table.h"
+#include "runner/admission.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/search/search.h"
@@ -26,10 +27,10 @@ namespace polystate {
 class SequenceGroup {
  public:
   // `source` is null where the model encodes none; `first` has read a part of the prompt, or
-  // nothing. `pages` are set aside for it. Errors as make_search.
+  // nothing. `demand` is set aside for it. Errors as make_search.
   static Result<std::unique_ptr<SequenceGroup>> create(std::shared_ptr<Request> request,
                                                        std::optional<EncodedSource> source,
-                                                       PageTable first, std::int64_t pages);
+                                                       CachedSequence first, const Demand& demand);
   SequenceGroup(const SequenceGroup&) = delete;
   SequenceGroup& operator=(const SequenceGroup&) = delete;
   ~SequenceGroup() = default;
@@ -56,7 +57,7 @@ class SequenceGroup {
   // Of the prompt, which it has read or not.
   [[nodiscard]] std::size_t unread() const { return unread_.size(); }
   // Begins anew with more of the prompt, where `first` has read more.
-  void start_from(PageTable first);
+  void start_from(CachedSequence first);
 
   // Tells the caller of the token that was chosen since the last call, if one was.
   void tell_token();
@@ -65,15 +66,15 @@ class SequenceGroup {
   // Once it is over: what it read, where that is to be kept, and what was not lost by a failure.
   struct Kept {
     KeptSequence handle;
-    PageTable pages;
+    CachedSequence cached;
     bool yields;
   };
   std::optional<Kept> take_kept();
   // Tells the caller that it is over, once it is.
   void tell_result();
 
-  // Pages that are set aside for it.
-  [[nodiscard]] std::int64_t pages() const { return pages_; }
+  // What is set aside for it.
+  [[nodiscard]] const Demand& demand() const { return demand_; }
 
   // The most rows that it will have from now on.
   [[nodiscard]] std::size_t most_rows() const { return search_->most_rows(); }
@@ -83,7 +84,7 @@ class SequenceGroup {
 
  private:
   SequenceGroup(std::shared_ptr<Request> request, std::optional<EncodedSource> source,
-                PageTable first, std::int64_t pages, std::unique_ptr<Search> search);
+                CachedSequence first, const Demand& demand, std::unique_ptr<Search> search);
 
   // A chunk of the prompt.
   [[nodiscard]] StepRow plan_prompt(const Room& room);
@@ -108,10 +109,10 @@ class SequenceGroup {
   std::size_t wanted_ = 0;      // logits of the present step
   bool chooses_ = false;        // in the present step, by the last of these logits
   bool has_told_ = true;        // of the token that was chosen last
-  std::int64_t pages_;
+  Demand demand_;
   bool is_new_ = true;
-  KeptSequence kept_;                 // what take_kept gave
-  std::vector<PageTable> sequences_;  // of each row; where it keeps, the last one to the end
+  KeptSequence kept_;                      // what take_kept gave
+  std::vector<CachedSequence> sequences_;  // of each row; where it keeps, the last one to the end
   std::unique_ptr<Search> search_;
   Status status_;  // of the search
   std::vector<TokenLogprobs> prompt_logprobs_;

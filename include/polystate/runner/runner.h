@@ -80,7 +80,8 @@ struct GenerationUsage {
   std::int64_t prompt_tokens = 0;     // of the source and of the prompt, or its start token
   std::int64_t cached_tokens = 0;     // of these: what had been read before, and was not again
   std::int64_t generated_tokens = 0;  // of all sequences
-  std::int64_t pages = 0;             // of the decoder's caches, set aside for it
+  // Of the decoder's caches, set aside for it: of layers that see all, where there are some.
+  std::int64_t pages = 0;
 };
 
 struct GenerationResult {

@@ -11,7 +11,8 @@ namespace polystate {
 // Which artifacts have a constant, a method or an input.
 enum class Presence : std::uint8_t {
   kAlways,
-  kWithSources,  // those that encode sources, and only those
+  kWithSources,      // those that encode sources, and only those
+  kWithWindowTable,  // those whose `forward` has `window_table`, and only those
   kOptional,
 };
 

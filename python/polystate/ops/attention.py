@@ -6,10 +6,11 @@ A cache is two pools of pages in one state, of ``page`` positions each::
     value pool  [pages, kv_heads, page, value_dim]
 
 and ``page_table [rows, n]`` says where the sequence of each row lies: its position ``p`` is slot
-``p % page`` of page ``page_table[row, p // page]``. What a row does not use of its table is not
-read, but must name pages as well. A step is a list of tokens, of any rows in any order: ``rows
-[tokens]`` has the row of each. All numbers are float32, all indices int64. Pools may be of float16:
-keys and values are rounded as they are written, and what is finite stays so.
+``p % page`` of page ``page_table[row, p // page]``. What a row does not use of its table, or what
+lies before the window of its tokens, is not read, but must name pages as well. A step is a list of
+tokens, of any rows in any order: ``rows [tokens]`` has the row of each. All numbers are float32,
+all indices int64. Pools may be of float16: keys and values are rounded as they are written, and
+what is finite stays so.
 
 Scores are ``scale * (query @ key)``; a ``softcap`` above 0 makes them ``softcap * tanh(score /
 softcap)``; then ``bias`` is added. Every kv head serves ``heads // kv_heads`` neighbouring query
@@ -159,7 +160,10 @@ def _attend_by_rows(
     for row in sorted(set(rows.tolist())):
         tokens = (rows == row).nonzero()[:, 0]
         of_row = replace(scoring, bias=None if bias is None else bias[:, :, tokens])
-        keys, values = _gather(*pools, page_table[row : row + 1])
+        unread = ~seen[tokens].any(0)[:, None, None]  # may have anything
+        keys, values = (
+            states.masked_fill(unread, 0) for states in _gather(*pools, page_table[row : row + 1])
+        )
         result[tokens] = _attend(query[None, tokens], keys, values, seen[None, tokens], of_row)[0]
     return result
 

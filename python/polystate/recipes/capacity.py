@@ -79,7 +79,12 @@ class Capacity:
         """Pages of a layer's pools while it is shown what an artifact does, without an encoder."""
         if self.max_source_length is not None:
             return self.pages
-        return min(self.pages, max(2, _TRIED_SEQUENCES * self.pages_of_sequence))
+        return min(self.pages, max(2, self.tried_sequences * self.pages_of_sequence))
+
+    @property
+    def tried_sequences(self) -> int:
+        """The longest sequences that have room in ``tried_pages``."""
+        return _TRIED_SEQUENCES
 
     @property
     def cross_pages(self) -> int:

@@ -86,7 +86,10 @@ def check_positions(model: PreTrainedModel, methods: TokenModel, capacity: Capac
     generator = torch.Generator().manual_seed(0)
     tokens = random_tokens(model, 3, generator)
     source = random_tokens(model, min(3, capacity.source_length), generator)
-    table = torch.arange(capacity.pages_of_sequence)[None]
+    tables = methods.tables(1, capacity)
+    for table in tables.values():  # page 0, and another one for the last position
+        table[:] = 0
+        table[:, -1] = min(1, table.shape[1] - 1)
     found = []
     with torch.no_grad():
         given = methods.read_sources([source], capacity)
@@ -95,8 +98,8 @@ def check_positions(model: PreTrainedModel, methods: TokenModel, capacity: Capac
                 tokens[: len(positions)],
                 positions,
                 torch.zeros_like(positions),
-                page_table=table,
                 wanted=torch.tensor([1]),
+                **tables,
                 **given,
                 **methods.counted([tokens[:position] for position in positions]),
             )
@@ -151,7 +154,7 @@ def _decoded(
 def _decoded_batch(
     methods: TokenModel, capacity: Capacity, texts: Sequence[Example]
 ) -> list[torch.Tensor]:
-    table = torch.arange(len(texts) * capacity.pages_of_sequence).view(len(texts), -1)
+    tables = methods.tables(len(texts), capacity)
     logits = [torch.empty_like(text.logits) for text in texts]
     with torch.no_grad():
         sources = methods.read_sources([text.source for text in texts], capacity)
@@ -161,8 +164,8 @@ def _decoded_batch(
                 torch.stack([texts[row].target[position] for row, position in places]),
                 positions,
                 rows,
-                page_table=table,
                 wanted=torch.arange(len(rows)).flip(0),
+                **tables,
                 **sources,
                 **methods.counted([texts[row].target[:position] for row, position in places]),
             )

@@ -1,5 +1,6 @@
 #include "runner/cache/page_table.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,9 @@ namespace polystate {
 PageTable::PageTable(PageTable&& other) noexcept
     : pool_(other.pool_),
       page_size_(other.page_size_),
+      window_(other.window_),
       length_(std::exchange(other.length_, 0)),
+      released_(std::exchange(other.released_, 0)),
       pages_(std::exchange(other.pages_, {})) {}
 
 PageTable& PageTable::operator=(PageTable&& other) noexcept {
@@ -23,34 +26,50 @@ PageTable& PageTable::operator=(PageTable&& other) noexcept {
   clear();
   pool_ = other.pool_;
   page_size_ = other.page_size_;
+  window_ = other.window_;
   length_ = std::exchange(other.length_, 0);
+  released_ = std::exchange(other.released_, 0);
   pages_ = std::exchange(other.pages_, {});
   return *this;
 }
 
-PageTable PageTable::sharing(PagePool& pool, std::int64_t page_size,
-                             std::span<const PageId> pages) {
-  PageTable table(pool, page_size);
-  table.pages_.assign(pages.begin(), pages.end());
-  table.length_ = std::ssize(pages) * page_size;
-  for (const PageId page : pages) pool.share(page);
-  return table;
+void PageTable::share(std::span<const PageId> pages, std::size_t released) {
+  assert(length_ == 0 && released <= pages.size());
+  pages_.assign(released, 0);
+  pages_.insert(pages_.end(), pages.begin() + static_cast<std::ptrdiff_t>(released), pages.end());
+  released_ = released;
+  length_ = std::ssize(pages) * page_size_;
+  for (const PageId page : held_pages()) pool_->share(page);
 }
 
 PageTable PageTable::fork() const {
-  PageTable other(*pool_, page_size_);
+  PageTable other(*pool_, page_size_, window_);
   other.length_ = length_;
+  other.released_ = released_;
   other.pages_ = pages_;
-  for (const PageId page : pages_) pool_->share(page);
+  for (const PageId page : held_pages()) pool_->share(page);
   return other;
 }
 
-void PageTable::rewind(std::int64_t length) {
+bool PageTable::can_rewind(std::int64_t length) const {
   assert(length >= 0 && length <= length_);
+  return length == 0 || first_seen_page(length, window_, page_size_) >= released_;
+}
+
+void PageTable::rewind(std::int64_t length) {
+  assert(can_rewind(length));
   const auto kept = static_cast<std::size_t>((length + page_size_ - 1) / page_size_);
-  for (std::size_t i = kept; i < pages_.size(); ++i) pool_->release(pages_[i]);
+  for (std::size_t i = std::max(kept, released_); i < pages_.size(); ++i) pool_->release(pages_[i]);
   pages_.resize(kept);
+  released_ = std::min(released_, kept);
   length_ = length;
+}
+
+void PageTable::release_unseen() {
+  const std::size_t first = first_seen_page(length_, window_, page_size_);
+  for (; released_ < first; ++released_) {
+    pool_->release(std::exchange(pages_[released_], 0));
+  }
 }
 
 Status PageTable::fill(std::int64_t count) {
@@ -72,10 +91,11 @@ class PageAppender {
  public:
   explicit PageAppender(std::vector<PageCopy>& copies) : copies_(copies) {}
 
-  // On error the table is as it was.
+  // On error the table is as it was, but for pages that are not seen any more.
   Status append(const PageAppend& append) {
     PageTable& table = *append.table;
     const std::int64_t length = table.length_ + append.count;
+    table.release_unseen();
     if (Status own = own_last_page(table); !own) return own;
     while (std::ssize(table.pages_) * table.page_size_ < length) {
       const Result<PageId> page = table.pool_->take();
@@ -111,9 +131,8 @@ class PageAppender {
   // Gives back the pages past `length`, and what the last one there was exchanged for.
   void shrink(PageTable& table, std::int64_t length) {
     table.rewind(length);
-    if (copies_.empty() || table.pages_.empty() || copies_.back().target != table.pages_.back()) {
-      return;
-    }
+    const auto held = table.held_pages();
+    if (copies_.empty() || held.empty() || copies_.back().target != held.back()) return;
     table.pool_->share(copies_.back().source);
     table.pool_->release(table.pages_.back());
     table.pages_.back() = copies_.back().source;
@@ -122,6 +141,11 @@ class PageAppender {
 
   std::vector<PageCopy>& copies_;
 };
+
+std::size_t first_seen_page(std::int64_t position, std::int64_t window, std::int64_t page_size) {
+  const bool sees_all = window == 0 || window > position;
+  return sees_all ? 0 : static_cast<std::size_t>((position - window + 1) / page_size);
+}
 
 Status append_positions(std::span<const PageAppend> appends, std::vector<PageCopy>& copies) {
   copies.clear();
@@ -133,6 +157,11 @@ Status append_positions(std::span<const PageAppend> appends, std::vector<PageCop
     }
   }
   return {};
+}
+
+void undo_append(std::span<const PageAppend> appends, std::vector<PageCopy>& copies) {
+  PageAppender appender(copies);
+  for (std::size_t i = appends.size(); i-- > 0;) appender.undo(appends[i]);
 }
 
 }  // namespace polystate

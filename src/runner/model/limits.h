@@ -4,10 +4,12 @@
 #include <cassert>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "runner/cache/cache_kind.h"
 
 namespace polystate {
 
@@ -23,10 +25,12 @@ struct ModelLimits {
   std::int64_t page_size;        // positions of a page
   std::int64_t max_length;       // positions of a sequence
   std::int64_t vocabulary_size;  // every token is below it
-  std::int64_t pages;            // of the sequences' caches
   std::int64_t max_sequences;    // of a step
   std::int64_t max_step_tokens;  // of a step, of all its sequences together
   std::int64_t max_wanted;       // tokens of a step whose logits are given
+  // Kinds of the sequences' caches: one, or the layers that see all, and those that see a window.
+  // From `pages`, `window` and `window_pages`.
+  std::vector<CacheKind> kinds;
   std::optional<SourceLimits> sources;
   // The padding token, where the model's positions in a prompt do not count it: `forward` has an
   // input `counted` then.

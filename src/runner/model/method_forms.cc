@@ -17,21 +17,25 @@ namespace {
 
 constexpr std::string_view kEncode = "encode";
 
-constexpr std::array<InputForm, 8> kForwardInputs = {{{"input_ids", 1},
+constexpr std::string_view kWindowTable = "window_table";
+
+constexpr std::array<InputForm, 9> kForwardInputs = {{{"input_ids", 1},
                                                       {"positions", 1},
                                                       {"rows", 1},
                                                       {"page_table", 2},
                                                       {"cross_table", 2, Presence::kWithSources},
                                                       {"cross_lengths", 1, Presence::kWithSources},
                                                       {"wanted", 1},
-                                                      {"counted", 1, Presence::kOptional}}};
+                                                      {"counted", 1, Presence::kOptional},
+                                                      {kWindowTable, 2, Presence::kOptional}}};
 constexpr std::array<InputForm, 3> kEncodeInputs = {
     {{"input_ids", 2}, {"lengths", 1}, {"cross_table", 2}}};
 constexpr std::array<InputForm, 2> kCopyPagesInputs = {{{"source", 1}, {"target", 1}}};
 
-constexpr std::array<MethodForm, 3> kMethods = {
+constexpr std::array<MethodForm, 4> kMethods = {
     {{"forward", kForwardInputs, 1},
      {"copy_pages", kCopyPagesInputs, 0},
+     {"copy_window_pages", kCopyPagesInputs, 0, Presence::kWithWindowTable},
      {kEncode, kEncodeInputs, 0, Presence::kWithSources}}};
 
 bool is_given(const InputForm& input, bool sources) {
@@ -81,10 +85,18 @@ std::span<const MethodForm> token_model_methods() { return kMethods; }
 
 bool has_sources(const Manifest& manifest) { return manifest.method_index(kEncode).has_value(); }
 
+bool has_window_table(const Manifest& manifest) {
+  const Result<std::size_t> forward = manifest.method_index("forward");
+  if (!forward) return false;
+  const auto& inputs = manifest.methods[*forward].inputs;
+  return std::ranges::find(inputs, kWindowTable, &InputSpec::name) != inputs.end();
+}
+
 Status check_methods(const Manifest& manifest) {
   const bool sources = has_sources(manifest);
   for (const MethodForm& form : kMethods) {
     if (form.presence == Presence::kWithSources && !sources) continue;
+    if (form.presence == Presence::kWithWindowTable && !has_window_table(manifest)) continue;
     const Result<std::size_t> index = manifest.method_index(form.name);
     if (!index) return Error{ErrorCode::kArtifact, index.error().message};
     if (Status checked = check_method(manifest.methods[*index], form, sources); !checked) {

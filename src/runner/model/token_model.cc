@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "polystate/core/tensor.h"
 #include "polystate/core/token.h"
 #include "polystate/session/model.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/cache/page_table.h"
 #include "runner/model/limits.h"
 #include "runner/model/method_session.h"
@@ -28,8 +30,10 @@ TokenModel::TokenModel(const Model& model, MethodSession session, const ModelLim
     : model_(model),
       session_(std::move(session)),
       limits_(limits),
-      pool_(limits.pages),
-      prefixes_(pool_, limits.page_size) {
+      pools_(limits.kinds, limits.page_size),
+      prefixes_(pools_),
+      copies_(limits.kinds.size()),
+      page_tables_(limits.kinds.size()) {
   if (limits.sources) encoder_.emplace(session_, limits.page_size, *limits.sources);
 }
 
@@ -48,8 +52,11 @@ Result<Tensor> TokenModel::forward(std::span<const StepRow> rows) {
   if (wanted == 0) wanted_.push_back(0);  // the method gives logits of one token at least
   std::vector<NamedTensor> inputs = {
       {"input_ids", as_vector(ids_)}, {"positions", as_vector(positions_)},
-      {"rows", as_vector(rows_)},     {"page_table", as_matrix(page_table_, rows.size())},
+      {"rows", as_vector(rows_)},     {"page_table", as_matrix(page_tables_.front(), rows.size())},
       {"wanted", as_vector(wanted_)}, {"counted", as_vector(counted_)}};
+  if (page_tables_.size() > 1) {
+    inputs.push_back({"window_table", as_matrix(page_tables_.back(), rows.size())});
+  }
   if (encoder_) {
     inputs.push_back({"cross_table", as_matrix(cross_table_, rows.size())});
     inputs.push_back({"cross_lengths", as_vector(cross_lengths_)});
@@ -69,11 +76,11 @@ Result<Tensor> TokenModel::forward(std::span<const StepRow> rows) {
   return wanted > 0 ? logits : Tensor::empty(DType::kFloat32, {0, limits_.vocabulary_size});
 }
 
-PageTable TokenModel::new_sequence(std::span<const TokenId> tokens) {
+CachedSequence TokenModel::new_sequence(std::span<const TokenId> tokens) {
   return encoder_ ? new_sequence() : prefixes_.find(tokens);
 }
 
-void TokenModel::keep_prefix(std::span<const TokenId> tokens, const PageTable& sequence) {
+void TokenModel::keep_prefix(std::span<const TokenId> tokens, const CachedSequence& sequence) {
   if (!encoder_) prefixes_.keep(tokens, sequence);
 }
 
@@ -83,12 +90,10 @@ Status TokenModel::read_rows(std::span<const StepRow> rows) {
     input->clear();
   }
   appends_.clear();
-  tables_.clear();
   cross_tables_.clear();
   for (const StepRow& row : rows) {
     read_tokens(row, std::ssize(appends_));
     appends_.push_back({row.sequence, std::ssize(row.tokens)});
-    tables_.push_back(row.sequence);
     if (encoder_) {
       cross_tables_.push_back(&row.source->pages);
       cross_lengths_.push_back(row.source->pages.length());
@@ -96,10 +101,16 @@ Status TokenModel::read_rows(std::span<const StepRow> rows) {
   }
   assert(std::ssize(ids_) <= limits_.max_step_tokens);
   assert(std::ssize(wanted_) <= limits_.max_wanted);
-  if (Status appended = append_positions(appends_, copies_); !appended) return appended;
-  lay_out(tables_, page_table_);
+  if (Status appended = append_to_sequences(appends_, copies_); !appended) return appended;
   lay_out(cross_tables_, cross_table_);
-  return copy_pages();
+  for (std::size_t kind = 0; kind < pools_.kinds(); ++kind) {
+    tables_.clear();
+    for (const StepRow& row : rows) tables_.push_back(&row.sequence->tables()[kind]);
+    lay_out(tables_, page_tables_[kind]);
+    const Status copied = copy_pages(kind == 0 ? "copy_pages" : "copy_window_pages", copies_[kind]);
+    if (!copied) return copied;
+  }
+  return {};
 }
 
 void TokenModel::read_tokens(const StepRow& row, std::int64_t number) {
@@ -127,17 +138,17 @@ void TokenModel::read_tokens(const StepRow& row, std::int64_t number) {
   }
 }
 
-Status TokenModel::copy_pages() {
-  if (copies_.empty()) return {};
+Status TokenModel::copy_pages(std::string_view method, std::span<const PageCopy> copies) {
+  if (copies.empty()) return {};
   copy_sources_.clear();
   copy_targets_.clear();
-  for (const PageCopy& copy : copies_) {
+  for (const PageCopy& copy : copies) {
     copy_sources_.push_back(copy.source);
     copy_targets_.push_back(copy.target);
   }
   const std::array<NamedTensor, 2> inputs = {
       {{"source", as_vector(copy_sources_)}, {"target", as_vector(copy_targets_)}}};
-  if (const auto done = session_.run("copy_pages", inputs); !done) {
+  if (const auto done = session_.run(method, inputs); !done) {
     prefixes_.clear();
     return done.error();
   }

@@ -6,12 +6,15 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "polystate/core/token.h"
 #include "polystate/session/model.h"
+#include "runner/cache/cache_pools.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/cache/page_pool.h"
 #include "runner/cache/page_table.h"
 #include "runner/cache/prefix_index.h"
@@ -24,23 +27,26 @@ namespace polystate {
 // What a step reads of one sequence.
 struct StepRow {
   std::span<const TokenId> tokens;  // one or more, which follow what it has read
-  PageTable* sequence;              // grows by their positions
+  CachedSequence* sequence;         // grows by their positions
   const EncodedSource* source;      // what it sees; null where the model encodes no sources
   std::span<const TokenId> prompt;  // what the sequence begins with
   std::size_t wanted;               // after how many of the last `tokens` logits are wanted
 };
 
 // An artifact's methods over caches of their own, as calls in tokens. It owns a session and the
-// pool that says which pages of its sequences' caches are in use; where the artifact has the method
+// pools that say which pages of its sequences' caches are in use; where the artifact has the method
 // `encode`, a SourceEncoder. A step is a list of the tokens of all its sequences:
 //
 //   forward(input_ids [tokens], positions [tokens], rows [tokens], page_table [sequences, n],
 //           cross_table [sequences, k]?, cross_lengths [sequences]?, wanted [m],
-//           counted [tokens]?) -> logits [m, vocabulary]
+//           counted [tokens]?, window_table [sequences, n]?) -> logits [m, vocabulary]
 //   copy_pages(source [copies], target [copies]) -> ()
+//   copy_window_pages(source [copies], target [copies]) -> ()?
 //
 // `rows` has each token's sequence, `wanted` the tokens whose logits are given. `counted`, of
 // models whose positions in a prompt leave out padding, are the tokens before each that they count.
+// `window_table` is of layers that see a window, where others see all: they are a kind of caches
+// of their own, the second one.
 // What a table has no page for is 0: the methods neither read nor write it. After a failure all
 // state is as at first, and what was encoded before is not valid any more.
 class TokenModel {
@@ -67,17 +73,17 @@ class TokenModel {
   }
 
   // An empty sequence.
-  [[nodiscard]] PageTable new_sequence() { return {pool_, limits_.page_size}; }
+  [[nodiscard]] CachedSequence new_sequence() { return pools_.new_sequence(); }
 
   // A sequence that has read the first of these tokens, as many as are known: sequences that begin
   // with the same tokens share pages. Empty where the model encodes sources, which what is read
   // depends on.
-  [[nodiscard]] PageTable new_sequence(std::span<const TokenId> tokens);
+  [[nodiscard]] CachedSequence new_sequence(std::span<const TokenId> tokens);
   // Has later sequences share the pages of one that has read these tokens, and maybe more.
-  void keep_prefix(std::span<const TokenId> tokens, const PageTable& sequence);
+  void keep_prefix(std::span<const TokenId> tokens, const CachedSequence& sequence);
 
   [[nodiscard]] const ModelLimits& limits() const { return limits_; }
-  [[nodiscard]] const PagePool& pool() const { return pool_; }
+  [[nodiscard]] const PagePool& pool(std::size_t kind) const { return pools_.pool(kind); }
 
  private:
   TokenModel(const Model& model, MethodSession session, const ModelLimits& limits);
@@ -86,25 +92,25 @@ class TokenModel {
   Status read_rows(std::span<const StepRow> rows);
   // Appends a row's tokens to the inputs.
   void read_tokens(const StepRow& row, std::int64_t number);
-  // Copies whole pages of the sequences' caches.
-  Status copy_pages();
+  // Copies whole pages of a kind of the sequences' caches, by its method.
+  Status copy_pages(std::string_view method, std::span<const PageCopy> copies);
 
   Model model_;
   MethodSession session_;
   ModelLimits limits_;
-  PagePool pool_;
+  CachePools pools_;
   PrefixIndex prefixes_;
   std::optional<SourceEncoder> encoder_;
 
   // Inputs of the calls, kept for the next.
-  std::vector<PageAppend> appends_;
-  std::vector<PageCopy> copies_;
+  std::vector<SequenceAppend> appends_;
+  std::vector<std::vector<PageCopy>> copies_;  // of each kind
   std::vector<const PageTable*> tables_;
   std::vector<const PageTable*> cross_tables_;
   std::vector<std::int64_t> ids_;
   std::vector<std::int64_t> positions_;
   std::vector<std::int64_t> rows_;
-  std::vector<std::int64_t> page_table_;
+  std::vector<std::vector<std::int64_t>> page_tables_;  // of each kind
   std::vector<std::int64_t> cross_table_;
   std::vector<std::int64_t> cross_lengths_;
   std::vector<std::int64_t> wanted_;

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -211,6 +213,40 @@ TEST(Attention, ReadsNothingThatIsNotSeen) {
     }
   }
   EXPECT_EQ(run(arguments, &AttentionCase::paged, fastest_attend_functions()), expected);
+}
+
+// Pages that were given back may belong to another sequence, or hold anything.
+TEST(Attention, ReadsNoPageBeforeAWindow) {
+  constexpr std::int64_t kPages = 10;  // nine of the row, and another one
+  for (const bool is_half : {false, true}) {
+    AttentionCase arguments =
+        AttentionCase::of_tokens({.rows = 1, .tokens = 4, .page = 5, .row_pages = kPages - 1});
+    arguments.positions = integers({43, 41, 44, 42});
+    arguments.window = 8;  // the token at position 41 sees those from 34 on, of the page from 30 on
+    if (is_half) arguments = arguments.with_half_pools();
+    auto* const table =
+        reinterpret_cast<std::int64_t*>(arguments.page_table.mutable_bytes().data());
+    const std::int64_t other =
+        (kPages - 1) * kPages / 2 - std::accumulate(table, table + kPages - 1, std::int64_t{0});
+    for (Tensor AttentionCase::* const pool :
+         {&AttentionCase::key_pool, &AttentionCase::value_pool}) {
+      const auto bytes = (arguments.*pool).mutable_bytes();
+      const std::size_t size = bytes.size() / kPages;
+      std::ranges::fill(bytes.subspan(static_cast<std::size_t>(other) * size, size),
+                        std::byte{0xff});  // NaN
+    }
+    for (const InstructionSet set : kSets) {
+      if (!is_available(set)) continue;
+      const std::vector<std::int64_t> own(table, table + kPages - 1);
+      const auto expected = run(arguments, &AttentionCase::paged, attend_functions(set));
+      std::fill_n(table, 6, other);
+      EXPECT_EQ(run(arguments, &AttentionCase::paged, attend_functions(set)), expected);
+      std::fill_n(table, 6, 0);
+      EXPECT_EQ(run(arguments, &AttentionCase::paged, attend_functions(set)), expected);
+      std::ranges::copy(own, table);
+      EXPECT_FALSE(std::isnan(expected.front()));
+    }
+  }
 }
 
 TEST(Attention, ExponentialsAreRightToTwoUnitsInTheLastPlace) {

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -29,8 +31,9 @@ GenerationOptions options_for(std::int64_t new_tokens) {
 }
 
 // What a runner that has read nothing generates after these tokens.
-std::vector<TokenId> alone(const std::vector<TokenId>& prompt, std::int64_t new_tokens) {
-  const auto runner = open_fake(decoder_alone());
+std::vector<TokenId> alone(const std::vector<TokenId>& prompt, std::int64_t new_tokens,
+                           const std::shared_ptr<FakeTokenModel>& fake = decoder_alone()) {
+  const auto runner = open_fake(fake);
   const std::vector<GenerationInput> inputs = {{.source = {}, .prompt = prompt}};
   return generate(*runner, inputs, options_for(new_tokens)).front().front().ids;
 }
@@ -83,6 +86,35 @@ TEST(Conversation, GoesOnFromWhereItWasRewoundTo) {
   const Status refused = conversation.rewind(1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "the conversation has 0 tokens; it cannot go back to 1");
+}
+
+TEST(Conversation, OfAWindowReadsAgainWhatItNoLongerHolds) {
+  for (const bool sees_all : {true, false}) {
+    const auto runner = open_fake(windowed_decoder(7, sees_all));
+    Conversation conversation(*runner);
+    std::vector<TokenId> prompt(20);
+    std::iota(prompt.begin(), prompt.end(), TokenId{2});
+    ASSERT_TRUE(conversation.generate(prompt, options_for(10)));
+    const std::vector<TokenId> whole = tokens_of(conversation);
+    // Of 29 tokens it holds those from 20 on, in pages of four, which a token at position 26 sees.
+    // Before that there are the pages of the prompt.
+    for (const auto& [length, cached] :
+         std::vector<std::pair<std::size_t, std::int64_t>>{{24, 20}, {27, 27}, {10, 8}, {0, 0}}) {
+      Conversation fork = conversation.fork();
+      ASSERT_TRUE(fork.rewind(length));
+      const auto result = fork.generate(std::vector<TokenId>{30, 31}, options_for(1));
+      ASSERT_TRUE(result) << result.error().message;
+      EXPECT_EQ(result->usage.prompt_tokens, static_cast<std::int64_t>(length) + 2);
+      EXPECT_EQ(result->usage.cached_tokens, cached) << length;
+      const std::vector<TokenId> start(whole.begin(),
+                                       whole.begin() + static_cast<std::ptrdiff_t>(length));
+      EXPECT_EQ(tokens_of(fork), alone(joined(start, {30, 31}), 1, windowed_decoder(7, sees_all)));
+    }
+    const auto result = conversation.generate(std::vector<TokenId>{3}, options_for(9));
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->usage.cached_tokens, 29);
+    EXPECT_EQ(tokens_of(conversation), alone(joined(whole, {3}), 9, windowed_decoder(7, sees_all)));
+  }
 }
 
 TEST(Conversation, ForksGoOnByThemselves) {
@@ -160,6 +192,60 @@ TEST(KeptSequence, ThatYieldsGivesUpItsPagesTheFirstBeforeOthers) {
     const auto again = runner->generate({&inputs[i], 1}, options_for(2)).value();
     EXPECT_EQ(again[0].usage.cached_tokens == 12, i == 1);
     EXPECT_EQ(again[0].sequences.front().ids, alone(inputs[i].prompt, 2));
+  }
+}
+
+// A model of eight sequences that have five pages of a window each, of which there are ten.
+std::shared_ptr<FakeTokenModel> few_window_pages(bool sees_all) {
+  auto fake = windowed_decoder(7, sees_all);
+  fake->max_step_tokens = 8;
+  fake->window_pages = 10;
+  return fake;
+}
+
+TEST(KeptSequence, ThatYieldsGivesUpItsPagesAlsoWhereTheyAreOfAWindow) {
+  for (const bool sees_all : {true, false}) {
+    const auto fake = few_window_pages(sees_all);
+    const auto runner = open_fake(fake);
+    GenerationOptions keeping = options_for(3);
+    keeping.keep = keeping.yields = true;
+    std::vector<GenerationInput> inputs(2);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      inputs[i].prompt = std::vector<TokenId>(20, static_cast<TokenId>(3 + i));
+      const Sequences first = generate(*runner, {&inputs[i], 1}, keeping);
+      inputs[i].prompt = first[0][0].ids;
+      inputs[i].kept = first[0][0].kept;
+    }
+    const std::vector<GenerationInput> other = {{.source = {}, .prompt = {9}}};
+    const Sequences found = generate(*runner, other, options_for(49));
+    EXPECT_EQ(found[0][0].ids, alone({9}, 49, few_window_pages(sees_all)));
+    for (const std::size_t i : {1U, 0U}) {
+      const auto again = runner->generate({&inputs[i], 1}, options_for(2)).value();
+      EXPECT_EQ(again[0].usage.cached_tokens == 22, i == 1);
+      EXPECT_EQ(again[0].sequences.front().ids,
+                alone(inputs[i].prompt, 2, few_window_pages(sees_all)));
+    }
+  }
+}
+
+TEST(KeptSequence, HoldsPagesOfAWindowUntilItIsGone) {
+  for (const bool sees_all : {true, false}) {
+    const auto runner = open_fake(few_window_pages(sees_all));
+    std::vector<Conversation> conversations(4, Conversation(*runner));
+    for (std::size_t i = 0; i < conversations.size(); ++i) {
+      const std::vector<TokenId> prompt(20, static_cast<TokenId>(3 + i));
+      const auto result = conversations[i].generate(prompt, options_for(20));
+      if (i < 3) {  // two pages each
+        ASSERT_TRUE(result) << result.error().message;
+      } else {
+        ASSERT_FALSE(result);
+        EXPECT_EQ(result.error().message,
+                  "the request needs 5 pages; sequences that are kept hold 6 of the model's 10: "
+                  "drop some of them");
+      }
+    }
+    conversations.erase(conversations.begin());
+    EXPECT_TRUE(conversations.back().generate(std::vector<TokenId>(20, 9), options_for(20)));
   }
 }
 

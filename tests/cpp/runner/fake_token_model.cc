@@ -11,6 +11,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
+#include <numeric>
 #include <set>
 #include <span>
 #include <string>
@@ -26,6 +27,7 @@
 #include "polystate/core/tensor.h"
 #include "polystate/engine/engine.h"
 #include "polystate/session/model.h"
+#include "runner/cache/cache_kind.h"
 #include "sampler/random.h"
 #include "support/fake_manifest.h"
 #include "temporary_folder.h"
@@ -41,6 +43,11 @@ std::int64_t pages_for(const FakeTokenModel& fake, std::int64_t positions) {
   return (positions + fake.page_size - 1) / fake.page_size;
 }
 
+std::int64_t max_step_tokens(const FakeTokenModel& fake) {
+  return fake.max_step_tokens > 0 ? fake.max_step_tokens
+                                  : std::max(fake.max_sequences, std::int64_t{64});
+}
+
 // The pools' sizes.
 std::int64_t pages(const FakeTokenModel& fake) {
   return fake.pages > 0 ? fake.pages : fake.max_sequences * pages_for(fake, fake.max_length);
@@ -49,11 +56,13 @@ std::int64_t cross_pages(const FakeTokenModel& fake) {
   return fake.cross_pages > 0 ? fake.cross_pages
                               : fake.max_sequences * pages_for(fake, fake.max_source_length);
 }
-
-std::int64_t max_step_tokens(const FakeTokenModel& fake) {
-  return fake.max_step_tokens > 0 ? fake.max_step_tokens
-                                  : std::max(fake.max_sequences, std::int64_t{64});
+std::int64_t window_pages(const FakeTokenModel& fake) {
+  if (fake.window_pages > 0) return fake.window_pages;
+  const std::int64_t chunk = std::min(max_step_tokens(fake), fake.max_length);
+  return std::max(fake.max_sequences, std::int64_t{2}) *
+         pages_of_window(fake.window, chunk, fake.page_size);
 }
+bool has_window_table(const FakeTokenModel& fake) { return fake.window > 0 && fake.sees_all; }
 std::int64_t max_wanted(const FakeTokenModel& fake) {
   return fake.max_wanted > 0 ? fake.max_wanted : fake.max_sequences;
 }
@@ -87,6 +96,9 @@ FakeManifest::Method forward_method(const FakeTokenModel& fake) {
                  {.name = "page_table", .shape = {"sequences", "n"}}},
       .outputs = {{.name = "logits", .shape = {"m", fake.vocabulary_size}}}};
   if (fake.uncounted) forward.inputs.push_back({.name = "counted", .shape = {"tokens"}});
+  if (has_window_table(fake)) {
+    forward.inputs.push_back({.name = "window_table", .shape = {"sequences", "n"}});
+  }
   if (fake.max_source_length > 0) {
     forward.symbols.push_back({.name = "k",
                                .input = forward.inputs.size(),
@@ -105,19 +117,26 @@ std::vector<FakeManifest::Method> methods(const FakeTokenModel& fake) {
        .symbols = {{.name = "copies", .max = fake.max_sequences}},
        .inputs = {{.name = "source", .shape = {"copies"}},
                   {.name = "target", .shape = {"copies"}}}}};
+  if (has_window_table(fake)) {
+    all.push_back(all.back());
+    all.back().name = "copy_window_pages";
+  }
   if (fake.max_source_length > 0) all.push_back(encode_method(fake));
   return all;
 }
 
 std::map<std::string, Constant> constants(const FakeTokenModel& fake) {
-  std::map<std::string, Constant> all = {{"runner", "token_model"},
-                                         {"page_size", fake.page_size},
-                                         {"max_sequences", fake.max_sequences},
-                                         {"max_step_tokens", max_step_tokens(fake)},
-                                         {"max_wanted", max_wanted(fake)},
-                                         {"max_length", fake.max_length},
-                                         {"vocabulary_size", fake.vocabulary_size},
-                                         {"pages", pages(fake)}};
+  std::map<std::string, Constant> all = {
+      {"runner", "token_model"},
+      {"page_size", fake.page_size},
+      {"max_sequences", fake.max_sequences},
+      {"max_step_tokens", max_step_tokens(fake)},
+      {"max_wanted", max_wanted(fake)},
+      {"max_length", fake.max_length},
+      {"vocabulary_size", fake.vocabulary_size},
+      {"pages", fake.sees_all ? pages(fake) : window_pages(fake)}};
+  if (fake.window > 0) all.emplace("window", fake.window);
+  if (has_window_table(fake)) all.emplace("window_pages", window_pages(fake));
   if (fake.uncounted) all.emplace("padding_id", *fake.uncounted);
   if (fake.max_source_length > 0) {
     all.emplace("max_source_length", fake.max_source_length);
@@ -134,6 +153,12 @@ std::string manifest(const FakeTokenModel& fake) {
   return json::parse(manifest.text()).patch(json::parse(fake.manifest_patch)).dump();
 }
 
+// What a place has in the pages of a window, from what the place before has: 0 for the first.
+std::int64_t digest_at(std::int64_t before, std::int64_t token) {
+  const std::uint64_t mixed = sampler::mix(static_cast<std::uint64_t>(before * 64 + token + 1));
+  return static_cast<std::int64_t>(mixed >> 8U);
+}
+
 // A pool of pages, which hold tokens.
 class TokenPages {
  public:
@@ -144,9 +169,10 @@ class TokenPages {
     const std::int64_t page = table[static_cast<std::size_t>(position / page_size_)];
     return tokens_[static_cast<std::size_t>(page * page_size_ + position % page_size_)];
   }
-  std::vector<std::int64_t> read(std::span<const std::int64_t> table, std::int64_t length) {
+  std::vector<std::int64_t> read(std::span<const std::int64_t> table, std::int64_t length,
+                                 std::int64_t first = 0) {
     std::vector<std::int64_t> tokens;
-    for (std::int64_t position = 0; position < length; ++position) {
+    for (std::int64_t position = first; position < length; ++position) {
       tokens.push_back(at(table, position));
       EXPECT_NE(tokens.back(), kNothing) << "position " << position << " was never written";
     }
@@ -201,12 +227,31 @@ class NamedInputs {
   std::span<const Tensor> inputs_;
 };
 
+// The logits for a source and what a token sees of its own sequence.
+std::vector<float> logits_of(const FakeTokenModel& fake, std::span<const std::int64_t> source,
+                             std::span<const std::int64_t> seen) {
+  std::uint64_t hash = fake.seed;
+  const auto add = [&hash](std::int64_t token) {
+    hash = sampler::mix(hash ^ static_cast<std::uint64_t>(token));
+  };
+  for (const std::int64_t token : source) add(token);
+  add(-1);  // so that a token of the source is none of the sequence
+  for (const std::int64_t each : seen) add(each);
+  std::vector<float> logits;
+  for (std::int64_t token = 0; token < fake.vocabulary_size; ++token) {
+    const std::uint64_t bits = sampler::mix(hash + static_cast<std::uint64_t>(token));
+    logits.push_back(static_cast<float>(bits >> 40U) * 0x1p-24F * fake.scale);
+  }
+  return logits;
+}
+
 class FakeSession final : public EngineSession {
  public:
   explicit FakeSession(std::shared_ptr<FakeTokenModel> fake)
       : fake_(std::move(fake)),
         methods_(method_names(*fake_)),
         self_(pages(*fake_), fake_->page_size),
+        windowed_(window_pages(*fake_), fake_->page_size),
         cross_(cross_pages(*fake_), fake_->page_size) {}
 
   Result<std::vector<Tensor>> run(std::size_t method, std::span<const Tensor> inputs) override {
@@ -216,7 +261,9 @@ class FakeSession final : public EngineSession {
     }
     const NamedInputs named(methods_[method], inputs);
     if (methods_[method].name == "encode") return encode(named);
-    return methods_[method].name == "forward" ? forward(named) : copy_pages(named);
+    if (methods_[method].name == "forward") return forward(named);
+    const bool all = methods_[method].name == "copy_pages" && fake_->sees_all;
+    return copy_pages(named, all ? self_ : windowed_);
   }
   [[nodiscard]] bool state_intact() const override { return false; }
   [[nodiscard]] std::span<std::byte> state(std::size_t) override { return {}; }
@@ -224,6 +271,7 @@ class FakeSession final : public EngineSession {
     const std::lock_guard lock(fake_->mutex);
     ++fake_->resets;
     self_ = TokenPages(pages(*fake_), fake_->page_size);
+    windowed_ = TokenPages(window_pages(*fake_), fake_->page_size);
     cross_ = TokenPages(cross_pages(*fake_), fake_->page_size);
   }
   Result<std::vector<std::byte>> take_profile() override { return std::vector<std::byte>(); }
@@ -250,27 +298,67 @@ class FakeSession final : public EngineSession {
     const auto tokens = inputs.values("input_ids");
     const auto positions = inputs.values("positions");
     const auto rows = inputs.values("rows");
-    const Tensor& table = inputs["page_table"];
     count(inputs);
-    std::set<const std::int64_t*> written;
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      EXPECT_LT(rows[i], table.shape()[0]);
-      EXPECT_GT(table.shape()[1] * fake_->page_size, positions[i]);
-      std::int64_t& place = self_.at(row(table, static_cast<std::size_t>(rows[i])), positions[i]);
-      EXPECT_TRUE(written.insert(&place).second) << "two tokens are written to one place";
-      place = tokens[i];
+    if (fake_->sees_all) {
+      write(inputs, "page_table", self_, [&](std::size_t token, auto) { return tokens[token]; });
+    }
+    if (fake_->window > 0) {
+      write(inputs, windowed_name(), windowed_, [&](std::size_t token, std::int64_t before) {
+        return digest_at(before, tokens[token]);
+      });
     }
     std::vector<float> all;
     for (const std::int64_t token : inputs.values("wanted")) {
       EXPECT_LT(token, std::ssize(tokens));
       const auto place = static_cast<std::size_t>(token);
       const auto sequence = static_cast<std::size_t>(rows[place]);
-      const auto read = self_.read(row(table, sequence), positions[place] + 1);
-      const auto logits = fake_logits(*fake_, source_of(inputs, sequence), read);
+      const auto seen = seen_by(inputs, sequence, positions[place]);
+      const auto logits = logits_of(*fake_, source_of(inputs, sequence), seen);
       all.insert(all.end(), logits.begin(), logits.end());
     }
     return std::vector<Tensor>{
         Tensor::of({inputs["wanted"].shape()[0], fake_->vocabulary_size}, all).value()};
+  }
+
+  [[nodiscard]] std::string_view windowed_name() const {
+    return fake_->sees_all ? "window_table" : "page_table";
+  }
+
+  // Writes into the place of each token what `value` says of it and of what the place before it
+  // has, which is 0 before the first.
+  template <typename Value>
+  void write(const NamedInputs& inputs, std::string_view table_name, TokenPages& pages,
+             const Value& value) {
+    const auto positions = inputs.values("positions");
+    const auto rows = inputs.values("rows");
+    const Tensor& table = inputs[table_name];
+    std::vector<std::size_t> order(positions.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t token) { return positions[token]; });
+    std::set<const std::int64_t*> written;
+    for (const std::size_t token : order) {
+      EXPECT_LT(rows[token], table.shape()[0]);
+      EXPECT_GT(table.shape()[1] * fake_->page_size, positions[token]);
+      const auto of_row = row(table, static_cast<std::size_t>(rows[token]));
+      std::int64_t& place = pages.at(of_row, positions[token]);
+      EXPECT_TRUE(written.insert(&place).second) << "two tokens are written to one place";
+      const std::int64_t position = positions[token];
+      place = value(token, position == 0 ? 0 : pages.at(of_row, position - 1));
+    }
+  }
+
+  // What a token at a position sees.
+  std::vector<std::int64_t> seen_by(const NamedInputs& inputs, std::size_t sequence,
+                                    std::int64_t position) {
+    std::vector<std::int64_t> seen;
+    if (fake_->sees_all) seen = self_.read(row(inputs["page_table"], sequence), position + 1);
+    if (fake_->window > 0) {
+      const std::int64_t first = std::max(std::int64_t{0}, position + 1 - fake_->window);
+      const auto digests =
+          windowed_.read(row(inputs[windowed_name()], sequence), position + 1, first);
+      seen.insert(seen.end(), digests.begin(), digests.end());
+    }
+    return seen;
   }
 
   // Counts what a call of forward was asked for.
@@ -294,7 +382,7 @@ class FakeSession final : public EngineSession {
                        inputs.values("cross_lengths")[sequence]);
   }
 
-  Result<std::vector<Tensor>> copy_pages(const NamedInputs& inputs) {
+  Result<std::vector<Tensor>> copy_pages(const NamedInputs& inputs, TokenPages& pages) {
     ++fake_->copies;
     const auto sources = inputs.values("source");
     const auto targets = inputs.values("target");
@@ -303,13 +391,14 @@ class FakeSession final : public EngineSession {
     for (const std::int64_t source : sources) {
       EXPECT_FALSE(written.contains(source)) << "page " << source << " is a source and a target";
     }
-    for (std::size_t i = 0; i < sources.size(); ++i) self_.copy(sources[i], targets[i]);
+    for (std::size_t i = 0; i < sources.size(); ++i) pages.copy(sources[i], targets[i]);
     return std::vector<Tensor>();
   }
 
   std::shared_ptr<FakeTokenModel> fake_;
   std::vector<MethodNames> methods_;
   TokenPages self_;
+  TokenPages windowed_;
   TokenPages cross_;
 };
 
@@ -359,24 +448,27 @@ Model make_model(const std::shared_ptr<FakeTokenModel>& fake) {
 
 std::vector<float> fake_logits(const FakeTokenModel& fake, std::span<const std::int64_t> source,
                                std::span<const std::int64_t> tokens) {
-  std::uint64_t hash = fake.seed;
-  const auto add = [&hash](std::int64_t token) {
-    hash = sampler::mix(hash ^ static_cast<std::uint64_t>(token));
-  };
-  for (const std::int64_t token : source) add(token);
-  add(-1);  // so that a token of the source is none of the sequence
-  for (const std::int64_t token : tokens) add(token);
-  std::vector<float> logits;
-  for (std::int64_t token = 0; token < fake.vocabulary_size; ++token) {
-    const std::uint64_t bits = sampler::mix(hash + static_cast<std::uint64_t>(token));
-    logits.push_back(static_cast<float>(bits >> 40U) * 0x1p-24F * fake.scale);
-  }
-  return logits;
+  if (fake.window == 0) return logits_of(fake, source, tokens);
+  std::vector<std::int64_t> digests;
+  std::int64_t before = 0;
+  for (const std::int64_t token : tokens) digests.push_back(before = digest_at(before, token));
+  std::vector<std::int64_t> seen;
+  if (fake.sees_all) seen.assign(tokens.begin(), tokens.end());
+  const auto count = std::min(std::ssize(digests), static_cast<std::ptrdiff_t>(fake.window));
+  seen.insert(seen.end(), digests.end() - count, digests.end());
+  return logits_of(fake, source, seen);
 }
 
 std::shared_ptr<FakeTokenModel> decoder_alone() {
   auto fake = std::make_shared<FakeTokenModel>();
   fake->max_source_length = 0;
+  return fake;
+}
+
+std::shared_ptr<FakeTokenModel> windowed_decoder(std::int64_t window, bool sees_all) {
+  auto fake = decoder_alone();
+  fake->window = window;
+  fake->sees_all = sees_all;
   return fake;
 }
 

@@ -22,8 +22,13 @@ struct FakeTokenModel {
   std::int64_t max_source_length = 30;  // 0: it encodes no sources
   std::int64_t max_length = 50;
   std::int64_t vocabulary_size = 40;
-  std::int64_t pages = 0;                      // 0: those that max_sequences need
-  std::int64_t cross_pages = 0;                // 0: those that max_sequences sources need
+  std::int64_t pages = 0;        // 0: those that max_sequences need
+  std::int64_t cross_pages = 0;  // 0: those that max_sequences sources need
+  // 2 or more: it has layers whose tokens see so many positions, beside those that see all, or in
+  // their place. 0: none.
+  std::int64_t window = 0;
+  bool sees_all = true;           // it has layers that do
+  std::int64_t window_pages = 0;  // 0: those that max_sequences sequences need, two at least
   std::optional<std::int64_t> uncounted = {};  // padding_id, and `forward` has `counted`
   std::string manifest_patch = "[]";           // of its manifest, as RFC 6902 writes it
   std::uint64_t seed = 1;
@@ -50,12 +55,16 @@ struct FakeTokenModel {
 };
 
 // A model whose caches are pages of tokens, and whose logits depend on every token of the source
-// and of the token's sequence, as it finds them through the tables. A test fails where a call
-// breaks what TokenModel and SourceEncoder say of the methods. `fake` is asked again at each call.
+// and of the token's sequence, as it finds them through the tables. Pages of layers that see a
+// window have in each place a digest of all tokens up to it, as keys and values depend on what is
+// before them. A test fails where a call breaks what TokenModel and SourceEncoder say of the
+// methods. `fake` is asked again at each call.
 Model make_model(const std::shared_ptr<FakeTokenModel>& fake);
 
 // A fake model without an encoder.
 std::shared_ptr<FakeTokenModel> decoder_alone();
+// Such a model with layers that see a window, beside others or alone.
+std::shared_ptr<FakeTokenModel> windowed_decoder(std::int64_t window, bool sees_all = true);
 
 // The logits after `tokens` for `source`.
 std::vector<float> fake_logits(const FakeTokenModel& fake, std::span<const std::int64_t> source,

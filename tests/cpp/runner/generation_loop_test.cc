@@ -138,12 +138,23 @@ void check(const Expected& expected, const Result<GenerationResult>& found, Loop
   ASSERT_EQ(found->usage.pages, wanted.usage.pages);
 }
 
-std::shared_ptr<FakeTokenModel> small_model(bool has_source) {
+// What is drawn requests for: see FakeTokenModel.
+struct Drawn {
+  bool has_source;
+  std::int64_t window;
+  bool sees_all;
+  unsigned seed;
+};
+
+std::shared_ptr<FakeTokenModel> small_model(const Drawn& drawn) {
   auto fake = std::make_shared<FakeTokenModel>();
-  fake->max_source_length = has_source ? 30 : 0;
+  fake->max_source_length = drawn.has_source ? 30 : 0;
   fake->max_step_tokens = 12;
   fake->pages = 30;  // far fewer than eight sequences of fifty positions may need
-  if (has_source) fake->cross_pages = 20;
+  fake->window = drawn.window;
+  fake->sees_all = drawn.sees_all;
+  fake->window_pages = 24;  // four sequences, and no more
+  if (drawn.has_source) fake->cross_pages = 20;
   return fake;
 }
 
@@ -151,12 +162,12 @@ std::shared_ptr<FakeTokenModel> small_model(bool has_source) {
 // of each with what it gives alone.
 class RandomRequests {
  public:
-  RandomRequests(bool has_source, unsigned seed)
-      : has_source_(has_source),
-        random_(seed),
-        fake_(small_model(has_source)),
+  explicit RandomRequests(const Drawn& drawn)
+      : has_source_(drawn.has_source),
+        random_(drawn.seed),
+        fake_(small_model(drawn)),
         loop_(fake_),
-        alone_(small_model(has_source)) {}
+        alone_(small_model(drawn)) {}
 
   void submit() {
     if (open_.size() == 12 || random_() % 2 == 0) return;
@@ -225,18 +236,26 @@ class RandomRequests {
     ++kept_in_all_;
   }
 
-  // Nothing waits for ever, and no page is lost. Without sources, prompts stay in the index.
+  // Nothing waits for ever, and no page is lost. Prompts stay in the index, until a failure.
   void expect_nothing_left() {
     kept_.clear();
     loop_.step();
     EXPECT_TRUE(open_.empty());
+    fake_->fails_at = fake_->calls;
+    GenerationConfig config = config_with_beams(1);
+    config.max_new_tokens = 3;
+    loop_.submit(random_input(random_, has_source_), config);
+    loop_.step();
+    EXPECT_FALSE(loop_.take_told().front().second);
+    for (std::size_t kind = 0; kind < loop_.model().limits().kinds.size(); ++kind) {
+      EXPECT_EQ(loop_.model().pool(kind).free_pages(), loop_.model().pool(kind).size());
+    }
     if (!has_source_) return;
-    EXPECT_EQ(loop_.model().pool().free_pages(), loop_.model().pool().size());
     EXPECT_EQ(loop_.model().encoder()->pool().free_pages(), 20);
   }
 
   void expect_much_was_tried() const {
-    EXPECT_GT(done_, 1000U);
+    EXPECT_GT(done_, 900U);
     EXPECT_GT(cancelled_, 20U);
     EXPECT_GT(kept_in_all_, 100U);
     EXPECT_LT(refused_, done_ / 10);
@@ -259,8 +278,9 @@ class RandomRequests {
 
 TEST(GenerationLoop, GivesEveryRequestWhatItGivesAlone) {
   constexpr int kSteps = 5'000;
-  for (const bool has_source : {true, false}) {
-    RandomRequests requests(has_source, has_source ? 11 : 12);
+  for (const Drawn& drawn : {Drawn{true, 0, true, 11}, Drawn{false, 0, true, 12},
+                             Drawn{false, 6, true, 13}, Drawn{false, 6, false, 14}}) {
+    RandomRequests requests(drawn);
     for (int step = 0; step < kSteps; ++step) {
       if (step % 1000 < 700) requests.submit();
       requests.cancel();
@@ -343,39 +363,39 @@ TEST(GenerationLoop, ReadsACommonPrefixOnceAlsoOfRequestsThatComeTogether) {
 
 TEST(GenerationLoop, ReadsAPromptOnceForAnyNumberOfSequencesAndBeams) {
   for (const bool beams : {false, true}) {
-    const auto fake = std::make_shared<FakeTokenModel>();
-    fake->max_source_length = 0;
-    Loop loop(fake);
-    GenerationConfig config = config_with_beams(beams ? 4 : 1);
-    config.num_return_sequences = 4;
-    config.do_sample = !beams;
-    config.max_new_tokens = 6;
-    config.eos_token_id = {};
-    loop.run_alone({.source = {}, .prompt = std::vector<TokenId>(30, 7)}, config);
-    EXPECT_EQ(fake->tokens, 30 + 4 * 5);
+    for (const auto& fake : {decoder_alone(), windowed_decoder(7), windowed_decoder(7, false)}) {
+      Loop loop(fake);
+      GenerationConfig config = config_with_beams(beams ? 4 : 1);
+      config.num_return_sequences = 4;
+      config.do_sample = !beams;
+      config.max_new_tokens = 6;
+      config.eos_token_id = {};
+      loop.run_alone({.source = {}, .prompt = std::vector<TokenId>(30, 7)}, config);
+      EXPECT_EQ(fake->tokens, 30 + 4 * 5);
+    }
   }
 }
 
 TEST(GenerationLoop, SlidesOverATextThatIsLongerThanItsPositions) {
   for (const std::int64_t step_tokens : {8, 64}) {
-    const auto fake = std::make_shared<FakeTokenModel>();
-    fake->max_source_length = 0;
-    fake->max_step_tokens = step_tokens;
-    Loop loop(fake);
-    for (const std::size_t prompt : {1U, 3U, 30U, 49U, 50U, 51U, 120U}) {
-      GenerationInput input;
-      for (std::size_t i = 0; i < prompt; ++i) {
-        input.prompt.push_back(static_cast<TokenId>((7 * i + prompt) % 40));
+    for (const auto& fake : {decoder_alone(), windowed_decoder(7), windowed_decoder(7, false)}) {
+      fake->max_step_tokens = step_tokens;
+      Loop loop(fake);
+      for (const std::size_t prompt : {1U, 3U, 30U, 49U, 50U, 51U, 120U}) {
+        GenerationInput input;
+        for (std::size_t i = 0; i < prompt; ++i) {
+          input.prompt.push_back(static_cast<TokenId>((7 * i + prompt) % 40));
+        }
+        GenerationConfig config = config_with_beams(1);
+        config.eos_token_id = {};
+        config.context = ContextPolicy::kSlide;
+        config.keep_tokens = 3;
+        config.max_new_tokens = 150;
+        const GenerationResult found = loop.run_alone(input, config);
+        EXPECT_EQ(found.sequences.front().ids, slid_greedily(*fake, input.prompt, prompt + 150));
+        EXPECT_EQ(found.sequences.front().finish_reason, FinishReason::kLength);
+        EXPECT_EQ(found.usage.generated_tokens, 150);
       }
-      GenerationConfig config = config_with_beams(1);
-      config.eos_token_id = {};
-      config.context = ContextPolicy::kSlide;
-      config.keep_tokens = 3;
-      config.max_new_tokens = 150;
-      const GenerationResult found = loop.run_alone(input, config);
-      EXPECT_EQ(found.sequences.front().ids, slid_greedily(*fake, input.prompt, prompt + 150));
-      EXPECT_EQ(found.sequences.front().finish_reason, FinishReason::kLength);
-      EXPECT_EQ(found.usage.generated_tokens, 150);
     }
   }
 }
@@ -395,6 +415,47 @@ TEST(GenerationLoop, ReadsNothingOfWhatAFailureTookAway) {
   const GenerationResult again = loop.run_alone(input, config);
   EXPECT_EQ(again.usage.cached_tokens, 0);
   EXPECT_TRUE(again.sequences == first.sequences);
+}
+
+TEST(GenerationLoop, LetsARequestWaitForPagesOfAWindow) {
+  for (const bool sees_all : {true, false}) {
+    const auto fake = windowed_decoder(7, sees_all);
+    fake->max_step_tokens = 8;
+    fake->window_pages = 11;  // two sequences of five pages
+    Loop loop(fake);
+    GenerationConfig config = config_with_beams(1);
+    config.eos_token_id = {};
+    config.max_length = 50;
+    for (int i = 0; i < 5; ++i) loop.submit({.source = {}, .prompt = {0}}, config);
+    while (loop.step()) {
+    }
+    const auto told = loop.take_told();
+    ASSERT_EQ(told.size(), 5U);
+    for (const auto& [request, result] : told) ASSERT_TRUE(result);
+    EXPECT_EQ(fake->most_rows, 2U);
+  }
+}
+
+TEST(GenerationLoop, ReadsACommonPrefixOnceWhereLayersHaveAWindow) {
+  for (const bool sees_all : {true, false}) {
+    const auto fake = windowed_decoder(7, sees_all);
+    fake->max_step_tokens = 12;
+    Loop loop(fake);
+    GenerationConfig config = config_with_beams(1);
+    config.max_new_tokens = 10;
+    config.eos_token_id = {};
+    GenerationInput input;
+    input.prompt.assign(30, 7);
+    const GenerationResult first = loop.run_alone(input, config);
+    EXPECT_EQ(first.usage.cached_tokens, 0);
+    EXPECT_EQ(std::exchange(fake->tokens, 0), 30 + 9);
+    const GenerationResult again = loop.run_alone(input, config);
+    EXPECT_TRUE(again.sequences == first.sequences);
+    EXPECT_EQ(again.usage.cached_tokens, 28);  // seven pages of four
+    EXPECT_EQ(fake->tokens, 2 + 9);
+    input.prompt.resize(15);
+    EXPECT_EQ(loop.run_alone(input, config).usage.cached_tokens, 12);
+  }
 }
 
 TEST(GenerationLoop, LetsARequestWaitForPagesThatItMayNeed) {

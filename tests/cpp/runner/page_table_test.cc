@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -12,6 +13,9 @@
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "runner/cache/cache_kind.h"
+#include "runner/cache/cache_pools.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/cache/page_pool.h"
 
 namespace polystate {
@@ -20,13 +24,26 @@ namespace {
 constexpr std::size_t kRows = 7;
 constexpr std::int64_t kPageSize = 4;
 constexpr std::int64_t kMaxLength = 18;  // in part of a last page
-constexpr std::int64_t kPages = 35;      // what append_positions says is enough
+constexpr std::int64_t kMaxChunk = 9;
+constexpr std::int64_t kPages = 35;  // what append_positions says is enough
+
+// The same for sequences whose tokens see a window; 0: none.
+std::int64_t enough_pages(std::int64_t window) {
+  return window == 0
+             ? kPages
+             : static_cast<std::int64_t>(kRows) * pages_of_window(window, kMaxChunk, kPageSize);
+}
 
 // Sequences over a pool, beside plain copies of what they hold.
 class PagedRows {
  public:
-  explicit PagedRows(unsigned seed) : random_(seed), memory_(kPages * kPageSize, -1) {
-    rows_.emplace_back(PageTable(pool_, kPageSize), std::vector<int>());
+  explicit PagedRows(unsigned seed, std::int64_t window = 0)
+      : random_(seed),
+        window_(window),
+        max_length_(window == 0 ? kMaxLength : 3 * kMaxLength),
+        pool_(enough_pages(window)),
+        memory_(static_cast<std::size_t>(pool_.size() * kPageSize), -1) {
+    rows_.emplace_back(PageTable(pool_, kPageSize, window), std::vector<int>());
   }
 
   void step() {
@@ -46,18 +63,26 @@ class PagedRows {
     std::set<PageId> used;
     for (const auto& [table, plain] : rows_) {
       ASSERT_EQ(table.length(), static_cast<std::int64_t>(plain.size()));
-      for (std::size_t i = 0; i < plain.size(); ++i) {
+      const std::size_t seen = first_seen(plain.size());
+      ASSERT_LE(table.released() * kPageSize, seen);
+      for (std::size_t i = seen; i < plain.size(); ++i) {
         ASSERT_EQ(at(table, static_cast<std::int64_t>(i)), plain[i]);
       }
-      used.insert(table.pages().begin(), table.pages().end());
+      used.insert(table.held_pages().begin(), table.held_pages().end());
     }
-    ASSERT_EQ(pool_.free_pages(), kPages - static_cast<std::int64_t>(used.size()));
+    ASSERT_EQ(pool_.free_pages(), pool_.size() - static_cast<std::int64_t>(used.size()));
   }
 
   void clear() { rows_.clear(); }
   [[nodiscard]] const PagePool& pool() const { return pool_; }
 
  private:
+  // The first position that a token at this one sees.
+  [[nodiscard]] std::size_t first_seen(std::size_t position) const {
+    const auto window = static_cast<std::size_t>(window_);
+    return window == 0 || position + 1 < window ? 0 : position + 1 - window;
+  }
+
   std::size_t any_row() { return random_() % rows_.size(); }
 
   int& at(const PageTable& table, std::int64_t position) {
@@ -74,8 +99,12 @@ class PagedRows {
 
   void rewind() {
     auto& [table, plain] = rows_[any_row()];
-    plain.resize(random_() % (plain.size() + 1));
-    table.rewind(static_cast<std::int64_t>(plain.size()));
+    const std::size_t length = random_() % (plain.size() + 1);
+    const bool can_rewind = table.can_rewind(static_cast<std::int64_t>(length));
+    ASSERT_EQ(can_rewind, length == 0 || first_seen(length) / kPageSize >= table.released());
+    if (!can_rewind) return;
+    plain.resize(length);
+    table.rewind(static_cast<std::int64_t>(length));
   }
 
   void release() {
@@ -87,7 +116,7 @@ class PagedRows {
     std::vector<PageAppend> appends;
     std::vector<std::vector<int>*> plains;
     for (auto& [table, plain] : rows_) {
-      const std::int64_t left = kMaxLength - table.length();
+      const std::int64_t left = max_length_ - table.length();
       if (left == 0 || random_() % 4 == 0) continue;
       const auto several = static_cast<std::int64_t>(random_() % 10);
       appends.push_back({&table, std::min(left, several < 6 ? 1 : several)});
@@ -119,22 +148,26 @@ class PagedRows {
   }
 
   std::mt19937 random_;
-  PagePool pool_{kPages};
+  std::int64_t window_;
+  std::int64_t max_length_;
+  PagePool pool_;
   std::vector<int> memory_;
   std::vector<std::pair<PageTable, std::vector<int>>> rows_;
   int next_value_ = 0;
 };
 
 TEST(PageTable, HoldsWhatPlainCopiesHoldThroughForksRewindsAppendsAndReleases) {
-  for (unsigned seed = 0; seed < 20; ++seed) {
-    PagedRows sequences(seed);
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    constexpr std::array<std::int64_t, 6> kWindows = {0, 1, 2, 4, 5, 11};
+    const std::int64_t window = seed < 20 ? 0 : kWindows[seed % kWindows.size()];
+    PagedRows sequences(seed, window);
     for (int i = 0; i < 3000; ++i) {
       sequences.step();
       sequences.check();
       if (HasFatalFailure()) FAIL() << "seed " << seed << ", step " << i;
     }
     sequences.clear();
-    EXPECT_EQ(sequences.pool().free_pages(), kPages);
+    EXPECT_EQ(sequences.pool().free_pages(), enough_pages(window));
   }
 }
 
@@ -193,6 +226,68 @@ TEST(PageTable, AnAppendThatRunsOutOfPagesLeavesAllTablesAsTheyWere) {
   EXPECT_EQ(full.pages().size(), 2U);
   EXPECT_EQ(pool.free_pages(), 3);
   EXPECT_TRUE(append_positions(std::vector<PageAppend>{{&first, 1}, {&second, 1}}, copies));
+}
+
+TEST(PageTable, ReleasesPagesThatNoLaterTokenSees) {
+  PagePool pool(5);
+  PageTable table(pool, kPageSize, 6);
+  std::vector<PageCopy> copies;
+  const auto append = [&](std::int64_t count) {
+    return append_positions(std::vector<PageAppend>{{&table, count}}, copies).has_value();
+  };
+  for (int i = 0; i < 9; ++i) ASSERT_TRUE(append(1));
+  EXPECT_EQ(table.released(), 0U) << "position 8 sees position 3";
+  ASSERT_TRUE(append(1));
+  EXPECT_EQ(table.released(), 1U) << "position 9 does not";
+  EXPECT_EQ(table.pages().size(), 3U);
+  EXPECT_EQ(table.pages()[0], 0);
+  EXPECT_EQ(pool.free_pages(), 3);
+  const PageTable other = table.fork();
+  EXPECT_EQ(other.released(), 1U);
+  EXPECT_TRUE(table.can_rewind(9));
+  EXPECT_FALSE(table.can_rewind(8));
+  EXPECT_TRUE(table.can_rewind(0));
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(append(2)) << "other keeps two pages";
+}
+
+TEST(CachedSequence, GrowsInAllKindsOrInNone) {
+  const std::vector<CacheKind> kinds = {{0, 6, 6}, {5, 3, 3}};
+  CachePools pools(kinds, kPageSize);
+  CachedSequence first = pools.new_sequence();
+  CachedSequence second = pools.new_sequence();
+  std::vector<std::vector<PageCopy>> copies(2);
+  ASSERT_TRUE(append_to_sequences(std::vector<SequenceAppend>{{&first, 6}}, copies));
+  second = first.fork();
+  // The second kind has one page left, for the copy of a page that is shared.
+  const std::vector<SequenceAppend> both = {{&first, 1}, {&second, 4}};
+  EXPECT_FALSE(append_to_sequences(both, copies));
+  for (const auto& of_kind : copies) EXPECT_TRUE(of_kind.empty());
+  EXPECT_EQ(first.length(), 6);
+  EXPECT_EQ(second.length(), 6);
+  EXPECT_EQ(pools.pool(0).free_pages(), 4);
+  EXPECT_EQ(pools.pool(1).free_pages(), 1);
+  ASSERT_TRUE(append_to_sequences(std::vector<SequenceAppend>{{&first, 1}, {&second, 1}}, copies));
+  for (const auto& of_kind : copies) EXPECT_EQ(of_kind.size(), 1U);
+}
+
+TEST(CachedSequence, IsReusableAsFarAsEveryKindHoldsIt) {
+  const std::vector<CacheKind> kinds = {{0, 6, 6}, {5, 6, 6}};
+  CachePools pools(kinds, kPageSize);
+  CachedSequence sequence = pools.new_sequence();
+  std::vector<std::vector<PageCopy>> copies(2);
+  for (int i = 0; i < 18; ++i) {
+    ASSERT_TRUE(append_to_sequences(std::vector<SequenceAppend>{{&sequence, 1}}, copies));
+  }
+  EXPECT_EQ(sequence.tables()[1].released(), 3U) << "position 17 sees those from 13 on";
+  EXPECT_EQ(sequence.reusable(18), 18);
+  EXPECT_EQ(sequence.reusable(16), 16) << "position 16 sees those from 12 on";
+  EXPECT_EQ(sequence.reusable(15), 0);
+  sequence.rewind(16);
+  EXPECT_EQ(pools.pool(1).free_pages(), 5);
+  sequence.rewind(sequence.reusable(15));
+  EXPECT_EQ(sequence.length(), 0);
+  EXPECT_EQ(pools.pool(0).free_pages(), 6);
+  EXPECT_EQ(pools.pool(1).free_pages(), 6);
 }
 
 TEST(PageTable, AFillThatRunsOutOfPagesTakesNone) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,8 +19,8 @@
 #include "polystate/core/tensor.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/open_runner.h"
+#include "runner/cache/cached_sequence.h"
 #include "runner/cache/page_pool.h"
-#include "runner/cache/page_table.h"
 #include "runner/fake_token_model.h"
 #include "runner/model/source_encoder.h"
 
@@ -67,23 +68,32 @@ class Readings {
     if (rows.empty()) return;
     const Result<Tensor> logits = model_->forward(rows);
     ASSERT_TRUE(logits) << logits.error().message;
+    for (std::size_t kind = 0; kind < model_->limits().kinds.size(); ++kind) {
+      const PagePool& pool = model_->pool(kind);
+      most_pages_[kind] = std::max(most_pages_[kind], pool.size() - pool.free_pages());
+    }
     const auto found = logits->values<float>();
     ASSERT_EQ(std::vector<float>(found.begin(), found.end()), expected);
   }
 
-  // Gives the pages back.
-  void clear() { readings_.clear(); }
-  [[nodiscard]] const PagePool& pool() const { return model_->pool(); }
+  // The most pages of a kind of caches that were in use.
+  [[nodiscard]] std::int64_t most_pages(std::size_t kind) const { return most_pages_[kind]; }
+  void expect_all_pages_return() {
+    readings_.clear();
+    for (std::size_t kind = 0; kind < model_->limits().kinds.size(); ++kind) {
+      EXPECT_EQ(model_->pool(kind).free_pages(), model_->pool(kind).size());
+    }
+  }
 
  private:
   struct Reading {
     std::vector<TokenId> tokens;
     std::vector<TokenId> source;
     std::optional<EncodedSource> encoded;
-    PageTable table;
+    CachedSequence sequence;
 
     [[nodiscard]] std::span<const TokenId> unread() const {
-      return std::span(tokens).subspan(static_cast<std::size_t>(table.length()));
+      return std::span(tokens).subspan(static_cast<std::size_t>(sequence.length()));
     }
   };
 
@@ -97,7 +107,7 @@ class Readings {
     const auto unread = reading.unread();
     const auto chunk = unread.first(1 + random_() % std::min(unread.size(), std::size_t{8}));
     return {.tokens = chunk,
-            .sequence = &reading.table,
+            .sequence = &reading.sequence,
             .source = reading.encoded ? &*reading.encoded : nullptr,
             .prompt = {},
             .wanted = random_() % (chunk.size() + 1)};
@@ -117,29 +127,40 @@ class Readings {
   std::shared_ptr<FakeTokenModel> fake_;
   std::unique_ptr<TokenModel> model_;
   std::vector<Reading> readings_;
+  std::array<std::int64_t, 2> most_pages_{};
 };
 
 TEST(TokenModel, GivesTheLogitsOfWantedTokensHoweverSequencesAreCutIntoChunks) {
-  for (const auto& fake : {std::make_shared<FakeTokenModel>(), decoder_alone()}) {
+  for (const auto& fake : {std::make_shared<FakeTokenModel>(), decoder_alone(), windowed_decoder(2),
+                           windowed_decoder(7), windowed_decoder(7, false), windowed_decoder(49)}) {
     fake->max_wanted = 64;
     Readings readings(fake, 1);
     while (!readings.are_read() && !HasFatalFailure()) readings.step();
     EXPECT_GT(fake->logits, 20);
-    readings.clear();
-    EXPECT_EQ(readings.pool().free_pages(), readings.pool().size());
+    readings.expect_all_pages_return();
   }
+}
+
+TEST(TokenModel, HasNoMorePagesThanAWindowAndAChunkNeed) {
+  const auto fake = windowed_decoder(7);
+  fake->max_wanted = 64;
+  Readings readings(fake, 1);
+  while (!readings.are_read() && !HasFatalFailure()) readings.step();
+  // Of eight sequences of up to fifty tokens. Fourteen positions are in five pages at most.
+  EXPECT_GT(readings.most_pages(0), 8 * 4);
+  EXPECT_LE(readings.most_pages(1), 8 * 5);
 }
 
 TEST(TokenModel, CountsTheTokensBeforeEachThatAModelCounts) {
   const auto fake = decoder_alone();
   fake->uncounted = 7;
   const auto model = open_model(fake);
-  PageTable table = model->new_sequence();
+  CachedSequence sequence = model->new_sequence();
   const std::vector<TokenId> tokens = {7, 3, 7, 7, 5, 7, 7, 4};
   const auto prompt = std::span(tokens).first(6);
   const auto read = [&](std::size_t first, std::size_t count) {
     const StepRow row = {.tokens = std::span(tokens).subspan(first, count),
-                         .sequence = &table,
+                         .sequence = &sequence,
                          .source = nullptr,
                          .prompt = prompt,
                          .wanted = 0};
@@ -159,8 +180,8 @@ TEST(TokenModel, IsAsAtFirstAfterAFailure) {
   const auto model = open_model(fake);
   const std::vector<TokenId> tokens = {3, 4};
   for (int call = 0; call < 3; ++call) {
-    PageTable table = model->new_sequence();
-    const StepRow row = {tokens, &table, nullptr, {}, 1};
+    CachedSequence sequence = model->new_sequence();
+    const StepRow row = {tokens, &sequence, nullptr, {}, 1};
     EXPECT_EQ(model->forward({&row, 1}).has_value(), call != 1);
   }
   EXPECT_EQ(fake->resets, 1);

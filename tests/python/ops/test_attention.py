@@ -122,6 +122,28 @@ def test_paged_attention_is_pytorchs_over_the_gathered_cache(
 
 
 @of_each_type
+def test_pages_before_a_window_are_not_read(dtype: torch.dtype) -> None:
+    results = []
+    for stale in (False, True):
+        cache, step = Cache.random(dtype), Step.shuffled(torch.arange(10))
+        rows = torch.where(step.rows == 0, 2, step.rows)  # rows 1 and 2, from positions 15 and 6 on
+        chosen = step.positions >= 6
+        if stale:
+            unread = cache.table[0]
+            cache.key[unread], cache.value[unread] = torch.nan, torch.nan
+            cache.table[1, :3] = unread[:3]
+            cache.table[2, :1] = unread[3]
+        results.append(
+            ops.paged_attention(
+                *(x[chosen] for x in (step.query, step.key, step.value)),
+                *(cache.key, cache.value, cache.table, step.positions[chosen], rows[chosen]),
+                *(None, None, SCALE, 0, 3),
+            )
+        )
+    assert torch.equal(*results)
+
+
+@of_each_type
 def test_cross_attention_is_pytorchs_over_the_gathered_cache(dtype: torch.dtype) -> None:
     lengths = torch.tensor([1, 16, 7])
     for order in orders():

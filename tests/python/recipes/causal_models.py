@@ -144,9 +144,16 @@ NAMES = tuple(_MODELS)
 WINDOWED = {name for name, (_, fields) in _MODELS.items() if "sliding_window" in fields}
 
 
-def causal_model(name: str) -> PreTrainedModel:
-    """The model of a name, with the same random weights each time."""
+def causal_model(name: str, **others: Any) -> PreTrainedModel:
+    """The model of a name, with the same random weights each time.
+
+    Parameters
+    ----------
+    others
+        Fields of its configuration in the place of its own.
+    """
     prefix, fields = _MODELS[name]
+    fields = fields | others
     config = getattr(transformers, _config_name(prefix))(**fields)
     kind = getattr(transformers, f"{prefix}ForCausalLM", None)
     kind = kind or getattr(transformers, f"{prefix}LMHeadModel")

@@ -26,10 +26,11 @@ ARCHITECTURES: list[type[EncoderDecoder | DecoderOnly]] = [EncoderDecoder, Decod
 
 
 def given_to(architecture: type, presences: dict[str, str]) -> dict[str, str]:
-    """What the runner gives, or reads of, artifacts of an architecture."""
-    if architecture is EncoderDecoder:
-        return presences
-    return {name: presence for name, presence in presences.items() if presence != "with sources"}
+    """What the runner gives, or reads of, artifacts of an architecture with one kind of layers."""
+    others = {"with window_table"}
+    if architecture is DecoderOnly:
+        others |= {"with sources"}
+    return {name: presence for name, presence in presences.items() if presence not in others}
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -40,9 +41,28 @@ def test_the_recipes_methods_have_the_inputs_that_the_runner_gives(architecture:
         parameters = inspect.signature(getattr(architecture, name)).parameters
         given = given_to(architecture, inputs)
         assert list(parameters) == ["self", *(key for key in given if key in parameters)]
-        assert {key for key in given if key not in parameters} <= {"counted"}
+        assert {key for key in given if key not in parameters} <= {"counted", "window_table"}
         optional = {key for key, value in parameters.items() if value.default is None}
         assert optional == {key for key in parameters if given.get(key) == "optional"}
+
+
+def test_the_constants_of_windows_are_those_that_the_runner_reads() -> None:
+    capacity = Capacity(3, None, 300)
+    constants = {}
+    for name in ("llama", "mistral", "gemma3"):
+        model = causal_model(name, max_position_embeddings=320)
+        with own_attention(model):
+            methods = DecoderOnly(model, capacity, DecoderOnly.forms[0])
+        constants[name] = methods.constants(capacity)
+        has_table = name == "gemma3"
+        names = methods.entry_points(capacity).keys()
+        assert names == FORM["methods"].keys() - {"encode"} - (
+            set() if has_table else {"copy_window_pages"}
+        )
+    assert constants["mistral"].keys() - constants["llama"].keys() == {"window"}
+    assert constants["gemma3"].keys() - constants["mistral"].keys() == {"window_pages"}
+    assert constants["mistral"]["pages"] == constants["gemma3"]["window_pages"] == 3 * 6
+    assert constants["llama"]["pages"] == constants["gemma3"]["pages"] == 3 * 19
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -54,7 +74,8 @@ def test_the_recipe_writes_the_constants_that_the_runner_reads(
     capacity = Capacity(3, 20 if has_sources else None, 30)
     with own_attention(model):
         written = architecture(model, capacity, architecture.forms[0]).constants(capacity)
-    assert written.keys() - {"runner"} == given_to(architecture, FORM["constants"]).keys()
+    given = given_to(architecture, FORM["constants"])
+    assert written.keys() - {"runner"} == given.keys() - {"window"}
     assert written["max_step_tokens"] == 64
     assert written["max_wanted"] == written["max_sequences"] == 3
 

@@ -12,8 +12,14 @@ from transformers import PreTrainedModel
 from polystate.recipes.architectures.token_model import Form, TokenModel
 from polystate.recipes.capacity import Capacity
 from polystate.recipes.paged.attention import Attention, Step, attention
-from polystate.recipes.paged.caches import KeyValueSink, PagedCaches, Pools
-from polystate.recipes.paged.layers import AttentionLayer, LayerAttention, LayerFinder
+from polystate.recipes.paged.caches import KeyValueSink, PagedCaches
+from polystate.recipes.paged.kinds import cache_kinds
+from polystate.recipes.paged.layers import (
+    AttentionLayer,
+    LayerAttention,
+    LayerFinder,
+    LayerStep,
+)
 from polystate.recipes.paged.masks import observed_masks
 
 
@@ -34,8 +40,13 @@ class DecoderOnly(TokenModel):
         self.layers = self._found_layers(capacity.max_length)
         shapes = {each.cache_layer: each.shape for each in self.layers if each.makes_keys}
         self._pool_numbers = {layer: number for number, layer in enumerate(shapes)}
+        self.kinds = cache_kinds([self._window_of(layer) for layer in shapes], capacity)
+        pages = [0] * len(shapes)
+        for kind in self.kinds:
+            for number in kind.layers:
+                pages[number] = kind.tried_pages(capacity)
         self.self_caches = PagedCaches(
-            list(shapes.values()), capacity.tried_pages, capacity.page_size, capacity.dtype
+            list(shapes.values()), pages, capacity.page_size, capacity.dtype
         )
 
     def forward(
@@ -45,6 +56,7 @@ class DecoderOnly(TokenModel):
         rows: torch.Tensor,
         page_table: torch.Tensor,
         wanted: torch.Tensor,
+        window_table: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """One step: some tokens of some sequences, in any order.
 
@@ -57,6 +69,8 @@ class DecoderOnly(TokenModel):
             [sequences, pages]: where each sequence's keys and values are and go.
         wanted
             [m]: which of the tokens' logits are given.
+        window_table
+            As ``page_table``, of layers of the second kind; None where there is one kind.
 
         Returns
         -------
@@ -64,8 +78,8 @@ class DecoderOnly(TokenModel):
             [m, vocabulary]: logits of the tokens that follow the wanted ones.
         """
         caches = KeyValueSink()
-        step = Step(positions, rows, page_table)
-        own = LayerAttention(step, caches, self._layers_with_pools())
+        tables = [page_table] if window_table is None else [page_table, window_table]
+        own = LayerAttention(caches, self._layers_with_pools(positions, rows, tables))
         return self.wanted_logits(
             wanted, lambda: self._logits(input_ids[None], positions[None], caches, own)
         )
@@ -75,9 +89,22 @@ class DecoderOnly(TokenModel):
         del sources, capacity
         return {}
 
-    def _layers_with_pools(self) -> list[tuple[AttentionLayer, Pools]]:
-        pools = self.self_caches.pools()
-        return [(each, pools[self._pool_numbers[each.cache_layer]]) for each in self.layers]
+    def _layers_with_pools(
+        self, positions: torch.Tensor, rows: torch.Tensor, tables: Sequence[torch.Tensor]
+    ) -> list[LayerStep]:
+        pools, steps = self.self_caches.pools(), dict[int, Step]()
+        for kind, table in zip(self.kinds, tables, strict=True):
+            steps |= dict.fromkeys(kind.layers, Step(positions, rows, table))
+        numbers = [self._pool_numbers[each.cache_layer] for each in self.layers]
+        return [
+            LayerStep(each, pools[number], steps[number])
+            for each, number in zip(self.layers, numbers, strict=True)
+        ]
+
+    def _window_of(self, cache_layer: int) -> int:
+        """How far back its keys and values are read; 0: to the beginning."""
+        windows = [each.window for each in self.layers if each.cache_layer == cache_layer]
+        return 0 if 0 in windows else max(windows)
 
     def _logits(
         self, ids: torch.Tensor, positions: torch.Tensor, caches: KeyValueSink, own: Attention

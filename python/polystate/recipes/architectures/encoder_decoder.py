@@ -36,6 +36,7 @@ from polystate.recipes.paged.caches import (
     LayerShape,
     PagedCaches,
 )
+from polystate.recipes.paged.kinds import cache_kinds
 
 
 class EncoderDecoder(TokenModel):
@@ -61,8 +62,9 @@ class EncoderDecoder(TokenModel):
         self._start = 0 if start is None else start
         shapes = self._layer_shapes()
         page = capacity.page_size, capacity.dtype
-        self.self_caches = PagedCaches(shapes, capacity.pages, *page)
-        self.cross_caches = PagedCaches(shapes, capacity.cross_pages, *page)
+        self.kinds = cache_kinds([0] * len(shapes), capacity)
+        self.self_caches = PagedCaches(shapes, [capacity.pages] * len(shapes), *page)
+        self.cross_caches = PagedCaches(shapes, [capacity.cross_pages] * len(shapes), *page)
 
     def encode(
         self, input_ids: torch.Tensor, lengths: torch.Tensor, cross_table: torch.Tensor
@@ -164,7 +166,7 @@ class EncoderDecoder(TokenModel):
             "encode",
             (torch.full((texts, 1), 3), ones, table),
             dynamic_shapes=({0: batch, 1: source}, {0: batch}, {0: batch, 1: cross_pages}),
-            draw=drawn_by_method(capacity, self.padding)["encode"],
+            draw=drawn_by_method(capacity, self.padding, self.kinds)["encode"],
         )
         return {"encode": encode, **super().entry_points(capacity)}
 

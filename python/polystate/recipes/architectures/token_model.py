@@ -16,6 +16,7 @@ from polystate.export import Method
 from polystate.recipes.capacity import Capacity
 from polystate.recipes.drawn_pages import drawn_by_method
 from polystate.recipes.paged.caches import PagedCaches
+from polystate.recipes.paged.kinds import TABLES, CacheKind
 from polystate.recipes.wanted import only_wanted
 
 
@@ -69,8 +70,9 @@ class TokenModel(torch.nn.Module, abc.ABC):
 
     # The forms that are tried, in this order.
     forms: ClassVar[Sequence[Form]]
-    # The pages of what is read and generated.
+    # The pages of what is read and generated, and their kinds: one, or two.
     self_caches: PagedCaches
+    kinds: Sequence[CacheKind]
 
     def __init__(self, model: PreTrainedModel, capacity: Capacity, form: Form) -> None:
         super().__init__()
@@ -86,14 +88,18 @@ class TokenModel(torch.nn.Module, abc.ABC):
         return type(self)(self.model, self.capacity, self.form).eval()
 
     def copy_pages(self, source: torch.Tensor, target: torch.Tensor) -> None:
-        """Makes pages of the decoder's own caches copies of others, in all layers.
+        """Makes pages of the decoder's own caches copies of others, in layers of the first kind.
 
         Parameters
         ----------
         source, target
             [pages]: page ``target[i]`` becomes a copy of page ``source[i]``.
         """
-        self.self_caches.copy_pages(source, target)
+        self.self_caches.copy_pages(source, target, self.kinds[0].layers)
+
+    def copy_window_pages(self, source: torch.Tensor, target: torch.Tensor) -> None:
+        """The same in layers of the second kind, which see a window."""
+        self.self_caches.copy_pages(source, target, self.kinds[1].layers)
 
     def clear(self) -> None:
         """Fills all pages with zeros."""
@@ -102,32 +108,35 @@ class TokenModel(torch.nn.Module, abc.ABC):
     def pages(self, capacity: Capacity) -> dict[str, int]:
         """The pages that an artifact has, of each pool that has fewer here."""
         return {
-            f"self_caches.{name}": capacity.pages
-            for name, pool in self.self_caches.named_buffers()
-            if len(pool) != capacity.pages
+            f"self_caches.{name}": kind.pages(capacity)
+            for kind in self.kinds
+            for name, pool in self.self_caches.named_pools(kind.layers)
+            if len(pool) != kind.pages(capacity)
         }
 
     def entry_points(self, capacity: Capacity) -> dict[str, Method]:
         """The methods with their examples."""
-        draws = drawn_by_method(capacity, self.padding)
+        draws = drawn_by_method(capacity, self.padding, self.kinds)
         known = self.forward_inputs(capacity)
         names = inspect.signature(self.forward).parameters
         inputs = [known[name] for name in names if name in known]
         copies = {0: count("copies", capacity.max_sequences)}
-        return {
+        found = {
             "forward": Method(
                 "forward",
                 tuple(each.example for each in inputs),
                 dynamic_shapes=tuple(each.sizes for each in inputs),
                 draw=draws["forward"],
-            ),
-            "copy_pages": Method(
-                "copy_pages",
+            )
+        }
+        for name, _ in zip(("copy_pages", "copy_window_pages"), self.kinds, strict=False):
+            found[name] = Method(
+                name,
                 (torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)),
                 dynamic_shapes=(copies, copies),
-                draw=draws["copy_pages"],
-            ),
-        }
+                draw=draws[name],
+            )
+        return found
 
     def forward_inputs(self, capacity: Capacity) -> dict[str, Input]:
         """Of ``forward``: a token of each of two sequences, and another of the first."""
@@ -136,13 +145,14 @@ class TokenModel(torch.nn.Module, abc.ABC):
         of_token = {0: count("tokens", capacity.max_step_tokens)}
         rows = count("sequences", capacity.max_sequences)
         pages = size("pages", capacity.pages_of_sequence)
+        table = Input(torch.arange(sequences)[:, None], {0: rows, 1: pages})
         return {
             "input_ids": Input(torch.full_like(place, 3), of_token),
             "positions": Input(place // sequences, of_token),
             "rows": Input(place % sequences, of_token),
-            "page_table": Input(torch.arange(sequences)[:, None], {0: rows, 1: pages}),
+            "page_table": table,
             "wanted": Input(place[:sequences], {0: count("wanted", capacity.max_wanted)}),
-        }
+        } | {name: table for name, _ in zip(TABLES[1:], self.kinds[1:], strict=False)}
 
     def constants(self, capacity: Capacity) -> dict[str, Any]:
         """What the runner reads of an artifact (docs/artifact.md)."""
@@ -151,12 +161,30 @@ class TokenModel(torch.nn.Module, abc.ABC):
             "padding_id": self.padding,
             "vocabulary_size": self.vocabulary_size,
             "page_size": capacity.page_size,
-            "pages": capacity.pages,
+            "pages": self.kinds[0].pages(capacity),
+            **self._constants_of_window(capacity),
             "max_sequences": capacity.max_sequences,
             "max_step_tokens": capacity.max_step_tokens,
             "max_wanted": capacity.max_wanted,
             "max_length": capacity.max_length,
         }
+
+    def _constants_of_window(self, capacity: Capacity) -> dict[str, int]:
+        """Where some layers, or all, have pages of a window."""
+        *others, last = self.kinds
+        if last.window == 0:
+            return {}
+        pages = {"window_pages": last.pages(capacity)} if others else {}
+        return {"window": last.window, **pages}
+
+    def tables(self, rows: int, capacity: Capacity) -> dict[str, torch.Tensor]:
+        """Page tables of sequences side by side: each has the pages of a kind in turn."""
+        found = {}
+        for name, kind in zip(TABLES, self.kinds, strict=False):
+            pages = kind.row_pages(capacity)
+            column = torch.arange(capacity.pages_of_sequence) % pages
+            found[name] = torch.arange(rows)[:, None] * pages + column
+        return found
 
     @abc.abstractmethod
     def read_sources(self, sources: Sequence[torch.Tensor], capacity: Capacity) -> dict[str, Any]:

@@ -41,22 +41,28 @@ class PagedCaches(torch.nn.Module):
     ----------
     shapes
         Of each layer.
-    pages, page_size
-        Pages of a pool, and positions of a page.
+    pages
+        Of each layer's pools.
+    page_size
+        Positions of a page.
     dtype
         Of keys and values: float32 or float16.
     """
 
     def __init__(
-        self, shapes: Sequence[LayerShape], pages: int, page_size: int, dtype: torch.dtype
+        self,
+        shapes: Sequence[LayerShape],
+        pages: Sequence[int],
+        page_size: int,
+        dtype: torch.dtype,
     ) -> None:
         super().__init__()
         self._layers = len(shapes)
         self.page_size = page_size
-        for layer, shape in enumerate(shapes):
+        for layer, (shape, count) in enumerate(zip(shapes, pages, strict=True)):
             heads, size = shape.values
-            keys = torch.zeros(pages, *shape.keys, page_size, dtype=dtype)
-            values = torch.zeros(pages, heads, page_size, size, dtype=dtype)
+            keys = torch.zeros(count, *shape.keys, page_size, dtype=dtype)
+            values = torch.zeros(count, heads, page_size, size, dtype=dtype)
             self.register_buffer(f"keys_{layer}", keys)
             self.register_buffer(f"values_{layer}", values)
 
@@ -67,16 +73,23 @@ class PagedCaches(torch.nn.Module):
             for layer in range(self._layers)
         ]
 
-    def copy_pages(self, source: torch.Tensor, target: torch.Tensor) -> None:
-        """Makes pages copies of others, in all layers.
+    def named_pools(self, layers: Sequence[int]) -> list[tuple[str, torch.Tensor]]:
+        """The buffers of some layers, by their names."""
+        names = [name for layer in layers for name in (f"keys_{layer}", f"values_{layer}")]
+        return [(name, self.get_buffer(name)) for name in names]
+
+    def copy_pages(self, source: torch.Tensor, target: torch.Tensor, layers: Sequence[int]) -> None:
+        """Makes pages copies of others, in some layers.
 
         Parameters
         ----------
         source, target
             [pages]: page ``target[i]`` becomes a copy of page ``source[i]``.
         """
-        for pools in self.pools():
-            torch.ops.polystate.copy_pages(pools.keys, pools.values, source, target)
+        pools = self.pools()
+        for layer in layers:
+            keys, values = pools[layer].keys, pools[layer].values
+            torch.ops.polystate.copy_pages(keys, values, source, target)
 
     def clear(self) -> None:
         """Fills all pages with zeros."""

@@ -115,21 +115,28 @@ class LayerFinder(Attention):
         return call.window if window is None else window
 
 
+@dataclass(frozen=True)
+class LayerStep:
+    """A layer, its pages, and where the sequences of a step have theirs among them."""
+
+    layer: AttentionLayer
+    pools: Pools
+    step: Step
+
+
 class LayerAttention(Attention):
     """Of the tokens of a step, over the pages of each layer in turn."""
 
-    def __init__(
-        self, step: Step, caches: KeyValueSink, layers: Sequence[tuple[AttentionLayer, Pools]]
-    ) -> None:
-        self._step = step
+    def __init__(self, caches: KeyValueSink, layers: Sequence[LayerStep]) -> None:
         self._caches = caches
         self._layers = iter(layers)
 
     def attend(self, call: AttentionCall) -> torch.Tensor:
         """Computes the next layer's."""
-        layer, pools = next(self._layers)
+        of_layer = next(self._layers)
+        layer = of_layer.layer
         key, value = call.key, call.value
         if not layer.makes_keys:
             key, value = self._caches.taken[layer.cache_layer]
         call = replace(call, window=layer.window)
-        return self._step.write_and_attend(call, key, value, pools)
+        return of_layer.step.write_and_attend(call, key, value, of_layer.pools)
