@@ -5,6 +5,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -38,26 +39,28 @@ namespace py = pybind11;
 // A conversation that one thread at a time uses: another one is told so.
 class ChatBinding {
  public:
-  // `names` and `variables` as for to_chat_input.
+  // `names` and `variables` as for to_chat_input; `names` has `tool_choice` as well.
   ChatBinding(Pipeline& pipeline, const py::dict& names, const py::dict& variables, bool sanitize,
               std::optional<std::uint64_t> seed)
       : options_(options_of(to_chat_input(names, variables), sanitize, seed)),
-        chat_(unwrap(without_gil([&] { return Chat::create(pipeline, options_); }))) {}
+        chat_(created(pipeline, options_, to_utf8(names["tool_choice"]))) {}
 
-  // `response_format` as JSON, or none.
+  // `response_format` as JSON, or none; `tool_choice` or none.
   ChatAnswer ask(const py::str& text, const PythonOptions& python,
-                 const std::optional<std::string>& response_format) {
+                 const std::optional<std::string>& response_format,
+                 const std::optional<std::string>& tool_choice) {
     const std::string given = to_utf8(text);
-    return generate(python, response_format,
+    return generate(python, response_format, tool_choice,
                     [&](const AnswerOptions& options) { return chat_.ask(given, options); });
   }
-  ChatAnswer answer(const PythonOptions& python,
-                    const std::optional<std::string>& response_format) {
-    return generate(python, response_format,
+  ChatAnswer answer(const PythonOptions& python, const std::optional<std::string>& response_format,
+                    const std::optional<std::string>& tool_choice) {
+    return generate(python, response_format, tool_choice,
                     [&](const AnswerOptions& options) { return chat_.answer(options); });
   }
-  ChatAnswer retry(const PythonOptions& python, const std::optional<std::string>& response_format) {
-    return generate(python, response_format,
+  ChatAnswer retry(const PythonOptions& python, const std::optional<std::string>& response_format,
+                   const std::optional<std::string>& tool_choice) {
+    return generate(python, response_format, tool_choice,
                     [&](const AnswerOptions& options) { return chat_.retry(options); });
   }
 
@@ -76,6 +79,11 @@ class ChatBinding {
     TemplateValue value = to_template_value(message);
     const Claim claim(busy_);
     unwrap(chat_.add_message(std::move(value)));
+  }
+  std::size_t add_result(const py::str& result) {
+    const std::string given = to_utf8(result);
+    const Claim claim(busy_);
+    return unwrap(chat_.add_result(given));
   }
   void set_system(const py::str& text) {
     const std::string given = to_utf8(text);
@@ -127,8 +135,14 @@ class ChatBinding {
     std::atomic<bool>& busy_;
   };
 
+  static Chat created(Pipeline& pipeline, ChatOptions& options, std::string tool_choice) {
+    options.tool_choice = std::move(tool_choice);
+    return unwrap(without_gil([&] { return Chat::create(pipeline, options); }));
+  }
+
   static ChatOptions options_of(ChatInput input, bool sanitize, std::optional<std::uint64_t> seed) {
     ChatOptions options;
+    options.tools = std::move(input.tools);
     options.documents = std::move(input.documents);
     options.chat_template = std::move(input.chat_template);
     options.variables = std::move(input.variables);
@@ -139,14 +153,20 @@ class ChatBinding {
 
   template <typename Generate>
   ChatAnswer generate(const PythonOptions& python,
-                      const std::optional<std::string>& response_format, const Generate& generate) {
+                      const std::optional<std::string>& response_format,
+                      const std::optional<std::string>& tool_choice, const Generate& generate) {
     check_process();
     const Claim claim(busy_);
     AnswerOptions options;
     if (response_format) options.response_format = unwrap(ResponseFormat::parse(*response_format));
+    options.tool_choice = tool_choice;
     python.fill(options, chat_.default_config());
-    if (const auto hear = python.on_piece<std::string_view>())
-      options.on_text = [hear](std::string_view piece) { return hear(0, piece); };
+    if (const auto hear = python.on_piece<std::string_view>()) {
+      // What kind of piece it is takes the place of the number of an input.
+      options.on_piece = [hear](const ChatPiece& piece) {
+        return hear(static_cast<std::size_t>(piece.kind), piece.text);
+      };
+    }
     Chat before = chat_;
     try {
       return python.finished(without_gil([&] { return generate(options); }));
@@ -169,6 +189,10 @@ void bind_chat(const py::module_& module) {
       .def_readonly("messages_left_out", &ChatUsage::messages_left_out);
   py::class_<ChatAnswer>(module, "ChatAnswer")
       .def_readonly("text", &ChatAnswer::text)
+      .def_readonly("thinking", &ChatAnswer::thinking)
+      .def_property_readonly(
+          "tool_calls",
+          [](const ChatAnswer& self) { return from_utf8(unwrap(self.tool_calls.to_json())); })
       .def_property_readonly(
           "finish_reason",
           [](const ChatAnswer& self) { return std::string(name_of(self.finish_reason)); })
@@ -183,6 +207,7 @@ void bind_chat(const py::module_& module) {
       .def_property_readonly("messages", &ChatBinding::messages)
       .def("set_messages", &ChatBinding::set_messages)
       .def("add_message", &ChatBinding::add_message)
+      .def("add_result", &ChatBinding::add_result)
       .def("set_system", &ChatBinding::set_system)
       .def("save", &ChatBinding::save)
       .def("load", &ChatBinding::load)

@@ -110,7 +110,8 @@ void bind_chat_template(py::module_& module) {
   py::class_<ChatTemplates>(module, "ChatTemplates")
       .def(py::init())
       .def("render", &render_chat)
-      .def_property_readonly("names", &ChatTemplates::names);
+      .def_property_readonly("names", &ChatTemplates::names)
+      .def_property_readonly("response_template", &ChatTemplates::response_template);
   module.def("open_chat_templates", &open_templates);
   module.def("encode_chat", &encode_rendered);
 }

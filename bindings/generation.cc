@@ -26,6 +26,7 @@
 #include "polystate/session/model.h"
 #include "process.h"
 #include "raise.h"
+#include "text.h"
 #include "without_gil.h"
 
 namespace polystate::python {
@@ -164,7 +165,10 @@ void bind_results(const py::module_& module) {
   py::class_<GeneratedText>(module, "GeneratedText")
       .def_readonly("text", &GeneratedText::text)
       .def_readonly("ids", &GeneratedText::ids)
-      .def_readonly("score", &GeneratedText::score);
+      .def_readonly("score", &GeneratedText::score)
+      .def_property_readonly("message", [](const GeneratedText& self) {
+        return from_utf8(unwrap(self.message.to_json()));
+      });
   py::class_<TextScore>(module, "TextScore")
       .def_readonly("logprob", &TextScore::logprob)
       .def_readonly("tokens", &TextScore::tokens);

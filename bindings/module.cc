@@ -10,6 +10,7 @@
 #include "generation_options.h"
 #include "grammar.h"
 #include "model.h"
+#include "response.h"
 #include "session.h"
 #include "token_model.h"
 #include "tokenizer.h"
@@ -21,6 +22,7 @@ PYBIND11_MODULE(_core, module) {
   polystate::python::bind_model(module);
   polystate::python::bind_tokenizer(module);
   polystate::python::bind_chat_template(module);
+  polystate::python::bind_response(module);
   polystate::python::bind_grammar(module);
   polystate::python::bind_generation_options(module);
   polystate::python::bind_generation(module);

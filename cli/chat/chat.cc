@@ -3,6 +3,8 @@
 #include <CLI/App.hpp>
 #include <array>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/chat/interrupts.h"
 #include "cli/chat/talk.h"
@@ -10,9 +12,11 @@
 #include "cli/command.h"
 #include "cli/exit_status.h"
 #include "cli/generate/open_pipeline.h"
+#include "cli/generate/response_formats.h"
 #include "cli/generate/settings.h"
 #include "cli/output.h"
 #include "polystate/core/result.h"
+#include "polystate/grammar/response_format.h"
 
 namespace polystate::cli {
 namespace {
@@ -25,7 +29,17 @@ constexpr std::array kChatSettings = {
     SettingOption{"--seed", "seed", "NUMBER", "Draw the same tokens for each answer"},
 };
 
-Result<ExitStatus> chat(const TalkArguments& arguments, Output& output) {
+// What the command is told.
+struct ChatArguments {
+  TalkArguments talk;
+  ResponseFormatArguments response_format;
+};
+
+Result<ExitStatus> chat(ChatArguments given, Output& output) {
+  TalkArguments& arguments = given.talk;
+  Result<std::optional<ResponseFormat>> format = response_format(given.response_format);
+  if (!format) return format.error();
+  arguments.response_format = *std::move(format);
   const auto pipeline = open_pipeline(arguments.model, Need::kContinuesTexts);
   if (!pipeline) return pipeline.error();
   Interrupts interrupts;
@@ -45,13 +59,15 @@ spaces, or a line of JSON.
   polystate chat DIR
   polystate chat DIR --system "Be brief." --set do_sample=true --set temperature=0.7
   printf 'Where is Brest?\nAnd Lyon?\n' | polystate chat DIR --json
+  printf 'Is it warm in Brest?\n/result 21 degrees\n' | polystate chat DIR --tools FILE --json
 )";
 
 }  // namespace
 
 void declare_chat(CLI::App& polystate, Action& action) {
   CLI::App* const command = polystate.add_subcommand("chat", "Talk with a chat model");
-  const auto arguments = std::make_shared<TalkArguments>();
+  const auto given = std::make_shared<ChatArguments>();
+  TalkArguments* const arguments = &given->talk;
   declare_model_arguments(*command, arguments->model);
   command
       ->add_option("--system", arguments->system,
@@ -59,11 +75,19 @@ void declare_chat(CLI::App& polystate, Action& action) {
       ->type_name("TEXT");
   command->add_option("--load", arguments->file, "Go on with a conversation that /save saved")
       ->type_name("FILE");
+  command
+      ->add_option("--tools", arguments->tools,
+                   "Tools that the model may call: a file with a JSON list of them")
+      ->type_name("FILE");
+  command
+      ->add_option("--tool-choice", arguments->tool_choice,
+                   "auto, none, required, or the name of the tool that each answer calls")
+      ->type_name("CHOICE");
+  declare_response_format(*command, given->response_format);
   declare_settings(*command, kChatSettings, arguments->settings);
   command->footer(kChatExamples);
-  command->callback([arguments, &action] {
-    action = [arguments](Output& output) { return chat(*arguments, output); };
-  });
+  command->callback(
+      [given, &action] { action = [given](Output& output) { return chat(*given, output); }; });
 }
 
 }  // namespace polystate::cli

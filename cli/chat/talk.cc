@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>  // IWYU pragma: keep (definitions of what json_fwd.hpp declares)
@@ -13,10 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "chat_template/value.h"
 #include "cli/chat/interrupts.h"
 #include "cli/chat/turn_reader.h"
+#include "cli/generate/lines.h"
 #include "cli/output.h"
 #include "cli/text.h"
+#include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/pipeline/chat.h"
 #include "polystate/pipeline/pipeline.h"
@@ -75,11 +79,21 @@ Talk::Talk(Pipeline& pipeline, const TalkArguments& arguments, Interrupts& inter
 
 Result<Talk> Talk::start(Pipeline& pipeline, const TalkArguments& arguments, Interrupts& interrupts,
                          Output& output) {
-  Result<Chat> chat =
-      arguments.file.empty() ? Chat::create(pipeline) : Chat::load(pipeline, arguments.file);
+  ChatOptions options;
+  options.tool_choice = arguments.tool_choice;
+  if (!arguments.tools.empty()) {
+    const Result<std::string> text = whole_text(arguments.tools);
+    if (!text) return text.error();
+    Result<TemplateValue> tools = TemplateValue::parse_json(*text);
+    if (!tools) return Error{tools.error().code, "the tools: " + tools.error().message};
+    options.tools = std::move(*tools);
+  }
+  Result<Chat> chat = arguments.file.empty() ? Chat::create(pipeline, options)
+                                             : Chat::load(pipeline, arguments.file, options);
   if (!chat) return chat.error();
   if (!arguments.system.empty()) chat->set_system(arguments.system);
   Talk talk(pipeline, arguments, interrupts, output, std::move(*chat));
+  talk.options_ = std::move(options);
   if (const Result<GenerationConfig> config = talk.config(); !config) return config.error();
   return talk;
 }
@@ -137,6 +151,7 @@ const std::vector<Talk::Command>& Talk::commands() {
       {"/reset", "", "Forget all messages but the system's", &Talk::reset},
       {"/undo", "", "Take back the last turn", &Talk::undo},
       {"/retry", "", "Answer the last turn again", &Talk::retry},
+      {"/result", "TEXT", "Give the result of a call; the last one is answered", &Talk::result},
       {"/save", "FILE", "Save the conversation", &Talk::save},
       {"/load", "FILE", "Go on with a saved conversation", &Talk::load},
       {"/set", "[NAME=VALUE]", "Set a field of GenerationConfig; show what is set", &Talk::set},
@@ -181,6 +196,13 @@ Status Talk::retry(const std::string& /*argument*/) {
   return answer([&](const AnswerOptions& options) { return chat_.retry(options); });
 }
 
+Status Talk::result(const std::string& argument) {
+  const Result<std::size_t> left = chat_.add_result(argument);
+  if (!left) return left.error();
+  if (*left > 0) return {};
+  return answer([&](const AnswerOptions& options) { return chat_.answer(options); });
+}
+
 Status Talk::save(const std::string& argument) {
   if (argument.empty()) return Error{ErrorCode::kContract, "/save needs the name of a file"};
   if (Status saved = chat_.save(argument); !saved) return saved;
@@ -190,7 +212,7 @@ Status Talk::save(const std::string& argument) {
 
 Status Talk::load(const std::string& argument) {
   if (argument.empty()) return Error{ErrorCode::kContract, "/load needs the name of a file"};
-  Result<Chat> loaded = Chat::load(*pipeline_, argument);
+  Result<Chat> loaded = Chat::load(*pipeline_, argument, options_);
   if (!loaded) return loaded.error();
   chat_ = std::move(*loaded);
   tell("The conversation has " + std::to_string(chat_.messages().size()) + " messages.\n");
@@ -268,10 +290,12 @@ Status Talk::answer(const Ask& ask) {
   const Clock::time_point start = Clock::now();
   bool has_begun = false;
   interrupts_->forget_stop();
-  options.on_text = [&](std::string_view piece) {
+  options.response_format = arguments_->response_format;
+  ChatPiece::Kind last = ChatPiece::Kind::kContent;
+  options.on_piece = [&](const ChatPiece& piece) {
     if (!std::exchange(has_begun, true))
       first_seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
-    if (streams) output_->write(shown(piece));
+    if (streams) write_piece(piece, std::exchange(last, piece.kind));
     return !interrupts_->is_stopped() && !output_->is_closed();
   };
   // What has begun is kept.
@@ -290,20 +314,35 @@ Status Talk::answer(const Ask& ask) {
   return {};
 }
 
+void Talk::write_piece(const ChatPiece& piece, ChatPiece::Kind before) {
+  if (piece.kind == ChatPiece::Kind::kCall) return;  // which is shown when it is whole
+  const bool begins_content = before == ChatPiece::Kind::kThinking && piece.kind != before;
+  const bool is_dim = piece.kind == ChatPiece::Kind::kThinking && output_->has_colour();
+  output_->write((begins_content ? "\n\n" : "") + (is_dim ? std::string(kDim) : "") +
+                 shown(piece.text) + (is_dim ? std::string(kPlain) : ""));
+}
+
 void Talk::write_answer(const ChatAnswer& answer) {
+  const bool has_calls = !answer.tool_calls.value().is_none();
+  const std::string calls = has_calls ? answer.tool_calls.to_json().value() : std::string();
   if (arguments_->model.artifact.json) {
-    output_->write(line_of({{"text", answer.text},
-                            {"finish_reason", name_of(answer.finish_reason)},
-                            {"usage", json_of(answer.usage)}}));
+    Json json = {{"text", answer.text}};
+    if (!answer.thinking.empty()) json["thinking"] = answer.thinking;
+    if (has_calls) json["tool_calls"] = Json::parse(calls, nullptr, /*allow_exceptions=*/false);
+    json["finish_reason"] = name_of(answer.finish_reason);
+    json["usage"] = json_of(answer.usage);
+    output_->write(line_of(json));
     return;
   }
   if (!output_->is_terminal()) {
     std::string line = answer.text;
+    if (has_calls) line += (line.empty() ? "" : " ") + calls;
     std::ranges::replace(line, '\n', ' ');
     output_->write(line + "\n");
     return;
   }
   output_->write("\n");
+  if (has_calls) tell("(calls " + calls + "; /result TEXT gives the result)\n");
   if (answer.finish_reason == FinishReason::kUnfinished) tell("(stopped)\n");
   if (answer.finish_reason == FinishReason::kLength)
     tell("(there is no room for more: /set max_new_tokens, or the model's)\n");

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "polystate/core/result.h"
+#include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/chat.h"
 #include "polystate/pipeline/pipeline.h"
 
@@ -22,7 +23,10 @@ namespace polystate::cli {
 struct TalkArguments {
   ModelArguments model;
   std::string system;
-  std::string file;                                           // a saved conversation to go on with
+  std::string file;   // a saved conversation to go on with
+  std::string tools;  // the file of a list of tools
+  std::string tool_choice = "auto";
+  std::optional<ResponseFormat> response_format;              // what each answer has to be
   std::vector<std::pair<std::string, std::string>> settings;  // fields of GenerationConfig, as JSON
 };
 
@@ -61,6 +65,7 @@ class Talk {
   Status reset(const std::string& argument);
   Status undo(const std::string& argument);
   Status retry(const std::string& argument);
+  Status result(const std::string& argument);
   Status save(const std::string& argument);
   Status load(const std::string& argument);
   Status set(const std::string& argument);
@@ -73,6 +78,8 @@ class Talk {
   [[nodiscard]] Result<GenerationConfig> config() const;
   // A line for people, on a terminal only.
   void tell(std::string_view text);
+  // On a terminal; `before`: what the piece before was of.
+  void write_piece(const ChatPiece& piece, ChatPiece::Kind before);
   void write_answer(const ChatAnswer& answer);
 
   Pipeline* pipeline_;
@@ -80,6 +87,7 @@ class Talk {
   Interrupts* interrupts_;
   Output* output_;
   Chat chat_;
+  ChatOptions options_;
   std::vector<std::pair<std::string, std::string>> settings_;
   std::optional<ChatAnswer> last_;
   double first_seconds_ = 0;  // to the first piece of the last answer

@@ -12,6 +12,9 @@
 #include "polystate/pipeline/chat.h"                 // IWYU pragma: export
 #include "polystate/pipeline/chat_encoding.h"        // IWYU pragma: export
 #include "polystate/pipeline/pipeline.h"             // IWYU pragma: export
+#include "polystate/response/response_forms.h"       // IWYU pragma: export
+#include "polystate/response/response_parser.h"      // IWYU pragma: export
+#include "polystate/response/response_template.h"    // IWYU pragma: export
 #include "polystate/runner/open_runner.h"            // IWYU pragma: export
 #include "polystate/runner/runner.h"                 // IWYU pragma: export
 #include "polystate/session/model.h"                 // IWYU pragma: export

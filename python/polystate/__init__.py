@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from polystate.export import Draws, Method, export
     from polystate.recipes.pretrained import export_pretrained
     from polystate.runtime import (
+        ChatAnswer,
+        ChatPiece,
         ChatUsage,
         Conversation,
         GenerateOutput,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         GrammarState,
         Model,
         Pipeline,
+        ResponseParser,
         Scores,
         Session,
         Snapshot,
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
 __all__ = [
     "ArtifactError",
     "BusyError",
+    "ChatAnswer",
+    "ChatPiece",
     "ChatUsage",
     "ContractError",
     "Conversation",
@@ -61,6 +66,7 @@ __all__ = [
     "Method",
     "Model",
     "Pipeline",
+    "ResponseParser",
     "Scores",
     "Session",
     "Snapshot",
@@ -79,6 +85,8 @@ __all__ = [
 
 # Where the names come from that need the C++ library, or torch; imported when first used.
 _LAZY = {
+    "ChatAnswer": "polystate.runtime",
+    "ChatPiece": "polystate.runtime",
     "ChatUsage": "polystate.runtime",
     "Conversation": "polystate.runtime",
     "Draws": "polystate.export",
@@ -88,6 +96,7 @@ _LAZY = {
     "Method": "polystate.export",
     "Model": "polystate.runtime",
     "Pipeline": "polystate.runtime",
+    "ResponseParser": "polystate.runtime",
     "Scores": "polystate.runtime",
     "Session": "polystate.runtime",
     "Snapshot": "polystate.runtime",

@@ -20,6 +20,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/json_cursor.h"
+#include "core/json_text.h"
 #include "polystate/chat_template/chat_template.h"
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
@@ -125,6 +126,10 @@ class ChatTemplatesReader {
       for (const JsonCursor& token : control->elements()) tokens.push_back(token.string());
     }
     if (const auto given = root.optional("chat_template")) read_config_templates(*given);
+    const Json::Object* const object = (*json)->object();
+    const Json* const response = object == nullptr ? nullptr : object->find("response_template");
+    if (response != nullptr && !response->is_null())
+      templates_.response_template_ = json_text(*response);
     return status;
   }
 

@@ -28,20 +28,6 @@ using chat_template::Origin;
 using chat_template::Text;
 using chat_template::Value;
 
-// With U+FFFD for what is malformed.
-std::string repaired(std::string_view text) {
-  std::string valid;
-  while (!text.empty()) {
-    const std::size_t size = valid_prefix(text);
-    valid += text.substr(0, size);
-    text.remove_prefix(size);
-    if (text.empty()) break;
-    valid += kReplacementCharacter;
-    text.remove_prefix(malformed_at(text).size);
-  }
-  return valid;
-}
-
 Result<TemplateValue> checked(Value value) {
   if (value.depth() <= TemplateValue::kMaxDepth) return TemplateValue(std::move(value));
   return Error{
@@ -107,11 +93,11 @@ TemplateValue TemplateValue::real(double value) {
 }
 TemplateValue TemplateValue::string(std::string_view text, bool trusted) {
   return TemplateValue(
-      Value::string(Text(repaired(text), trusted ? Origin::kTemplate : Origin::kUser)));
+      Value::string(Text(repaired_utf8(text), trusted ? Origin::kTemplate : Origin::kUser)));
 }
 
 TemplateValue TemplateValue::answer(std::string_view text) {
-  return TemplateValue(Value::string(Text(repaired(text), Origin::kAnswer)));
+  return TemplateValue(Value::string(Text(repaired_utf8(text), Origin::kAnswer)));
 }
 
 Result<TemplateValue> TemplateValue::list(const std::vector<TemplateValue>& elements) {

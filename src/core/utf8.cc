@@ -91,6 +91,30 @@ MalformedUtf8 malformed_at(std::string_view text) {
   return {scan.size, scan.incomplete};
 }
 
+std::size_t complete_prefix(std::string_view text) {
+  constexpr std::size_t kLongest = 3;  // of a character that is not complete
+  for (std::size_t back = 1; back <= std::min(kLongest, text.size()); ++back) {
+    const std::size_t position = text.size() - back;
+    if (!starts_character(text[position])) continue;
+    const Scan scan = scan_character(text.substr(position));
+    return !scan.valid && scan.incomplete ? position : text.size();
+  }
+  return text.size();
+}
+
+std::string repaired_utf8(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::size_t size = valid_prefix(text);
+    valid += text.substr(0, size);
+    text.remove_prefix(size);
+    if (text.empty()) break;
+    valid += kReplacementCharacter;
+    text.remove_prefix(malformed_at(text).size);
+  }
+  return valid;
+}
+
 std::size_t count_characters(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
 }

@@ -39,6 +39,12 @@ struct MalformedUtf8 {
 };
 MalformedUtf8 malformed_at(std::string_view text);
 
+// The length of the text without a character at its end that more bytes would have to complete.
+std::size_t complete_prefix(std::string_view text);
+
+// The text with U+FFFD for what is malformed.
+std::string repaired_utf8(std::string_view text);
+
 // For valid UTF-8.
 
 // The size of the character that starts with `lead`.

@@ -251,9 +251,11 @@ class Compiler final : public GrammarCompiler {
 
 }  // namespace
 
-Result<std::shared_ptr<const GrammarCompiler>> GrammarCompiler::create(const Tokenizer& tokenizer) {
+Result<std::shared_ptr<const GrammarCompiler>> GrammarCompiler::create(
+    const Tokenizer& tokenizer, std::span<const TokenId> markers) {
   Result<std::vector<std::string>> texts = token_texts(tokenizer);
   if (!texts) return texts.error();
+  for (const TokenId id : markers) (*texts)[id] = tokenizer.id_to_token(id).value_or("");
   std::vector<std::string> first_texts = *texts;
   const Result<bool> differ = remove_first_spaces(tokenizer, first_texts);
   if (!differ) return differ.error();

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "grammar/json_text.h"
+#include "core/json_text.h"
 #include "polystate/core/result.h"
 
 namespace polystate::grammar {

@@ -5,7 +5,7 @@
 
 #include "core/json.h"
 #include "core/json_cursor.h"
-#include "grammar/json_text.h"
+#include "core/json_text.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -17,7 +17,7 @@ using Kind = ResponseFormat::Kind;
 std::string value_of(const Json& json, std::string_view name) {
   const Json::Object* const object = json.object();
   const Json* const found = object == nullptr ? nullptr : object->find(name);
-  return found == nullptr ? std::string() : grammar::json_text(*found);
+  return found == nullptr ? std::string() : json_text(*found);
 }
 
 ResponseFormat json_schema(const Json& json, const JsonCursor& root) {
@@ -44,7 +44,7 @@ ResponseFormat read(const Json& json, const JsonCursor& root) {
     if (syntax != "gbnf" && syntax != "lark") root["syntax"].fail_as_not("\"gbnf\" or \"lark\"");
     return {syntax == "lark" ? Kind::kLark : Kind::kGbnf, root["grammar"].string()};
   }
-  if (type == "structural_tag") return {Kind::kStructuralTag, grammar::json_text(json)};
+  if (type == "structural_tag") return {Kind::kStructuralTag, json_text(json)};
   root["type"].fail_as_not(
       "\"json_object\", \"json_schema\", \"regex\", \"choice\", \"grammar\" or "
       "\"structural_tag\"");

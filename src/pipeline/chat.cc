@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,25 +14,25 @@
 
 #include "chat_template/value.h"
 #include "pipeline/chat_ends.h"
+#include "pipeline/chat_form.h"
 #include "pipeline/chat_messages.h"
 #include "pipeline/chat_prompt.h"
-#include "pipeline/chat_stream.h"
+#include "pipeline/chat_state.h"
+#include "pipeline/chat_tools.h"
+#include "polystate/chat_template/chat_template.h"
 #include "polystate/chat_template/chat_templates.h"
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
-#include "polystate/pipeline/stop_strings.h"
-#include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
-#include "polystate/tokenizer/tokenizer.h"
+#include "response/trial.h"
 #include "sampler/random.h"
 
 namespace polystate {
 namespace {
 
 constexpr std::string_view kUser = "user";
-constexpr std::string_view kAnswerer = "assistant";
 
 Status check_message(const TemplateValue& message) {
   const chat_template::Value& value = message.value();
@@ -56,11 +54,6 @@ std::string count_of(std::int64_t count, const char* what) {
 
 }  // namespace
 
-struct Chat::Prompt {
-  ChatPrompt chat;
-  std::size_t left_out;  // messages
-};
-
 Chat::Chat(Pipeline& pipeline, ChatOptions options)
     : pipeline_(&pipeline), options_(std::move(options)), config_(pipeline.default_config()) {
   if (!options_.seed) options_.seed = std::random_device()();
@@ -77,10 +70,18 @@ Result<Chat> Chat::create(Pipeline& pipeline, ChatOptions options) {
                  "chat_template, or have it continue texts"};
   }
   Chat chat(pipeline, std::move(options));
+  Result<ChatForm> form = find_chat_form(chat.encoder(), chat.input(), chat.options_.tools);
+  if (!form) return form.error();
+  const Status chosen = check_tool_choice(chat.options_.tool_choice, form->tools);
+  if (!chosen) return chosen.error();
   std::vector<TokenId>& ends = chat.config_.eos_token_id;
   for (const TokenId end : chat_end_tokens(chat.encoder(), chat.input())) {
-    if (std::ranges::find(ends, end) == ends.end()) ends.push_back(end);
+    // A part of an answer may end with it, and another one follow.
+    const bool is_marker =
+        !form->is_of_model && std::ranges::find(form->markers, end) != form->markers.end();
+    if (!is_marker && std::ranges::find(ends, end) == ends.end()) ends.push_back(end);
   }
+  chat.form_ = std::make_shared<const ChatForm>(*std::move(form));
   return chat;
 }
 
@@ -105,7 +106,9 @@ Result<ChatAnswer> Chat::ask(std::string_view text, const AnswerOptions& options
 
 Result<ChatAnswer> Chat::answer(const AnswerOptions& options) {
   GenerationConfig config = options.config.value_or(config_);
-  const Result<Prompt> prompt = next_prompt(config);
+  const std::string& choice = options.tool_choice.value_or(options_.tool_choice);
+  if (const Status chosen = check_tool_choice(choice, form_->tools); !chosen) return chosen.error();
+  const Result<Prompt> prompt = next_prompt(config, choice != "none");
   if (!prompt) return prompt.error();
   if (config.context == ContextPolicy::kSlide) {
     config.context = ContextPolicy::kError;
@@ -139,6 +142,25 @@ Status Chat::add_message(TemplateValue message) {
   if (const Status valid = check_message(message); !valid) return valid;
   messages_.push_back(Message{std::move(message)});
   return {};
+}
+
+std::size_t Chat::open_calls() const {
+  const auto is_result = [](const Message& message) { return role_of(message.value) == "tool"; };
+  const auto called = std::find_if_not(messages_.rbegin(), messages_.rend(), is_result);
+  if (called == messages_.rend() || !has_calls(called->value)) return 0;
+  const std::size_t results = static_cast<std::size_t>(called - messages_.rbegin());
+  return count_calls(called->value) - std::min(results, count_calls(called->value));
+}
+
+Result<std::size_t> Chat::add_result(std::string_view result) {
+  const std::size_t open = open_calls();
+  if (open == 0)
+    return Error{ErrorCode::kContract, "the last answer has no call that waits for a result"};
+  const auto called = std::find_if(messages_.rbegin(), messages_.rend(),
+                                   [](const Message& message) { return has_calls(message.value); });
+  const std::size_t call = count_calls(called->value) - open;
+  messages_.push_back(Message{result_message(called->value, call, result)});
+  return open - 1;
 }
 
 Status Chat::set_messages(const std::vector<TemplateValue>& messages) {
@@ -179,7 +201,8 @@ void Chat::reset() {
 
 Result<std::int64_t> Chat::count_tokens() const {
   if (messages_.empty()) return std::int64_t{0};
-  const Result<Prompt> prompt = prompt_of(left_out_, Purpose::kCount);
+  const bool shows_tools = options_.tool_choice != "none";
+  const Result<Prompt> prompt = prompt_of({left_out_, shows_tools, Purpose::kCount});
   if (!prompt) return prompt.error();
   return std::ssize(prompt->chat.ids);
 }
@@ -199,20 +222,23 @@ std::optional<std::size_t> Chat::last_of_user() const {
   return std::nullopt;
 }
 
-Result<Chat::Prompt> Chat::prompt_of(std::size_t left_out, Purpose purpose) const {
+Result<Chat::Prompt> Chat::prompt_of(const PromptOptions& options) const {
   const std::size_t leading = leading_messages();
   std::vector<TemplateValue> seen;
   std::vector<GeneratedAnswer> answers;
   for (std::size_t i = 0; i < messages_.size(); ++i) {
-    if (i >= leading && i < leading + left_out) continue;
-    seen.push_back(messages_[i].value);
+    if (i >= leading && i < leading + options.left_out) continue;
+    seen.push_back(form_->forms.calls == nullptr
+                       ? messages_[i].value
+                       : with_arguments(messages_[i].value, form_->forms.arguments_are_text));
     if (!messages_[i].text.empty()) answers.push_back({messages_[i].ids, messages_[i].text});
   }
   Result<TemplateValue> list = TemplateValue::list(seen);
   if (!list) return list.error();
   ChatInput given = input();
   given.messages = std::move(*list);
-  if (purpose == Purpose::kAnswer) {
+  if (options.shows_tools) given.tools = form_->tools;
+  if (options.purpose == Purpose::kAnswer) {
     if (continues_answer()) {
       given.continue_final_message = "content";
     } else {
@@ -224,13 +250,26 @@ Result<Chat::Prompt> Chat::prompt_of(std::size_t left_out, Purpose purpose) cons
   if (!rendered) return rendered.error();
   Result<ChatPrompt> prompt = make_chat_prompt(encoding, *rendered, answers);
   if (!prompt) return prompt.error();
-  return Prompt{std::move(*prompt), left_out};
+  return Prompt{std::move(*prompt), options.left_out, options.shows_tools,
+                begun_answer(rendered->text)};
 }
 
-Result<Chat::Prompt> Chat::next_prompt(const GenerationConfig& config) const {
+std::string Chat::begun_answer(const RenderedText& prompt) const {
+  if (continues_answer()) return {};
+  if (form_->is_of_model) return prompt.text;
+  if (form_->forms.thoughts == nullptr) return {};
+  return response::begun_thoughts(*form_->forms.thoughts, prompt);
+}
+
+Result<Chat::Prompt> Chat::next_prompt(const GenerationConfig& config, bool shows_tools) const {
   if (messages_.empty())
     return Error{ErrorCode::kContract, "the conversation has no message to answer"};
-  Result<Prompt> prompt = prompt_of(left_out_, Purpose::kAnswer);
+  if (open_calls() > 0) {
+    return Error{ErrorCode::kContract,
+                 "the last answer calls tools: add their results first, messages with the role "
+                 "'tool'"};
+  }
+  Result<Prompt> prompt = prompt_of({left_out_, shows_tools});
   if (!prompt) return prompt;
   const bool slides = config.context == ContextPolicy::kSlide;
   const std::int64_t room = max_tokens();
@@ -241,7 +280,7 @@ Result<Chat::Prompt> Chat::next_prompt(const GenerationConfig& config) const {
   while (slides && std::ssize(prompt->chat.ids) > room / 2) {
     const std::optional<std::size_t> more = leave_out_more(prompt->left_out);
     if (!more) break;
-    prompt = prompt_of(*more, Purpose::kAnswer);
+    prompt = prompt_of({*more, shows_tools});
     if (!prompt) return prompt;
   }
   const std::int64_t tokens = std::ssize(prompt->chat.ids);
@@ -263,71 +302,9 @@ std::optional<std::size_t> Chat::leave_out_more(std::size_t left_out) const {
 }
 
 bool Chat::continues_answer() const {
-  if (messages_.empty() || role_of(messages_.back().value) != kAnswerer) return false;
+  if (messages_.empty() || role_of(messages_.back().value) != kAnswererRole) return false;
   const auto* const content = messages_.back().value.value().dict().find("content");
   return content != nullptr && content->is_string();
-}
-
-Result<ChatAnswer> Chat::generate(const Prompt& prompt, GenerationConfig config,
-                                  const AnswerOptions& options) {
-  const std::shared_ptr<const Tokenizer>& tokenizer = pipeline_->tokenizer();
-  GenerationOptions generation{static_cast<const CallOptions&>(options), nullptr};
-  if (const Status taken = take_stop_strings(tokenizer, config, generation.stopping_criteria);
-      !taken) {
-    return taken.error();
-  }
-  if (options.response_format) {
-    auto processor = pipeline_->constrain(
-        *options.response_format, {.ends = config.eos_token_id, .is_whole = !continues_answer()});
-    if (!processor) return processor.error();
-    generation.processors.push_back(*std::move(processor));
-  }
-  Result<ChatStream> stream =
-      ChatStream::start(*tokenizer, prompt.chat.ids, config.eos_token_id, options.on_text);
-  if (!stream) return stream.error();
-  generation.config = std::move(config);
-  generation.keep = generation.yields = true;
-  generation.name_of = [](std::size_t) { return std::string("the conversation"); };
-  generation.on_done = nullptr;
-  generation.on_token = [&](std::size_t, TokenId token) { return stream->push(token); };
-  const GenerationInput input = {.source = {}, .prompt = prompt.chat.ids, .kept = kept_};
-  auto results = pipeline_->runner().generate({&input, 1}, generation);
-  if (!results) return results.error();
-  const Result<ChatStream::Texts> texts = stream->finish();
-  if (!texts) return texts.error();
-
-  GeneratedSequence& sequence = results->front().sequences.front();
-  ChatAnswer answer;
-  static_cast<GenerationUsage&>(answer.usage) = results->front().usage;
-  answer.usage.answers_encoded_again = prompt.chat.encoded_again;
-  answer.usage.messages_left_out = static_cast<std::int64_t>(prompt.left_out);
-  answer.finish_reason = sequence.finish_reason;
-  answer.text = texts->answer;
-  take_answer(texts->answer, stream->tokens(), texts->generated);
-  answer.message = messages_.back().value;
-  left_out_ = prompt.left_out;
-  kept_ = std::move(sequence.kept);
-  tokens_ = std::move(sequence.ids);
-  ++drawn_;
-  return answer;
-}
-
-void Chat::take_answer(std::string_view text, std::span<const TokenId> ids,
-                       std::string_view of_ids) {
-  if (!continues_answer()) {
-    messages_.push_back({make_message(kAnswerer, TemplateValue::answer(text)),
-                         {ids.begin(), ids.end()},
-                         std::string(of_ids)});
-    return;
-  }
-  Message& last = messages_.back();
-  const bool is_generated = !last.text.empty();
-  const std::string content = std::string(text_of(last.value, "content")).append(text);
-  last.value = with_content(
-      last.value, is_generated ? TemplateValue::answer(content) : TemplateValue::string(content));
-  if (!is_generated) return;
-  last.ids.insert(last.ids.end(), ids.begin(), ids.end());
-  last.text += of_ids;
 }
 
 }  // namespace polystate

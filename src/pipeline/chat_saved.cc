@@ -118,8 +118,7 @@ Result<Chat> Chat::load(Pipeline& pipeline, const std::filesystem::path& path,
     const std::size_t index = answer["message"].index(values.size(), "messages");
     if (!status) break;
     Message& message = chat->messages_[index];
-    message.value =
-        with_content(message.value, TemplateValue::answer(text_of(message.value, "content")));
+    message.value = as_answer(message.value);
     message.ids = ids_of(answer["ids"]);
     message.text = answer["text"].string();
   }

@@ -21,17 +21,24 @@ constexpr std::size_t kBefore = 16;
 
 }  // namespace
 
+ChatStream::ChatStream(const Tokenizer& tokenizer, TextStream generated, ControlTokens control,
+                       OnPiece on_text)
+    : tokenizer_(&tokenizer),
+      answer_(tokenizer.decode_stream({.skip_special_tokens = false})),
+      generated_(std::move(generated)),
+      control_(std::move(control)),
+      on_text_(std::move(on_text)) {}
+
 Result<ChatStream> ChatStream::start(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
-                                     std::vector<TokenId> ends, OnPiece on_text) {
+                                     ControlTokens control, OnPiece on_text) {
   Result<TextStream> generated = TextStream::start(
       tokenizer, prompt.last(std::min(kBefore, prompt.size())), {.skip_special_tokens = false});
   if (!generated) return generated.error();
-  return ChatStream(tokenizer.decode_stream(), std::move(*generated), std::move(ends),
-                    std::move(on_text));
+  return ChatStream(tokenizer, std::move(*generated), std::move(control), std::move(on_text));
 }
 
 bool ChatStream::push(TokenId token) {
-  if (std::ranges::find(ends_, token) != ends_.end()) return true;
+  if (std::ranges::find(control_.ends, token) != control_.ends.end()) return true;
   tokens_.push_back(token);
   if (status_) status_ = push_texts(token);
   return status_ && wants_more_;
@@ -40,7 +47,10 @@ bool ChatStream::push(TokenId token) {
 Status ChatStream::push_texts(TokenId token) {
   const Result<std::string> generated = generated_.push(token);
   if (!generated) return generated.error();
-  texts_.generated += *generated;
+  text_ += *generated;
+  const std::vector<TokenId>& markers = control_.markers;
+  const bool is_marker = std::ranges::find(markers, token) != markers.end();
+  if (!is_marker && tokenizer_->is_special(token)) return {};
   const Result<std::string> answer = answer_->push(token);
   // A token that the vocabulary lacks, which a model may have more of, has no text.
   if (!answer && answer.error().code == ErrorCode::kContract) return {};
@@ -50,20 +60,18 @@ Status ChatStream::push_texts(TokenId token) {
 }
 
 void ChatStream::tell(const std::string& piece) {
-  if (piece.empty()) return;
-  texts_.answer += piece;
-  if (wants_more_ && on_text_ != nullptr) wants_more_ = on_text_(piece);
+  if (!piece.empty() && !on_text_(piece)) wants_more_ = false;
 }
 
-Result<ChatStream::Texts> ChatStream::finish() {
+Result<std::string> ChatStream::finish() {
   if (!status_) return status_.error();
   const Result<std::string> generated = generated_.finish();
   if (!generated) return generated.error();
-  texts_.generated += *generated;
+  text_ += *generated;
   const Result<std::string> rest = answer_->finish();
   if (!rest) return rest.error();
   tell(*rest);
-  return std::move(texts_);
+  return std::move(text_);
 }
 
 }  // namespace polystate

@@ -21,41 +21,40 @@ class ChatStream {
  public:
   using OnPiece = std::function<bool(std::string_view piece)>;
 
-  // `prompt` is what the answer follows; `on_text` may be null.
+  struct ControlTokens {
+    std::vector<TokenId> ends;
+    std::vector<TokenId> markers;  // special tokens that the answer's text has; it has no others
+  };
+
+  // `prompt` is what the answer follows. `on_text` is given the answer's text, decoded by itself.
   static Result<ChatStream> start(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
-                                  std::vector<TokenId> ends, OnPiece on_text);
+                                  ControlTokens control, OnPiece on_text);
 
   // Takes the next token; false where the caller wants no more.
   bool push(TokenId token);
 
-  struct Texts {
-    std::string answer;     // decoded by itself, without special tokens
-    std::string generated;  // with them, as it follows the prompt
-  };
-  // Once it is over: its texts, or what went wrong in between.
-  Result<Texts> finish();
+  // Once it is over: the text of all its tokens as it follows the prompt, or what went wrong in
+  // between.
+  Result<std::string> finish();
 
   // All but an end token.
   [[nodiscard]] std::span<const TokenId> tokens() const { return tokens_; }
 
  private:
-  ChatStream(std::unique_ptr<DecodeStream> answer, TextStream generated, std::vector<TokenId> ends,
-             OnPiece on_text)
-      : answer_(std::move(answer)),
-        generated_(std::move(generated)),
-        ends_(std::move(ends)),
-        on_text_(std::move(on_text)) {}
+  ChatStream(const Tokenizer& tokenizer, TextStream generated, ControlTokens control,
+             OnPiece on_text);
 
   Status push_texts(TokenId token);
-  // Appends to the answer, and tells the caller, as long as that wants more.
+  // Tells the caller, who may want no more.
   void tell(const std::string& piece);
 
+  const Tokenizer* tokenizer_;
   std::unique_ptr<DecodeStream> answer_;
   TextStream generated_;
-  std::vector<TokenId> ends_;
+  ControlTokens control_;
   OnPiece on_text_;
   std::vector<TokenId> tokens_;
-  Texts texts_;
+  std::string text_;  // of generated_
   bool wants_more_ = true;
   Status status_;
 };

@@ -14,9 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "pipeline/chat_messages.h"
 #include "pipeline/text_stream.h"
 #include "pipeline/token_scores.h"
 #include "polystate/chat_template/chat_templates.h"
+#include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/core/sha256.h"
 #include "polystate/core/token.h"
@@ -26,6 +28,8 @@
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/pipeline/stop_strings.h"
 #include "polystate/pipeline/text_score.h"
+#include "polystate/response/response_parser.h"
+#include "polystate/response/response_template.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
@@ -54,6 +58,17 @@ void shorten(Encoding& encoding, std::size_t limit, Cut cut) {
   }
   if (cut == Cut::kEnd) std::ranges::reverse(kept);
   encoding.ids = std::move(kept);
+}
+
+// An answer as a message, of which nothing is lost.
+TemplateValue read_answer(const ResponseTemplate& reader, std::string_view answer,
+                          std::string_view prompt, const TemplateValue& tools) {
+  for (const bool keeps_malformed : {false, true}) {
+    Result<TemplateValue> message = parse_response(
+        reader, answer, prompt, {.tools = tools, .keeps_malformed = keeps_malformed});
+    if (message) return *std::move(message);
+  }
+  return make_message("assistant", TemplateValue::string(answer));
 }
 
 // Streams of the texts of a call.
@@ -120,7 +135,21 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::run_chats(
   }
   const Result<std::vector<GenerationInput>> inputs = encode_chats(chats, options);
   if (!inputs) return inputs.error();
-  return answer(*inputs, options, TextBegin::kAlone);
+  if (!templates_.response_template()) return answer(*inputs, options, TextBegin::kAlone);
+  const Result<ResponseTemplate> reader = ResponseTemplate::parse(*templates_.response_template());
+  if (!reader) return reader.error();
+  PipelineOptions with_special_tokens = options;
+  with_special_tokens.skip_special_tokens = false;
+  auto answers = answer(*inputs, with_special_tokens, TextBegin::kAlone);
+  for (std::size_t i = 0; answers && i < chats.size(); ++i) {
+    if (!chats[i].continue_final_message.empty()) continue;
+    const Result<std::string> prompt =
+        tokenizer_->decode((*inputs)[i].prompt, {.skip_special_tokens = false});
+    if (!prompt) return prompt.error();
+    for (GeneratedText& each : (*answers)[i])
+      each.message = read_answer(*reader, each.text, *prompt, chats[i].tools);
+  }
+  return answers;
 }
 
 Result<std::vector<std::vector<GeneratedText>>> TextPipeline::answer(

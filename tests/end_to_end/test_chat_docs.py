@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -12,11 +14,22 @@ from transformers import PreTrainedTokenizerFast
 
 import polystate as ps
 from tests.end_to_end.printed_programs import build_project, run, write_programs
+from tests.support.altered_artifacts import seal
 from tests.support.toy_chat import toy_chat
 
 CHAT = (
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+
+
+# Of a model that knows tools; the toy has room for their names alone.
+TOOLS = (
+    "{% for t in tools or [] %}<|system|>{{ t.function.name }}<|end|>{% endfor %}"
+    "{% for m in messages %}<|{{ 'user' if m.role == 'tool' else m.role }}|>{{ m.content }}"
+    '{% for c in m.tool_calls or [] %}<tool_call>\n{"name": "{{ c.function.name }}", '
+    '"arguments": {{ c.function.arguments | tojson }}}\n</tool_call>{% endfor %}<|end|>'
+    "{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 
 
@@ -48,6 +61,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("chat")
     write_programs("docs/chat.md", "chat", directory)
     (directory / "smollm").symlink_to(toy_chat() / "toy")
+    shutil.copytree(toy_chat() / "toy", directory / "qwen", symlinks=False)
+    (directory / "qwen/chat_template.jinja").write_text(TOOLS)
+    seal(directory / "qwen")
     return directory
 
 
@@ -72,3 +88,28 @@ def test_the_python_program_talks(directory: Path) -> None:
 def test_the_cpp_program_builds_as_a_project_of_its_own_and_talks(directory: Path) -> None:
     build_project(directory)
     assert run(directory, "build/talk") == "".join(text + "\n" for text in answers())
+
+
+def is_call(call: dict[str, Any]) -> bool:
+    function = call["function"]
+    return (function["name"], *function["arguments"]) == ("get_weather", "place")
+
+
+def test_the_python_program_calls_a_tool(directory: Path) -> None:
+    called, *others = run(directory, sys.executable, "tools.py").splitlines()
+    assert called in (f"get_weather {{'place': '{place}'}}" for place in ("Brest", "Lyon"))
+    assert all(line.startswith("content: ") for line in others[-1:])
+
+
+def test_the_shell_commands_call_a_tool(directory: Path) -> None:
+    first, second = run(directory, "bash", "-e", "tools").splitlines()
+    for line in (first, second):
+        (call,) = json.loads(line)["tool_calls"]
+        assert is_call(call)
+
+
+def test_the_cpp_program_calls_a_tool(directory: Path) -> None:
+    build_project(directory)
+    called, *_ = run(directory, "build/tools").splitlines()
+    (call,) = json.loads(called)
+    assert is_call(call)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 LAYERS = {
     *("core", "chat_template", "tokenizer", "artifact", "engine", "session", "sampler", "runner"),
-    *("grammar", "pipeline"),
+    *("grammar", "response", "pipeline"),
 }
 
 # What each part may include, besides itself.
@@ -30,6 +30,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "session": {"core", "artifact", "engine"},
     "sampler": {"core"},
     "grammar": {"core", "sampler", "tokenizer"},
+    "response": {"core", "tokenizer", "chat_template"},
     "runner": {"core", "artifact", "engine", "session", "sampler"},
     "pipeline": LAYERS,
     # All of it, for users.

@@ -61,6 +61,11 @@ class ChatTemplates {
     return control_tokens_;
   }
 
+  // How answers are read, as JSON, where the files say so: see ResponseTemplate.
+  [[nodiscard]] const std::optional<std::string>& response_template() const {
+    return response_template_;
+  }
+
   // Roles of messages, of which templates make tokens. Their text is trusted.
   static const std::vector<std::string_view>& trusted_roles();
 
@@ -70,6 +75,7 @@ class ChatTemplates {
   std::map<std::string, Result<ChatTemplate>> templates_;
   std::map<std::string, std::string> special_tokens_;
   std::optional<std::vector<std::string>> control_tokens_;
+  std::optional<std::string> response_template_;
   bool has_names_ = false;  // several templates, or one that has a name
 
   friend class ChatTemplatesReader;

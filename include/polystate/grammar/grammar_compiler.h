@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -27,14 +28,16 @@ struct ConstrainedText {
 // asks for. Many threads may use it at once.
 class GrammarCompiler {
  public:
-  // Reads the whole vocabulary: some 0.1 s for 128,000 tokens. kUnsupported: this build has no
-  // grammars, or what a token adds to a text depends on its neighbours (WordPiece).
-  static Result<std::shared_ptr<const GrammarCompiler>> create(const Tokenizer& tokenizer);
+  // Reads the whole vocabulary: some 0.1 s for 128,000 tokens. `markers` are special tokens that
+  // texts may have, as their text. kUnsupported: this build has no grammars, or what a token adds
+  // to a text depends on its neighbours (WordPiece).
+  static Result<std::shared_ptr<const GrammarCompiler>> create(
+      const Tokenizer& tokenizer, std::span<const TokenId> markers = {});
 
   virtual ~GrammarCompiler() = default;
 
-  // A processor for a format; the last ones are kept. Special tokens other than the ends are never
-  // allowed.
+  // A processor for a format; the last ones are kept. Special tokens other than the ends and the
+  // markers are never allowed.
   //
   // kContract: the format is malformed, or too large (1 MiB). kUnsupported names the words of a
   // schema that would not be enforced.

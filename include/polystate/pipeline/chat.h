@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,22 +12,48 @@
 #include <utility>
 #include <vector>
 
+#include "polystate/chat_template/chat_template.h"
 #include "polystate/chat_template/chat_templates.h"
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "polystate/grammar/grammar_compiler.h"
 #include "polystate/grammar/response_format.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/logits_processor.h"
 #include "polystate/sampler/stopping_criterion.h"
 
 namespace polystate {
 
 struct ChatEncoder;
+struct ChatForm;
+struct ChatText;
+
+// A part of an answer that is being generated.
+struct ChatPiece {
+  enum class Kind : std::uint8_t {
+    kContent,
+    kThinking,
+    // Of a call, as the model writes it. Where it turns out to be none, its text follows as
+    // content.
+    kCall
+  };
+
+  Kind kind = Kind::kContent;
+  std::string_view text;
+};
 
 // What a conversation's template is given besides its messages, and how its answers are drawn.
 struct ChatOptions {
+  // What the model may call: a list of dictionaries as OpenAI has them, {"type": "function",
+  // "function": {"name": ..., "description": ..., "parameters": a JSON schema}}.
+  TemplateValue tools = {};
+  // Whether it does: "auto", as it likes; "none": it is not shown the tools; "required", or the
+  // name of one: each answer is a call of one of them, or of this one, with arguments that its
+  // schema finds valid. To be given with a single answer, most often: see AnswerOptions.
+  std::string tool_choice = "auto";
   TemplateValue documents = {};  // see ChatInput
   std::optional<std::string> chat_template = std::nullopt;
   std::vector<std::pair<std::string, TemplateValue>> variables = {};
@@ -41,8 +68,12 @@ struct ChatOptions {
 struct AnswerOptions : CallOptions {
   // What the answer has to be; of one that goes on, what is added to it.
   std::optional<ResponseFormat> response_format = std::nullopt;
-  // Called with each piece of the answer's text; false ends the answer, which is kept so far.
+  // In place of ChatOptions::tool_choice.
+  std::optional<std::string> tool_choice = std::nullopt;
+  // Called with each piece of the answer's content; false ends the answer, which is kept so far.
   std::function<bool(std::string_view piece)> on_text = nullptr;
+  // The same with pieces of all kinds.
+  std::function<bool(const ChatPiece& piece)> on_piece = nullptr;
 };
 
 // What an answer cost.
@@ -56,13 +87,24 @@ struct ChatUsage : GenerationUsage {
 
 struct ChatAnswer {
   TemplateValue message;  // as it was appended: its role is "assistant"
-  std::string text;       // of what was generated now, without special tokens
+  // Of what was generated now, without special tokens: the content, without thoughts and calls.
+  std::string text;
+  std::string thinking;
+  // A list of {"type": "function", "function": {"name": ..., "arguments": a dictionary}}, with "id"
+  // where the model or the template has ids; none where there is no call.
+  TemplateValue tool_calls;
   FinishReason finish_reason = FinishReason::kUnfinished;
   ChatUsage usage;
 };
 
 // A conversation with a chat model: messages in, answers out. A message is a dictionary with "role"
 // and "content", as transformers has it.
+//
+// The text of an answer is read as a message: thoughts ("reasoning_content"), calls ("tool_calls")
+// and content. How, the model's `response_template` says (see ResponseParser), or else the chat
+// template: it is given a conversation with a known call, and the form is taken that finds that in
+// what it writes. A call that is malformed is content. Results of calls are messages with the role
+// "tool", and are answered by answer().
 //
 // An answer's own tokens are kept, where the template renders it as it was generated. What the
 // model has read of the conversation is not read again: a turn computes what is new, also after
@@ -78,7 +120,8 @@ struct ChatAnswer {
 // number of them share one pipeline.
 class Chat {
  public:
-  // `pipeline` outlives it. kUnsupported: the model has an encoder, or no chat template.
+  // `pipeline` outlives it. kUnsupported: the model has an encoder, or no chat template. kContract:
+  // a tool is none, or the template does not show tools or writes calls in no form that is known.
   static Result<Chat> create(Pipeline& pipeline, ChatOptions options = {});
   // A saved conversation, which goes on as if it had never ended. It has its own seed; the other
   // options are not saved. kArtifact: the file is damaged; kUnsupported: it is of a newer version;
@@ -94,7 +137,7 @@ class Chat {
   // conversation, it is too long, or as Runner::generate.
   Result<ChatAnswer> ask(std::string_view text, const AnswerOptions& options = {});
   // Appends what the model answers to the messages as they are. Where the last one is an answer, it
-  // goes on. Errors as ask; kContract where there is no message.
+  // goes on. Errors as ask; kContract where there is no message, or the last one has calls.
   Result<ChatAnswer> answer(const AnswerOptions& options = {});
   // Answers the last message of the user again: what followed it goes. kContract where there is
   // none.
@@ -103,6 +146,9 @@ class Chat {
   [[nodiscard]] std::vector<TemplateValue> messages() const;
   // kContract: a message is no dictionary, or its "role" no text.
   Status add_message(TemplateValue message);
+  // Appends what the first call of the last answer gave that has no result yet, as a message with
+  // the role "tool"; tells how many calls have none. kContract where there is none.
+  Result<std::size_t> add_result(std::string_view result);
   // Messages that stay where they were are the same ones. Errors as add_message.
   Status set_messages(const std::vector<TemplateValue>& messages);
   // Has the conversation begin with a message of the system; without one where `text` is empty.
@@ -132,6 +178,12 @@ class Chat {
   };
   struct Prompt;
   enum class Purpose : std::uint8_t { kAnswer, kCount };
+  // How a prompt is made.
+  struct PromptOptions {
+    std::size_t left_out;  // messages after the leading ones
+    bool shows_tools;
+    Purpose purpose = Purpose::kAnswer;
+  };
 
   Chat(Pipeline& pipeline, ChatOptions options);
 
@@ -142,21 +194,36 @@ class Chat {
   [[nodiscard]] std::size_t leading_messages() const;
   // Which message is the last one of the user.
   [[nodiscard]] std::optional<std::size_t> last_of_user() const;
-  // The messages that the model sees, with these left out after the leading ones.
-  [[nodiscard]] Result<Prompt> prompt_of(std::size_t left_out, Purpose purpose) const;
+  // The messages that the model sees.
+  [[nodiscard]] Result<Prompt> prompt_of(const PromptOptions& options) const;
+  // What a prompt has of the answer to it, for what reads that.
+  [[nodiscard]] std::string begun_answer(const RenderedText& prompt) const;
   // The prompt of the next answer, which has room for one.
-  [[nodiscard]] Result<Prompt> next_prompt(const GenerationConfig& config) const;
+  [[nodiscard]] Result<Prompt> next_prompt(const GenerationConfig& config, bool shows_tools) const;
   // How many messages to leave out where these are too few; nothing where one turn is left.
   [[nodiscard]] std::optional<std::size_t> leave_out_more(std::size_t left_out) const;
   Result<ChatAnswer> generate(const Prompt& prompt, GenerationConfig config,
                               const AnswerOptions& options);
+  // How many calls of the last answer have no result.
+  [[nodiscard]] std::size_t open_calls() const;
   // Whether the last message is an answer, which goes on.
   [[nodiscard]] bool continues_answer() const;
-  // Appends an answer, or goes on with the last one: its text, and its tokens with theirs.
-  void take_answer(std::string_view text, std::span<const TokenId> ids, std::string_view of_ids);
+  // Has an answer be what its options ask for.
+  Status constrain(const Prompt& prompt, const GenerationConfig& config,
+                   const AnswerOptions& options, LogitsProcessors& processors);
+  Result<std::shared_ptr<const LogitsProcessor>> call_processor(const Prompt& prompt,
+                                                                const std::string& choice,
+                                                                const ConstrainedText& text);
+  // Gives calls ids, for templates that need them.
+  void add_ids(ChatText& text) const;
+  // Appends an answer, or goes on with the last one, and its tokens with their text.
+  void take_answer(const ChatText& text, std::span<const TokenId> ids, std::string_view of_ids);
 
   Pipeline* pipeline_;
   ChatOptions options_;
+  std::shared_ptr<const ChatForm> form_;
+  // Of grammars in which markers of calls are special tokens.
+  std::shared_ptr<const GrammarCompiler> grammars_;
   GenerationConfig config_;
   std::vector<Message> messages_;
   std::size_t left_out_ = 0;

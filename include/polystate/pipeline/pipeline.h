@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "polystate/chat_template/chat_templates.h"
+#include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/core/sha256.h"
 #include "polystate/core/token.h"
@@ -32,6 +33,9 @@ struct GeneratedText {
   std::vector<TokenId> ids;  // with them, as the runner gives them: from the prompt or start token
   std::optional<float> score = std::nullopt;  // see GeneratedSequence::score
   FinishReason finish_reason = FinishReason::kUnfinished;
+  // Of an answer to a conversation, where the model's files say how answers are read: it as a
+  // message (see parse_response); else none.
+  TemplateValue message = {};
 };
 
 struct PipelineOptions : CallOptions {
@@ -72,7 +76,9 @@ class Pipeline {
   Result<std::string> run(std::string_view text);
 
   // The same for conversations of a chat model: what follows each as its template renders it. The
-  // text of an answer is what its tokens are decoded to by themselves, as in transformers.
+  // text of an answer is what its tokens are decoded to by themselves, as in transformers; with
+  // special tokens where the model's files have a `response_template`, by which it is read as a
+  // message as well. A part of it that cannot be read is content there.
   // kUnsupported where the model has an encoder; kContract also as ChatTemplates::render.
   virtual Result<std::vector<std::vector<GeneratedText>>> run_chats(
       std::span<const ChatInput> chats, const PipelineOptions& options = {}) = 0;

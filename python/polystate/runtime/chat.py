@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from polystate import _core
 from polystate.errors import ContractError
 
 _MAX_DEPTH = 300  # of values in one another, as the templates' own values have it
@@ -170,9 +172,10 @@ class ChatForm:
         }
         return inputs, plain(variables)
 
-    def answered(self, messages: Sequence[Any], text: str) -> list[Any]:
+    def answered(self, messages: Sequence[Any], answer: _core.GeneratedText) -> list[Any]:
         """The messages with an answer, appended or at the end of the last one."""
         if not self.continues(messages):
-            return [*messages, {"role": "assistant", "content": text}]
+            message = json.loads(answer.message)
+            return [*messages, message or {"role": "assistant", "content": answer.text}]
         *others, last = messages
-        return [*others, {"role": last["role"], "content": last["content"] + text}]
+        return [*others, {"role": last["role"], "content": last["content"] + answer.text}]

@@ -10,7 +10,15 @@ from typing import Any
 
 from polystate import _core
 from polystate.errors import ContractError
-from polystate.runtime.chat import plain
+from polystate.runtime.answers import (
+    ChatAnswer,
+    ChatPiece,
+    choice_of,
+    content_alone,
+    json_of,
+    told_pieces,
+)
+from polystate.runtime.chat import plain, tool_schemas
 from polystate.runtime.generation import (
     LogitsProcessor,
     Sampler,
@@ -59,6 +67,13 @@ class Conversation:
         The message of the system, which the conversation begins with.
     messages
         Messages to begin with, dictionaries with ``role`` and ``content``.
+    tools
+        What the model may call: JSON schemas as OpenAI has them, or functions with type hints and a
+        docstring, which ``transformers`` makes into schemas.
+    tool_choice
+        ``"auto"``: the model calls tools as it likes. ``"none"``: it is not shown them.
+        ``"required"``, or a tool's name: each answer is a call of one of them, or of this one,
+        whose arguments its schema finds valid. Calls may have another one.
     documents, chat_template, sanitize_control_tokens, template_variables
         For the template: see :meth:`polystate.Tokenizer.apply_chat_template`.
     seed
@@ -74,7 +89,8 @@ class Conversation:
     UnsupportedError
         The model has no chat template, or an encoder.
     ContractError
-        A message is none.
+        A message or a tool is none; or the template does not show tools to the model, or writes
+        calls in no form that is known.
 
     Notes
     -----
@@ -90,6 +106,8 @@ class Conversation:
         system: str = "",
         *,
         messages: Sequence[Mapping[str, Any]] = (),
+        tools: Sequence[Any] | None = None,
+        tool_choice: str | Mapping[str, Any] = "auto",
         documents: Sequence[Mapping[str, Any]] | None = None,
         chat_template: str | None = None,
         sanitize_control_tokens: bool = True,
@@ -107,11 +125,12 @@ class Conversation:
         core = self.model._shared(_core.Pipeline)
         inputs = {
             "messages": [],
-            "tools": None,
+            "tools": plain(tool_schemas(tools)),
             "documents": plain(documents),
             "chat_template": chat_template,
             "add_generation_prompt": False,
             "continue_final_message": "",
+            "tool_choice": choice_of(tool_choice),
         }
         variables = plain(template_variables or {})
         self._core = _core.Chat(core, inputs, variables, bool(sanitize_control_tokens), seed)
@@ -132,6 +151,26 @@ class Conversation:
         if isinstance(messages, str | Mapping) or not isinstance(messages, Sequence):
             raise ContractError(f"messages are a list, not a {type(messages).__name__}")
         self._core.set_messages([plain(message) for message in messages])
+
+    def add_result(self, result: Any) -> int:
+        """Append what the first call of the last answer gave that has no result yet.
+
+        Parameters
+        ----------
+        result
+            A text, or what JSON can hold.
+
+        Returns
+        -------
+        int
+            How many calls have no result. Without any, :meth:`answer` goes on.
+
+        Raises
+        ------
+        ContractError
+            There is no such call.
+        """
+        return self._core.add_result(result if isinstance(result, str) else json_of(result))
 
     def add_message(self, message: Mapping[str, Any]) -> None:
         """Append a message, which is not answered yet."""
@@ -161,9 +200,10 @@ class Conversation:
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
         on_text: Callable[[int, str], Any] | None = None,
         response_format: Mapping[str, Any] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
         **names: Any,
-    ) -> str:
-        """Append a message of the user, and what the model answers; give its text.
+    ) -> ChatAnswer:
+        """Append a message of the user, and what the model answers; give its content.
 
         Parameters
         ----------
@@ -172,10 +212,12 @@ class Conversation:
         logits_processor, sampler, stopping_criteria
             The user's own: see :mod:`polystate.runtime.generation`.
         on_text
-            Called with 0 and each piece of the answer as it is found; False ends the answer, which
-            is kept so far.
+            Called with 0 and each piece of the answer's content as it is found; False ends the
+            answer, which is kept so far.
         response_format
             What the answer has to be: see docs/constrained.md.
+        tool_choice
+            In place of the conversation's.
         **names
             Fields of transformers' ``GenerationConfig``, before those of the conversation.
 
@@ -188,75 +230,95 @@ class Conversation:
             Another thread uses the conversation.
         """
         options = self._options(
-            stream_call("on_text", on_text), logits_processor, sampler, stopping_criteria, names
+            content_alone(stream_call("on_text", on_text)),
+            logits_processor,
+            sampler,
+            stopping_criteria,
+            names,
         )
-        form = optional_json(response_format)
-        return self._take(self._core.ask(checked_text("the text", text), options, form))
+        form, choice = optional_json(response_format), choice_of(tool_choice)
+        return self._take(self._core.ask(checked_text("the text", text), options, form, choice))
 
     def answer(
         self,
         *,
         on_text: Callable[[int, str], Any] | None = None,
         response_format: Mapping[str, Any] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
         **names: Any,
-    ) -> str:
-        """Append what the model answers to the messages as they are; give its text.
+    ) -> ChatAnswer:
+        """Append what the model answers to the messages as they are; give its content.
 
-        Where the last message is an answer, it goes on. Options and errors as :meth:`ask`.
+        Where the last message is an answer, it goes on. Options and errors as :meth:`ask`;
+        ContractError where the last message calls tools, whose results are not there.
         """
-        options = self._options(stream_call("on_text", on_text), names=names)
-        return self._take(self._core.answer(options, optional_json(response_format)))
+        options = self._options(content_alone(stream_call("on_text", on_text)), names=names)
+        form, choice = optional_json(response_format), choice_of(tool_choice)
+        return self._take(self._core.answer(options, form, choice))
 
     def retry(
         self,
         *,
         on_text: Callable[[int, str], Any] | None = None,
         response_format: Mapping[str, Any] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
         **names: Any,
-    ) -> str:
+    ) -> ChatAnswer:
         """Answer the last message of the user again. Options and errors as :meth:`ask`."""
-        options = self._options(stream_call("on_text", on_text), names=names)
-        return self._take(self._core.retry(options, optional_json(response_format)))
+        options = self._options(content_alone(stream_call("on_text", on_text)), names=names)
+        form, choice = optional_json(response_format), choice_of(tool_choice)
+        return self._take(self._core.retry(options, form, choice))
 
     def stream(
-        self, text: str, *, response_format: Mapping[str, Any] | None = None, **names: Any
-    ) -> Iterator[str]:
+        self,
+        text: str | None = None,
+        *,
+        response_format: Mapping[str, Any] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        **names: Any,
+    ) -> Iterator[ChatPiece]:
         """Answer piece by piece, as it is found: an iterator.
 
-        Options as :meth:`ask`. Where the iterator is closed, the answer ends, and is kept so far.
+        Pieces are texts, whose ``kind`` says what they are of: ``"content"``, ``"thinking"``, or
+        ``"tool_call"``, a call as the model writes it. Where that turns out to be no call, its text
+        follows as content. Without a text, the messages are answered as they are. Options as
+        :meth:`ask`. Where the iterator is closed, the answer ends, and is kept so far.
         """
-        text = checked_text("the text", text)
-        form = optional_json(response_format)
+        run = self._run(text, optional_json(response_format), choice_of(tool_choice))
         return pieces_of(
-            lambda hear: self._options(hear, names=names),
-            lambda options: self._take(self._core.ask(text, options, form)),
-            keeps_begun=True,
+            lambda hear: self._options(told_pieces(hear), names=names), run, keeps_begun=True
         )
 
     def stream_async(
-        self, text: str, *, response_format: Mapping[str, Any] | None = None, **names: Any
-    ) -> AsyncIterator[str]:
+        self,
+        text: str | None = None,
+        *,
+        response_format: Mapping[str, Any] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        **names: Any,
+    ) -> AsyncIterator[ChatPiece]:
         """As :meth:`stream`, without blocking the event loop: ``async for piece in ...``."""
-        text = checked_text("the text", text)
-        form = optional_json(response_format)
+        run = self._run(text, optional_json(response_format), choice_of(tool_choice))
         return pieces_of_async(
-            lambda hear: self._options(hear, names=names),
-            lambda options: self._take(self._core.ask(text, options, form)),
-            keeps_begun=True,
+            lambda hear: self._options(told_pieces(hear), names=names), run, keeps_begun=True
         )
 
     async def ask_async(
-        self, text: str, *, response_format: Mapping[str, Any] | None = None, **names: Any
-    ) -> str:
+        self,
+        text: str,
+        *,
+        response_format: Mapping[str, Any] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        **names: Any,
+    ) -> ChatAnswer:
         """As :meth:`ask`, without blocking the event loop.
 
         Conversations that wait at the same time run side by side. Where the task is cancelled, the
         conversation is as it was.
         """
-        text = checked_text("the text", text)
-        form = optional_json(response_format)
+        run = self._run(text, optional_json(response_format), choice_of(tool_choice))
         options = self._options(None, names=names)
-        return await run_async(options, lambda: self._take(self._core.ask(text, options, form)))
+        return await run_async(options, lambda: run(options))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save messages, tokens and the state of random numbers, for :meth:`load`.
@@ -336,9 +398,18 @@ class Conversation:
         """Why the last answer ended, as :attr:`GenerateOutput.finish_reasons` has it."""
         return None if self._last is None else self._last.finish_reason
 
-    def _take(self, answer: _core.ChatAnswer) -> str:
+    def _run(
+        self, text: str | None, form: str | None, choice: str | None
+    ) -> Callable[[_core.GenerationOptions], ChatAnswer]:
+        """What answers a text, or the messages as they are."""
+        if text is None:
+            return lambda options: self._take(self._core.answer(options, form, choice))
+        given = checked_text("the text", text)
+        return lambda options: self._take(self._core.ask(given, options, form, choice))
+
+    def _take(self, answer: _core.ChatAnswer) -> ChatAnswer:
         self._last = answer
-        return answer.text
+        return ChatAnswer.of(answer)
 
     def _options(
         self,

@@ -189,7 +189,9 @@ class Pipeline:
             or a list of them where ``num_return_sequences`` asks for several; for a single text
             the list of its dictionaries. Of a model without an encoder a list for each text,
             always: ``[{"generated_text": ...}]``. There, a conversation gives all its messages and
-            the answer, or with ``return_full_text=False`` the answer's text.
+            the answer, or with ``return_full_text=False`` the answer's text. Where the model's
+            files have a ``response_template``, the answer is read by it: calls and thoughts are
+            apart from the content.
 
         Raises
         ------
@@ -374,7 +376,7 @@ class Pipeline:
         is_full = form.return_full_text is not False
         results = [
             [
-                {"generated_text": chat.answered(messages, each.text) if is_full else each.text}
+                {"generated_text": chat.answered(messages, each) if is_full else each.text}
                 | ({"score": each.score} if form.return_scores else {})
                 for each in answer
             ]

@@ -11,12 +11,13 @@ from polystate import _core
 from polystate.errors import ContractError, UnsupportedError
 from polystate.runtime.chat import conversations_of, plain, tool_schemas
 from polystate.runtime.paths import checked_path
+from polystate.runtime.responses import ReadsResponses
 
 SpecialTokens = Literal["accept", "plain_text", "refuse"]
 _MAX_THREADS = 1024
 
 
-class Tokenizer:
+class Tokenizer(ReadsResponses):
     """A tokenizer in C++: the ids and the text are those of the library that its file is from.
 
     Immutable; any number of threads may use it at once. Made by :meth:`open`.

@@ -117,6 +117,10 @@ std::optional<CharacterSet> PatternReader::escaped_set(bool bare) {
       set = word_set(bare);
       break;
     case 'h':
+      if (syntax_ == RegexSyntax::kPython) {
+        unsupported("\\h");
+        return std::nullopt;
+      }
       set = kHexDigitSet;
       break;
     case 'p':

@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -16,6 +18,15 @@ namespace polystate::tokenizer {
 enum class RegexSyntax : std::uint8_t {
   kOniguruma,   // the `tokenizers` library
   kFancyRegex,  // the `tiktoken` library
+  kPython,      // Python's `regex` package, where a dot matches a newline, too
+};
+
+// Where an expression matches, and what its named groups matched (kPython).
+struct RegexMatch {
+  TextRange range;
+  std::vector<std::pair<std::string, TextRange>> groups = {};  // those that took part
+  // Whether it is the beginning of a match, which more text would have to complete.
+  bool is_partial = false;
 };
 
 // A compiled regular expression. It is run by PCRE2 with limits on time and memory, so that no text
@@ -29,6 +40,13 @@ class Regex {
   // Appends the matches in `text` (valid UTF-8), from left to right. An empty match right after
   // another match is none. kContract when the limits are exceeded.
   Status find(std::string_view text, std::vector<TextRange>& matches) const;
+
+  // The first match at `start` or after it, of an expression of kPython. `or_partial`: where there
+  // is none, the first beginning of one that the text's end cuts. Errors as find.
+  [[nodiscard]] Result<std::optional<RegexMatch>> search(std::string_view text, std::size_t start,
+                                                         bool or_partial) const;
+  // The names of its groups (kPython).
+  [[nodiscard]] const std::vector<std::string>& group_names() const;
 
  private:
   struct Code;

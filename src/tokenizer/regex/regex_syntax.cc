@@ -1,10 +1,12 @@
-// Translates the syntaxes of Oniguruma and of Rust's fancy-regex into PCRE2's. What has no equal is
-// refused by name, never approximated. The differences that matter for tokenizers:
+// Translates the syntaxes of Oniguruma, of Rust's fancy-regex and of Python's regex into PCRE2's.
+// What has no equal is refused by name, never approximated. The differences that matter for
+// tokenizers:
 //  - \s is White_Space and \w has marks (PCRE2 has other sets);
 //  - Oniguruma: ^ and $ are those of lines, (?m) lets . match a newline, x{n,m}+ repeats x{n,m},
 //    and (?i) reaches over the alternatives that follow it. Without regard to case it lets one
 //    character equal several, which is refused;
-//  - both: \h is a hexadecimal digit, \v a vertical tab, classes may be nested.
+//  - both: \h is a hexadecimal digit, \v a vertical tab, classes may be nested;
+//  - Python: groups have names, $ matches before a last newline, too, and \Z at the end alone.
 // Sources: Oniguruma's doc/RE, docs.rs/fancy-regex, docs.rs/regex, pcre2pattern(3).
 
 #include <algorithm>
@@ -54,7 +56,8 @@ std::optional<Interval> interval_at(std::string_view rest) {
 
 class Translator {
  public:
-  Translator(std::string_view pattern, RegexSyntax syntax) : reader_(pattern, syntax) {}
+  Translator(std::string_view pattern, RegexSyntax syntax)
+      : reader_(pattern, syntax), is_python_(syntax == RegexSyntax::kPython) {}
 
   Result<std::string> translate() {
     while (!reader_.failed() && !reader_.at_end()) element();
@@ -120,6 +123,7 @@ class Translator {
       case '^':
       case '$': {
         const std::string anchor(reader_.take(1));
+        if (is_python_ && anchor == "$") return assertion(R"((?=\n?\z))");
         return assertion(reader_.oniguruma() ? "(?m:" + anchor + ")" : anchor);
       }
       default:
@@ -141,8 +145,10 @@ class Translator {
     if (reader_.take("\\b")) return assertion(word_boundary());
     if (reader_.take("\\B")) return assertion("(?!" + word_boundary() + ")");
     for (const std::string_view anchor : {"\\A", "\\z", "\\Z"}) {
-      if (reader_.take(anchor)) return assertion(anchor);
+      if (!reader_.take(anchor)) continue;
+      return assertion(is_python_ && anchor == "\\Z" ? std::string_view("\\z") : anchor);
     }
+    if (is_python_ && reader_.take("\\G")) return assertion("\\G");
     if (const auto character = reader_.escaped_character())
       return literal(*character, hex_escape(*character));
     reader_.unsupported(reader_.rest().substr(0, 2));
@@ -172,10 +178,11 @@ class Translator {
       if (!reader_.take_until(")")) reader_.malformed("a comment is not closed");
       return;
     }
-    // A name, for which there is no use.
     if (reader_.take("<") || (!reader_.oniguruma() && reader_.take("P<"))) {
-      if (!reader_.take_until(">")) return reader_.malformed("a group's name is not closed");
-      return push_group("(?:");
+      const std::optional<std::string_view> name = reader_.take_until(">");
+      if (!name) return reader_.malformed("a group's name is not closed");
+      // Others have no use for a name.
+      return push_group(is_python_ ? "(?P<" + std::string(*name) + ">" : "(?:");
     }
     flags(start);
   }
@@ -253,6 +260,7 @@ class Translator {
   }
 
   PatternReader reader_;
+  bool is_python_;
   std::string out_;
   std::optional<std::size_t> atom_start_;  // in `out_`; nothing where no quantifier may follow
   std::vector<Group> groups_ = {{0}};      // the whole pattern is the first

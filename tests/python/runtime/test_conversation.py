@@ -205,7 +205,8 @@ def test_users_text_is_no_control_token_and_never_an_answers(
     def thinking(tokens: list[int], scores: Any) -> None:
         scores[think] = 1e4
 
-    chat = ps.Conversation(model, max_new_tokens=2)
+    plain = TEMPLATE.replace("m.reasoning_content", "m.unknown")  # which writes no thoughts
+    chat = ps.Conversation(model, chat_template=plain, max_new_tokens=2)
     answer = chat.ask("Hi", logits_processor=[thinking])
     assert answer == "<think><think>"
     chat.ask(answer)  # the user repeats it

@@ -4,9 +4,9 @@
 
 #include "core/json.h"
 
-namespace polystate::grammar {
+namespace polystate {
 
 // A value as JSON, with its members in their order.
 std::string json_text(const Json& json);
 
-}  // namespace polystate::grammar
+}  // namespace polystate

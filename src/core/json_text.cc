@@ -1,4 +1,4 @@
-#include "grammar/json_text.h"
+#include "core/json_text.h"
 
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 
-namespace polystate::grammar {
+namespace polystate {
 namespace {
 
 using Written = nlohmann::ordered_json;
@@ -36,4 +36,4 @@ Written written(const Json& json) {
 
 std::string json_text(const Json& json) { return written(json).dump(); }
 
-}  // namespace polystate::grammar
+}  // namespace polystate

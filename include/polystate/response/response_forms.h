@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "polystate/chat_template/chat_templates.h"
+
+namespace polystate {
+
+// How a model writes thoughts and calls, as its chat template shows: the names of forms that are
+// known, empty where it is none of them.
+struct ResponseForms {
+  std::string thinking = {};
+  std::string tool_calls = {};
+  bool shows_tools = false;  // whether the template shows tools to the model
+};
+
+// `chat` has what the template is given besides messages and tools.
+ResponseForms find_response_forms(const ChatTemplates& templates, const ChatInput& chat);
+
+}  // namespace polystate

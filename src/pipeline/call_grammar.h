@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "polystate/chat_template/template_value.h"
+#include "polystate/core/result.h"
+#include "polystate/grammar/response_format.h"
+#include "response/forms.h"
+
+namespace polystate {
+
+struct WantedCalls {
+  const TemplateValue& tools;  // checked
+  std::string_view choice;     // "required", or a tool's name
+  const response::CallForm& form;
+  const response::ThoughtForm* thoughts;  // which may come first; none: nullptr
+  bool has_begun_thoughts;                // they began in the prompt
+};
+
+// What an answer has to be to call a tool: thoughts, where the model has some, and calls of the
+// form with arguments that their schemas find valid. kContract: calls of the form cannot be asked
+// for.
+Result<ResponseFormat> call_format(const WantedCalls& wanted);
+
+}  // namespace polystate

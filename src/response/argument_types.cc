@@ -1,0 +1,187 @@
+#include "response/argument_types.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chat_template/number.h"
+#include "chat_template/string_functions.h"
+#include "chat_template/text.h"
+#include "chat_template/value.h"
+#include "response/json_value.h"
+
+namespace polystate::response {
+namespace {
+
+using chat_template::Dict;
+using chat_template::Elements;
+using chat_template::Origin;
+using chat_template::Text;
+using chat_template::Value;
+
+constexpr double kIntegerLimit = 9223372036854775808.0;  // 2^63
+
+const Value* find(const Value& value, std::string_view name) {
+  return value.kind() == Value::Kind::kDict ? value.dict().find(name) : nullptr;
+}
+
+// The types that a schema allows, in its order.
+std::vector<std::string_view> types_of(const Value& schema) {
+  std::vector<std::string_view> types;
+  if (schema.kind() != Value::Kind::kDict) return types;
+  if (const Value* const type = find(schema, "type")) {
+    if (type->is_string()) types.push_back(type->bytes());
+    if (type->is_sequence()) {
+      for (const Value& each : type->elements()) {
+        if (each.is_string()) types.push_back(each.bytes());
+      }
+    }
+  }
+  for (const std::string_view name : {"anyOf", "oneOf"}) {
+    const Value* const choices = find(schema, name);
+    if (choices == nullptr || !choices->is_sequence()) continue;
+    for (const Value& choice : choices->elements()) {
+      const std::vector<std::string_view> more = types_of(choice);
+      types.insert(types.end(), more.begin(), more.end());
+    }
+  }
+  const Value* const nullable = find(schema, "nullable");
+  if (nullable != nullptr && nullable->is_true() &&
+      std::ranges::find(types, "null") == types.end()) {
+    types.push_back("null");
+  }
+  return types;
+}
+
+std::string stripped(std::string_view text) {
+  const Text whole(std::string(text), Origin::kTemplate);
+  return std::string(
+      chat_template::strip(whole, std::nullopt, chat_template::Sides::kBoth).bytes());
+}
+
+std::string lowered(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  return text;
+}
+
+std::optional<Value> whole(double number, Origin origin) {
+  if (number != std::trunc(number) || std::abs(number) >= kIntegerLimit) return std::nullopt;
+  return Value::integer(static_cast<std::int64_t>(number), origin);
+}
+
+std::optional<Value> integer_of(std::string_view text, Origin origin) {
+  using Outcome = chat_template::ParsedInteger::Outcome;
+  const chat_template::ParsedInteger parsed = chat_template::parse_integer(text, 10);
+  if (parsed.outcome == Outcome::kValue) return Value::integer(parsed.value, origin);
+  if (parsed.outcome == Outcome::kTooLarge) return std::nullopt;
+  const std::optional<double> number = chat_template::parse_real(text);
+  return number && std::isfinite(*number) ? whole(*number, origin) : std::nullopt;
+}
+
+std::optional<Value> number_of(std::string_view text, Origin origin) {
+  const std::optional<double> number = chat_template::parse_real(text);
+  if (!number || !std::isfinite(*number)) return std::nullopt;
+  if (*number != std::trunc(*number) || text.find('.') != std::string_view::npos)
+    return Value::real(*number, origin);
+  return whole(*number, origin);
+}
+
+// The text as a value of a type; nothing where it is none.
+std::optional<Value> as_type(const Value& text, std::string_view type) {
+  const Origin origin = text.text().origin_at(0);
+  const std::string_view raw = text.bytes();
+  if (type == "integer") return integer_of(raw, origin);
+  if (type == "number") return number_of(raw, origin);
+  if (type == "boolean") {
+    const std::string word = lowered(stripped(raw));
+    if (word == "true" || word == "1") return Value::boolean(true, origin);
+    if (word == "false" || word == "0") return Value::boolean(false, origin);
+  }
+  if (type == "null") {
+    const std::string word = stripped(raw);
+    if (word == "null" || word == "None") return Value();
+  }
+  if (type == "object" || type == "array") {
+    const Result<Value> value = parse_value(raw, origin);
+    const Value::Kind kind = type == "object" ? Value::Kind::kDict : Value::Kind::kList;
+    if (value && value->kind() == kind) return *value;
+  }
+  return std::nullopt;
+}
+
+Value read_text(const Value& text, const std::vector<std::string_view>& types) {
+  for (const std::string_view type : types) {
+    if (const std::optional<Value> value = as_type(text, type)) return *value;
+  }
+  return text;
+}
+
+Value read_argument(const Value& argument, const std::vector<std::string_view>& types) {
+  if (argument.is_string()) return read_text(argument, types);
+  const bool is_array = std::ranges::find(types, "array") != types.end();
+  if (argument.kind() != Value::Kind::kList || is_array) return argument;
+  Elements elements;  // of a name that occurs several times
+  for (const Value& element : argument.elements())
+    elements.push_back(element.is_string() ? read_text(element, types) : element);
+  return Value::list(std::move(elements));
+}
+
+}  // namespace
+
+ArgumentTypes::ArgumentTypes(const Value& tools) {
+  if (!tools.is_sequence()) return;
+  for (const Value& tool : tools.elements()) {
+    const Value* const wrapped = find(tool, "function");
+    const Value& function = wrapped == nullptr ? tool : *wrapped;
+    const Value* const name = find(function, "name");
+    if (name == nullptr || !name->is_string()) continue;
+    const Value* const parameters = find(function, "parameters");
+    const Value* const properties =
+        parameters == nullptr ? nullptr : find(*parameters, "properties");
+    const bool is_dict = properties != nullptr && properties->kind() == Value::Kind::kDict;
+    properties_.set(*name, is_dict ? *properties : Value::dict({}));
+  }
+}
+
+Value ArgumentTypes::read(const Value& calls) const {
+  if (properties_.size() == 0) return calls;
+  if (calls.kind() != Value::Kind::kList) return read_call(calls);
+  Elements elements;
+  for (const Value& call : calls.elements()) elements.push_back(read(call));
+  return Value::list(std::move(elements));
+}
+
+Value ArgumentTypes::read_call(const Value& call) const {
+  const Value* const function = find(call, "function");
+  if (function == nullptr) return call;
+  const Value* const name = find(*function, "name");
+  const Value* const arguments = find(*function, "arguments");
+  if (name == nullptr || !name->is_string() || arguments == nullptr ||
+      arguments->kind() != Value::Kind::kDict) {
+    return call;
+  }
+  const Value* const properties = properties_.find(name->bytes());
+  if (properties == nullptr) return call;
+  Dict read = arguments->dict();
+  for (const auto& [key, argument] : arguments->dict().entries()) {
+    const Value* const schema = properties->dict().find(key);
+    if (schema == nullptr) continue;
+    const std::vector<std::string_view> types = types_of(*schema);
+    if (!types.empty()) read.set(key, read_argument(argument, types));
+  }
+  Dict changed_function = function->dict();
+  changed_function.set(Value::string("arguments"), Value::dict(std::move(read)));
+  Dict changed = call.dict();
+  changed.set(Value::string("function"), Value::dict(std::move(changed_function)));
+  return Value::dict(std::move(changed));
+}
+
+}  // namespace polystate::response

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "polystate/response/response_template.h"
+
+namespace polystate::response {
+
+// How models write thoughts: between two texts.
+struct ThoughtForm {
+  std::string_view name;
+  std::string_view open;
+  std::string_view close;
+  // The same as regular expressions, with what is swallowed around them.
+  std::string_view open_pattern;
+  std::string_view close_pattern;
+  // Also texts that have no meaning, such as a header before the content.
+  std::string_view skipped_pattern = {};
+};
+
+// What a call looks like, where "{name}", "{arguments}" and "{id}" stand for its parts, and what is
+// around and between calls. Empty: calls of a form cannot be asked for.
+struct WrittenCall {
+  std::string_view call = {};
+  std::string_view before = {};
+  std::string_view between = {};
+  std::string_view after = {};
+  std::string_view style = "json";  // of the arguments, as xgrammar calls it
+};
+
+// How models write calls.
+struct CallForm {
+  // Where name and arguments are.
+  enum class Reads : std::uint8_t {
+    kObject,  // both in an object
+    kList,    // in each object of a list
+    kNamed,   // the name in the group `name` of the opening, what follows are the arguments
+  };
+
+  std::string_view name;
+  // What opens and closes it, as regular expressions; without a closing it goes on up to the end.
+  std::string_view open;
+  std::string_view close;
+  Reads reads = Reads::kObject;
+  std::string_view name_key = "name";
+  std::string_view arguments_key = "arguments";
+  std::string_view id_key = {};  // empty: calls have no id; of kNamed: the group `id`
+  // Arguments are tags, with these groups `key` and `value`; empty: JSON.
+  std::string_view tag_pattern = {};
+  bool is_dialect = false;  // of JSON: names without quotes, and texts between <|"|>
+
+  WrittenCall written = {};
+};
+
+// Those that are known, in the order in which they are tried.
+std::span<const ThoughtForm> thought_forms();
+std::span<const CallForm> call_forms();
+
+// What reads answers with thoughts and calls of these forms, or without them (nullptr).
+ResponseTemplate template_of(const ThoughtForm* thoughts, const CallForm* calls);
+
+}  // namespace polystate::response

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "chat_template/text.h"
+#include "chat_template/value.h"
+#include "core/json.h"
+#include "polystate/core/result.h"
+
+namespace polystate::response {
+
+// A JSON value as templates have values, of one origin.
+chat_template::Value value_of(const Json& json, chat_template::Origin origin);
+
+// A JSON document that a model wrote: names may occur twice, and the last one counts, as in Python.
+// kContract where it is none, or more than 250 values deep.
+Result<chat_template::Value> parse_value(std::string_view document, chat_template::Origin origin);
+
+// A text as a JSON string.
+std::string json_string(std::string_view text);
+
+// The value with all its texts and numbers of another origin.
+chat_template::Value with_origin(const chat_template::Value& value, chat_template::Origin origin);
+
+}  // namespace polystate::response
