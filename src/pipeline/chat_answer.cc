@@ -10,9 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "chat_template/value.h"
 #include "pipeline/call_grammar.h"
-#include "pipeline/chat_form.h"
+#include "pipeline/chat_form.h"  // IWYU pragma: keep (what form_ points to)
 #include "pipeline/chat_messages.h"
 #include "pipeline/chat_reader.h"
 #include "pipeline/chat_state.h"

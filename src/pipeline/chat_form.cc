@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "chat_template/value.h"
 #include "pipeline/chat_prompt.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "chat_template/python_text.h"
-#include "chat_template/text.h"
 #include "chat_template/value.h"
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
@@ -109,6 +108,17 @@ bool is_name(std::string_view name) {
   });
 }
 
+// What a function is called with, where that is said.
+Status check_parameters(const Value& function, const std::string& place) {
+  const Value* const parameters = find(function, "parameters");
+  if (parameters == nullptr || parameters->is_none()) return {};
+  if (const Status checked = check_schema(*parameters, place); !checked) return checked;
+  const Value* const kind = find(*parameters, "type");
+  const bool is_object = kind == nullptr || (kind->is_string() && kind->bytes() == "object");
+  if (parameters->kind() == Value::Kind::kDict && is_object) return {};
+  return refused(place, "must be a JSON schema of an object");
+}
+
 Result<Value> checked_tool(const Value& tool, const std::string& place) {
   if (tool.kind() != Value::Kind::kDict) {
     return refused(place,
@@ -129,16 +139,9 @@ Result<Value> checked_tool(const Value& tool, const std::string& place) {
     return refused(place, "must have a name of letters, digits, '_', '-' and '.', of at most " +
                               std::to_string(kMaxNameBytes) + " bytes");
   }
-  const Value* const parameters = find(function, "parameters");
-  if (parameters != nullptr && !parameters->is_none()) {
-    const std::string named = place + " ('" + std::string(name->bytes()) + "'): parameters";
-    if (const Status checked = check_schema(*parameters, named); !checked) return checked.error();
-    const Value* const kind = find(*parameters, "type");
-    if (parameters->kind() != Value::Kind::kDict ||
-        (kind != nullptr && !(kind->is_string() && kind->bytes() == "object"))) {
-      return refused(named, "must be a JSON schema of an object");
-    }
-  }
+  const Status checked =
+      check_parameters(function, place + " ('" + std::string(name->bytes()) + "'): parameters");
+  if (!checked) return checked.error();
   if (!is_bare && type != nullptr) return tool;
   Dict whole;
   whole.set(Value::string("type"), TemplateValue::string("function").value());

@@ -1,7 +1,6 @@
 #include "response/argument_types.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -14,6 +13,7 @@
 #include "chat_template/string_functions.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
+#include "polystate/core/result.h"
 #include "response/json_value.h"
 
 namespace polystate::response {
@@ -31,18 +31,22 @@ const Value* find(const Value& value, std::string_view name) {
   return value.kind() == Value::Kind::kDict ? value.dict().find(name) : nullptr;
 }
 
+// The types that a word of a schema names: one, or several.
+std::vector<std::string_view> named_types(const Value& type) {
+  std::vector<std::string_view> types;
+  if (type.is_string()) types.push_back(type.bytes());
+  if (!type.is_sequence()) return types;
+  for (const Value& each : type.elements()) {
+    if (each.is_string()) types.push_back(each.bytes());
+  }
+  return types;
+}
+
 // The types that a schema allows, in its order.
 std::vector<std::string_view> types_of(const Value& schema) {
   std::vector<std::string_view> types;
   if (schema.kind() != Value::Kind::kDict) return types;
-  if (const Value* const type = find(schema, "type")) {
-    if (type->is_string()) types.push_back(type->bytes());
-    if (type->is_sequence()) {
-      for (const Value& each : type->elements()) {
-        if (each.is_string()) types.push_back(each.bytes());
-      }
-    }
-  }
+  if (const Value* const type = find(schema, "type")) types = named_types(*type);
   for (const std::string_view name : {"anyOf", "oneOf"}) {
     const Value* const choices = find(schema, name);
     if (choices == nullptr || !choices->is_sequence()) continue;

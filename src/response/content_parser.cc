@@ -32,13 +32,14 @@ using chat_template::Origin;
 using chat_template::Text;
 using chat_template::Value;
 
+using NamedRange = std::pair<std::string, TextRange>;
+
 constexpr std::size_t kShown = 200;  // bytes of a text in a message
 
 Error refused(std::string message) { return {ErrorCode::kContract, std::move(message)}; }
 
 std::string shown(std::string_view text) {
-  return chat_template::quoted(std::string(text.substr(0, kShown))) +
-         (text.size() > kShown ? "..." : "");
+  return chat_template::quoted(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "");
 }
 
 Result<bool> boolean_of(const Json& json, std::string_view name) {
@@ -70,6 +71,57 @@ bool is_true(std::string text) {
   return text == "true" || text == "1";
 }
 
+// As transformers has it, strings between other delimiters give place to their numbers between
+// these two, which no text has.
+constexpr char kOpen = '\x01';
+constexpr char kClose = '\x02';
+
+// The text with the numbers of its strings, which are appended to `captured`.
+std::string with_numbers(const std::string& text, std::string_view open, std::string_view close,
+                         std::vector<std::string>& captured) {
+  std::string replaced;
+  std::size_t done = 0;
+  while (true) {
+    const std::size_t begin = text.find(open, done);
+    const std::size_t end =
+        begin == std::string::npos ? begin : text.find(close, begin + open.size());
+    if (end == std::string::npos) return replaced.append(text, done);
+    replaced.append(text, done, begin - done);
+    replaced.append(1, kOpen).append(std::to_string(captured.size())).append(1, kClose);
+    captured.push_back(text.substr(begin + open.size(), end - begin - open.size()));
+    done = end + close.size();
+  }
+}
+
+// The text with quotes around names, each of which ends with a colon.
+std::string with_quotes(const std::string& text, const std::vector<TextRange>& names) {
+  std::string quoted;
+  std::size_t done = 0;
+  for (const TextRange& name : names) {
+    quoted.append(text, done, name.begin - done);
+    quoted.append("\"").append(text, name.begin, name.end - name.begin - 1).append("\":");
+    done = name.end;
+  }
+  return quoted.append(text, done);
+}
+
+// The text with strings, as JSON has them, in place of their numbers.
+std::string with_strings(const std::string& text, const std::vector<std::string>& captured) {
+  std::string json;
+  std::size_t done = 0;
+  for (std::size_t open = text.find(kOpen); open != std::string::npos;
+       open = text.find(kOpen, done)) {
+    const std::size_t close = std::min(text.find(kClose, open), text.size() - 1);
+    const auto index =
+        chat_template::parse_integer(std::string_view(text).substr(open + 1, close - open - 1), 10);
+    const auto number = static_cast<std::size_t>(index.value);
+    json.append(text, done, open - done);
+    if (number < captured.size()) json.append(json_string(captured[number]));
+    done = close + 1;
+  }
+  return json.append(text, done);
+}
+
 constexpr std::array<std::pair<std::string_view, ContentParser::Kind>, 7> kKinds = {
     {{"text", ContentParser::Kind::kText},
      {"int", ContentParser::Kind::kInteger},
@@ -85,7 +137,7 @@ Result<ContentParser> ContentParser::create(std::string_view name, const Json* a
   const auto* const found =
       std::ranges::find(kKinds, name, &std::pair<std::string_view, Kind>::first);
   if (found == kKinds.end()) {
-    return refused("there is no content parser " + chat_template::quoted(std::string(name)) +
+    return refused("there is no content parser " + chat_template::quoted(name) +
                    ": text, int, float, bool, json, xml-inline and kv-lines are");
   }
   ContentParser parser(found->second);
@@ -215,54 +267,18 @@ Result<Value> ContentParser::parse_json(std::string_view text, Origin origin) co
 }
 
 Result<std::string> ContentParser::without_dialect(std::string_view text) const {
-  // As transformers has it: strings give place to a number between these two, which no text has.
-  constexpr char kOpen = '\x01';
-  constexpr char kClose = '\x02';
-  std::string working(text);
-  std::vector<std::string> captured;
   if (!string_delims_.empty() && text.find_first_of("\x01\x02") != std::string_view::npos)
     return refused(shown(text) + " has the characters 1 or 2, which no JSON has");
-  for (const auto& [open, close] : string_delims_) {
-    std::string replaced;
-    std::size_t done = 0;
-    while (true) {
-      const std::size_t begin = working.find(open, done);
-      const std::size_t end =
-          begin == std::string::npos ? begin : working.find(close, begin + open.size());
-      if (end == std::string::npos) break;
-      replaced.append(working, done, begin - done);
-      replaced.append(1, kOpen).append(std::to_string(captured.size())).append(1, kClose);
-      captured.push_back(working.substr(begin + open.size(), end - begin - open.size()));
-      done = end + close.size();
-    }
-    working = replaced.append(working, done);
-  }
+  std::string working(text);
+  std::vector<std::string> captured;
+  for (const auto& [open, close] : string_delims_)
+    working = with_numbers(working, open, close, captured);
   if (name_pattern_) {
     std::vector<TextRange> names;
     if (const Status found = name_pattern_->find(working, names); !found) return found.error();
-    std::string quoted;
-    std::size_t done = 0;
-    for (const TextRange& name : names) {
-      quoted.append(working, done, name.begin - done);
-      quoted.append("\"").append(working, name.begin, name.end - name.begin - 1).append("\":");
-      done = name.end;
-    }
-    working = quoted.append(working, done);
+    working = with_quotes(working, names);
   }
-  std::string json;
-  std::size_t done = 0;
-  for (std::size_t open = working.find(kOpen); open != std::string::npos;
-       open = working.find(kOpen, done)) {
-    const std::size_t close = working.find(kClose, open);
-    const auto index = chat_template::parse_integer(
-        std::string_view(working).substr(open + 1, close - open - 1), 10);
-    const auto number = static_cast<std::size_t>(index.value);
-    json.append(working, done, open - done);
-    if (close != std::string::npos && number < captured.size())
-      json.append(json_string(captured[number]));
-    done = close == std::string::npos ? working.size() : close + 1;
-  }
-  return json.append(working, done);
+  return with_strings(working, captured);
 }
 
 Result<Value> ContentParser::parse_inner(std::string_view text, Origin origin) const {
@@ -272,8 +288,7 @@ Result<Value> ContentParser::parse_inner(std::string_view text, Origin origin) c
 
 Result<Value> ContentParser::parse_tags(std::string_view text, Origin origin) const {
   Dict tags;
-  std::size_t start = 0;
-  while (start <= text.size()) {
+  for (std::size_t start = 0; tag_pattern_ && start <= text.size();) {
     const auto found = tag_pattern_->search(text, start, false);
     if (!found) return found.error();
     if (!*found) break;
@@ -281,25 +296,28 @@ Result<Value> ContentParser::parse_tags(std::string_view text, Origin origin) co
     start = match.range.end;
     if (match.range.begin == match.range.end)
       start += start < text.size() ? character_size(text[start]) : 1;
-    std::optional<std::string_view> key;
-    std::string_view value_text;
-    for (const auto& [name, range] : match.groups) {
-      const std::string_view group = text.substr(range.begin, range.end - range.begin);
-      if (name == "key") key = group;
-      if (name == "value") value_text = group;
-    }
+    const auto group = [&](std::string_view name) -> std::optional<std::string_view> {
+      const auto named = std::ranges::find(match.groups, name, &NamedRange::first);
+      if (named == match.groups.end()) return std::nullopt;
+      return text.substr(named->second.begin, named->second.end - named->second.begin);
+    };
+    const std::optional<std::string_view> key = group("key");
     if (!key) return refused("the tag_pattern matches without its group 'key'");
-    Result<Value> value = parse_inner(value_text, origin);
+    Result<Value> value = parse_inner(group("value").value_or(""), origin);
     if (!value) return value;
-    const Value* const before = tags.find(*key);
-    if (before != nullptr && merge_duplicates_) {
-      Elements all = before->kind() == Value::Kind::kList ? before->elements() : Elements{*before};
-      all.push_back(*std::move(value));
-      value = Value::list(std::move(all));
-    }
-    tags.set(Value::string(*key, origin), *std::move(value));
+    add_tag(tags, Value::string(*key, origin), *std::move(value));
   }
   return Value::dict(std::move(tags));
+}
+
+void ContentParser::add_tag(Dict& tags, const Value& key, Value value) const {
+  const Value* const before = tags.find(key);
+  if (before != nullptr && merge_duplicates_) {
+    Elements all = before->kind() == Value::Kind::kList ? before->elements() : Elements{*before};
+    all.push_back(std::move(value));
+    value = Value::list(std::move(all));
+  }
+  tags.set(key, std::move(value));
 }
 
 Result<Value> ContentParser::parse_lines(std::string_view text, Origin origin) const {

@@ -55,6 +55,9 @@ class ContentParser {
   [[nodiscard]] Result<std::string> without_dialect(std::string_view text) const;
   [[nodiscard]] Result<chat_template::Value> parse_tags(std::string_view text,
                                                         chat_template::Origin origin) const;
+  // With merge_duplicates, values of one name are a list.
+  void add_tag(chat_template::Dict& tags, const chat_template::Value& key,
+               chat_template::Value value) const;
   [[nodiscard]] Result<chat_template::Value> parse_lines(std::string_view text,
                                                          chat_template::Origin origin) const;
   // The value of a tag or a line.

@@ -158,22 +158,26 @@ class ResponseParser::Reader {
         take(events, held);
         return is_end ? close_all(events) : Status();
       }
-      const auto& [side, field, match] = **found;
-      take(events, match.begin);
-      const bool had_text = is_open_;
-      const std::string anchor = buffer_.substr(match.begin, match.end - match.begin);
-      position_ = match.end;
-      empty_matches = match.begin == match.end ? empty_matches + 1 : 0;
+      const bool had_text = is_open_ || (*found)->match.begin > position_;
+      const bool is_empty = (*found)->match.begin == (*found)->match.end;
+      if (const Status passed = pass(events, **found); !passed) return passed;
+      empty_matches = is_empty ? empty_matches + 1 : 0;
       if (empty_matches > kMaxEmptyMatches) return too_slow();
-      if (side == Side::kOpen) {
-        if (const Status closed = close(events, {}); !closed) return closed;
-        open(events, *field, match, anchor);
-      } else {
-        if (const Status closed = close(events, anchor); !closed) return closed;
-        // The end of a part that is empty, at no text, would be found again.
-        if (!had_text && match.begin == match.end) return {};
-      }
+      // The end of a part that is empty, at no text, would be found again.
+      if ((*found)->side == Side::kClose && is_empty && !had_text) return {};
     }
+  }
+
+  // Takes the text before an opening or closing, and that itself.
+  Status pass(Events& events, const Found& found) {
+    const AnchorMatch& match = found.match;
+    take(events, match.begin);
+    const std::string anchor = buffer_.substr(match.begin, match.end - match.begin);
+    position_ = match.end;
+    if (found.side == Side::kClose) return close(events, anchor);
+    if (const Status closed = close(events, {}); !closed) return closed;
+    open(events, *found.field, match, anchor);
+    return {};
   }
 
   // At the end. What cannot be read goes on as text, which is closed in turn.
@@ -195,12 +199,14 @@ class ResponseParser::Reader {
                         found.side, std::string_view(found.field->name));
     };
     for (const auto& [side, field] : watched()) {
-      const response::Anchor& anchor = side == Side::kOpen ? *field->open : *field->close;
-      Result<std::optional<AnchorMatch>> match = anchor.search(buffer_, position_, !is_end);
+      const std::optional<response::Anchor>& anchor =
+          side == Side::kOpen ? field->open : field->close;
+      if (!anchor) continue;
+      Result<std::optional<AnchorMatch>> match = anchor->search(buffer_, position_, !is_end);
       if (!match) return match.error();
       if (!*match) continue;
       const bool at_edge = (*match)->end == buffer_.size();
-      if (!is_end && ((*match)->is_partial || (at_edge && anchor.may_grow(**match)))) {
+      if (!is_end && ((*match)->is_partial || (at_edge && anchor->may_grow(**match)))) {
         held = std::min(held, (*match)->begin);
         continue;
       }

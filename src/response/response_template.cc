@@ -190,41 +190,16 @@ Result<Field> read_field(const std::string& name, const Json& json,
   return field;
 }
 
-}  // namespace
+Status check_version(const Json::Object& object) {
+  const Json* const version = object.find("version");
+  if (version == nullptr) return {};
+  const auto* const number = std::get_if<std::int64_t>(&version->value);
+  if (number != nullptr && *number == 1) return {};
+  return refused(kDocument, "its version is " + described(*version) + ", and 1 is known");
+}
 
-Result<Template> read_template(const Json& json) {
-  const Json::Object* const object = json.object();
-  if (object == nullptr) return refused(kDocument, "must be an object, is " + described(json));
-  if (const Status known =
-          check_names(kDocument, *object,
-                      {"version", "defaults", "fields", "start_anchor", "start_anchor_pattern"});
-      !known) {
-    return known.error();
-  }
-  const Json* const version = object->find("version");
-  const auto* const number =
-      version == nullptr ? nullptr : std::get_if<std::int64_t>(&version->value);
-  if (version != nullptr && (number == nullptr || *number != 1))
-    return refused(kDocument, "its version is " + described(*version) + ", and 1 is known");
-  std::vector<std::string> texts;
-  ObjectReader reader(std::string(kDocument), *object, texts);
-  std::optional<Anchor> start = reader.anchor("start_anchor", "start_anchor_pattern");
-  const Json* const fields = object->find("fields");
-  if (fields == nullptr || fields->object() == nullptr || fields->object()->empty())
-    return refused(kDocument, "'fields' must be an object that is not empty");
-  if (!start) reader.fail("neither 'start_anchor' nor 'start_anchor_pattern' is there");
-  if (!reader.status()) return reader.status().error();
-  Template result{.defaults = {},
-                  .fields = {},
-                  .implicit = std::nullopt,
-                  .start_anchor = *std::move(start),
-                  .texts = {}};
-  if (const Json* const defaults = object->find("defaults")) {
-    if (defaults->object() == nullptr)
-      return refused(kDocument, "'defaults' must be an object, is " + described(*defaults));
-    result.defaults = value_of(*defaults, Origin::kTemplate).dict();
-  }
-  for (const JsonMember& member : *fields->object()) {
+Status read_fields(const Json::Object& fields, Template& result, std::vector<std::string>& texts) {
+  for (const JsonMember& member : fields) {
     Result<Field> field = read_field(member.name, member.value, texts);
     if (!field) return field.error();
     if (!field->open) {
@@ -236,6 +211,41 @@ Result<Template> read_template(const Json& json) {
     }
     result.fields.push_back(*std::move(field));
   }
+  return {};
+}
+
+}  // namespace
+
+Result<Template> read_template(const Json& json) {
+  const Json::Object* const object = json.object();
+  if (object == nullptr) return refused(kDocument, "must be an object, is " + described(json));
+  if (const Status known =
+          check_names(kDocument, *object,
+                      {"version", "defaults", "fields", "start_anchor", "start_anchor_pattern"});
+      !known) {
+    return known.error();
+  }
+  if (const Status known = check_version(*object); !known) return known.error();
+  std::vector<std::string> texts;
+  ObjectReader reader(std::string(kDocument), *object, texts);
+  std::optional<Anchor> start = reader.anchor("start_anchor", "start_anchor_pattern");
+  const Json* const fields = object->find("fields");
+  if (fields == nullptr || fields->object() == nullptr || fields->object()->empty())
+    return refused(kDocument, "'fields' must be an object that is not empty");
+  if (!reader.status()) return reader.status().error();
+  if (!start)
+    return refused(kDocument, "neither 'start_anchor' nor 'start_anchor_pattern' is there");
+  Template result{.defaults = {},
+                  .fields = {},
+                  .implicit = std::nullopt,
+                  .start_anchor = *std::move(start),
+                  .texts = {}};
+  if (const Json* const defaults = object->find("defaults")) {
+    if (defaults->object() == nullptr)
+      return refused(kDocument, "'defaults' must be an object, is " + described(*defaults));
+    result.defaults = value_of(*defaults, Origin::kTemplate).dict();
+  }
+  if (const Status read = read_fields(*fields->object(), result, texts); !read) return read.error();
   result.texts = std::move(texts);
   return result;
 }

@@ -91,8 +91,8 @@ Status check_transform(const Value& transform) {
   if (!transform.is_string()) return {};
   const std::string_view text = transform.bytes();
   if (!has_placeholder(text) || whole_placeholder(text)) return {};
-  return Error{ErrorCode::kContract, "transform: " + chat_template::quoted(std::string(text)) +
-                                         " has text around a placeholder"};
+  return Error{ErrorCode::kContract,
+               "transform: " + chat_template::quoted(text) + " has text around a placeholder"};
 }
 
 Result<Value> transformed(const Value& transform, const Dict& scope) {

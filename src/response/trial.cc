@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "chat_template/text.h"
 #include "chat_template/value.h"
 #include "polystate/chat_template/chat_template.h"
 #include "polystate/chat_template/chat_templates.h"

@@ -12,6 +12,7 @@
 #include "polystate/core/result.h"
 #include "tokenizer/regex/ascii.h"
 #include "tokenizer/regex/character_set.h"
+#include "tokenizer/regex/regex.h"
 
 namespace polystate::tokenizer {
 namespace {

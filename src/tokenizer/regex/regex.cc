@@ -70,7 +70,7 @@ std::vector<std::pair<std::string, std::size_t>> groups_of(const pcre2_code* cod
   PCRE2_SPTR table = nullptr;
   pcre2_pattern_info(code, PCRE2_INFO_NAMECOUNT, &count);
   pcre2_pattern_info(code, PCRE2_INFO_NAMEENTRYSIZE, &entry_size);
-  pcre2_pattern_info(code, PCRE2_INFO_NAMETABLE, &table);
+  pcre2_pattern_info(code, PCRE2_INFO_NAMETABLE, static_cast<void*>(&table));
   std::vector<std::pair<std::string, std::size_t>> groups;
   for (std::uint32_t i = 0; i < count; ++i) {
     const PCRE2_SPTR entry = table + std::size_t{i} * entry_size;

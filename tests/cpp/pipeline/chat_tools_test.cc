@@ -17,14 +17,15 @@
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/pipeline/chat.h"
+#include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
+#include "polystate/sampler/stopping_criterion.h"
 #include "polystate/tokenizer/tokenizer.h"
 
 namespace polystate {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 

@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "polystate/chat_template/chat_templates.h"
 #include "polystate/chat_template/template_value.h"

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/response/response_template.h"
 
