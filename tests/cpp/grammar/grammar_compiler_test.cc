@@ -38,6 +38,10 @@ constexpr std::string_view kTokenizer = R"({
 constexpr TokenId kEnd = 0;
 constexpr std::size_t kVocabulary = 7;  // of the model, which has a token that no text is made of
 
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  return text.replace(text.find(what), what.size(), by);
+}
+
 class Grammar : public testing::Test {
  protected:
   Result<std::shared_ptr<const LogitsProcessor>> compile(const ResponseFormat& format,
@@ -125,6 +129,24 @@ TEST_F(Grammar, ForksGoOnByThemselves) {
   ASSERT_TRUE(fork->advance(3));
   EXPECT_THAT(allowed(*fork), ElementsAre(kEnd));
   EXPECT_THAT(allowed(*state), ElementsAre(1, 3));
+}
+
+TEST_F(Grammar, MarkersStandForTheirText) {
+  const std::string json = replaced(std::string(kTokenizer), R"("added_tokens": [)",
+                                    R"("added_tokens": [{"id": 6, "content": "<call>",
+    "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true},)");
+  tokenizer_ = Tokenizer::parse(TokenizerFormat::kTokenizerJson, json).value();
+  const ResponseFormat format = {Kind::kStructuralTag, R"({"type": "structural_tag", "format":
+      {"type": "sequence", "elements": [{"type": "const_string", "value": "<call>"},
+                                        {"type": "regex", "pattern": "b|a"}]}})"};
+  const std::vector<TokenId> markers = {6};
+  compiler_ = GrammarCompiler::create(*tokenizer_, markers).value();
+  const auto state = start(format);
+  EXPECT_THAT(allowed(*state), ElementsAre(6));
+  ASSERT_TRUE(state->advance(6));
+  EXPECT_THAT(allowed(*state), ElementsAre(1, 3));
+  ASSERT_TRUE(state->advance(3));
+  EXPECT_THAT(allowed(*state), ElementsAre(kEnd));
 }
 
 TEST_F(Grammar, SaysThatNothingIsLeftToChoose) {
