@@ -2,7 +2,7 @@
 
 from polystate.runtime.answers import ChatAnswer, ChatPiece
 from polystate.runtime.conversation import ChatUsage, Conversation
-from polystate.runtime.generation import GenerateOutput, TokenLogprobs, Usage
+from polystate.runtime.generation_output import GenerateOutput, TokenLogprobs, Usage
 from polystate.runtime.grammars import Grammar, GrammarState
 from polystate.runtime.model import Model, load
 from polystate.runtime.pipelines import Pipeline, generate, pipeline

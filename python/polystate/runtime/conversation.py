@@ -18,19 +18,16 @@ from polystate.runtime.answers import (
     json_of,
     told_pieces,
 )
-from polystate.runtime.chat import plain, tool_schemas
-from polystate.runtime.generation import (
+from polystate.runtime.callables import (
     LogitsProcessor,
     Sampler,
     StatefulProcessor,
     StoppingCriterion,
-    Usage,
-    checked_text,
-    generation_options,
-    run_async,
     stream_call,
-    warn,
 )
+from polystate.runtime.chat import plain, tool_schemas
+from polystate.runtime.generation import checked_text, generation_options, run_async, warn
+from polystate.runtime.generation_output import Usage
 from polystate.runtime.grammars import optional_json
 from polystate.runtime.model import Model, is_int64, load
 from polystate.runtime.paths import checked_path

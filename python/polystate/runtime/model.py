@@ -14,20 +14,15 @@ from polystate import _core
 from polystate.artifact.manifest import Constant, Manifest, Method
 from polystate.artifact.manifest import State as StateSpec
 from polystate.errors import ContractError, UnsupportedError
-from polystate.runtime.generation import (
-    GenerateOutput,
+from polystate.runtime.callables import (
     LogitsProcessor,
-    Prompt,
     Sampler,
     StatefulProcessor,
     StoppingCriterion,
-    generation_options,
-    ids_of,
-    prompts_of,
-    run_async,
     stream_call,
-    warn,
 )
+from polystate.runtime.generation import generation_options, ids_of, prompts_of, run_async, warn
+from polystate.runtime.generation_output import GenerateOutput, Prompt
 from polystate.runtime.paths import checked_path
 from polystate.runtime.session import Session
 from polystate.runtime.tokenizer import Tokenizer

@@ -9,18 +9,15 @@ from typing import Any
 
 from polystate import _core
 from polystate.errors import ContractError
-from polystate.runtime.chat import ChatForm, conversations_of, is_chat
-from polystate.runtime.generation import (
+from polystate.runtime.callables import (
     LogitsProcessor,
     Sampler,
     StatefulProcessor,
     StoppingCriterion,
-    checked_text,
-    generation_options,
-    run_async,
     stream_call,
-    warn,
 )
+from polystate.runtime.chat import ChatForm, conversations_of, is_chat
+from polystate.runtime.generation import checked_text, generation_options, run_async, warn
 from polystate.runtime.grammars import optional_json
 from polystate.runtime.model import Model, is_int64, load
 from polystate.runtime.scores import Scores
