@@ -96,6 +96,9 @@ def test_five_thousand_drawn_ones(tokenizer: ps.Tokenizer) -> None:
         ("(ba*)?", "a"),
         (r"[0-9]+(\.[0-9]+)?Z", "1.Z"),
         ("((a*)b+)?c?", "ac"),
+        ("((ba+)?){2,}", "a"),
+        ("(ba*|c){2,}", "bcab"),
+        ("(a{1,3}|(a|b))|c", "ba"),
         (".", "\n"),
     ],
 )
