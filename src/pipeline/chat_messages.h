@@ -13,7 +13,7 @@ namespace polystate {
 // The role of answers.
 inline constexpr std::string_view kAnswererRole = "assistant";
 
-// The text of a message's field; empty where it is none.
+// The text of a message's field; empty where the field has no text.
 std::string_view text_of(const TemplateValue& message, std::string_view field);
 std::string_view role_of(const TemplateValue& message);
 

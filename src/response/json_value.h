@@ -14,7 +14,7 @@ namespace polystate::response {
 chat_template::Value value_of(const Json& json, chat_template::Origin origin);
 
 // A JSON document that a model wrote: names may occur twice, and the last one counts, as in Python.
-// kContract where it is none, or more than 250 values deep.
+// kContract: it is no JSON, or nested more than 250 deep.
 Result<chat_template::Value> parse_value(std::string_view document, chat_template::Origin origin);
 
 // A text as a JSON string.

@@ -23,7 +23,8 @@ bool is_word(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// The path of the placeholder that begins at an opening brace, "a.b"; nothing where there is none.
+// The path of the placeholder that begins at an opening brace, "a.b"; nothing where no
+// placeholder begins there.
 std::optional<std::string_view> placeholder_at(std::string_view text) {
   bool had_word = false;
   for (std::size_t i = 1; i < text.size(); ++i) {

@@ -8,7 +8,7 @@ namespace polystate::response {
 // What transformers calls a transform: a value in which strings such as "{content.name}" stand for
 // parts of another one.
 
-// kContract: a string in it has more than a placeholder, and one.
+// kContract: a string in it has other text beside a placeholder.
 Status check_transform(const chat_template::Value& transform);
 
 // The value with the parts of `scope` in place of what stands for them. kContract: `scope` has

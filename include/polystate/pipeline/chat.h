@@ -121,7 +121,7 @@ struct ChatAnswer {
 class Chat {
  public:
   // `pipeline` outlives it. kUnsupported: the model has an encoder, or no chat template. kContract:
-  // a tool is none, or the template does not show tools or writes calls in no form that is known.
+  // a tool is malformed, or the template does not show tools, or writes calls in an unknown form.
   static Result<Chat> create(Pipeline& pipeline, ChatOptions options = {});
   // A saved conversation, which goes on as if it had never ended. It has its own seed; the other
   // options are not saved. kArtifact: the file is damaged; kUnsupported: it is of a newer version;
@@ -146,8 +146,8 @@ class Chat {
   [[nodiscard]] std::vector<TemplateValue> messages() const;
   // kContract: a message is no dictionary, or its "role" no text.
   Status add_message(TemplateValue message);
-  // Appends what the first call of the last answer gave that has no result yet, as a message with
-  // the role "tool"; tells how many calls have none. kContract where there is none.
+  // Appends the result of the last answer's first call that has no result yet, as a message with
+  // the role "tool". Returns how many calls still lack one. kContract: no call waits for a result.
   Result<std::size_t> add_result(std::string_view result);
   // Messages that stay where they were are the same ones. Errors as add_message.
   Status set_messages(const std::vector<TemplateValue>& messages);

@@ -6,8 +6,8 @@
 
 namespace polystate {
 
-// How a model writes thoughts and calls, as its chat template shows: the names of forms that are
-// known, empty where it is none of them.
+// How a model writes thoughts and calls, as its chat template shows: the names of known
+// forms, empty where no form fits.
 struct ResponseForms {
   std::string thinking = {};
   std::string tool_calls = {};

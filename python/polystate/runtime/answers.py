@@ -84,7 +84,7 @@ def choice_of(tool_choice: str | Mapping[str, Any] | None) -> str | None:
 
 
 def json_of(value: Any) -> str:
-    """A result as JSON; ContractError where it is none."""
+    """A result as JSON text; ContractError for a value that JSON does not have."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

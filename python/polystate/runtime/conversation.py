@@ -86,8 +86,8 @@ class Conversation:
     UnsupportedError
         The model has no chat template, or an encoder.
     ContractError
-        A message or a tool is none; or the template does not show tools to the model, or writes
-        calls in no form that is known.
+        A message or a tool is malformed; or the template does not show tools to the model, or
+        writes calls in an unknown form.
 
     Notes
     -----
@@ -177,7 +177,7 @@ class Conversation:
 
     @property
     def system(self) -> str:
-        """The text of the leading message of the system; empty where there is none."""
+        """The text of the first message if its role is "system"; otherwise empty."""
         messages = self.messages
         if not messages or messages[0]["role"] not in ("system", "developer"):
             return ""

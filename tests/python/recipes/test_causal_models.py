@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -17,6 +15,7 @@ from tests.python.recipes.causal_models import (
     causal_artifact,
     causal_model,
 )
+from tests.python.recipes.token_steps import in_chunks, logits_by_steps, side_by_side
 
 IN_EVERY_RUN = [
     ("llama-llama3", "xnnpack"),
@@ -36,36 +35,12 @@ OTHERS = [
 ]
 CASES = [*IN_EVERY_RUN, *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in OTHERS)]
 
-Place = tuple[int, int]  # the sequence and the position of a token
-
-
-def in_chunks(length: int) -> Iterator[list[Place]]:
-    """One sequence after another."""
-    for row in range(ROWS):
-        for first in range(0, LONGEST, length):
-            yield [(row, position) for position in range(first, min(first + length, LONGEST))]
-
-
-def side_by_side() -> Iterator[list[Place]]:
-    """Chunks of all sequences, of any lengths, their tokens in any order."""
-    random = np.random.default_rng(0)
-    read = [0] * ROWS
-    while min(read) < LONGEST:
-        places: list[Place] = []
-        for row in range(ROWS):
-            end = min(read[row] + int(random.integers(0, 17)), LONGEST)
-            places += [(row, position) for position in range(read[row], end)]
-            read[row] = end
-        if places:
-            yield [places[i] for i in random.permutation(len(places))]
-
-
 STEPS = {
-    "one by one": lambda: in_chunks(1),
-    "chunks of 3": lambda: in_chunks(3),
-    "chunks of 16": lambda: in_chunks(16),
-    "at once": lambda: in_chunks(LONGEST),
-    "side by side": side_by_side,
+    "one by one": lambda: in_chunks(ROWS, LONGEST, 1),
+    "chunks of 3": lambda: in_chunks(ROWS, LONGEST, 3),
+    "chunks of 16": lambda: in_chunks(ROWS, LONGEST, 16),
+    "at once": lambda: in_chunks(ROWS, LONGEST, LONGEST),
+    "side by side": lambda: side_by_side(ROWS, LONGEST),
 }
 
 
@@ -79,14 +54,7 @@ def test_logits_are_those_of_transformers(name: str, recipe: str) -> None:
     pages = model.constants["pages"] // ROWS
     table = random.permutation(ROWS * pages).reshape(ROWS, pages)
     for way, steps in STEPS.items():
-        session, found = model.session(), np.full_like(expected, np.nan)
-        for step in steps():
-            rows, positions = np.array(step).T.copy()
-            for first in range(0, len(step), ROWS):  # a step gives logits of so many tokens
-                wanted = np.arange(len(step))[first : first + ROWS]
-                given = (tokens[rows, positions], positions, rows, table, wanted)
-                (logits,) = session.run("forward", *given)
-                found[rows[wanted], positions[wanted]] = np.asarray(logits)
+        found = logits_by_steps(model, tokens, steps(), table)
         off = np.abs(found - expected).max()
         assert off <= 1e-3 * np.abs(expected).max(), way
         best = np.sort(expected)[..., -2:]

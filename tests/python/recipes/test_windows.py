@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import torch
 
 import polystate as ps
 from tests.python.recipes.causal_models import VOCABULARY, WINDOW, causal_model
+from tests.python.recipes.token_steps import in_chunks, logits_by_steps, side_by_side
 from tests.support.exported_models import kept
 
 LONGEST = 300
@@ -31,8 +32,6 @@ OTHERS = [
     ("cohere2", "xnnpack"),
 ]
 CASES = [*IN_EVERY_RUN, *(pytest.param(*case, marks=pytest.mark.exhaustive) for case in OTHERS)]
-
-Place = tuple[int, int]  # the sequence and the position of a token
 
 
 def artifact(name: str, recipe: str) -> Path:
@@ -56,31 +55,10 @@ def logits_of(name: str, tokens: np.ndarray) -> np.ndarray:
     return np.asarray(logits)
 
 
-def in_chunks(length: int) -> Iterator[list[Place]]:
-    """One sequence after another."""
-    for row in range(ROWS):
-        for first in range(0, LONGEST, length):
-            yield [(row, position) for position in range(first, min(first + length, LONGEST))]
-
-
-def side_by_side() -> Iterator[list[Place]]:
-    """Chunks of all sequences, of any lengths, their tokens in any order."""
-    random = np.random.default_rng(0)
-    read = [0] * ROWS
-    while min(read) < LONGEST:
-        places: list[Place] = []
-        for row in range(ROWS):
-            end = min(read[row] + int(random.integers(0, 17)), LONGEST)
-            places += [(row, position) for position in range(read[row], end)]
-            read[row] = end
-        if places:
-            yield [places[i] for i in random.permutation(len(places))]
-
-
 STEPS = {
-    "one by one": lambda: in_chunks(1),
-    "chunks of 64": lambda: in_chunks(64),
-    "side by side": side_by_side,
+    "one by one": lambda: in_chunks(ROWS, LONGEST, 1),
+    "chunks of 64": lambda: in_chunks(ROWS, LONGEST, 64),
+    "side by side": lambda: side_by_side(ROWS, LONGEST),
 }
 
 
@@ -104,14 +82,7 @@ def test_logits_far_past_the_window_are_those_of_transformers(name: str, recipe:
     model = ps.load(artifact(name, recipe), trust_code=True)
     page_table, *window_table = tables(model)
     for way, steps in STEPS.items():
-        session, found = model.session(), np.full_like(expected, np.nan)
-        for step in steps():
-            rows, positions = np.array(step).T.copy()
-            for first in range(0, len(step), ROWS):  # a step gives logits of so many tokens
-                wanted = np.arange(len(step))[first : first + ROWS]
-                given = (tokens[rows, positions], positions, rows, page_table, wanted)
-                (logits,) = session.run("forward", *given, *window_table)
-                found[rows[wanted], positions[wanted]] = np.asarray(logits)
+        found = logits_by_steps(model, tokens, steps(), page_table, window_table)
         off = np.abs(found - expected).max()
         assert off <= 1e-3 * np.abs(expected).max(), way
 
