@@ -55,8 +55,9 @@ class SampledInPlace(Sampled):
 
 
 def _flat(sample: Any) -> Any:
+    """The values of a sample, of which tensors can be copied, and their structure."""
     leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
-    return leaves, structure
+    return [x.detach() if isinstance(x, torch.Tensor) else x for x in leaves], structure
 
 
 def _tensors(result: Any) -> list[torch.Tensor]:
