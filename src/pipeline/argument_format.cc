@@ -222,9 +222,9 @@ class Writer {
     const int most = count(schema, "maxLength", -1);
     const std::string range =
         "{" + std::to_string(least) + "," + (most < 0 ? "" : std::to_string(most)) + "}";
-    std::string limited = sequence(
-        {literal(notation_.text_open), tag_format::regex(std::string(notation_.characters) + range),
-         literal(notation_.text_close)});
+    std::string limited = sequence({literal(notation_.text_open),
+                                    tag_format::regex(std::string(notation_.characters) + range),
+                                    literal(notation_.text_close)});
     if (least > 0 || most >= 0) return limited;
     // The reader keeps the characters 1 and 2 for itself.
     const std::string whole = sequence(
