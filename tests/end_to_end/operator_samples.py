@@ -99,12 +99,12 @@ def _trial(info: Any, number: int, in_place: bool) -> Trial | None:
 
 
 def _is_random(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bool:
-    """Whether two seeds give different results, or PyTorch itself takes the sample for wrong."""
+    """Whether two seeds give different results, or PyTorch itself refuses the sample or a copy."""
     results = []
     for seed in (1, 2):
-        fresh = copy.deepcopy(model)
         torch.manual_seed(seed)
         try:
+            fresh = copy.deepcopy(model)  # which sparse tensors refuse
             with torch.no_grad():
                 results.append(fresh(*(each.clone() for each in inputs)))
         except Exception:
