@@ -11,7 +11,9 @@
 
 #include "polystate/core/result.h"
 
-#if defined(__aarch64__) && defined(__linux__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__) && defined(__linux__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -50,6 +52,26 @@ const Result<InstructionSet>& allowed() {
   return most;
 }
 
+#if defined(__x86_64__)
+
+// What CPUID tells of a machine that has AVX2; clang 14 knows these by no name.
+bool has_half_floats() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 29U & 1U) != 0;
+}
+bool has_avx_vnni() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4U & 1U) != 0;
+}
+
+#endif
+
 }  // namespace
 
 bool is_available(InstructionSet set) {
@@ -58,10 +80,9 @@ bool is_available(InstructionSet set) {
       return true;
 #if defined(__x86_64__)
     case InstructionSet::kAvx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-             __builtin_cpu_supports("f16c");
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_half_floats();
     case InstructionSet::kAvxVnni:
-      return is_available(InstructionSet::kAvx2) && __builtin_cpu_supports("avxvnni");
+      return is_available(InstructionSet::kAvx2) && has_avx_vnni();
     case InstructionSet::kAvx512:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
     case InstructionSet::kAvx512Vnni:

@@ -251,11 +251,12 @@ class Compiler final : public GrammarCompiler {
 
 }  // namespace
 
-Result<std::shared_ptr<const GrammarCompiler>> GrammarCompiler::create(
-    const Tokenizer& tokenizer, std::span<const TokenId> markers) {
+Result<std::shared_ptr<const GrammarCompiler>> GrammarCompiler::create(const Tokenizer& tokenizer,
+                                                                       const TextMarkers& special) {
   Result<std::vector<std::string>> texts = token_texts(tokenizer);
   if (!texts) return texts.error();
-  for (const TokenId id : markers) (*texts)[id] = tokenizer.id_to_token(id).value_or("");
+  for (const TokenId id : special.markers) (*texts)[id] = tokenizer.id_to_token(id).value_or("");
+  for (const TokenId id : special.unread) (*texts)[id] = kUnread;
   std::vector<std::string> first_texts = *texts;
   const Result<bool> differ = remove_first_spaces(tokenizer, first_texts);
   if (!differ) return differ.error();

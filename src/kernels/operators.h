@@ -77,6 +77,21 @@ struct QuantizedEmbedding {
   static Status run(Arguments& arguments);
 };
 
+struct GroupwiseLinear {
+  static constexpr OperatorSchema kSchema{
+      "polystate::groupwise_linear.out(Tensor x, Tensor tiles, Tensor scales, int columns, "
+      "Tensor? bias, Tensor? addend=None, str activation=\"none\", *, Tensor(z!) out) "
+      "-> Tensor(z!)"};
+  static Status run(Arguments& arguments);
+};
+
+struct GroupwiseEmbedding {
+  static constexpr OperatorSchema kSchema{
+      "polystate::groupwise_embedding.out(Tensor ids, Tensor tiles, Tensor scales, int columns, "
+      "int depth, *, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(Arguments& arguments);
+};
+
 struct LayerNorm {
   static constexpr OperatorSchema kSchema{
       "polystate::layer_norm.out(Tensor x, Tensor weight, Tensor bias, float eps, *, "

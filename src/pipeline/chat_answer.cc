@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "chat_template/value.h"
 #include "pipeline/call_grammar.h"
 #include "pipeline/chat_form.h"  // IWYU pragma: keep (what form_ points to)
 #include "pipeline/chat_messages.h"
@@ -28,6 +29,7 @@
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/logits_processor.h"
 #include "polystate/tokenizer/tokenizer.h"
+#include "response/trial.h"
 
 namespace polystate {
 namespace {
@@ -43,6 +45,12 @@ ChatReader::OnPiece listener(const AnswerOptions& options) {
   };
 }
 
+// Whether the prompt has begun the answer's thoughts. `begun`: as Chat::begun_answer.
+bool has_begun_thoughts(const ChatForm& form, const std::string& begun) {
+  if (!form.is_of_model || form.forms.thoughts == nullptr) return !begun.empty();
+  return !response::begun_thoughts(*form.forms.thoughts, {begun, {}, {}}).empty();
+}
+
 }  // namespace
 
 Status Chat::constrain(const Prompt& prompt, const GenerationConfig& config,
@@ -50,7 +58,10 @@ Status Chat::constrain(const Prompt& prompt, const GenerationConfig& config,
   const std::string& choice = options.tool_choice.value_or(options_.tool_choice);
   const bool has_call = choice != "auto" && choice != "none";
   const ConstrainedText text{.ends = config.eos_token_id, .is_whole = !continues_answer()};
-  if (!has_call && !options.response_format) return {};
+  if (!has_call && !options.response_format) {
+    if (choice == "auto") constrain_begun_calls(prompt, text, processors);
+    return {};
+  }
   if (has_call && options.response_format) {
     return Error{ErrorCode::kContract,
                  "an answer cannot be a call, as tool_choice asks, and have a response_format"};
@@ -61,6 +72,15 @@ Status Chat::constrain(const Prompt& prompt, const GenerationConfig& config,
   if (!processor) return processor.error();
   processors.push_back(*std::move(processor));
   return {};
+}
+
+void Chat::constrain_begun_calls(const Prompt& prompt, const ConstrainedText& text,
+                                 LogitsProcessors& processors) {
+  const bool has_tools = !form_->tools.value().is_none();
+  if (!has_tools || form_->forms.calls == nullptr || calls_are_free_) return;
+  auto processor = call_processor(prompt, "auto", text);
+  calls_are_free_ = !processor;
+  if (processor) processors.push_back(*std::move(processor));
 }
 
 Result<std::shared_ptr<const LogitsProcessor>> Chat::call_processor(const Prompt& prompt,
@@ -77,15 +97,9 @@ Result<std::shared_ptr<const LogitsProcessor>> Chat::call_processor(const Prompt
                    .choice = choice,
                    .form = *form_->forms.calls,
                    .thoughts = form_->forms.thoughts,
-                   .has_begun_thoughts = !form_->is_of_model && !prompt.begun_answer.empty()});
+                   .has_begun_thoughts = has_begun_thoughts(*form_, prompt.begun_answer)});
   if (!format) return format.error();
-  if (form_->markers.empty()) return pipeline_->constrain(*format, text);
-  if (grammars_ == nullptr) {
-    auto created = GrammarCompiler::create(*pipeline_->tokenizer(), form_->markers);
-    if (!created) return created.error();
-    grammars_ = *std::move(created);
-  }
-  return grammars_->compile(*format, text);
+  return pipeline_->constrain(*format, text, {form_->markers, form_->unread});
 }
 
 Result<ChatAnswer> Chat::generate(const Prompt& prompt, GenerationConfig config,

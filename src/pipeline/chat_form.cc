@@ -1,6 +1,7 @@
 #include "pipeline/chat_form.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,17 @@ std::vector<TokenId> markers_of(const Tokenizer& tokenizer, const ResponseTempla
     if (is_marker) markers.push_back(id);
   }
   return markers;
+}
+
+// The special tokens of a vocabulary, but for some.
+std::vector<TokenId> others_of(const Tokenizer& tokenizer, const std::vector<TokenId>& markers) {
+  std::vector<TokenId> others;
+  for (std::size_t i = 0; i < tokenizer.vocabulary_size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    if (tokenizer.is_special(id) && std::ranges::find(markers, id) == markers.end())
+      others.push_back(id);
+  }
+  return others;
 }
 
 Status check_tools(const ChatForm& form) {
@@ -74,6 +86,7 @@ Result<ChatForm> find_chat_form(const ChatEncoder& encoder, const ChatInput& cha
       form.reader_without_calls = response::template_of(form.forms.thoughts, nullptr);
   }
   if (form.reader) form.markers = markers_of(encoder.tokenizer, *form.reader);
+  if (has_tools) form.unread = others_of(encoder.tokenizer, form.markers);
   return form;
 }
 

@@ -22,6 +22,7 @@ struct ChatForm {
   std::optional<ResponseTemplate> reader_without_calls;
   TemplateValue tools;           // checked, or none
   std::vector<TokenId> markers;  // special tokens that a reader looks for
+  std::vector<TokenId> unread;   // all others, where there are tools
 };
 
 // `chat` has what the template is given besides messages, tools not among it. kContract: a tool is

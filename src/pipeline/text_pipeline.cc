@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -161,7 +160,8 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::answer(
     auto processor = constrain(*options.response_format,
                                {.ends = config.eos_token_id,
                                 .forced_first = config.forced_bos_token_id,
-                                .is_whole = begin == TextBegin::kAlone || !continues_texts()});
+                                .is_whole = begin == TextBegin::kAlone || !continues_texts()},
+                               /*special=*/{});
     if (!processor) return processor.error();
     generation.processors.push_back(*std::move(processor));
   }
@@ -268,15 +268,12 @@ Status TextPipeline::check_source(const Encoding& encoding, const std::string& n
                                          ": split the text, or have it truncated"};
 }
 
-Result<std::shared_ptr<const LogitsProcessor>> TextPipeline::constrain(
-    const ResponseFormat& format, const ConstrainedText& text) {
-  const std::scoped_lock lock(grammars_mutex_);
-  if (grammars_ == nullptr) {
-    auto created = GrammarCompiler::create(*tokenizer_);
-    if (!created) return created.error();
-    grammars_ = *std::move(created);
-  }
-  return grammars_->compile(format, text);
+Result<std::shared_ptr<const LogitsProcessor>> TextPipeline::constrain(const ResponseFormat& format,
+                                                                       const ConstrainedText& text,
+                                                                       const TextMarkers& special) {
+  const auto compiler = grammars_.get(*tokenizer_, special);
+  if (!compiler) return compiler.error();
+  return (*compiler)->compile(format, text);
 }
 
 Result<std::vector<std::vector<GeneratedText>>> TextPipeline::decode_all(

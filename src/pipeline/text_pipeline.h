@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "pipeline/grammar_compilers.h"
 #include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"
 #include "polystate/core/sha256.h"
@@ -38,7 +38,8 @@ class TextPipeline final : public Pipeline {
   Result<std::vector<std::vector<GeneratedText>>> run_chats(
       std::span<const ChatInput> chats, const PipelineOptions& options) override;
   Result<std::shared_ptr<const LogitsProcessor>> constrain(const ResponseFormat& format,
-                                                           const ConstrainedText& text) override;
+                                                           const ConstrainedText& text,
+                                                           const TextMarkers& special) override;
   Result<std::vector<TextScore>> score(std::span<const std::string> texts,
                                        const ScoreOptions& options) override;
 
@@ -85,8 +86,7 @@ class TextPipeline final : public Pipeline {
   ChatTemplates templates_;
   Sha256 digest_;
   std::vector<std::string> warnings_;
-  std::mutex grammars_mutex_;
-  std::shared_ptr<const GrammarCompiler> grammars_;  // null until one is asked for
+  GrammarCompilers grammars_;
 };
 
 }  // namespace polystate

@@ -39,7 +39,9 @@ constexpr std::size_t kShown = 200;  // bytes of a text in a message
 Error refused(std::string message) { return {ErrorCode::kContract, std::move(message)}; }
 
 std::string shown(std::string_view text) {
-  return chat_template::quoted(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "");
+  const std::string_view begin = text.substr(0, kShown);
+  return chat_template::quoted(begin.substr(0, complete_prefix(begin))) +
+         (text.size() > kShown ? "..." : "");
 }
 
 Result<bool> boolean_of(const Json& json, std::string_view name) {

@@ -20,14 +20,22 @@ struct ThoughtForm {
   std::string_view skipped_pattern = {};
 };
 
-// What a call looks like, where "{name}", "{arguments}" and "{id}" stand for its parts, and what is
-// around and between calls. Empty: calls of a form cannot be asked for.
+// What a call looks like, where "{name}", "{arguments}", "{id}" and "{index}" stand for its parts,
+// and what is around and between calls.
 struct WrittenCall {
   std::string_view call = {};
   std::string_view before = {};
   std::string_view between = {};
   std::string_view after = {};
-  std::string_view style = "json";  // of the arguments, as xgrammar calls it
+  // Of the arguments, as xgrammar calls it; or "dialect" (CallForm::is_dialect), or "param_xml":
+  // <param name="place">Brest</param>.
+  std::string_view style = "json";
+  // A part of `before` or `call` that texts have where a call begins, and nowhere else. Empty:
+  // there is none.
+  std::string_view begin = {};
+  // What ends a call for the reader, which texts among the arguments must not have.
+  std::string_view end = {};
+  bool is_single = false;  // whether an answer has one call at most
 };
 
 // How models write calls.
@@ -50,6 +58,8 @@ struct CallForm {
   // Arguments are tags, with these groups `key` and `value`; empty: JSON.
   std::string_view tag_pattern = {};
   bool is_dialect = false;  // of JSON: names without quotes, and texts between <|"|>
+  // A template has this form only where it writes this text, too.
+  std::string_view needed = {};
 
   WrittenCall written = {};
 };

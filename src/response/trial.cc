@@ -187,8 +187,10 @@ const std::vector<ResponseTemplate>& call_readers() {
 
 const CallForm* call_form(const std::vector<std::string>& candidates) {
   for (std::size_t i = 0; i < call_readers().size(); ++i) {
+    const CallForm& form = call_forms()[i];
     for (const std::string& text : candidates) {
-      if (reads_call(call_readers()[i], text)) return &call_forms()[i];
+      const bool is_possible = text.find(form.needed) != std::string::npos;
+      if (is_possible && reads_call(call_readers()[i], text)) return &form;
     }
   }
   return nullptr;

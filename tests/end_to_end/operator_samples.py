@@ -7,6 +7,7 @@ and goes on where it ended; ``--part 5`` tries every fifth.
 from __future__ import annotations
 
 import argparse
+import copy
 import functools
 import itertools
 import random
@@ -54,8 +55,9 @@ class SampledInPlace(Sampled):
 
 
 def _flat(sample: Any) -> Any:
+    """The values of a sample, of which tensors can be copied, and their structure."""
     leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
-    return leaves, structure
+    return [x.detach() if isinstance(x, torch.Tensor) else x for x in leaves], structure
 
 
 def _tensors(result: Any) -> list[torch.Tensor]:
@@ -97,18 +99,16 @@ def _trial(info: Any, number: int, in_place: bool) -> Trial | None:
 
 
 def _is_random(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bool:
-    """Whether two seeds give different results, or PyTorch itself takes the sample for wrong."""
+    """Whether two seeds give different results, or PyTorch itself refuses the sample or a copy."""
     results = []
     for seed in (1, 2):
-        kept = {name: buffer.clone() for name, buffer in model.named_buffers()}
         torch.manual_seed(seed)
         try:
+            fresh = copy.deepcopy(model)  # which sparse tensors refuse
             with torch.no_grad():
-                results.append(model(*(each.clone() for each in inputs)))
+                results.append(fresh(*(each.clone() for each in inputs)))
         except Exception:
             return True
-        finally:
-            model.load_state_dict(kept)
     return any(
         a.shape != b.shape or not torch.equal(a.nan_to_num(), b.nan_to_num())
         for a, b in zip(*results, strict=True)

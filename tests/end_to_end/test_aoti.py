@@ -188,7 +188,10 @@ def test_operators_that_the_engine_lacks_are_refused_by_name():
         ps.export(Own(), {"forward": ps.Method("forward", (torch.ones(2),))}, backend="aoti")
 
 
-def test_linears_of_eight_bits_and_rows_of_their_table_are_those_of_the_other_engine(tmp_path):
+@pytest.mark.parametrize("quantization", ["q8", "q8_0"])
+def test_linears_of_eight_bits_and_rows_of_their_table_are_those_of_the_other_engine(
+    tmp_path, quantization
+):
     class Tied(nn.Module):
         def __init__(self):
             super().__init__()
@@ -205,10 +208,9 @@ def test_linears_of_eight_bits_and_rows_of_their_table_are_those_of_the_other_en
     model = Tied().eval()
     ids = torch.randint(0, 50, (3, 4))
     found = {}
+    methods = {"forward": ps.Method("forward", (ids,))}
     for backend in ("xnnpack", "aoti"):
-        program = ps.export(
-            model, {"forward": ps.Method("forward", (ids,))}, backend=backend, quantization="q8"
-        )
+        program = ps.export(model, methods, backend=backend, quantization=quantization)
         session = ps.load(program.save(tmp_path / backend), trust_code=True).session()
         (found[backend],) = session.run("forward", ids)
         with pytest.raises(ContractError, match=r"value 50 at .* is above 49"):

@@ -155,8 +155,13 @@ def run_resumable(
     file = ResultFile(path)
     if not is_worker:
         command = [sys.executable, "-m", module, *sys.argv[1:], "--worker"]
+        before = -1
         while subprocess.run(command).returncode != 0:
-            pass
+            if len(file.read()) == before:
+                raise RuntimeError(
+                    "a process ended before it tried a module: see its message above"
+                )
+            before = len(file.read())
         results = file.read().values()
         for result in results:
             if result.outcome not in (EQUAL, REFUSED):

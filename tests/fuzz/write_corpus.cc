@@ -2,14 +2,18 @@
 //
 // TEMPLATES: the folder of the tests' chat templates.
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <ios>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "polystate/tokenizer/options.h"
+#include "response/forms.h"
 #include "take_part.h"
 #include "tokenizer/loaders/loaders.h"
 #include "tokenizer/sample_files.h"
@@ -51,6 +55,32 @@ std::string template_input(const std::filesystem::path& path) {
   return joined({source, R"({"messages": [{"role": "user", "content": "Hi"}], "tools": null})"});
 }
 
+// fuzz_response takes the name of a form or a response_template, the prompt, and an answer.
+std::string call_input(const polystate::response::CallForm& form) {
+  std::string answer = "<think>Hm.</think>Well: " + std::string(form.written.before) +
+                       std::string(form.written.call) + std::string(form.written.after) + " So.";
+  const bool has_tags = !form.tag_pattern.empty();
+  for (const auto& [part, text] :
+       {std::pair("{name}", "f"), std::pair("{id}", "abcdefgh1"), std::pair("{index}", "0"),
+        std::pair("{arguments}", has_tags ? "<parameter=a>b</parameter>" : R"({"a": 1})")}) {
+    const std::size_t at = answer.find(part);
+    if (at != std::string::npos) answer.replace(at, std::string_view(part).size(), text);
+  }
+  return joined({std::string(form.name), "", answer});
+}
+
+constexpr std::string_view kResponseTemplate = R"({
+  "defaults": {"role": "assistant"}, "start_anchor_pattern": "<(?:model|m)>",
+  "fields": {
+    "thinking": {"open": "<think>", "close": "</think>", "content": "text"},
+    "lines": {"open": "<kv>", "close": "</kv>", "content": "kv-lines", "repeats": true},
+    "tool_calls": {"open_pattern": "<call (?P<name>\\w+)>", "close": "</call>", "repeats": true,
+      "content": "xml-inline", "content_args": {"tag_pattern": "<(?P<key>\\w+)=(?P<value>.*?)/>"},
+      "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}}},
+    "content": {"close": "<end>"}}})";
+constexpr std::string_view kAnswer =
+    "Hm.</think>Yes <kv>a: 1\nb: c</kv><call f><a=1/><b=c/></call> so.<end>";
+
 std::string input_of(const polystate::tokenizer::MarianFiles& files) {
   return joined({files.encoder, files.decoder, files.vocabulary, files.config});
 }
@@ -76,6 +106,10 @@ int main(int argc, char* argv[]) {
   }
   for (const auto& file : std::filesystem::directory_iterator(argv[2]))
     write(corpus / "chat_template" / file.path().filename(), template_input(file.path()));
+  for (const auto& form : polystate::response::call_forms())
+    write(corpus / "response" / form.name, call_input(form));
+  write(corpus / "response" / "template",
+        joined({std::string(kResponseTemplate), "<model><think>", std::string(kAnswer)}));
   write(corpus / "m2m100" / "M2M100", input_of(polystate::sample_m2m100_files()));
   return 0;
 }

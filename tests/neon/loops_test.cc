@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "core/half.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/attend_functions.h"
 #include "kernels/linear/linear_functions.h"
@@ -124,6 +125,87 @@ TEST(QuantizedLinear, WhatIsNotFiniteStaysInItsRow) {
       const std::vector<float> found = some.run(quantized_linear_neon_dot(), activation, true);
       for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(std::isnan(found[i]), i / 20 == 1);
     }
+  }
+}
+
+// As LinearCase, with weights in groups.
+struct GroupwiseCase {
+  GroupwiseCase(std::int64_t rows, std::int64_t depth, std::int64_t columns)
+      : rows(rows),
+        depth(depth),
+        columns(columns),
+        groups(GroupwiseWeights::groups(depth)),
+        tiles(static_cast<std::size_t>(tile_count(columns) * groups * kTileColumns *
+                                       GroupwiseWeights::kGroupDepth)),
+        scales(static_cast<std::size_t>(tile_count(columns) * groups * kTileColumns)),
+        bias(random_floats(columns, 2)),
+        addend(random_floats(rows * columns, 3)),
+        x(random_floats(rows * depth, 4)) {
+    std::mt19937 generator(1);
+    std::uniform_int_distribution<int> byte(-127, 127);
+    std::uniform_real_distribution<float> scale(0.001F, 0.1F);
+    for (std::int8_t& value : tiles) value = static_cast<std::int8_t>(byte(generator));
+    for (Half& of_group : scales) of_group.bits = float_to_float16(scale(generator));
+  }
+
+  [[nodiscard]] std::vector<float> run(const GroupwiseLinearFunctions& functions,
+                                       Activation activation, bool adds) const {
+    const std::int64_t stride = groups * GroupwiseWeights::kGroupDepth;
+    std::vector<std::int8_t> values(static_cast<std::size_t>(rows * stride));
+    std::vector<GroupScale> row_scales(static_cast<std::size_t>(rows * groups));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      functions.quantize(x.data() + row * depth, depth, values.data() + row * stride,
+                         row_scales.data() + row * groups);
+    }
+    const GroupwiseWeights weights{.tiles = tiles.data(),
+                                   .scales = scales.data(),
+                                   .bias = bias.data(),
+                                   .columns = columns,
+                                   .depth = depth};
+    std::vector<float> out(addend.size());
+    functions.multiply({.rows = {values.data(), row_scales.data(), groups},
+                        .weights = weights,
+                        .activation = activation,
+                        .addend = adds ? addend.data() : nullptr,
+                        .out = out.data()},
+                       rows, {0, tile_count(columns)});
+    return out;
+  }
+
+  std::int64_t rows;
+  std::int64_t depth;
+  std::int64_t columns;
+  std::int64_t groups;
+  std::vector<std::int8_t> tiles;
+  std::vector<Half> scales;
+  std::vector<float> bias;
+  std::vector<float> addend;
+  std::vector<float> x;
+};
+
+TEST(GroupwiseLinear, IsThatOfTheScalarLoops) {
+  for (const std::int64_t rows : {1, 2, 3, 4, 5, 9, 33}) {
+    for (const std::int64_t depth : {1, 31, 32, 130}) {
+      for (const std::int64_t columns : {1, 15, 16, 17, 83}) {
+        SCOPED_TRACE(testing::Message() << rows << " rows, " << depth << " x " << columns);
+        const GroupwiseCase some(rows, depth, columns);
+        for (const bool adds : {false, true}) {
+          for (const Activation exact : {Activation::kNone, Activation::kRelu}) {
+            ASSERT_EQ(some.run(groupwise_linear_neon_dot(), exact, adds),
+                      some.run(groupwise_linear_scalar(), exact, adds));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(GroupwiseLinear, WhatIsNotFiniteStaysInItsRow) {
+  for (const float value : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    GroupwiseCase some(3, 40, 20);
+    some.x[40 + 39] = value;
+    const std::vector<float> found = some.run(groupwise_linear_neon_dot(), Activation::kNone, true);
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(std::isnan(found[i]), i / 20 == 1);
   }
 }
 

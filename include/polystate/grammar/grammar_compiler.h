@@ -2,7 +2,7 @@
 
 #include <memory>
 #include <optional>
-#include <span>
+#include <string_view>
 #include <vector>
 
 #include "polystate/core/result.h"
@@ -24,20 +24,29 @@ struct ConstrainedText {
   bool is_whole = false;
 };
 
+// Special tokens that constrained texts may have.
+struct TextMarkers {
+  std::vector<TokenId> markers = {};  // as their text
+  // They add nothing to a text that is read: for a format each of them is GrammarCompiler::kUnread.
+  std::vector<TokenId> unread = {};
+
+  bool operator==(const TextMarkers&) const = default;
+};
+
 // Makes processors that allow those tokens alone by which a text can still become what a format
 // asks for. Many threads may use it at once.
 class GrammarCompiler {
  public:
-  // Reads the whole vocabulary: some 0.1 s for 128,000 tokens. `markers` are special tokens that
-  // texts may have, as their text. kUnsupported: this build has no grammars, or what a token adds
-  // to a text depends on its neighbours (WordPiece).
-  static Result<std::shared_ptr<const GrammarCompiler>> create(
-      const Tokenizer& tokenizer, std::span<const TokenId> markers = {});
+  // Reads the whole vocabulary: some 0.1 s for 128,000 tokens. kUnsupported: this build has no
+  // grammars, or what a token adds to a text depends on its neighbours (WordPiece).
+  static Result<std::shared_ptr<const GrammarCompiler>> create(const Tokenizer& tokenizer,
+                                                               const TextMarkers& special = {});
+  static constexpr std::string_view kUnread = "\x01";
 
   virtual ~GrammarCompiler() = default;
 
-  // A processor for a format; the last ones are kept. Special tokens other than the ends and the
-  // markers are never allowed.
+  // A processor for a format; the last ones are kept. Special tokens other than the ends and
+  // those that `create` was given are never allowed.
   //
   // kContract: the format is malformed, or too large (1 MiB). kUnsupported names the words of a
   // schema that would not be enforced.

@@ -50,9 +50,11 @@ struct ChatOptions {
   // What the model may call: a list of dictionaries as OpenAI has them, {"type": "function",
   // "function": {"name": ..., "description": ..., "parameters": a JSON schema}}.
   TemplateValue tools = {};
-  // Whether it does: "auto", as it likes; "none": it is not shown the tools; "required", or the
-  // name of one: each answer is a call of one of them, or of this one, with arguments that its
-  // schema finds valid. To be given with a single answer, most often: see AnswerOptions.
+  // Whether it does: "auto", as it likes; "none": it is not shown the tools; "required": each
+  // answer is calls; the name of one: each answer is a call of it. The arguments of a call are
+  // those that the tool's schema finds valid; with "auto" as far as the calls' form has a beginning
+  // of its own, and a grammar can follow all schemas. To be given with a single answer, most often:
+  // see AnswerOptions.
   std::string tool_choice = "auto";
   TemplateValue documents = {};  // see ChatInput
   std::optional<std::string> chat_template = std::nullopt;
@@ -211,6 +213,9 @@ class Chat {
   // Has an answer be what its options ask for.
   Status constrain(const Prompt& prompt, const GenerationConfig& config,
                    const AnswerOptions& options, LogitsProcessors& processors);
+  // Has calls be valid from where one begins, if their form and the tools' schemas allow it.
+  void constrain_begun_calls(const Prompt& prompt, const ConstrainedText& text,
+                             LogitsProcessors& processors);
   Result<std::shared_ptr<const LogitsProcessor>> call_processor(const Prompt& prompt,
                                                                 const std::string& choice,
                                                                 const ConstrainedText& text);
@@ -222,8 +227,7 @@ class Chat {
   Pipeline* pipeline_;
   ChatOptions options_;
   std::shared_ptr<const ChatForm> form_;
-  // Of grammars in which markers of calls are special tokens.
-  std::shared_ptr<const GrammarCompiler> grammars_;
+  bool calls_are_free_ = false;  // calls that the model makes as it likes cannot be constrained
   GenerationConfig config_;
   std::vector<Message> messages_;
   std::size_t left_out_ = 0;

@@ -84,8 +84,9 @@ class Pipeline {
       std::span<const ChatInput> chats, const PipelineOptions& options = {}) = 0;
 
   // A processor that has a text be what a format asks for. Errors as GrammarCompiler.
-  virtual Result<std::shared_ptr<const LogitsProcessor>> constrain(const ResponseFormat& format,
-                                                                   const ConstrainedText& text) = 0;
+  virtual Result<std::shared_ptr<const LogitsProcessor>> constrain(
+      const ResponseFormat& format, const ConstrainedText& text,
+      const TextMarkers& special = {}) = 0;
 
   // How probable the model finds each text, of any length. kUnsupported where it has an encoder.
   virtual Result<std::vector<TextScore>> score(std::span<const std::string> texts,

@@ -84,7 +84,7 @@ _OF_EVERY_SOURCE = (
     Option(
         "--quantization",
         "quantization",
-        _choice(("none", "q8"), help="of the weights (default: none)"),
+        _choice(("none", "q8", "q8_0"), help="of the weights (default: none)"),
     ),
     Option(
         "--target",

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
 from polystate.errors import ContractError, UnsupportedError
-from polystate.ops import unpacked
+from polystate.ops import groupwise, unpacked
+from polystate.ops import quantized as per_channel
 from polystate.ops.packed import pack_floats
-from polystate.ops.quantized import PackedWeights, pack
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -51,14 +51,14 @@ class _Floats:
 
 @dataclass(frozen=True)
 class _Bytes:
-    """In 8 bits."""
+    """In 8 bits, with a scale for each column."""
 
-    packed: PackedWeights
+    packed: per_channel.PackedWeights
     depth: int
 
     @staticmethod
     def of(weight: Tensor) -> _Bytes:
-        return _Bytes(pack(weight), weight.shape[1])
+        return _Bytes(per_channel.pack(weight), weight.shape[1])
 
     def linear(self, x: Tensor, bias: Tensor | None) -> Tensor:
         result: Tensor = torch.ops.polystate.quantized_linear(x, *self.packed, bias)
@@ -68,6 +68,33 @@ class _Bytes:
         tiles, scales, _ = self.packed
         result: Tensor = torch.ops.polystate.quantized_embedding(ids, tiles, scales, self.depth)
         return result
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """In 8 bits, with a scale for each group of a column."""
+
+    packed: groupwise.GroupwiseWeights
+    columns: int
+    depth: int
+
+    @staticmethod
+    def of(weight: Tensor) -> _Groups:
+        return _Groups(groupwise.pack(weight), *weight.shape)
+
+    def linear(self, x: Tensor, bias: Tensor | None) -> Tensor:
+        result: Tensor = torch.ops.polystate.groupwise_linear(x, *self.packed, self.columns, bias)
+        return result
+
+    def embedding(self, ids: Tensor) -> Tensor:
+        result: Tensor = torch.ops.polystate.groupwise_embedding(
+            ids, *self.packed, self.columns, self.depth
+        )
+        return result
+
+
+# What `quantization` may be, and what linears then read.
+_QUANTIZED: dict[str, type[_Bytes] | type[_Groups]] = {"q8": _Bytes, "q8_0": _Groups}
 
 
 @dataclass
@@ -149,9 +176,14 @@ def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
     """Lets linears compute in 8 bits until the block ends.
 
     ``"q8"``: weights int8, symmetric, one scale per output channel; activations 8 bits, asymmetric,
-    one scale per row, found while the program runs. An embedding that shares its weight with such a
-    linear reads it from there. Linears of one column stay as they are, and so do those whose
-    weights are no parameters, and those that a block around this one has quantized.
+    one scale per row, found while the program runs.
+
+    ``"q8_0"``: weights int8 and activations 8 bits, both symmetric, one scale for each 32 values
+    along the depth, as llama.cpp's Q8_0. Nearer to float32, and a little slower.
+
+    An embedding that shares its weight with such a linear reads it from there. Linears of one
+    column stay as they are, and so do those whose weights are no parameters, and those that a block
+    around this one has quantized.
 
     Raises
     ------
@@ -163,24 +195,26 @@ def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
     if quantization is None:
         yield
         return
-    if quantization != "q8":
-        raise ContractError(f"quantization is {quantization!r}; it may be None or 'q8'")
+    if quantization not in tuple(_QUANTIZED):
+        names = " or ".join(map(repr, _QUANTIZED))
+        raise ContractError(f"quantization is {quantization!r}; it may be None, {names}")
     linears = list(_linears(model))
     if not linears:
         raise ContractError(
-            f"quantization 'q8' is for linears, and {type(model).__name__} has none: leave it out"
+            f"quantization {quantization!r} is for linears, and {type(model).__name__} has none: "
+            f"leave it out"
         )
     chosen = []
     for name, linear in linears:
-        if linear.in_features == 1 or isinstance(_read_by(linear), _Bytes):
+        if linear.in_features == 1 or isinstance(_read_by(linear), _Bytes | _Groups):
             continue
         if linear.weight.dtype != torch.float32:
             raise UnsupportedError(
-                f"quantization 'q8': the weight of the linear '{name}' is {linear.weight.dtype}; "
-                f"it may be torch.float32"
+                f"quantization {quantization!r}: the weight of the linear '{name}' is "
+                f"{linear.weight.dtype}; it may be torch.float32"
             )
         chosen.append(linear)
-    with _read_packed(model, chosen, _Bytes.of):
+    with _read_packed(model, chosen, _QUANTIZED[quantization].of):
         yield
 
 

@@ -144,8 +144,9 @@ def export(
         ``"xnnpack"`` (fast on CPUs) or ``"portable"`` (ExecuTorch's own kernels only), for
         ExecuTorch; ``"aoti"``, machine code for AOTInductor, which needs libtorch where it runs.
     quantization
-        None, or ``"q8"``: linears with int8 weights per channel and int8 activations per row, by
-        operators of our own; an embedding that shares its weight with one reads it there.
+        None, ``"q8"`` or ``"q8_0"``: linears with int8 weights and activations, by operators of our
+        own, with one scale for each output channel and row, or for each 32 values of them; an
+        embedding that shares its weight with one reads it there.
     target
         For ``"aoti"``: the processors that it is compiled for, as compilers name them
         (``"x86-64-v3"``), of which this one must be; None: those that have all that this one has.

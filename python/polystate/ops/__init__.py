@@ -4,11 +4,22 @@ The forms here say what the operators mean: the exporter traces them, and tests 
 runtime's kernels with them.
 """
 
-from polystate.ops import attention, checks, in_place, norms, order, packed, quantized, recurrent
+from polystate.ops import (
+    attention,
+    checks,
+    groupwise,
+    in_place,
+    norms,
+    order,
+    packed,
+    quantized,
+    recurrent,
+)
 
 __all__ = [
     "attention",
     "checks",
+    "groupwise",
     "in_place",
     "norms",
     "order",

@@ -75,6 +75,12 @@ def _quantize_rows(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return values, span / 255, zero
 
 
+def steps(x: Tensor) -> Tensor:
+    """How far apart the numbers are to which the values of each row are rounded."""
+    low, high = x.amin(-1, keepdim=True).clamp(max=0), x.amax(-1, keepdim=True).clamp(min=0)
+    return (high - low) / 255
+
+
 def _linear(
     x: Tensor,
     tiles: Tensor,

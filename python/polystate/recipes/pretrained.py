@@ -20,7 +20,7 @@ from polystate.recipes.languages import Languages, generation_config
 from polystate.recipes.modules import experts, linears
 from polystate.recipes.positions import shortened_positions
 from polystate.recipes.rotary import fixed_frequencies
-from polystate.recipes.settings import RECIPES
+from polystate.recipes.settings import CAUSAL_Q8, RECIPES
 from polystate.recipes.source import loaded
 from polystate.recipes.tasks import task_named
 from polystate.recipes.text_files import generation_files, tokenizer_files
@@ -66,7 +66,7 @@ def export_pretrained(
         As for :func:`polystate.export`.
     recipe
         A name for both: ``"xnnpack"``, ``"xnnpack_q8"``, ``"portable"``, ``"aoti"`` or
-        ``"aoti_q8"``.
+        ``"aoti_q8"``. The 8 bits are ``"q8"`` of models with an encoder, else ``"q8_0"``.
     max_length
         The most tokens of a source, and of a target with its start token, or of a prompt with
         what follows. Default: the ``max_length`` that the model generates by, at least 256 (2048
@@ -99,6 +99,8 @@ def export_pretrained(
     languages = Languages(source_language, target_language)
     begin("loading the model")
     model, tokenizer = loaded(source, tokenizer, languages)
+    if recipe is not None and quantization == "q8" and not model.config.is_encoder_decoder:
+        quantization = CAUSAL_Q8
     if not isinstance(source, torch.nn.Module) and is_gguf(source):
         warn_of_requantization(Path(source), quantization)
     capacity = capacity_of(model, max_length, max_batch)

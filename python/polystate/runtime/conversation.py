@@ -68,9 +68,10 @@ class Conversation:
         What the model may call: JSON schemas as OpenAI has them, or functions with type hints and a
         docstring, which ``transformers`` makes into schemas.
     tool_choice
-        ``"auto"``: the model calls tools as it likes. ``"none"``: it is not shown them.
-        ``"required"``, or a tool's name: each answer is a call of one of them, or of this one,
-        whose arguments its schema finds valid. Calls may have another one.
+        ``"auto"``: the model calls tools as it likes; what it begins as a call becomes a valid one
+        (docs/chat.md says where it does not). ``"none"``: it is not shown them. ``"required"``:
+        each answer is calls, one or more. A tool's name: each answer is a call of this one. The
+        tool's schema finds the arguments valid. Calls of :meth:`ask` may have another choice.
     documents, chat_template, sanitize_control_tokens, template_variables
         For the template: see :meth:`polystate.Tokenizer.apply_chat_template`.
     seed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from polystate import _core
@@ -18,10 +17,10 @@ from polystate.runtime.callables import (
 )
 from polystate.runtime.chat import ChatForm, conversations_of, is_chat
 from polystate.runtime.generation import checked_text, generation_options, run_async, warn
-from polystate.runtime.grammars import optional_json
 from polystate.runtime.model import Model, is_int64, load
 from polystate.runtime.scores import Scores
 from polystate.runtime.streams import pieces_of, pieces_of_async
+from polystate.runtime.text_form import TextForm
 
 # The keys of answers by task, as transformers' pipelines name them.
 _KEYS = {"translation": "translation_text", "summarization": "summary_text"}
@@ -64,35 +63,6 @@ def generate(model: str | os.PathLike[str] | Model, prompt: str, **names: Any) -
     answers = answering(checked_text("prompt", prompt), **names)
     text: str = next(iter(answers[0].values()))
     return text
-
-
-@dataclass(frozen=True)
-class _Form:
-    """How texts are taken and answered, besides what is generated."""
-
-    truncation: bool = False
-    add_special_tokens: bool = True
-    skip_special_tokens: bool = True
-    response_format: Mapping[str, Any] | None = None
-    return_full_text: bool | None = None
-    return_scores: bool = False
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if name == "response_format" or (name == "return_full_text" and value is None):
-                continue
-            if not isinstance(value, bool):
-                raise ContractError(f"{name} is {value!r}; True or False is needed")
-
-    @property
-    def core(self) -> _core.TextForm:
-        """What the runtime is told besides the options of a generation."""
-        return _core.TextForm(
-            self.truncation,
-            self.add_special_tokens,
-            self.skip_special_tokens,
-            optional_json(self.response_format),
-        )
 
 
 class Pipeline:
@@ -195,7 +165,7 @@ class Pipeline:
         ContractError
             A text is too long, or an option is unknown or out of range.
         """
-        form = _Form(
+        form = TextForm(
             truncation,
             add_special_tokens,
             skip_special_tokens,
@@ -211,20 +181,22 @@ class Pipeline:
             on_progress,
             stopping_criteria,
         )
-        if is_chat(text):
-            chat = ChatForm(continue_final_message, tools, documents, tokenizer_encode_kwargs)
-            return self._chat_answers(text, chat, form, options)
-        return self._answers(text, form, options)
+        chat = ChatForm(continue_final_message, tools, documents, tokenizer_encode_kwargs)
+        return self._answers_of(text, chat, form, options)
 
     async def call_async(
         self,
-        text: str | Sequence[str],
+        text: Any,
         *,
         truncation: bool = False,
         add_special_tokens: bool = True,
         skip_special_tokens: bool = True,
         response_format: Mapping[str, Any] | None = None,
         return_full_text: bool | None = None,
+        continue_final_message: bool | None = None,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        tokenizer_encode_kwargs: Mapping[str, Any] | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
@@ -235,7 +207,7 @@ class Pipeline:
 
         Calls that wait at the same time run side by side. One whose task is cancelled ends.
         """
-        form = _Form(
+        form = TextForm(
             truncation,
             add_special_tokens,
             skip_special_tokens,
@@ -246,55 +218,66 @@ class Pipeline:
         options = generation_options(
             names, logits_processor, sampler, None, None, stopping_criteria
         )
-        return await run_async(options, lambda: self._answers(text, form, options))
+        chat = ChatForm(continue_final_message, tools, documents, tokenizer_encode_kwargs)
+        return await run_async(options, lambda: self._answers_of(text, chat, form, options))
 
     def stream(
         self,
-        text: str,
+        text: Any,
         *,
         truncation: bool = False,
         add_special_tokens: bool = True,
         skip_special_tokens: bool = True,
         response_format: Mapping[str, Any] | None = None,
+        continue_final_message: bool | None = None,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        tokenizer_encode_kwargs: Mapping[str, Any] | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
         **names: Any,
     ) -> Iterator[str]:
-        """Answer one text piece by piece, as it is found: an iterator.
+        """Answer one text, or one conversation, piece by piece, as it is found: an iterator.
 
         Options are those of calling the pipeline, and one beam. Pieces join to the answer, of a
-        model without an encoder to what follows the text. The generation ends where the iterator
-        is closed, as a ``for`` loop that is left does once nothing refers to it.
+        model without an encoder to what follows the text or the messages. The generation ends where
+        the iterator is closed, as a ``for`` loop that is left does once nothing refers to it.
         """
-        form = _Form(truncation, add_special_tokens, skip_special_tokens, response_format)
+        form = TextForm(truncation, add_special_tokens, skip_special_tokens, response_format)
+        chat = ChatForm(continue_final_message, tools, documents, tokenizer_encode_kwargs)
         return pieces_of(
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria
             ),
-            self._run_of(text, form),
+            self._run_of(text, chat, form),
         )
 
     def stream_async(
         self,
-        text: str,
+        text: Any,
         *,
         truncation: bool = False,
         add_special_tokens: bool = True,
         skip_special_tokens: bool = True,
         response_format: Mapping[str, Any] | None = None,
+        continue_final_message: bool | None = None,
+        tools: Sequence[Any] | None = None,
+        documents: Sequence[Mapping[str, Any]] | None = None,
+        tokenizer_encode_kwargs: Mapping[str, Any] | None = None,
         logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
         sampler: Sampler | None = None,
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
         **names: Any,
     ) -> AsyncIterator[str]:
         """As :meth:`stream`, without blocking the event loop: ``async for piece in ...``."""
-        form = _Form(truncation, add_special_tokens, skip_special_tokens, response_format)
+        form = TextForm(truncation, add_special_tokens, skip_special_tokens, response_format)
+        chat = ChatForm(continue_final_message, tools, documents, tokenizer_encode_kwargs)
         return pieces_of_async(
             lambda hear: generation_options(
                 names, logits_processor, sampler, hear, None, stopping_criteria
             ),
-            self._run_of(text, form),
+            self._run_of(text, chat, form),
         )
 
     def score(
@@ -327,7 +310,7 @@ class Pipeline:
         UnsupportedError
             The model has an encoder.
         """
-        form = _Form(add_special_tokens=add_special_tokens)
+        form = TextForm(add_special_tokens=add_special_tokens)
         if stride is not None and not is_int64(stride):
             raise ContractError(f"stride is {stride!r}; a number of tokens is needed")
         options = generation_options({}, None, None, None, on_progress)
@@ -335,13 +318,28 @@ class Pipeline:
             self._core.score(_texts_of(text), stride, form.add_special_tokens, options)
         )
 
-    def _run_of(self, text: str, form: _Form) -> Callable[[_core.GenerationOptions], Any]:
-        """What answers one text, and refuses what is none at once."""
-        texts = [checked_text("the text", text)]
+    def _run_of(
+        self, given: Any, chat: ChatForm, form: TextForm
+    ) -> Callable[[_core.GenerationOptions], Any]:
+        """What answers one text or conversation, and refuses what is none at once."""
+        if is_chat(given):
+            chats, batched = conversations_of(given)
+            if batched:
+                raise ContractError("a stream is of one conversation; a list of them is given")
+            inputs = chat.inputs(chats[0])
+            return lambda options: self._core.run_chats([inputs], form.core, options)
+        texts = [checked_text("the text", given)]
         return lambda options: self._core.run(texts, form.core, options)
 
+    def _answers_of(
+        self, given: Any, chat: ChatForm, form: TextForm, options: _core.GenerationOptions
+    ) -> list[Any]:
+        if is_chat(given):
+            return self._chat_answers(given, chat, form, options)
+        return self._answers(given, form, options)
+
     def _answers(
-        self, text: str | Sequence[str], form: _Form, options: _core.GenerationOptions
+        self, text: str | Sequence[str], form: TextForm, options: _core.GenerationOptions
     ) -> list[Any]:
         if form.return_full_text is not None and not self.continues_texts:
             raise ContractError(
@@ -366,7 +364,7 @@ class Pipeline:
         return results
 
     def _chat_answers(
-        self, given: Any, chat: ChatForm, form: _Form, options: _core.GenerationOptions
+        self, given: Any, chat: ChatForm, form: TextForm, options: _core.GenerationOptions
     ) -> list[Any]:
         chats, batched = conversations_of(given)
         answers = self._core.run_chats([chat.inputs(one) for one in chats], form.core, options)

@@ -129,6 +129,20 @@ POLYSTATE_SHIM aoti_torch_cpu_quantized_embedding(AtenTensorHandle ids, AtenTens
   return call<QuantizedEmbedding>(result, ids, tiles, scales, depth);
 }
 
+POLYSTATE_SHIM aoti_torch_cpu_groupwise_linear(AtenTensorHandle x, AtenTensorHandle tiles,
+                                               AtenTensorHandle scales, std::int64_t columns,
+                                               const AtenTensorHandle* bias,
+                                               const AtenTensorHandle* addend,
+                                               const char* activation, AtenTensorHandle* result) {
+  return call<GroupwiseLinear>(result, x, tiles, scales, columns, bias, addend, activation);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_groupwise_embedding(AtenTensorHandle ids, AtenTensorHandle tiles,
+                                                  AtenTensorHandle scales, std::int64_t columns,
+                                                  std::int64_t depth, AtenTensorHandle* result) {
+  return call<GroupwiseEmbedding>(result, ids, tiles, scales, columns, depth);
+}
+
 POLYSTATE_SHIM aoti_torch_cpu_layer_norm(AtenTensorHandle x, AtenTensorHandle weight,
                                          AtenTensorHandle bias, double eps,
                                          AtenTensorHandle* result) {

@@ -1,6 +1,7 @@
 #include "kernels/linear/linear_call.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -112,6 +113,12 @@ void multiply_in_blocks(
   const std::int64_t time = blocks(cost.rows, row_blocks) * block_bytes / cost.bytes_multiplied +
                             block_bytes / kBytesRead;
   parallel_for(row_blocks * tile_blocks, 1 + kWorthAThread / std::max<std::int64_t>(time, 1), run);
+}
+
+std::uint8_t* scratch_bytes(std::size_t size) {
+  thread_local std::vector<std::uint8_t> memory;
+  if (memory.size() < size) memory.resize(size);
+  return memory.data();
 }
 
 }  // namespace polystate

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -63,5 +64,8 @@ struct ProductCost {
 void multiply_in_blocks(
     const ProductCost& cost,
     const std::function<void(std::int64_t first, std::int64_t last, TileRange tiles)>& multiply);
+
+// Memory of the calling thread, until its next call: allocated anew, it would be cleared each time.
+std::uint8_t* scratch_bytes(std::size_t size);
 
 }  // namespace polystate

@@ -29,6 +29,19 @@ struct QuantizedRows {
   const RowScale* scales;      // [rows]
 };
 
+// A group of a row of activations in 8 bits: element i is `scale * value i`.
+struct GroupScale {
+  float scale;
+  std::int32_t start;  // what a sum of an instruction set's products begins with
+};
+
+// Rows of activations in 8 bits, whose groups have scales of their own.
+struct GroupwiseRows {
+  const std::int8_t* values;  // [rows, groups * GroupwiseWeights::kGroupDepth]
+  const GroupScale* scales;   // [rows, groups]
+  std::int64_t groups;
+};
+
 enum class Activation : std::uint8_t { kNone, kRelu, kSilu };
 
 // out[r, c] = activation(dot(row r, column c) + bias[c]) + addend[r, c].
@@ -43,6 +56,7 @@ struct Product {
 
 using FloatProduct = Product<FloatRows, FloatWeights>;
 using QuantizedProduct = Product<QuantizedRows, QuantizedWeights>;
+using GroupwiseProduct = Product<GroupwiseRows, GroupwiseWeights>;
 
 // Tiles `first` to `last - 1` of a product's weights.
 struct TileRange {
@@ -64,6 +78,16 @@ struct QuantizedLinearFunctions {
 
   // As MultiplyFloats. Each result is also, but for SiLU, what any other instruction set gives.
   void (*multiply)(const QuantizedProduct& product, std::int64_t count, TileRange tiles);
+};
+
+struct GroupwiseLinearFunctions {
+  // Gives a row in 8 bits, and the scale of each of its groups, of which the largest magnitude
+  // becomes 127. Fills whole groups. A row with a NaN or an infinity gets scales of NaN, and any
+  // values.
+  void (*quantize)(const float* row, std::int64_t depth, std::int8_t* values, GroupScale* scales);
+
+  // As QuantizedLinearFunctions::multiply.
+  void (*multiply)(const GroupwiseProduct& product, std::int64_t count, TileRange tiles);
 };
 
 }  // namespace polystate

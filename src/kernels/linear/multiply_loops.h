@@ -14,6 +14,7 @@
 //                                           into results
 //   broadcast, load_weights                 of a row, a group's values; of a tile, its columns'
 //   first_sums, add_products, result        a row's sums for a tile
+// Where groups of steps have scales of their own, groupwise_loops.h says what else there is.
 namespace polystate::linear {
 
 // Rows and tiles whose sums are computed side by side, as many as there are registers for. Few rows
@@ -150,17 +151,30 @@ void multiply_block(const typename S::Product& product, std::int64_t row, std::i
   finish_block<S, M, T>(product, row, tile, finished);
 }
 
+// As multiply_block, where groups of steps have scales of their own; in groupwise_loops.h.
+template <typename S, int M, int T, bool kFetch>
+void multiply_groups(const typename S::Product& product, std::int64_t row, std::int64_t tile);
+
+template <typename S, int M, int T, bool kFetch>
+void multiply_any_block(const typename S::Product& product, std::int64_t row, std::int64_t tile) {
+  if constexpr (requires { typename S::GroupSums; }) {
+    multiply_groups<S, M, T, kFetch>(product, row, tile);
+  } else {
+    multiply_block<S, M, T, kFetch>(product, row, tile);
+  }
+}
+
 // M rows, and T tiles or the last ones, which are fewer.
 template <typename S, int M, int T>
 void multiply_rows(const typename S::Product& product, std::int64_t row, TileRange tiles) {
   if (tiles.last - tiles.first < T) {
     for (std::int64_t tile = tiles.first; tile < tiles.last; ++tile) {
-      multiply_block<S, M, 1, false>(product, row, tile);
+      multiply_any_block<S, M, 1, false>(product, row, tile);
     }
   } else if (row == 0) {
-    multiply_block<S, M, T, true>(product, row, tiles.first);
+    multiply_any_block<S, M, T, true>(product, row, tiles.first);
   } else {
-    multiply_block<S, M, T, false>(product, row, tiles.first);
+    multiply_any_block<S, M, T, false>(product, row, tiles.first);
   }
 }
 

@@ -9,5 +9,6 @@ namespace polystate {
 // The operators with chosen inner loops; those of kernels/operators.h take the fastest.
 Status packed_linear(Arguments& arguments, MultiplyFloats multiply);
 Status quantized_linear(Arguments& arguments, const QuantizedLinearFunctions& functions);
+Status groupwise_linear(Arguments& arguments, const GroupwiseLinearFunctions& functions);
 
 }  // namespace polystate

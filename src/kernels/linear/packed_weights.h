@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "kernels/vectors/half.h"
+
 namespace polystate {
 
 // A matrix [columns, depth] in the order in which products read it: tiles of 16 columns, of which a
@@ -44,6 +46,28 @@ struct QuantizedWeights {
   [[nodiscard, gnu::always_inline]] std::int64_t groups() const { return groups(depth); }
   [[nodiscard, gnu::always_inline]] std::int64_t tile_size() const {
     return groups() * kTileColumns * kTileDepth;
+  }
+};
+
+// Weights in 8 bits whose groups of kGroupDepth steps have scales of their own; none is -128. The
+// depth is filled up to whole groups with 0.
+struct GroupwiseWeights {
+  static constexpr std::int64_t kTileDepth = 4;
+  static constexpr std::int64_t kGroupDepth = 32;
+  static constexpr std::int64_t kStepsOfGroup = kGroupDepth / kTileDepth;
+
+  const std::int8_t* tiles;  // [tiles, groups * kStepsOfGroup, kTileColumns, kTileDepth]
+  const Half* scales;        // [tiles, groups, kTileColumns]: what a value of a group stands for
+  const float* bias;         // [columns]; null: none
+  std::int64_t columns;
+  std::int64_t depth;
+
+  [[gnu::always_inline]] static constexpr std::int64_t groups(std::int64_t depth) {
+    return (depth + kGroupDepth - 1) / kGroupDepth;
+  }
+  [[nodiscard, gnu::always_inline]] std::int64_t groups() const { return groups(depth); }
+  [[nodiscard, gnu::always_inline]] std::int64_t tile_size() const {
+    return groups() * kGroupDepth * kTileColumns;
   }
 };
 

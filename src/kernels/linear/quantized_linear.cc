@@ -42,20 +42,13 @@ Status check(Requirements& require, LinearCall& call, const Weights& weights) {
   return require.status();
 }
 
-// Memory of the calling thread, until its next call: allocated anew, it would be cleared each time.
-std::uint8_t* scratch(std::size_t size) {
-  thread_local std::vector<std::uint8_t> memory;
-  if (memory.size() < size) memory.resize(size);
-  return memory.data();
-}
-
 // The rows of x in 8 bits.
 class Activations {
  public:
   Activations(const LinearCall& call, const QuantizedLinearFunctions& functions)
       : stride_(QuantizedWeights::groups(call.depth()) * QuantizedWeights::kTileDepth *
                 functions.value_bytes),
-        values_(scratch(static_cast<std::size_t>(call.rows() * stride_))),
+        values_(scratch_bytes(static_cast<std::size_t>(call.rows() * stride_))),
         scales_(static_cast<std::size_t>(call.rows())) {
     const float* const x = call.x.tensor.data<float>();
     const std::int64_t depth = call.depth();

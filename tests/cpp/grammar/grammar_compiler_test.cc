@@ -139,8 +139,7 @@ TEST_F(Grammar, MarkersStandForTheirText) {
   const ResponseFormat format = {Kind::kStructuralTag, R"({"type": "structural_tag", "format":
       {"type": "sequence", "elements": [{"type": "const_string", "value": "<call>"},
                                         {"type": "regex", "pattern": "b|a"}]}})"};
-  const std::vector<TokenId> markers = {6};
-  compiler_ = GrammarCompiler::create(*tokenizer_, markers).value();
+  compiler_ = GrammarCompiler::create(*tokenizer_, {.markers = {6}}).value();
   const auto state = start(format);
   EXPECT_THAT(allowed(*state), ElementsAre(6));
   ASSERT_TRUE(state->advance(6));

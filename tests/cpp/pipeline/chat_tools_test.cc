@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "chat_template/value.h"
+#include "pipeline/character_tokenizer.h"
 #include "pipeline/text_pipeline.h"
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
@@ -29,31 +30,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A character is a token; "<|end|>" ends an answer, and "<tool_call>" is one that is special.
-std::shared_ptr<const Tokenizer> characters() {
-  std::string vocabulary = R"("\n": 0)";
-  for (int c = 32; c < 127; ++c) {
-    const std::string text = c == '"' || c == '\\' ? std::string("\\") + static_cast<char>(c)
-                                                   : std::string(1, static_cast<char>(c));
-    vocabulary += ", \"" + text + "\": " + std::to_string(c - 31);
-  }
-  std::string added;
-  int id = 96;
-  for (const char* const token : {"<|end|>", "<tool_call>", "</tool_call>"}) {
-    added += (added.empty() ? "" : ", ") + std::string(R"({"id": )") + std::to_string(id++) +
-             R"(, "content": ")" + token +
-             R"(", "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, )"
-             R"("special": true})";
-  }
-  return Tokenizer::parse(TokenizerFormat::kTokenizerJson,
-                          R"({"version": "1.0", "truncation": null, "padding": null, )"
-                          R"("normalizer": null, "pre_tokenizer": null, "post_processor": null, )"
-                          R"("decoder": {"type": "Fuse"}, "added_tokens": [)" +
-                              added + R"(], "model": {"type": "BPE", "merges": [], "vocab": {)" +
-                              vocabulary + "}}}")
-      .value();
-}
-
 // Answers with texts that are given, one after another.
 class Scripted final : public Runner {
  public:
@@ -66,7 +42,7 @@ class Scripted final : public Runner {
     GeneratedSequence sequence{inputs[0].prompt};
     sequence.finish_reason = FinishReason::kStop;
     std::vector<TokenId> tokens = tokenizer_->encode(answers.at(next++)).value().ids;
-    tokens.push_back(96);
+    tokens.push_back(kFirstSpecial);
     for (const TokenId token : tokens) {
       sequence.ids.push_back(token);
       if (!options.on_token(0, token)) break;
@@ -112,7 +88,7 @@ TemplateValue tools() {
 class Tools : public testing::Test {
  protected:
   Tools() {
-    auto tokenizer = characters();
+    auto tokenizer = character_tokenizer({"<|end|>", "<tool_call>", "</tool_call>"});
     auto runner = std::make_unique<Scripted>(tokenizer);
     runner_ = runner.get();
     pipeline_ =

@@ -53,6 +53,16 @@ TEST(ResponseParser, TellsThoughtsCallsAndContentApart) {
   EXPECT_EQ(read(""), R"({"role": "assistant"})");
 }
 
+TEST(ResponseParser, ShowsWholeCharactersOfWhatItCannotRead) {
+  for (std::size_t before = 190; before < 199; ++before) {
+    std::string accents;
+    while (accents.size() < 20) accents += "é";
+    const std::string message = read(call(std::string(before, '{') + accents));
+    EXPECT_THAT(message, HasSubstr("{é"));
+    EXPECT_THAT(message, HasSubstr("é'..."));
+  }
+}
+
 TEST(ResponseParser, ReadsWhatThePromptHasOfTheAnswer) {
   EXPECT_EQ(read("Hm.</think>Yes.", {}, "<model>No.<model><think>\n"),
             R"({"role": "assistant", "thinking": "Hm.", "content": "Yes."})");

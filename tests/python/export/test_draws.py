@@ -11,7 +11,7 @@ from polystate.export.tracing.eager import Outcome
 from polystate.export.verification.draws import MANNERS, Source, drawn_arguments
 from polystate.export.verification.rounding import Rounding, is_explained
 from polystate.export.verification.undefined import Undefined
-from polystate.ops.quantized import pack
+from polystate.ops import groupwise, quantized
 
 SMALLEST = torch.iinfo(torch.int32).min
 
@@ -230,16 +230,28 @@ def test_rounding_changes_nothing_that_is_exact():
         assert not torch.equal(x * 3, torch.mul(x, 3))
 
 
-def test_rows_are_quantized_otherwise_where_they_lie_between_two_steps():
+def by_row(weight):
+    packed = quantized.pack(weight)
+    return lambda x: torch.ops.polystate.quantized_linear(x, *packed, None)
+
+
+def by_groups(weight):
+    packed = groupwise.pack(weight)
+    return lambda x: torch.ops.polystate.groupwise_linear(x, *packed, len(weight), None)
+
+
+@pytest.mark.parametrize("product", [by_row, by_groups])
+def test_rows_are_quantized_otherwise_where_they_lie_between_two_steps(product):
     torch.manual_seed(0)
-    packed = pack(torch.randn(16, 64))
+    multiply = product(torch.randn(16, 64))
 
     def products(x, seed=None):
         with Rounding(seed) if seed is not None else contextlib.nullcontext():
-            return torch.ops.polystate.quantized_linear(x, *packed, None)
+            return multiply(x)
 
     steps = torch.randint(-99, 100, (1, 64)).float()
-    steps[0, :2] = torch.tensor([-127.0, 128.0])  # a row's ends: a step is 1
+    ends = torch.tensor([-127.0, 128.0]) if product is by_row else torch.tensor([-127.0, 127.0])
+    steps[0, :2] = steps[0, -2:] = ends  # of a row and of its groups: a step is 1
     between = steps.clone()
     between[0, 9] += 0.4999
     for x, least, most in ((steps, 0, 0), (between, 1, 19)):

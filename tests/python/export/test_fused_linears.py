@@ -12,6 +12,10 @@ from polystate.export.packing import packed, quantized
 WIDTH = 64
 
 
+# The operator of linears with each.
+QUANTIZATIONS = {None: "packed_linear", "q8": "quantized_linear", "q8_0": "groupwise_linear"}
+
+
 def in_float32(model, quantization):
     """Packs what the export does not quantize."""
     return packed(model) if quantization is None else contextlib.nullcontext()
@@ -116,7 +120,7 @@ class Accumulator(nn.Module):
         return self.total[:1] * 1
 
 
-@pytest.mark.parametrize("quantization", [None, "q8"])
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
 def test_products_are_added_to_state_in_place(tmp_path, quantization):
     model, x = Accumulator(), torch.randn(512, WIDTH, generator=torch.Generator().manual_seed(1))
     methods = {"forward": ps.Method("forward", (x,))}
@@ -150,8 +154,12 @@ NOT_FUSED = [
 ]
 
 
-@pytest.mark.parametrize("quantization", [None, "q8"])
-@pytest.mark.parametrize("name", FUSED + NOT_FUSED)
+# Of "q8_0" what is fused: what is not does not depend on the kind of 8 bits.
+CASES = [(name, kind) for name in FUSED + NOT_FUSED for kind in (None, "q8")]
+CASES += [(name, "q8_0") for name in FUSED]
+
+
+@pytest.mark.parametrize(("name", "quantization"), CASES)
 def test_what_follows_a_product_is_computed(tmp_path, name, quantization):
     model = Followed()
     x = torch.randn(2, 5, WIDTH, generator=torch.Generator().manual_seed(1))
@@ -168,6 +176,5 @@ def test_what_follows_a_product_is_computed(tmp_path, name, quantization):
     if name in FUSED:
         views = {"executorch_prim::et_view.default", "aten::sym_size.int"}
         operators = set(program.manifest.program.operators) - views
-        linear = "packed_linear" if quantization is None else "quantized_linear"
-        assert operators == {f"polystate::{linear}.out"}
+        assert operators == {f"polystate::{QUANTIZATIONS[quantization]}.out"}
         assert program.manifest.program.delegates == []

@@ -58,9 +58,11 @@ def session(program, path):
     return ps.load(program.save(path / "artifact")).session()
 
 
-def test_results_are_near_those_of_float32(tmp_path):
+@pytest.mark.parametrize("quantization", ["q8", "q8_0"])
+def test_results_are_near_those_of_float32(tmp_path, quantization):
     model, x = Network(), example()
-    quantized = session(exported(model, "forward", "accumulate"), tmp_path)
+    program = exported(model, "forward", "accumulate", quantization=quantization)
+    quantized = session(program, tmp_path)
     with torch.no_grad():
         expected = model(x)
     error = (quantized.run("forward", x)[0] - expected).abs().max() / expected.abs().max()
@@ -98,17 +100,18 @@ class Table(nn.Module):
         return self.head(self.embedding(ids))
 
 
-def test_a_tied_table_is_stored_once_as_int8(tmp_path):
+@pytest.mark.parametrize("quantization", ["q8", "q8_0"])
+def test_a_tied_table_is_stored_once_as_int8(tmp_path, quantization):
     model, ids = Table(), torch.tensor([[0, 299, 15, 16]])
     methods = {name: ps.Method(name, (ids,)) for name in ("embed", "logits")}
-    path = ps.export(model, methods, quantization="q8").save(tmp_path / "artifact")
+    path = ps.export(model, methods, quantization=quantization).save(tmp_path / "artifact")
     bytes_of_table = model.embedding.weight.numel()
     assert bytes_of_table < (path / "model.pte").stat().st_size < 1.8 * bytes_of_table
     running = ps.load(path).session()
     with torch.no_grad():
         rows, logits = model.embed(ids), model.logits(ids)
     step = model.embedding.weight.abs().amax(1)[ids][..., None] / 127
-    assert ((running.run("embed", ids)[0] - rows).abs() <= step * 0.501).all()
+    assert ((running.run("embed", ids)[0] - rows).abs() <= step * 0.505).all()
     torch.testing.assert_close(running.run("logits", ids)[0], logits, rtol=0.05, atol=0.5)
 
 
@@ -119,9 +122,35 @@ def test_an_embedding_of_its_own_stays_as_it_is(tmp_path):
     assert torch.equal(session(program, tmp_path).run("embed", ids)[0], model.embed(ids))
 
 
-def test_the_manifest_tells_the_quantization():
-    program = exported(Network(), "forward")
-    assert program.manifest.program.quantization == "q8"
+@pytest.mark.parametrize("quantization", ["q8", "q8_0"])
+def test_the_manifest_tells_the_quantization(quantization):
+    program = exported(Network(), "forward", quantization=quantization)
+    assert program.manifest.program.quantization == quantization
+
+
+class Outliers(nn.Module):
+    """Linears of rows that have one large value, as those of large language models have."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(128, 128, bias=False)
+        self.requires_grad_(False)
+        self.linear.weight[:, 7] = 0
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+def test_groups_keep_what_is_small_beside_an_outlier(tmp_path):
+    model, x = Outliers(), torch.randn(4, 128, generator=torch.Generator().manual_seed(1))
+    x[:, 7] = 1000
+    lost = {}
+    for quantization in ("q8", "q8_0"):
+        program = exported(model, "forward", x=x, quantization=quantization)
+        (found,) = session(program, tmp_path / quantization).run("forward", x)
+        lost[quantization] = float((found - model(x)).norm() / model(x).norm())
+    assert lost["q8_0"] < 0.6 * lost["q8"]
 
 
 def test_int8_weights_are_in_the_file_once(tmp_path):
@@ -196,7 +225,7 @@ class Tied(nn.Module):
         return self.plain(x)
 
 
-@pytest.mark.parametrize("quantization", [None, "q8"])
+@pytest.mark.parametrize("quantization", [None, "q8", "q8_0"])
 @pytest.mark.parametrize("scale", [1, 0])
 @pytest.mark.parametrize("names", [("run_all",), ("run_other", "run_plain", "run_one")])
 def test_linears_with_one_weight_keep_their_own_biases(tmp_path, quantization, scale, names):

@@ -415,12 +415,12 @@ def test_an_unknown_backend_is_refused(backend):
     assert message == f"backend is {backend!r}; it may be 'portable' or 'xnnpack' or 'aoti'"
 
 
-@pytest.mark.parametrize("quantization", ["q4", "", "int8", 8])
+@pytest.mark.parametrize("quantization", ["q4", "", "int8", 8, ["q8"]])
 def test_an_unknown_quantization_is_refused(quantization):
     message = refusal(
         "double", error=ps.ContractError, backend="xnnpack", quantization=quantization
     )
-    assert message == f"quantization is {quantization!r}; it may be None or 'q8'"
+    assert message == f"quantization is {quantization!r}; it may be None, 'q8' or 'q8_0'"
 
 
 @pytest.mark.parametrize(

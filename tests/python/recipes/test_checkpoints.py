@@ -13,7 +13,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from transformers import PreTrainedModel
 
 import polystate as ps
-from polystate.export import packing
+from polystate.ops import groupwise
 from polystate.ops.quantized import PackedWeights
 from polystate.recipes.weights import consumed
 from tests.python.recipes.causal_models import VOCABULARY, causal_model
@@ -60,7 +60,7 @@ def test_weights_of_bfloat16_are_dropped_one_by_one_as_they_are_packed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = checkpoint(tmp_path / "model", torch.bfloat16)
-    storages, alive, pack = list[Storages](), list[int](), packing.pack
+    storages, alive, pack = list[Storages](), list[int](), groupwise.pack
 
     def recorded(weight: torch.Tensor) -> PackedWeights:
         assert weight.dtype == torch.bfloat16
@@ -69,7 +69,7 @@ def test_weights_of_bfloat16_are_dropped_one_by_one_as_they_are_packed(
         alive.append(storages[0].alive())
         return pack(weight)
 
-    monkeypatch.setattr(packing, "pack", recorded)
+    monkeypatch.setattr(groupwise, "pack", recorded)
     out = tmp_path / "artifact"
     ps.export_pretrained(tmp_path / "model", out, recipe="xnnpack_q8", max_length=32, max_batch=1)
     linears = [each.weight for each in model.modules() if isinstance(each, nn.Linear)]

@@ -162,7 +162,7 @@ def test_a_stream_raises_what_its_generation_raises(complete: ps.Pipeline) -> No
     with pytest.raises(ps.ContractError, match="there is no such field"):
         list(complete.stream(TEXTS[0], beams=2))
     with pytest.raises(ps.ContractError, match="the text is a list"):
-        complete.stream(TEXTS)  # type: ignore[arg-type]
+        complete.stream(TEXTS)
 
 
 def test_async_streams_run_side_by_side(complete: ps.Pipeline) -> None:

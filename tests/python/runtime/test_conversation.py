@@ -323,6 +323,36 @@ def test_pipelines_answer_conversations_as_transformers_does(
     assert complete(asked, **call, **kwargs) == reference(asked, **call, **kwargs)
 
 
+@pytest.mark.parametrize("begun", ["", "It is"])
+def test_pipelines_stream_conversations_and_answer_them_in_tasks(
+    model: ps.Model, begun: str
+) -> None:
+    complete = ps.pipeline(model)
+    asked = [SYSTEM, {"role": "user", "content": TURNS[0]}]
+    call: dict[str, Any] = {"max_new_tokens": 9}
+    if begun:
+        asked.append({"role": "assistant", "content": begun})
+    else:
+        call["tokenizer_encode_kwargs"] = {"chat_template": STRIPPING}
+    (whole,) = complete(asked, return_full_text=False, **call)
+    pieces = list(complete.stream(asked, **call))
+    assert len(pieces) > 1
+    assert "".join(pieces) == whole["generated_text"]
+
+    async def read() -> list[Any]:
+        heard = [piece async for piece in complete.stream_async(asked, **call)]
+        return [heard, await complete.call_async([asked, asked], **call)]
+
+    heard, answers = asyncio.run(read())
+    assert heard == pieces
+    assert answers == complete([asked, asked], **call)
+    assert answers[0] == complete(asked, **call)
+    with pytest.raises(ps.ContractError, match="a stream is of one conversation"):
+        complete.stream([asked, asked])
+    with pytest.raises(ps.ContractError, match="a message has a 'role' and a 'content'"):
+        complete.stream([{"role": "user"}])
+
+
 def test_a_saved_conversation_goes_on_as_if_it_had_not_ended(
     model: ps.Model, tmp_path: Path
 ) -> None:

@@ -245,6 +245,9 @@ def _is_unscaled(node: Node) -> bool:
 _SUMS = {aten.add.Tensor, aten.add.Scalar, operator.add}
 _DIFFERENCES = {aten.sub.Tensor, aten.sub.Scalar, operator.sub}
 
+# Which operand says how many rows a table of tiles has.
+_TABLES_OF_TILES = {operators.packed_embedding.default: 2, operators.groupwise_embedding.default: 3}
+
 # From an operator's arguments to start and end, for steps of 1.
 _ARANGES: dict[Any, Callable[[Sequence[Any]], tuple[Any, Any]]] = {
     aten.arange.default: lambda args: (0, args[0]),
@@ -262,8 +265,8 @@ def _uses(node: Node) -> Iterator[_Use]:
         yield from _listed_uses(operands[0], operands[1])
     elif node.target == aten.embedding.default:
         yield _Use(operands[0], 0, operands[1])
-    elif node.target == operators.packed_embedding.default:
-        yield _Use(operands[1], 0, operands[0], size=operands[2])
+    elif node.target in _TABLES_OF_TILES:
+        yield _Use(operands[1], 0, operands[0], size=operands[_TABLES_OF_TILES[node.target]])
     elif node.target == operators.quantized_embedding.default:
         yield _Use(operands[2], 0, operands[0])  # a scale for each row of the table
     elif node.target in _SLICES:

@@ -28,6 +28,7 @@ _ACTIVATIONS: dict[Any, str] = {aten.relu.default: "relu", aten.silu.default: "s
 _LINEARS = (
     torch.ops.polystate.packed_linear.default,
     torch.ops.polystate.quantized_linear.default,
+    torch.ops.polystate.groupwise_linear.default,
 )
 
 

@@ -55,6 +55,8 @@ _OPERATORS = (
     operators.copy_after.default,
     operators.copy_pages.default,
     operators.cross_attention.default,
+    operators.groupwise_embedding.default,
+    operators.groupwise_linear.default,
     operators.layer_norm.default,
     operators.packed_embedding.default,
     operators.packed_linear.default,

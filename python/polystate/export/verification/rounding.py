@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
-import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.export.tracing.eager import Outcome
 from polystate.export.verification.dispatch import Operators
 from polystate.export.verification.outcomes import pairs
 from polystate.export.verification.tolerances import Tolerance, deviating, first_deviation
+from polystate.ops import groupwise, quantized
 
 aten = torch.ops.aten
 
@@ -25,9 +25,12 @@ aten = torch.ops.aten
 _UNITS = {torch.float32: 8.0, torch.float64: 8.0}
 _HALF_UNITS = 1.0
 
-# Rounds its rows to 8 bits. What reaches it through some layers is off by about a millionth of a
-# row's largest element, which is this part of a step.
-_QUANTIZING = torch.ops.polystate.quantized_linear
+# Round their rows to 8 bits, and by which steps. What reaches them through some layers is off by
+# about a millionth of a row's largest element, which is this part of a step.
+_QUANTIZING = {
+    torch.ops.polystate.quantized_linear: quantized.steps,
+    torch.ops.polystate.groupwise_linear: groupwise.steps,
+}
 _PART_OF_STEP = 1e-3
 
 # Move, choose or round elements; what comes out is exact.
@@ -50,8 +53,9 @@ class Rounding(Operators):
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an operator and change its results."""
-        if function._overloadpacket is _QUANTIZING:
-            args = (self._moved_by_less_than_a_step(args[0]), *args[1:])
+        steps = _QUANTIZING.get(function._overloadpacket)
+        if steps is not None:
+            args = (self._moved_by_less_than_a_step(args[0], steps(args[0])), *args[1:])
         results = function(*args, **kwargs)
         if function._overloadpacket not in _EXACT_OPERATORS and not function.is_view:
             is_elementwise = torch.Tag.pointwise in function.tags
@@ -60,11 +64,10 @@ class Rounding(Operators):
                     self._round(result, is_elementwise)
         return results
 
-    def _moved_by_less_than_a_step(self, rows: torch.Tensor) -> torch.Tensor:
+    def _moved_by_less_than_a_step(self, rows: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
         """Rows that are about to be quantized, of which some elements are rounded otherwise."""
-        span = rows.amax(-1, keepdim=True).clamp(min=0) - rows.amin(-1, keepdim=True).clamp(max=0)
         part = torch.rand(rows.shape, generator=self._generator).sub_(0.5).mul_(2 * _PART_OF_STEP)
-        return rows + (part * span / 255).to(rows.dtype)
+        return rows + (part * steps).to(rows.dtype)
 
     def _round(self, result: torch.Tensor, is_elementwise: bool) -> None:
         units = _UNITS.get(result.dtype, _HALF_UNITS) * torch.finfo(result.dtype).eps

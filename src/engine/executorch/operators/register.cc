@@ -63,7 +63,7 @@ struct Listed {
 using All = Listed<CheckRange, CheckTrue, CheckSize, CheckPlaces, SliceScatter, SelectScatter,
                    IndexCopy, IndexPut, PagedAttention, CrossAttention, DenseAttention, WritePages,
                    CopyPages, PackedLinear, PackedEmbedding, QuantizedLinear, QuantizedEmbedding,
-                   LayerNorm, Recurrence>;
+                   GroupwiseLinear, GroupwiseEmbedding, LayerNorm, Recurrence>;
 
 }  // namespace
 
