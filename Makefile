@@ -86,6 +86,28 @@ test-neon:  ## Test the loops for 64-bit ARM, in an emulator
 	cmake --build build/neon --parallel $(JOBS)
 	ctest --test-dir build/neon --output-on-failure
 
+COVERAGE := build/coverage
+TESTS ?=
+# The instrumented extension takes the place of the other until the end.
+.PHONY: coverage
+coverage: setup  ## Count the lines that tests reach (an hour)
+	pip install --quiet --no-input --disable-pip-version-check \
+	  --constraint tools/requirements.txt --requirement tools/coverage.txt
+	@rm -f .venv/.installed
+	POLYSTATE_COVERAGE=1 CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) pip install --quiet --no-input \
+	  --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	find $(COVERAGE) -name '*.gcda' -delete
+	rm -rf $(COVERAGE)/exports $(COVERAGE)/python.data*
+	-ctest --preset coverage --parallel $(JOBS) --exclude-regex InstalledPackage
+	-POLYSTATE_TEST_BUILD=$(CURDIR)/$(COVERAGE) POLYSTATE_CACHE=$(CURDIR)/$(COVERAGE) \
+	  coverage run -m pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder $(TESTS)
+	gcovr --root . --filter src/ --filter include/ --filter cli/ --filter bindings/ \
+	  --merge-mode-functions=separate -j $(JOBS) --json $(COVERAGE)/cpp.json $(COVERAGE)
+	coverage combine --quiet
+	coverage json --quiet -o $(COVERAGE)/python.json
+	@$(MAKE) --no-print-directory setup
+	@python -m tools.coverage_report $(COVERAGE)/cpp.json $(COVERAGE)/python.json
+
 .PHONY: lint
 lint: environment  ## Check format, style, types and layers
 	@cmake --preset lint --log-level=WARNING >/dev/null

@@ -94,12 +94,12 @@ def _agreement(model: torch.nn.Module, method: Forward, program: ExportedProgram
     """Compare a program's results with the method's, from the model's state; both are kept."""
     copied = copy.deepcopy(program)
 
-    def is_right(args: Any, kwargs: Any) -> bool:
+    def is_right(args: Any, kwargs: Any) -> bool | None:
         initial = copy.deepcopy(model.state_dict())
         try:
             expected = pytree.tree_leaves(method(*args, **kwargs))
         except (RuntimeError, IndexError):
-            return False
+            return None
         finally:
             model.load_state_dict(initial)
         found = pytree.tree_leaves(copied.module(check_guards=False)(*args, **kwargs))

@@ -137,6 +137,28 @@ def test_a_range_starts_at_1_where_a_trace_without_size_1_is_right_there(forward
     assert untried.contract.symbols == [Symbol("batch", 0, 0, 2, 8)]
 
 
+@pytest.mark.parametrize(("factor", "minimum"), [(2, 2), (3, 1)])
+def test_size_1_is_tried_beside_sizes_that_the_module_takes_with_it(factor, minimum):
+    def forward(self, tokens, pages):
+        pages = pages * (factor if pages.shape[0] == 1 else 3)
+        return tokens + pages[torch.arange(tokens.shape[0]) // 4]  # four tokens a page
+
+    dims = ({0: Dim("tokens", min=1, max=12)}, {0: Dim("pages", min=1, max=3)})
+    program = trace(forward, (rows(7), rows(2)), dims, oblivious=False)
+    assert [(s.name, s.min, s.max) for s in program.contract.symbols] == [
+        ("tokens", 1, 12),
+        ("pages", minimum, 3),
+    ]
+
+
+def test_a_size_that_the_module_never_takes_is_not_known_to_be_right():
+    def forward(self, x, index):
+        return x[index] * 3  # the second row
+
+    program = trace(forward, (X, torch.tensor([1])), ({0: BATCH}, {}), oblivious=False)
+    assert program.contract.symbols == [Symbol("batch", 0, 0, 2, 8)]
+
+
 # Guards
 
 

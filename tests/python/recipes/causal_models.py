@@ -181,12 +181,18 @@ def _randomize(model: PreTrainedModel) -> None:
                 parameter.uniform_(0.7, 1.3)
 
 
-def causal_artifact(name: str, recipe: str) -> Path:
+def causal_artifact(
+    name: str, recipe: str, *, max_length: int = LONGEST, max_batch: int = ROWS
+) -> Path:
     """What the model of a name is exported to."""
-    return kept(_export, name, recipe, backend=recipe) / "artifact"
+    return kept(_export, name, recipe, max_length, max_batch, backend=recipe) / "artifact"
 
 
-def _export(out: Path, name: str, recipe: str) -> None:
+def _export(out: Path, name: str, recipe: str, max_length: int, max_batch: int) -> None:
     ps.export_pretrained(
-        causal_model(name), out / "artifact", recipe=recipe, max_length=LONGEST, max_batch=ROWS
+        causal_model(name),
+        out / "artifact",
+        recipe=recipe,
+        max_length=max_length,
+        max_batch=max_batch,
     )

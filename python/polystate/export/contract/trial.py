@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,14 +32,14 @@ class Trial:
     args, kwargs
         Its examples.
     is_right
-        Runs the module and the decomposed program on examples. True where they agree; False where
-        they differ, or where the module does not take the examples.
+        Runs the module and the decomposed program on examples. True where they agree, False where
+        they differ; None where the module does not take the examples.
     """
 
     exported: ExportedProgram
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
-    is_right: Callable[[tuple[Any, ...], dict[str, Any]], bool]
+    is_right: Callable[[tuple[Any, ...], dict[str, Any]], bool | None]
 
     @property
     def guards_of_export(self) -> int:
@@ -57,7 +57,20 @@ class Trial:
         if not broken:
             return False
         chosen = {0, len(broken) // 2, len(broken) - 1}
-        return all(self.is_right(*self._examples(broken[i], sizes)) for i in sorted(chosen))
+        return all(self._is_right_at(broken[i], sizes) for i in sorted(chosen))
+
+    def _is_right_at(self, values: Mapping[str, int], sizes: Sizes) -> bool:
+        """Tell whether the program is right at some sizes, with the others as they suit these.
+
+        A module may refuse sizes that each are in their ranges, as more tokens than pages have
+        places for. The others are as large as it takes them; where it takes none, nothing is known:
+        False.
+        """
+        for others in _shrinking(sizes, values.keys()):
+            found = self.is_right(*self._examples({**others, **values}, sizes))
+            if found is not None:
+                return found
+        return False
 
     def _examples(
         self, values: Mapping[str, int], sizes: Sizes
@@ -81,15 +94,25 @@ def _resized(tensor: torch.Tensor, dimension: int, size: int) -> torch.Tensor:
 def _breaking(
     condition: Expression, given: Sequence[Expression], sizes: Sizes
 ) -> Iterator[dict[str, int]]:
-    """Give sizes that break a condition, near its constants and the ends of the ranges."""
+    """Give sizes that break a condition, near its constants and the ends of the ranges.
+
+    Only of those that it is about, or that others are.
+    """
     ends = {s.name: (s.min, s.max) for s in sizes.symbols}
     used = symbols_of(["and", condition, *given])
     spans = [_values(*ends[name], constants_of(condition)) for name in sorted(used)]
-    others = {name: high for name, (_, high) in ends.items() if name not in used}
     for combination in itertools.islice(itertools.product(*spans), _SEARCHED):
-        values = {**others, **dict(zip(sorted(used), combination, strict=True))}
+        values = dict(zip(sorted(used), combination, strict=True))
         if not holds(condition, values) and all(holds(other, values) for other in given):
             yield values
+
+
+def _shrinking(sizes: Sizes, known: Collection[str]) -> Iterator[dict[str, int]]:
+    """Give the other sizes at their maxima, then half-way from there to their minima, and so on."""
+    others = [symbol for symbol in sizes.symbols if symbol.name not in known]
+    widest = max((symbol.max - symbol.min for symbol in others), default=0)
+    for halvings in range(widest.bit_length() + 1):
+        yield {s.name: s.min + ((s.max - s.min) >> halvings) for s in others}
 
 
 def _values(low: int, high: int, near: set[int]) -> list[int]:

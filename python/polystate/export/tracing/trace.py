@@ -333,12 +333,12 @@ def _first_deviation(eager: EagerModule, traced: Traced, *, at_corners: bool) ->
     return None
 
 
-def is_right(eager: EagerModule, traced: Traced, args: Any, kwargs: Any) -> bool:
-    """Whether the module takes the arguments and the graph does the same with them."""
+def is_right(eager: EagerModule, traced: Traced, args: Any, kwargs: Any) -> bool | None:
+    """Whether the graph does with arguments what the module does; None: that refuses them."""
     try:
         expected = eager.run(traced.function, args, kwargs)
     except Exception:  # the module may raise anything
-        return False
+        return None
     return _difference_at(eager, traced, args, kwargs, expected) is None
 
 
