@@ -42,11 +42,8 @@ PythonOptions::PythonOptions(Settings settings, const py::list& processing,
 void PythonOptions::fill(CallOptions& options, GenerationConfig config) const {
   std::vector<std::string> warnings;
   for (const auto& [name, value] : settings_) unwrap(config.set(name, value, &warnings));
-  constexpr int kCallersCaller = 3;  // who called `generate`, which called what called this
-  for (const std::string& warning : warnings) {
-    if (PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), kCallersCaller) != 0)
-      throw py::error_already_set();
-  }
+  // It finds the line that called the package, however many of its functions are between.
+  if (!warnings.empty()) py::module_::import("polystate.runtime.generation").attr("warn")(warnings);
   options.config = std::move(config);
   options.processors = processors_;
   options.sampler = sampler_;

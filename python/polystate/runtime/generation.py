@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from polystate import _core
@@ -24,6 +26,8 @@ from polystate.runtime.callables import (
 from polystate.runtime.generation_output import Prompt
 
 T = TypeVar("T")
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 async def run_async(options: _core.GenerationOptions, run: Callable[[], T]) -> T:
@@ -170,6 +174,9 @@ def _without_end(row: list[int], padding: int) -> list[int]:
 
 
 def warn(sentences: Sequence[str]) -> None:
-    """Tells what an artifact asks for and gets no effect."""
+    """Tells what an artifact asks for and gets no effect, at the line that called this package."""
+    level, frame = 1, sys._getframe()
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
     for sentence in sentences:
-        warnings.warn(sentence, stacklevel=4)
+        warnings.warn(sentence, stacklevel=level)
