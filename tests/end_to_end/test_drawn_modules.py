@@ -10,7 +10,7 @@ import os
 import pytest
 
 from tests.end_to_end import drawn_modules, operator_samples
-from tests.end_to_end.trials import EQUAL, REFUSED, counts, run_all
+from tests.end_to_end.trials import EQUAL, REFUSED, counts, outcome, run_all
 
 # Of wall time, for each engine; all together about two minutes on one of two workers.
 _SECONDS = float(os.environ.get("POLYSTATE_TRIALS_SECONDS", "25"))
@@ -42,3 +42,8 @@ def test_samples_of_operators_are_right_or_refused(backend, start, record_proper
     samples = itertools.islice(operator_samples.trials(), start, 2 * _SAMPLES, 2)
     results = run_all(samples, backend, _SECONDS, lambda result: None)
     assert_never_wrong(results, f"samples of operators on {backend}", record_property)
+
+
+@pytest.mark.parametrize("seed", [15, 102])
+def test_constants_that_several_delegates_use_are_taken_by_each(seed):
+    assert outcome(drawn_modules.drawn(seed), "xnnpack") == (EQUAL, "")

@@ -19,7 +19,7 @@ from executorch.exir.pass_base import PassResult
 from executorch.exir.passes import MemoryPlanningPass
 from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
 from torch.export import ExportedProgram
-from torch.export.graph_signature import ExportGraphSignature
+from torch.export.graph_signature import ExportGraphSignature, InputKind
 
 from polystate.artifact import FileContent
 from polystate.errors import ExportError
@@ -134,6 +134,8 @@ def lower(
         name: transformed(name, program, passes.before_lowering)
         for name, program in programs.items()
     }
+    for program in before.values():
+        _prepare(program)
     with (
         executorch_fixes.applied(),
         xnnpack_patterns.looked_for_where_possible(),
@@ -172,6 +174,20 @@ def lower(
         memory_plan=_memory_plan(lowered, list(programs)),
         etrecord=lowered.get_etrecord().save if keep_record else None,
     )
+
+
+def _prepare(program: ExportedProgram) -> None:
+    """Lets delegates take a program's constants, of which each gets those that it uses.
+
+    They take them out of tables that all methods share, and PyTorch's traces: the program gets its
+    own. A delegate that uses a constant at several places has it several times, which PyTorch takes
+    of buffers alone.
+    """
+    program._constants = dict(program.constants)
+    program._state_dict = dict(program.state_dict)
+    for spec in program.graph_signature.input_specs:
+        if spec.kind is InputKind.CONSTANT_TENSOR:
+            spec.kind, spec.persistent = InputKind.BUFFER, False
 
 
 def _memory_plan(program: ExecutorchProgramManager, methods: Sequence[str]) -> dict[str, Any]:
