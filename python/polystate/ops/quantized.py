@@ -77,8 +77,7 @@ def _quantize_rows(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def steps(x: Tensor) -> Tensor:
     """How far apart the numbers are to which the values of each row are rounded."""
-    low, high = x.amin(-1, keepdim=True).clamp(max=0), x.amax(-1, keepdim=True).clamp(min=0)
-    return (high - low) / 255
+    return _quantize_rows(x)[1]
 
 
 def _linear(

@@ -321,7 +321,7 @@ class Pipeline:
     def _run_of(
         self, given: Any, chat: ChatForm, form: TextForm
     ) -> Callable[[_core.GenerationOptions], Any]:
-        """What answers one text or conversation, and refuses what is none at once."""
+        """The call that answers one text or conversation; refuses other values before it runs."""
         if is_chat(given):
             chats, batched = conversations_of(given)
             if batched:
