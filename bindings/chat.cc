@@ -196,7 +196,8 @@ void bind_chat(const py::module_& module) {
       .def_property_readonly(
           "finish_reason",
           [](const ChatAnswer& self) { return std::string(name_of(self.finish_reason)); })
-      .def_readonly("usage", &ChatAnswer::usage);
+      .def_readonly("usage", &ChatAnswer::usage)
+      .def_readonly("warnings", &ChatAnswer::warnings);
   py::class_<ChatBinding>(module, "Chat")
       .def(py::init<Pipeline&, const py::dict&, const py::dict&, bool,
                     std::optional<std::uint64_t>>(),

@@ -20,6 +20,7 @@
 #include "cli/generate/lines.h"
 #include "cli/output.h"
 #include "cli/text.h"
+#include "cli/warnings.h"
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/pipeline/chat.h"
@@ -310,6 +311,7 @@ Status Talk::answer(const Ask& ask) {
   }
   seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
   write_answer(*answered);
+  print_warnings(answered->warnings);
   last_ = std::move(*answered);
   return {};
 }

@@ -72,15 +72,32 @@ std::string rule_of(std::span<const std::string> choices) {
   return rule;
 }
 
+// Refuses an expression of so many bytes.
+Status check_expression(std::size_t bytes) {
+  if (bytes <= grammar::kMaxAutomatonBytes) return {};
+  return Error{ErrorCode::kContract, "the expression has " + std::to_string(bytes) +
+                                         " bytes, and may have " +
+                                         std::to_string(grammar::kMaxAutomatonBytes)};
+}
+
 // One automaton, of which xgrammar knows beforehand what may follow: `CompileRegex` would divide
 // the expression into rules, and try the tokens that go beyond a rule one by one.
 Result<std::string> rule_of_regex(std::string_view pattern) {
-  if (pattern.size() > grammar::kMaxAutomatonBytes) {
-    return Error{ErrorCode::kContract, "the expression has " + std::to_string(pattern.size()) +
-                                           " bytes, and may have " +
-                                           std::to_string(grammar::kMaxAutomatonBytes)};
-  }
+  if (const Status fits = check_expression(pattern.size()); !fits) return fits.error();
   return "root ::= Regex(" + literal(pattern) + ", flags=\"\")";
+}
+
+// Refuses a grammar in xgrammar's notation that has such an expression, which is too long.
+Status check_expressions(std::string_view grammar) {
+  static constexpr std::string_view kCall = "Regex(";
+  for (auto at = grammar.find(kCall); at != grammar.npos; at = grammar.find(kCall, at)) {
+    at = grammar.find_first_not_of(" \t\r\n", at + kCall.size());
+    if (at == grammar.npos || grammar[at] != '"') continue;
+    const std::size_t begin = ++at;
+    while (at < grammar.size() && grammar[at] != '"') at += grammar[at] == '\\' ? 2 : 1;
+    if (Status fits = check_expression(std::min(at, grammar.size()) - begin); !fits) return fits;
+  }
+  return {};
 }
 
 // Whether more parentheses are open somewhere than xgrammar's calls may be deep.
@@ -105,7 +122,10 @@ Result<std::string> checked_text(const ResponseFormat& format) {
   }
   if (format.kind == Kind::kRegex) return rule_of_regex(format.text);
   const bool is_schema = format.kind == Kind::kJsonSchema || format.kind == Kind::kJsonObject;
-  if (!is_schema && format.kind != Kind::kStructuralTag) return format.text;
+  if (!is_schema && format.kind != Kind::kStructuralTag) {
+    if (const Status fits = check_expressions(format.text); !fits) return fits.error();
+    return format.text;
+  }
   const Result<Json> json =
       parse_json(format.kind == Kind::kJsonObject ? kAnyObject : std::string_view(format.text));
   if (!json) return Error{ErrorCode::kContract, "the schema: " + json.error().message};

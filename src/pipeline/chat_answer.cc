@@ -77,10 +77,13 @@ Status Chat::constrain(const Prompt& prompt, const GenerationConfig& config,
 void Chat::constrain_begun_calls(const Prompt& prompt, const ConstrainedText& text,
                                  LogitsProcessors& processors) {
   const bool has_tools = !form_->tools.value().is_none();
-  if (!has_tools || form_->forms.calls == nullptr || calls_are_free_) return;
+  if (!has_tools || form_->forms.calls == nullptr || !why_calls_are_free_.empty()) return;
   auto processor = call_processor(prompt, "auto", text);
-  calls_are_free_ = !processor;
-  if (processor) processors.push_back(*std::move(processor));
+  if (processor) {
+    processors.push_back(*std::move(processor));
+  } else {
+    why_calls_are_free_ = processor.error().message;
+  }
 }
 
 Result<std::shared_ptr<const LogitsProcessor>> Chat::call_processor(const Prompt& prompt,
@@ -110,6 +113,7 @@ Result<ChatAnswer> Chat::generate(const Prompt& prompt, GenerationConfig config,
       !taken) {
     return taken.error();
   }
+  const bool were_free = !why_calls_are_free_.empty();
   const Status constrained = constrain(prompt, config, options, generation.processors);
   if (!constrained) return constrained.error();
   Result<ChatReader> reader =
@@ -138,6 +142,10 @@ Result<ChatAnswer> Chat::generate(const Prompt& prompt, GenerationConfig config,
   answer.usage.answers_encoded_again = prompt.chat.encoded_again;
   answer.usage.messages_left_out = static_cast<std::int64_t>(prompt.left_out);
   answer.finish_reason = sequence.finish_reason;
+  if (!were_free && !why_calls_are_free_.empty()) {
+    answer.warnings.push_back("tool_choice 'auto': calls are as the model writes them: " +
+                              why_calls_are_free_);
+  }
   if (form_->forms.calls_need_ids) add_ids(text);
   take_answer(text, stream->tokens(), *generated);
   answer.message = messages_.back().value;

@@ -10,8 +10,8 @@
 
 namespace polystate {
 
-// What a saved conversation's file has: a JSON document, and the state that the model's caches have
-// of it, which may be none.
+// What a saved conversation's file has: a JSON document, and what the model's caches have of it, as
+// Runner::save_kept gives it: nothing where it will be read anew.
 struct ChatFile {
   std::string document;
   std::vector<std::byte> state;

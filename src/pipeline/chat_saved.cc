@@ -18,6 +18,7 @@
 #include "polystate/core/token.h"
 #include "polystate/pipeline/chat.h"
 #include "polystate/pipeline/pipeline.h"
+#include "polystate/runner/runner.h"
 
 namespace polystate {
 namespace {
@@ -93,7 +94,9 @@ Status Chat::save(const std::filesystem::path& path) const {
   if (!document) return document.error();
   Result<std::string> json = document->to_json();
   if (!json) return json.error();
-  return write_chat_file(path, pipeline_->digest(), {std::move(*json), {}});
+  Result<std::vector<std::byte>> read = pipeline_->runner().save_kept(kept_);
+  if (!read) return read.error();
+  return write_chat_file(path, pipeline_->digest(), {std::move(*json), std::move(*read)});
 }
 
 Result<Chat> Chat::load(Pipeline& pipeline, const std::filesystem::path& path,
@@ -127,6 +130,10 @@ Result<Chat> Chat::load(Pipeline& pipeline, const std::filesystem::path& path,
   chat->drawn_ = wide_of(root["drawn"]);
   if (chat->left_out_ > values.size()) root.fail("more messages are left out than there are");
   if (!status) return status.error();
+  if (file->state.empty()) return chat;
+  Result<KeptSequence> kept = pipeline.runner().load_kept(file->state, /*yields=*/true);
+  if (!kept) return kept.error();
+  chat->kept_ = std::move(*kept);
   return chat;
 }
 

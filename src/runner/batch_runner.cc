@@ -1,8 +1,10 @@
 #include "runner/batch_runner.h"
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -17,6 +19,7 @@
 #include "polystate/sampler/generation_config.h"
 #include "polystate/session/model.h"
 #include "runner/generate_call.h"
+#include "runner/generation_loop.h"
 #include "runner/request.h"
 #include "runner/sequence_length.h"
 #include "runner/shared_loops.h"
@@ -153,6 +156,26 @@ Result<bool> BatchRunner::step() {
   loops_->advance(*inbox_, [this] { (void)loops_->hear(*inbox_); });
   (void)loops_->hear(*inbox_);
   return loops_->is_waiting(*inbox_);
+}
+
+Result<std::vector<std::byte>> BatchRunner::save_kept(const KeptSequence& kept) {
+  const Stay stay(*this);
+  if (const Status first = stay.status(); !first) return first.error();
+  return or_out_of_memory("save a kept sequence", "", [&] {
+    std::optional<Result<std::vector<std::byte>>> saved;
+    loops_->use_keeping_loop([&](GenerationLoop& loop) { saved = loop.save_kept(kept); });
+    return *std::move(saved);
+  });
+}
+
+Result<KeptSequence> BatchRunner::load_kept(std::span<const std::byte> bytes, bool yields) {
+  const Stay stay(*this);
+  if (const Status first = stay.status(); !first) return first.error();
+  return or_out_of_memory("load a kept sequence", "", [&] {
+    std::optional<Result<KeptSequence>> loaded;
+    loops_->use_keeping_loop([&](GenerationLoop& loop) { loaded = loop.load_kept(bytes, yields); });
+    return *std::move(loaded);
+  });
 }
 
 }  // namespace polystate

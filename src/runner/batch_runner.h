@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,8 @@ class BatchRunner final : public Runner {
   Result<RequestId> submit(GenerationInput input, RequestOptions options) override;
   void cancel(RequestId id) override;
   Result<bool> step() override;
+  Result<std::vector<std::byte>> save_kept(const KeptSequence& kept) override;
+  Result<KeptSequence> load_kept(std::span<const std::byte> bytes, bool yields) override;
 
   [[nodiscard]] const GenerationConfig& default_config() const override { return config_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const override { return warnings_; }

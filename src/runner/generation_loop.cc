@@ -18,6 +18,7 @@
 #include "runner/admission.h"
 #include "runner/cache/cache_kind.h"
 #include "runner/cache/cached_sequence.h"
+#include "runner/kept_bytes.h"
 #include "runner/model/source_encoder.h"
 #include "runner/model/token_model.h"
 #include "runner/request.h"
@@ -92,17 +93,19 @@ bool GenerationLoop::make_room() {
     const Demand demand = demand_of(first);
     const bool lacks_pages = lacking_kind(demand, all).has_value();
     for (FreePages& free : all.pages) free.pages = demand.pages;
-    // Pages that a running request shares with a kept sequence are counted as that one's.
-    const auto is_in_use = [&](const KeptSequence& kept) {
-      return kept == first.kept() || std::ranges::any_of(running_, [&](const auto& group) {
-               return group->request().kept() == kept;
-             });
+    const auto is_needed = [&](const KeptSequence& kept) {
+      return kept == first.kept() || is_in_use(kept);
     };
     gave_up =
-        lacks_pages && count_admitted({&demand, 1}, all) == 1 && kept_.give_up_first(is_in_use);
+        lacks_pages && count_admitted({&demand, 1}, all) == 1 && kept_.give_up_first(is_needed);
     return false;
   });
   return gave_up;
+}
+
+bool GenerationLoop::is_in_use(const KeptSequence& kept) const {
+  return std::ranges::any_of(running_,
+                             [&](const auto& group) { return group->request().kept() == kept; });
 }
 
 bool GenerationLoop::refuse_first() {
@@ -121,6 +124,42 @@ bool GenerationLoop::refuse_first() {
   if (request == nullptr) return false;
   fail(*request, {ErrorCode::kContract, refusal});
   return true;
+}
+
+Result<std::vector<std::byte>> GenerationLoop::save_kept(const KeptSequence& kept) {
+  const CachedSequence* const cached = kept_.cached(kept);
+  if (cached == nullptr) return std::vector<std::byte>();
+  return to_bytes(*kept, *cached, model_.content());
+}
+
+Result<KeptSequence> GenerationLoop::load_kept(std::span<const std::byte> bytes, bool yields) {
+  Result<KeptBytes> read = KeptBytes::parse(bytes, model_.limits(), model_.content());
+  if (!read) return read.error();
+  kept_.drop_unused();
+  const auto has_room = [&] {
+    const FreeCapacity free = free_capacity();
+    return std::ranges::equal(read->held, free.pages, [](std::size_t held, const FreePages& kind) {
+      return static_cast<std::int64_t>(held) <= kind.pages;
+    });
+  };
+  while (!has_room()) {
+    if (!kept_.give_up_first([this](const KeptSequence& kept) { return is_in_use(kept); })) {
+      return KeptSequence();
+    }
+  }
+  CachedSequence cached = model_.new_sequence();
+  if (const Status filled = cached.fill(std::ssize(read->tokens.tokens), read->released); !filled) {
+    return filled.error();
+  }
+  for (std::size_t kind = 0; kind < read->pages.size(); ++kind) {
+    const auto pages = cached.tables()[kind].held_pages();
+    if (const Status written = model_.content().write(kind, pages, read->pages[kind]); !written) {
+      return written.error();
+    }
+  }
+  auto handle = std::make_shared<const KeptTokens>(std::move(read->tokens));
+  kept_.add(handle, std::move(cached), yields);
+  return KeptSequence(std::move(handle));
 }
 
 Demand GenerationLoop::demand_of(const Request& request) const {

@@ -36,10 +36,19 @@ class GenerationLoop {
 
   [[nodiscard]] bool is_idle() const { return running_.empty(); }
 
+  // What was kept of a sequence, as bytes that a loop of the same model takes in another process;
+  // no bytes where nothing is kept of it here any more.
+  Result<std::vector<std::byte>> save_kept(const KeptSequence& kept);
+  // Keeps what such bytes have. Null where there is no room for its pages. kArtifact: the bytes are
+  // damaged.
+  Result<KeptSequence> load_kept(std::span<const std::byte> bytes, bool yields);
+
  private:
   // Starts requests: those that wait for a quarter of the rows at least, or all that are left. The
   // encoder's call for a single one of many rows would cost more than its row gains.
   Status admit(bool is_shared);
+  // Whether a request that runs goes on from a kept sequence, so that their pages count once.
+  [[nodiscard]] bool is_in_use(const KeptSequence& kept) const;
   // Gives up a kept sequence that yields, where the first request lacks nothing but pages. Returns
   // whether it did.
   bool make_room();

@@ -51,25 +51,28 @@ std::int64_t KeptSequences::pages(std::size_t kind) const {
   return std::ssize(pages);
 }
 
-const KeptSequences::Kept* KeptSequences::kept_of(const Request& request) const {
-  if (request.kept() == nullptr || request.wants_prompt_logprobs()) return nullptr;
-  const auto found = std::ranges::find(all_, request.kept(), &Kept::handle);
-  return found == all_.end() ? nullptr : &*found;
+const CachedSequence* KeptSequences::cached(const KeptSequence& handle) const {
+  const auto found = std::ranges::find(all_, handle, &Kept::handle);
+  return found == all_.end() ? nullptr : &found->cached;
+}
+
+const CachedSequence* KeptSequences::cached_for(const Request& request) const {
+  return request.wants_prompt_logprobs() ? nullptr : cached(request.kept());
 }
 
 std::optional<CachedSequence> KeptSequences::find(const Request& request) const {
-  const Kept* const kept = kept_of(request);
+  const CachedSequence* const kept = cached_for(request);
   if (kept == nullptr) return std::nullopt;
-  CachedSequence cached = kept->cached.fork();
-  cached.rewind(cached.reusable(common_length(*kept->handle, request)));
+  CachedSequence cached = kept->fork();
+  cached.rewind(cached.reusable(common_length(*request.kept(), request)));
   return cached;
 }
 
 std::int64_t KeptSequences::shared_pages(const Request& request, std::int64_t page_size) const {
-  const Kept* const kept = kept_of(request);
+  const CachedSequence* const kept = cached_for(request);
   // What slides reads into pages of its own later.
   if (kept == nullptr || request.slide()) return 0;
-  return kept->cached.reusable(common_length(*kept->handle, request)) / page_size;
+  return kept->reusable(common_length(*request.kept(), request)) / page_size;
 }
 
 }  // namespace polystate

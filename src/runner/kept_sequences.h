@@ -27,6 +27,8 @@ class KeptSequences {
   using IsInUse = std::function<bool(const KeptSequence& kept)>;
   bool give_up_first(const IsInUse& is_in_use);
 
+  // What was read of a sequence; null where it is none of these.
+  [[nodiscard]] const CachedSequence* cached(const KeptSequence& handle) const;
   // Pages of a kind of caches that they hold.
   [[nodiscard]] std::int64_t pages(std::size_t kind) const;
 
@@ -45,8 +47,8 @@ class KeptSequences {
     bool yields;
   };
 
-  // Null where the request goes on from none of them.
-  [[nodiscard]] const Kept* kept_of(const Request& request) const;
+  // What a request goes on from; null where it is none of these.
+  [[nodiscard]] const CachedSequence* cached_for(const Request& request) const;
 
   std::vector<Kept> all_;
 };

@@ -17,6 +17,7 @@
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "polystate/session/model.h"
+#include "runner/generation_loop.h"
 #include "runner/model/token_model.h"
 #include "runner/request.h"
 #include "runner/request_queue.h"
@@ -91,6 +92,16 @@ void SharedLoops::put(Inbox& inbox, std::function<void()> news, bool is_over) {
 void SharedLoops::end(std::span<const std::shared_ptr<Request>> requests) {
   for (const auto& request : requests) request->end(Request::End::kCancelled);
   for (const auto& request : queue_.take_ended()) fail(*request, cancelled());
+}
+
+void SharedLoops::use_keeping_loop(const std::function<void(GenerationLoop& loop)>& use) {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !is_driven_; });
+    is_driven_ = true;
+  }
+  const Drive drive(*this);
+  use(shared_.loop);
 }
 
 bool SharedLoops::hear(Inbox& inbox) {

@@ -46,6 +46,9 @@ class SharedLoops {
   // Ends those of the requests that are not over.
   void end(std::span<const std::shared_ptr<Request>> requests);
 
+  // Calls `use` with the loop that keeps sequences, between two of its steps.
+  void use_keeping_loop(const std::function<void(GenerationLoop& loop)>& use);
+
   // Calls what is in the inbox; whether there was anything.
   bool hear(Inbox& inbox);
   // Whether the inbox waits for requests that are not over, or has news.

@@ -1,6 +1,7 @@
 #include "polystate/session/session.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -75,6 +76,17 @@ Result<Tensor> Session::read_state(std::string_view name) {
 Status Session::write_state(std::string_view name, const Tensor& value) {
   return claimed(impl_.get(), "write a state",
                  [&](Impl& impl) { return impl.write_state(name, value); });
+}
+
+Result<Tensor> Session::read_state_rows(std::string_view name, std::span<const std::int64_t> rows) {
+  return claimed(impl_.get(), "read a state",
+                 [&](Impl& impl) { return impl.read_state_rows(name, rows); });
+}
+
+Status Session::write_state_rows(std::string_view name, std::span<const std::int64_t> rows,
+                                 const Tensor& values) {
+  return claimed(impl_.get(), "write a state",
+                 [&](Impl& impl) { return impl.write_state_rows(name, rows, values); });
 }
 
 Result<std::vector<std::byte>> Session::take_profile() {

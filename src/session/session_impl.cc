@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -35,6 +37,28 @@ void copy_changed(std::span<const std::byte> from, std::span<std::byte> to) {
       std::memcpy(to.data() + i, from.data() + i, count);
     }
   }
+}
+
+// The shape of some rows of a state.
+Shape shape_of_rows(const StateSpec& spec, std::size_t rows) {
+  Shape shape = spec.shape;
+  shape.front() = static_cast<std::int64_t>(rows);
+  return shape;
+}
+
+// That a value may become a state, or a part of this shape. `what` begins the message.
+Status check_value(const StateSpec& spec, const std::string& what, const Shape& shape,
+                   const Tensor& value) {
+  if (value.dtype() != spec.dtype || value.shape() != shape) {
+    return Error{ErrorCode::kContract,
+                 what + std::string(name_of(spec.dtype)) + " " + to_string(shape) + ", not " +
+                     std::string(name_of(value.dtype())) + " " + to_string(value.shape())};
+  }
+  if (has_bad_bool(value.dtype(), value.bytes())) {
+    return Error{ErrorCode::kContract,
+                 "state '" + spec.name + "': a bool of the value is neither 0 nor 1"};
+  }
+  return {};
 }
 
 std::size_t total_size(std::span<const std::span<std::byte>> states) {
@@ -158,11 +182,15 @@ Status Session::Impl::load(const std::filesystem::path& path) {
   return {};
 }
 
-Result<Tensor> Session::Impl::read_state(std::string_view name) {
+Result<std::size_t> Session::Impl::state_index(std::string_view name) const {
   if (const Status whole = require_whole_state(); !whole) {
     return whole.error();
   }
-  const Result<std::size_t> index = manifest().state_index(name);
+  return manifest().state_index(name);
+}
+
+Result<Tensor> Session::Impl::read_state(std::string_view name) {
+  const Result<std::size_t> index = state_index(name);
   if (!index) {
     return index.error();
   }
@@ -171,26 +199,84 @@ Result<Tensor> Session::Impl::read_state(std::string_view name) {
 }
 
 Status Session::Impl::write_state(std::string_view name, const Tensor& value) {
-  if (Status whole = require_whole_state(); !whole) {
-    return whole;
-  }
-  const Result<std::size_t> index = manifest().state_index(name);
+  const Result<std::size_t> index = state_index(name);
   if (!index) {
     return index.error();
   }
   const StateSpec& spec = manifest().state[*index];
-  if (value.dtype() != spec.dtype || value.shape() != spec.shape) {
-    return Error{ErrorCode::kContract,
-                 "state '" + spec.name + "' is " + std::string(name_of(spec.dtype)) + " " +
-                     to_string(spec.shape) + ", not " + std::string(name_of(value.dtype())) + " " +
-                     to_string(value.shape())};
-  }
-  if (has_bad_bool(value.dtype(), value.bytes())) {
-    return Error{ErrorCode::kContract,
-                 "state '" + spec.name + "': a bool of the value is neither 0 nor 1"};
+  if (Status fits = check_value(spec, "state '" + spec.name + "' is ", spec.shape, value); !fits) {
+    return fits;
   }
   copy_changed(value.bytes(), engine_->state(*index));
   return {};
+}
+
+Result<Tensor> Session::Impl::read_state_rows(std::string_view name,
+                                              std::span<const std::int64_t> rows) {
+  const Result<std::size_t> index = state_index(name);
+  if (!index) {
+    return index.error();
+  }
+  const auto found = rows_of(*index, rows);
+  if (!found) {
+    return found.error();
+  }
+  const StateSpec& spec = manifest().state[*index];
+  Result<Tensor> values = Tensor::empty(spec.dtype, shape_of_rows(spec, rows.size()));
+  if (!values) {
+    return values;
+  }
+  std::span<std::byte> to = values->mutable_bytes();
+  for (const std::span<const std::byte> row : *found) {
+    std::ranges::copy(row, to.begin());
+    to = to.subspan(row.size());
+  }
+  return values;
+}
+
+Status Session::Impl::write_state_rows(std::string_view name, std::span<const std::int64_t> rows,
+                                       const Tensor& values) {
+  const Result<std::size_t> index = state_index(name);
+  if (!index) {
+    return index.error();
+  }
+  const auto found = rows_of(*index, rows);
+  if (!found) {
+    return found.error();
+  }
+  const StateSpec& spec = manifest().state[*index];
+  if (Status fits = check_value(spec, "these rows of state '" + spec.name + "' are ",
+                                shape_of_rows(spec, rows.size()), values);
+      !fits) {
+    return fits;
+  }
+  std::span<const std::byte> from = values.bytes();
+  for (const std::span<std::byte> row : *found) {
+    std::ranges::copy(from.first(row.size()), row.begin());
+    from = from.subspan(row.size());
+  }
+  return {};
+}
+
+Result<std::vector<std::span<std::byte>>> Session::Impl::rows_of(
+    std::size_t state, std::span<const std::int64_t> rows) {
+  const StateSpec& spec = manifest().state[state];
+  if (spec.shape.empty()) {
+    return Error{ErrorCode::kContract, "state '" + spec.name + "' has no dimensions"};
+  }
+  const std::span<std::byte> all = engine_->state(state);
+  std::vector<std::span<std::byte>> found;
+  found.reserve(rows.size());
+  for (const std::int64_t row : rows) {
+    if (row < 0 || row >= spec.shape.front()) {
+      return Error{ErrorCode::kContract, "row " + std::to_string(row) + " is none of state '" +
+                                             spec.name + "', which has " +
+                                             std::to_string(spec.shape.front())};
+    }
+    const std::size_t size = all.size() / static_cast<std::size_t>(spec.shape.front());
+    found.push_back(all.subspan(static_cast<std::size_t>(row) * size, size));
+  }
+  return found;
 }
 
 Result<std::vector<std::byte>> Session::Impl::take_profile() {

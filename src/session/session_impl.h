@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -33,6 +34,9 @@ class Session::Impl {
   Status load(const std::filesystem::path& path);
   Result<Tensor> read_state(std::string_view name);
   Status write_state(std::string_view name, const Tensor& value);
+  Result<Tensor> read_state_rows(std::string_view name, std::span<const std::int64_t> rows);
+  Status write_state_rows(std::string_view name, std::span<const std::int64_t> rows,
+                          const Tensor& values);
   Result<std::vector<std::byte>> take_profile();
 
  private:
@@ -46,6 +50,11 @@ class Session::Impl {
   [[nodiscard]] Status require_whole_state() const;
   // Every state's live memory, in the manifest's order.
   std::vector<std::span<std::byte>> states();
+  // A state's number; kEngine while the state is half updated, kContract for an unknown name.
+  [[nodiscard]] Result<std::size_t> state_index(std::string_view name) const;
+  // The live memory of each of these rows of a state.
+  [[nodiscard]] Result<std::vector<std::span<std::byte>>> rows_of(
+      std::size_t state, std::span<const std::int64_t> rows);
   // Replaces all states by `bytes`, which are as many.
   void replace_states(std::span<const std::byte> bytes);
 

@@ -10,7 +10,7 @@ import os
 import pytest
 
 from tests.end_to_end import drawn_modules, operator_samples
-from tests.end_to_end.trials import EQUAL, REFUSED, counts, outcome, run_all
+from tests.end_to_end.trials import EQUAL, LEFT_OUT, REFUSED, counts, outcome, run_all
 
 # Of wall time, for each engine; all together about two minutes on one of two workers.
 _SECONDS = float(os.environ.get("POLYSTATE_TRIALS_SECONDS", "25"))
@@ -22,7 +22,7 @@ _SAMPLES = 30
 
 def assert_never_wrong(results, what, record_property):
     record_property("tried", f"{what}: {counts(results)}")
-    wrong = [result for result in results if result.outcome not in (EQUAL, REFUSED)]
+    wrong = [result for result in results if result.outcome not in (EQUAL, REFUSED, LEFT_OUT)]
     assert not wrong, "\n".join(map(str, wrong))
     assert any(result.outcome == EQUAL for result in results)
 
@@ -33,8 +33,8 @@ def test_drawn_modules_are_right_or_refused(backend, record_property):
     drawn = drawn_modules.trials(first, _MODULES[backend])
     results = run_all(drawn, backend, _SECONDS, lambda result: None)
     assert_never_wrong(results, f"drawn modules on {backend}", record_property)
-    refused = [result for result in results if result.outcome == REFUSED]
-    assert len(refused) <= max(1, 0.05 * len(results)), "\n".join(map(str, refused))
+    others = [result for result in results if result.outcome != EQUAL]
+    assert len(others) <= max(1, 0.05 * len(results)), "\n".join(map(str, others))
 
 
 @pytest.mark.parametrize(("backend", "start"), [("portable", 0), ("xnnpack", 1)])

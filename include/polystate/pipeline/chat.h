@@ -53,7 +53,8 @@ struct ChatOptions {
   // Whether it does: "auto", as it likes; "none": it is not shown the tools; "required": each
   // answer is calls; the name of one: each answer is a call of it. The arguments of a call are
   // those that the tool's schema finds valid; with "auto" as far as the calls' form has a beginning
-  // of its own, and a grammar can follow all schemas. To be given with a single answer, most often:
+  // of its own, and a grammar can follow all schemas (ChatAnswer::warnings says where not). To be
+  // given with a single answer, most often:
   // see AnswerOptions.
   std::string tool_choice = "auto";
   TemplateValue documents = {};  // see ChatInput
@@ -97,6 +98,8 @@ struct ChatAnswer {
   TemplateValue tool_calls;
   FinishReason finish_reason = FinishReason::kUnfinished;
   ChatUsage usage;
+  // What of the options had no effect, a sentence each; said once in a conversation.
+  std::vector<std::string> warnings;
 };
 
 // A conversation with a chat model: messages in, answers out. A message is a dictionary with "role"
@@ -131,8 +134,9 @@ class Chat {
   static Result<Chat> load(Pipeline& pipeline, const std::filesystem::path& path,
                            ChatOptions options = {});
 
-  // Saves messages, tokens and the state of random numbers into a file, which appears whole or not
-  // at all. kContract for messages that JSON cannot hold; kIo.
+  // Saves messages, tokens, what the model's caches have of them, and the state of random numbers
+  // into a file, which appears whole or not at all. kContract for messages that JSON cannot hold;
+  // kIo.
   Status save(const std::filesystem::path& path) const;
 
   // Appends a message of the user, and what the model answers. kContract: the template refuses the
@@ -227,7 +231,9 @@ class Chat {
   Pipeline* pipeline_;
   ChatOptions options_;
   std::shared_ptr<const ChatForm> form_;
-  bool calls_are_free_ = false;  // calls that the model makes as it likes cannot be constrained
+  // Why calls that the model makes as it likes cannot be constrained; empty where they are, or it
+  // is not known yet.
+  std::string why_calls_are_free_;
   GenerationConfig config_;
   std::vector<Message> messages_;
   std::size_t left_out_ = 0;

@@ -162,6 +162,21 @@ class Runner {
   // Tells of what was submitted. False when nothing of it is left.
   virtual Result<bool> step() = 0;
 
+  // What was kept of a sequence as bytes, with which `load_kept` goes on in another runner of the
+  // same artifact, also in another process. No bytes where nothing of it is kept any more, or by a
+  // runner that cannot do this.
+  virtual Result<std::vector<std::byte>> save_kept(const KeptSequence& kept) {
+    (void)kept;
+    return std::vector<std::byte>();
+  }
+  // Keeps what `save_kept` gave; `yields` as in RequestOptions. Null where there is no room for its
+  // pages, so that it will be read anew. kArtifact: the bytes are damaged, or of another model.
+  virtual Result<KeptSequence> load_kept(std::span<const std::byte> bytes, bool yields) {
+    (void)bytes;
+    (void)yields;
+    return KeptSequence();
+  }
+
   // What the artifact's generation_config.json says: where a caller's options start.
   [[nodiscard]] virtual const GenerationConfig& default_config() const = 0;
   // What of it has no effect here, a sentence each.

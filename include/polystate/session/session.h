@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
@@ -70,6 +71,12 @@ class Session {
   // name, dtype or shape.
   Result<Tensor> read_state(std::string_view name);
   Status write_state(std::string_view name, const Tensor& value);
+  // The same of a part of a state: `rows` are indices into its first dimension, in any order;
+  // values are [rows, ...]. kContract, too, for a state without dimensions and a row that it does
+  // not have.
+  Result<Tensor> read_state_rows(std::string_view name, std::span<const std::int64_t> rows);
+  Status write_state_rows(std::string_view name, std::span<const std::int64_t> rows,
+                          const Tensor& values);
 
   // The ETDump recorded since the last call; kContract when the session does not profile.
   Result<std::vector<std::byte>> take_profile();

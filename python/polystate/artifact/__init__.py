@@ -3,7 +3,7 @@
 from polystate.artifact.file_content import FileContent
 from polystate.artifact.golden import GoldenCall, golden_npz
 from polystate.artifact.manifest import FORMAT_VERSION, Manifest
-from polystate.artifact.write import check_destination, write_artifact
+from polystate.artifact.write import check_destination, write_artifact, write_temporary_artifact
 
 __all__ = [
     "FORMAT_VERSION",
@@ -13,4 +13,5 @@ __all__ = [
     "check_destination",
     "golden_npz",
     "write_artifact",
+    "write_temporary_artifact",
 ]

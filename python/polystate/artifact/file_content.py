@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import IO
 
 from polystate.errors import IoError
@@ -29,7 +32,7 @@ class FileContent:
 
     def __init__(self, write: Callable[[IO[bytes]], object]) -> None:
         try:
-            self._file = tempfile.TemporaryFile(prefix="polystate-")  # noqa: SIM115 (see above)
+            self._file = _file_without_name()
             with _closed_after_failure(self._file):
                 write(self._file)
                 self._file.flush()
@@ -47,6 +50,39 @@ class FileContent:
             yield chunk
             position += len(chunk)
 
+    @functools.cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the bytes, in hex."""
+        digest = hashlib.sha256()
+        for chunk in self.chunks():
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def move_to(self, path: Path) -> bool:
+        """Give the temporary file a name, where it has none yet and the file system can do that.
+
+        The bytes can be read here as before. What is changed in the named file is changed here.
+
+        Returns
+        -------
+        bool
+            Whether it has that name now. Otherwise the bytes are to be copied.
+        """
+        descriptor = self._file.fileno()
+        if os.fstat(descriptor).st_nlink > 0:
+            return False
+        try:
+            # Follows the first path only where it is given a folder's descriptor, unused here.
+            os.link(f"/proc/self/fd/{descriptor}", path, src_dir_fd=descriptor)
+        except FileExistsError:
+            raise
+        except OSError:  # another file system, or one that cannot do it
+            return False
+        return True
+
+    def __len__(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
+
     def __reduce__(self) -> tuple[Callable[[bytes], FileContent], tuple[bytes]]:
         """Copied and pickled as its bytes."""
         return _of_bytes, (b"".join(self.chunks()),)
@@ -54,6 +90,15 @@ class FileContent:
 
 def _of_bytes(content: bytes) -> FileContent:
     return FileContent(lambda file: file.write(content))
+
+
+def _file_without_name() -> IO[bytes]:
+    """A temporary file that can be given a name, as those of `tempfile` cannot."""
+    try:
+        flags = os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC
+        return os.fdopen(os.open(tempfile.gettempdir(), flags, 0o666), "w+b")
+    except OSError:  # the file system has none
+        return tempfile.TemporaryFile(prefix="polystate-")
 
 
 @contextlib.contextmanager

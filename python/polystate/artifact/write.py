@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from polystate.artifact.file_content import FileContent
@@ -24,7 +24,8 @@ _SUMS_LINE = re.compile(r"[0-9a-f]{64}  ([A-Za-z0-9_-][A-Za-z0-9._-]*)\n")
 def write_artifact(out: Path, manifest: Manifest, files: Mapping[str, bytes | FileContent]) -> None:
     """Write an artifact directory, which appears as a whole or not at all.
 
-    The same arguments give the same bytes. A kill at any moment leaves the old artifact or the
+    The same arguments give the same bytes. The first artifact on the disk of a temporary file takes
+    that file itself; all else is copied. A kill at any moment leaves the old artifact or the
     new one, and at most a hidden sibling that the next call removes.
 
     Parameters
@@ -50,10 +51,37 @@ def write_artifact(out: Path, manifest: Manifest, files: Mapping[str, bytes | Fi
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(target, _why_foreign) as staged:
-            _fill(staged, manifest, files)
+            _fill(staged, manifest, files, _write)
     except OSError as error:
         detail = str(error).removeprefix(f"[Errno {error.errno}] ")
         raise IoError(error.errno, f"cannot write the artifact '{out}': {detail}") from error
+
+
+def write_temporary_artifact(
+    directory: Path, manifest: Manifest, files: Mapping[str, bytes | FileContent]
+) -> None:
+    """Write an artifact that is read now and then removed: nothing waits for the disk.
+
+    Parameters
+    ----------
+    directory
+        Empty.
+    manifest, files
+        As for :func:`write_artifact`.
+
+    Raises
+    ------
+    ArtifactError
+        The manifest does not fit ``files``.
+    IoError
+        The file system failed.
+    """
+    _check_files(manifest, files)
+    try:
+        _fill(directory, manifest, files, _copy)
+    except OSError as error:
+        detail = f"cannot write into '{directory}': {error.strerror}"
+        raise IoError(error.errno, f"{detail}; TMPDIR may name another folder") from error
 
 
 def check_destination(out: Path) -> Path:
@@ -121,15 +149,26 @@ def _check_files(manifest: Manifest, files: Mapping[str, bytes | FileContent]) -
             )
 
 
-def _fill(directory: Path, manifest: Manifest, files: Mapping[str, bytes | FileContent]) -> None:
-    """Write everything into an empty directory, synced."""
+def _fill(
+    directory: Path,
+    manifest: Manifest,
+    files: Mapping[str, bytes | FileContent],
+    write: Callable[[Path, bytes | FileContent], tuple[int, str]],
+) -> None:
+    """Make every file of an artifact in an empty directory.
+
+    Parameters
+    ----------
+    write
+        Makes one; returns its size and its SHA-256 in hex.
+    """
     sizes, digests = {}, {}
     for name in sorted(files):
-        sizes[name], digests[name] = _write(directory / name, files[name])
+        sizes[name], digests[name] = write(directory / name, files[name])
     text = _to_text(dataclasses.replace(manifest, files=sizes))
-    digests[_MANIFEST] = _write(directory / _MANIFEST, text)[1]
+    digests[_MANIFEST] = write(directory / _MANIFEST, text)[1]
     sums = "".join(f"{digests[name]}  {name}\n" for name in sorted(digests))
-    _write(directory / _SUMS, sums.encode("ascii"))
+    write(directory / _SUMS, sums.encode("ascii"))
 
 
 def _to_text(manifest: Manifest) -> bytes:
@@ -142,12 +181,27 @@ def _to_text(manifest: Manifest) -> bytes:
 
 def _write(path: Path, content: bytes | FileContent) -> tuple[int, str]:
     """Write and sync a new file; returns its size and its SHA-256 in hex."""
+    if isinstance(content, FileContent) and content.move_to(path):
+        path.chmod(path.parent.stat().st_mode & 0o666)  # as of files that are written there
+        size, digest = len(content), content.digest
+    else:
+        size, digest = _copy(path, content)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    return size, digest
+
+
+def _copy(path: Path, content: bytes | FileContent) -> tuple[int, str]:
+    """Write a new file; returns its size and its SHA-256 in hex."""
     size, digest = 0, hashlib.sha256()
     with path.open("xb") as file:
         for chunk in [content] if isinstance(content, bytes) else content.chunks():
             file.write(chunk)
             digest.update(chunk)
             size += len(chunk)
-        file.flush()
-        os.fsync(file.fileno())
+    if isinstance(content, FileContent) and digest.hexdigest() != content.digest:
+        raise ArtifactError(
+            f"'{path.name}' was changed in the artifact that the program was saved as first; "
+            f"export it again"
+        )
     return size, digest.hexdigest()

@@ -407,6 +407,7 @@ class Conversation:
 
     def _take(self, answer: _core.ChatAnswer) -> ChatAnswer:
         self._last = answer
+        warn(answer.warnings)
         return ChatAnswer.of(answer)
 
     def _options(

@@ -47,6 +47,16 @@ void CachedSequence::rewind(std::int64_t length) {
   for (PageTable& table : tables_) table.rewind(length);
 }
 
+Status CachedSequence::fill(std::int64_t count, std::span<const std::size_t> released) {
+  for (std::size_t kind = 0; kind < tables_.size(); ++kind) {
+    if (Status filled = tables_[kind].fill(count, released[kind]); !filled) {
+      for (PageTable& table : tables_) table.clear();
+      return filled;
+    }
+  }
+  return {};
+}
+
 Status append_to_sequences(std::span<const SequenceAppend> appends,
                            std::span<std::vector<PageCopy>> copies) {
   for (std::size_t kind = 0; kind < copies.size(); ++kind) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,6 +24,9 @@ class CachedSequence {
   // Drops the positions from `length` on, where that many are reusable.
   void rewind(std::int64_t length);
   void clear() { rewind(0); }
+  // Appends `count` positions to an empty sequence, in pages of its own: in each kind without the
+  // first `released` ones. kEngine, and the sequence stays empty, when a pool has too few.
+  Status fill(std::int64_t count, std::span<const std::size_t> released);
 
   [[nodiscard]] std::int64_t length() const { return tables_.front().length(); }
   [[nodiscard]] std::span<const PageTable> tables() const { return tables_; }

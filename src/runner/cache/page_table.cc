@@ -72,9 +72,11 @@ void PageTable::release_unseen() {
   }
 }
 
-Status PageTable::fill(std::int64_t count) {
+Status PageTable::fill(std::int64_t count, std::size_t released) {
   assert(length_ == 0);
-  for (; length_ < count; length_ += page_size_) {
+  pages_.assign(released, 0);
+  released_ = released;
+  for (length_ = std::ssize(pages_) * page_size_; length_ < count; length_ += page_size_) {
     const Result<PageId> page = pool_->take();
     if (!page) {
       clear();

@@ -35,9 +35,9 @@ class PageTable {
   // Drops the positions from `length` on, where it can.
   void rewind(std::int64_t length);
   void clear() { rewind(0); }
-  // Appends `count` positions to a table that is empty, in pages of its own. kEngine, and the table
-  // stays empty, when the pool has too few.
-  Status fill(std::int64_t count);
+  // Appends `count` positions to a table that is empty, in pages of its own, without the first
+  // `released` of them. kEngine, and the table stays empty, when the pool has too few.
+  Status fill(std::int64_t count, std::size_t released = 0);
 
   [[nodiscard]] std::int64_t length() const { return length_; }
   // ceil(length / page size) pages. The first `released()` of them are 0, and are not its own.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,15 @@ class MethodSession {
 
   // Gives the method those of `inputs` that it has. Its outputs, as Session::run_borrowing.
   Result<std::vector<Tensor>> run(std::string_view method, std::span<const NamedTensor> inputs);
+
+  // Session::read_state_rows and write_state_rows.
+  Result<Tensor> read_rows(std::string_view state, std::span<const std::int64_t> rows) {
+    return session_.read_state_rows(state, rows);
+  }
+  Status write_rows(std::string_view state, std::span<const std::int64_t> rows,
+                    const Tensor& values) {
+    return session_.write_state_rows(state, rows, values);
+  }
 
  private:
   MethodSession(const Model& model, Session session);

@@ -20,6 +20,7 @@
 #include "polystate/session/model.h"
 #include "runner/cache/cached_sequence.h"
 #include "runner/cache/page_table.h"
+#include "runner/model/cache_content.h"
 #include "runner/model/limits.h"
 #include "runner/model/method_session.h"
 #include "runner/model/tables.h"
@@ -32,6 +33,7 @@ TokenModel::TokenModel(const Model& model, MethodSession session, const ModelLim
       limits_(limits),
       pools_(limits.kinds, limits.page_size),
       prefixes_(pools_),
+      content_(model.manifest(), session_, limits.kinds.size()),
       copies_(limits.kinds.size()),
       page_tables_(limits.kinds.size()) {
   if (limits.sources) encoder_.emplace(session_, limits.page_size, *limits.sources);
@@ -107,7 +109,7 @@ Status TokenModel::read_rows(std::span<const StepRow> rows) {
     tables_.clear();
     for (const StepRow& row : rows) tables_.push_back(&row.sequence->tables()[kind]);
     lay_out(tables_, page_tables_[kind]);
-    const Status copied = copy_pages(kind == 0 ? "copy_pages" : "copy_window_pages", copies_[kind]);
+    const Status copied = copy_pages(copy_method(kind), copies_[kind]);
     if (!copied) return copied;
   }
   return {};

@@ -18,6 +18,7 @@
 #include "runner/cache/page_pool.h"
 #include "runner/cache/page_table.h"
 #include "runner/cache/prefix_index.h"
+#include "runner/model/cache_content.h"
 #include "runner/model/limits.h"
 #include "runner/model/method_session.h"
 #include "runner/model/source_encoder.h"
@@ -82,6 +83,9 @@ class TokenModel {
   // Has later sequences share the pages of one that has read these tokens, and maybe more.
   void keep_prefix(std::span<const TokenId> tokens, const CachedSequence& sequence);
 
+  // What the sequences' caches have in their pages.
+  [[nodiscard]] CacheContent& content() { return content_; }
+
   [[nodiscard]] const ModelLimits& limits() const { return limits_; }
   [[nodiscard]] const PagePool& pool(std::size_t kind) const { return pools_.pool(kind); }
 
@@ -100,6 +104,7 @@ class TokenModel {
   ModelLimits limits_;
   CachePools pools_;
   PrefixIndex prefixes_;
+  CacheContent content_;
   std::optional<SourceEncoder> encoder_;
 
   // Inputs of the calls, kept for the next.

@@ -75,6 +75,17 @@ FakeManifest::Method forward_method(const FakeTokenModel& fake) {
   return forward;
 }
 
+// The pools that hold keys and values.
+std::vector<FakeManifest::State> states(const FakeTokenModel& fake) {
+  std::vector<FakeManifest::State> all;
+  const auto add = [&](const char* name, std::int64_t pages) {
+    all.push_back({.name = name, .dtype = "int64", .shape = {pages, fake.page_size}});
+  };
+  if (fake.sees_all) add("pages", self_pages(fake));
+  if (fake.window > 0) add("window_pages", window_pages(fake));
+  return all;
+}
+
 std::map<std::string, Constant> constants(const FakeTokenModel& fake) {
   std::map<std::string, Constant> all = {
       {"runner", "token_model"},
@@ -116,18 +127,20 @@ std::vector<FakeManifest::Method> fake_methods(const FakeTokenModel& fake) {
       forward_method(fake),
       {.name = "copy_pages",
        .symbols = {{.name = "copies", .max = fake.max_sequences}},
-       .inputs = {{.name = "source", .shape = {"copies"}},
-                  {.name = "target", .shape = {"copies"}}}}};
+       .inputs = {{.name = "source", .shape = {"copies"}}, {.name = "target", .shape = {"copies"}}},
+       .writes = {0}}};
   if (has_window_table(fake)) {
     all.push_back(all.back());
     all.back().name = "copy_window_pages";
+    all.back().writes = {1};
   }
   if (fake.max_source_length > 0) all.push_back(encode_method(fake));
   return all;
 }
 
 std::string fake_manifest(const FakeTokenModel& fake) {
-  FakeManifest manifest = {.constants = constants(fake), .methods = fake_methods(fake)};
+  FakeManifest manifest = {
+      .constants = constants(fake), .states = states(fake), .methods = fake_methods(fake)};
   if (!fake.generation_config.empty()) {
     manifest.files["generation_config.json"] = fake.generation_config.size();
   }

@@ -58,6 +58,7 @@ class TokenPages {
     }
     return tokens;
   }
+  std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(tokens_)); }
   void copy(std::int64_t source, std::int64_t target) {
     std::copy_n(tokens_.begin() + source * page_size_, page_size_,
                 tokens_.begin() + target * page_size_);
@@ -146,7 +147,9 @@ class FakeSession final : public EngineSession {
     return copy_pages(named, all ? self_ : windowed_);
   }
   [[nodiscard]] bool state_intact() const override { return false; }
-  [[nodiscard]] std::span<std::byte> state(std::size_t) override { return {}; }
+  [[nodiscard]] std::span<std::byte> state(std::size_t index) override {
+    return (index == 0 && fake_->sees_all ? self_ : windowed_).bytes();
+  }
   void reset() override {
     const std::lock_guard lock(fake_->mutex);
     ++fake_->resets;

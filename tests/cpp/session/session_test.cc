@@ -120,6 +120,33 @@ TEST_F(SessionTest, RefusesStateOfAnotherNameTypeOrShape) {
   EXPECT_THAT(cache_of(session), ElementsAre(0, 0, 0));
 }
 
+TEST_F(SessionTest, ReadsAndWritesRowsOfAState) {
+  ASSERT_TRUE(session.write_state("cache", floats({3}, {1, 2, 3})));
+  const std::vector<std::int64_t> rows = {2, 0};
+  EXPECT_THAT(session.read_state_rows("cache", rows).value().values<float>(), ElementsAre(3, 1));
+  ASSERT_TRUE(session.write_state_rows("cache", rows, floats({2}, {8, 9})));
+  EXPECT_THAT(cache_of(session), ElementsAre(9, 2, 8));
+  EXPECT_EQ(session.read_state_rows("cache", {}).value().shape(), Shape({0}));
+}
+
+TEST_F(SessionTest, RefusesRowsThatAStateDoesNotHave) {
+  const auto message = [&](const char* state, std::int64_t row) {
+    const std::vector<std::int64_t> rows = {row};
+    const Status written = session.write_state_rows(state, rows, floats({1}, {5}));
+    EXPECT_EQ(session.read_state_rows(state, rows).error().message, written.error().message);
+    EXPECT_EQ(written.error().code, ErrorCode::kContract);
+    return written.error().message;
+  };
+  EXPECT_EQ(message("cache", 3), "row 3 is none of state 'cache', which has 3");
+  EXPECT_EQ(message("cache", -1), "row -1 is none of state 'cache', which has 3");
+  EXPECT_EQ(message("count", 0), "state 'count' has no dimensions");
+  EXPECT_THAT(message("cash", 0), HasSubstr("cash"));
+  const std::vector<std::int64_t> rows = {0};
+  EXPECT_EQ(session.write_state_rows("cache", rows, floats({2}, {1, 2})).error().message,
+            "these rows of state 'cache' are float32 [1], not float32 [2]");
+  EXPECT_THAT(cache_of(session), ElementsAre(0, 0, 0));
+}
+
 TEST_F(SessionTest, ReturnsToTheInitialState) {
   ASSERT_TRUE(session.write_state("cache", floats({3}, {1, 2, 3})));
   ASSERT_TRUE(session.reset());

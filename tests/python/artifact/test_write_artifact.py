@@ -8,12 +8,20 @@ import os
 import pickle
 import resource
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
-from polystate.artifact import FileContent, Manifest, check_destination, write_artifact
+from polystate.artifact import (
+    FileContent,
+    Manifest,
+    check_destination,
+    write_artifact,
+    write_temporary_artifact,
+)
 from polystate.errors import ArtifactError, IoError
 
 Files = dict[str, bytes]
@@ -66,6 +74,45 @@ def test_content_in_a_temporary_file_is_written_as_often_as_is_asked_for(
     for name, content_of in {"b": kept, "c": kept, "d": pickle.loads(pickle.dumps(kept))}.items():
         write_artifact(tmp_path / name, manifest, {**files, "model.pte": content_of})
         assert content(tmp_path / name) == content(tmp_path / "a")
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FileContent:
+    """Content in a temporary file on the disk of the artifacts."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return FileContent(lambda file: file.write(bytes(7000)))
+
+
+def test_a_temporary_file_becomes_part_of_the_first_artifact_and_is_copied_into_others(
+    tmp_path: Path, manifest: Manifest, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    numbers = []
+
+    def fill(file: IO[bytes]) -> None:
+        file.write(bytes(7000))
+        numbers.append(os.fstat(file.fileno()).st_ino)
+
+    all_files = {**files, "model.pte": FileContent(fill)}
+    for name in ("read", "a", "b"):
+        (tmp_path / name).mkdir()
+    write_temporary_artifact(tmp_path / "read", manifest, all_files)
+    write_artifact(tmp_path / "a", manifest, all_files)
+    write_artifact(tmp_path / "b", manifest, all_files)
+    assert content(tmp_path / "read") == content(tmp_path / "a") == content(tmp_path / "b")
+    is_it = {name: (tmp_path / name / "model.pte").stat().st_ino in numbers for name in "ab"}
+    assert is_it == {"a": True, "b": False}
+
+
+def test_what_was_changed_in_the_first_artifact_is_not_saved_again(
+    tmp_path: Path, manifest: Manifest, files: Files, kept: FileContent
+) -> None:
+    write_artifact(tmp_path / "a", manifest, {**files, "model.pte": kept})
+    with (tmp_path / "a/model.pte").open("r+b") as file:
+        file.write(b"another")
+    with pytest.raises(ArtifactError, match=r"'model\.pte' was changed .* export it again"):
+        write_artifact(tmp_path / "b", manifest, {**files, "model.pte": kept})
+    assert names(tmp_path) == ["a"]
 
 
 def test_missing_parents_are_created(tmp_path: Path, manifest: Manifest, files: Files) -> None:
@@ -239,12 +286,13 @@ def test_a_full_disk_for_temporary_files_is_an_error_that_says_how_to_choose_ano
 
 
 def test_the_artifact_has_the_permissions_that_the_user_asks_for(
-    tmp_path: Path, manifest: Manifest, files: Files
+    tmp_path: Path, manifest: Manifest, files: Files, kept: FileContent
 ) -> None:
     old = os.umask(0o027)
     try:
-        write_artifact(tmp_path / "a", manifest, files)
+        write_artifact(tmp_path / "a", manifest, {**files, "notes.bin": kept})
     finally:
         os.umask(old)
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o750
-    assert (tmp_path / "a/model.pte").stat().st_mode & 0o777 == 0o640
+    for name in ("model.pte", "notes.bin"):
+        assert (tmp_path / "a" / name).stat().st_mode & 0o777 == 0o640

@@ -181,6 +181,13 @@ def test_deep_nesting_is_refused(tokenizer: ps.Tokenizer) -> None:
             ps.Grammar(tokenizer, {"type": "grammar", "grammar": grammar}, END)
 
 
+@pytest.mark.parametrize("call", ['Regex("{}")', 'Regex( "\\"{}" , flags="i")', '"a" Regex("{}"'])
+def test_a_long_expression_in_a_grammar_is_refused(tokenizer: ps.Tokenizer, call: str) -> None:
+    grammar = f'root ::= Regex("b*") {call.format("(a|b)?" * 1000)}'
+    with pytest.raises(ps.ContractError, match=r"has 600\d bytes, and may have 4096"):
+        ps.Grammar(tokenizer, {"type": "grammar", "grammar": grammar}, END)
+
+
 def test_states_fork_and_rewind(tokenizer: ps.Tokenizer) -> None:
     grammar = ps.Grammar(tokenizer, {"type": "json_schema", "schema": draw_schema(3)}, END)
     draw = random.Random(0)

@@ -366,14 +366,19 @@ def test_a_saved_conversation_goes_on_as_if_it_had_not_ended(
         "import json, sys, polystate as ps\n"
         "chat = ps.Conversation(sys.argv[1], **json.loads(sys.argv[3]))\n"
         "chat.load(sys.argv[2])\n"
-        "print(json.dumps([chat.messages, chat.tokens, chat.ask('Hm'), chat.tokens]))\n"
+        "before = [chat.messages, chat.tokens]\n"
+        "answer = chat.ask('Hm')\n"
+        "print(json.dumps([*before, answer, chat.tokens, chat.usage.cached_tokens]))\n"
     )
     before = [chat.messages, chat.tokens]
     arguments = [str(toy_chat() / "toy"), str(saved), json.dumps(drawn)]
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True
     )
-    assert json.loads(done.stdout) == [*before, chat.ask("Hm"), chat.tokens]
+    read = len(chat.tokens) - 1  # all but what was generated last
+    answer = chat.ask("Hm")
+    assert chat.usage.cached_tokens == read
+    assert json.loads(done.stdout) == [*before, answer, chat.tokens, read]
 
 
 def test_a_damaged_or_foreign_saved_conversation_is_refused(

@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polystate.artifact import FileContent, GoldenCall, golden_npz, manifest, write_artifact
+from polystate.artifact import (
+    FileContent,
+    GoldenCall,
+    golden_npz,
+    manifest,
+    write_temporary_artifact,
+)
 from polystate.errors import EngineError, ExportError
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced
@@ -138,9 +144,8 @@ def _leading(eager: EagerModule, described: manifest.Manifest) -> dict[str, int]
 
 
 def _opened(finished: Finished, directory: Path, leading: Mapping[str, int]) -> ProgramProcess:
-    artifact = directory / "artifact"
-    write_artifact(artifact, finished.described, finished.files)
+    write_temporary_artifact(directory, finished.described, finished.files)
     try:
-        return ProgramProcess(artifact, leading)
+        return ProgramProcess(directory, leading)
     except EngineError as error:
         raise ExportError(f"the lowered program does not open: {error}") from error
