@@ -62,6 +62,73 @@ def test_operators_equal_those_of_pytorch(tmp_path, backend):
         twins.call("filled", torch.arange(float(length)))
 
 
+class Elements(nn.Module):
+    """Functions of each element, and of all."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.tensor(0))
+
+    def signs(self, x, y):
+        self.calls += 1
+        return x.signbit(), torch.copysign(x, y), torch.copysign(y, -0.0), x.angle()
+
+    def pairs(self, x, y):
+        return torch.fmax(x, y), torch.fmin(x, y), torch.hypot(x, y), torch.dist(x[:3], y[:3], 3)
+
+    def powers(self, x, y):
+        whole = y.nan_to_num(0, 3, -3).clamp(-9, 9).int()
+        return x.exp2(), torch.ldexp(x, whole), torch.logaddexp2(x, y), whole.exp2()
+
+    def extremes(self, x, y):
+        return x.max(), y[3:].min(), (x > 0).max(), y[3].max(), (y[:3] * 5).int().min()
+
+
+def test_functions_of_elements_equal_pytorchs_for_all_numbers(tmp_path, backend):
+    generator = torch.Generator().manual_seed(0)
+    odd = torch.tensor([0.0, -0.0, 1.5, -2.5, 3e30, -1e-30, torch.inf, -torch.inf, torch.nan])
+    drawn = torch.randn(2, 90, generator=generator)
+    names = ["signs", "pairs", "powers", "extremes"]
+    methods = {name: ps.Method(name, (drawn[0, :81], drawn[1, :81])) for name in names}
+    twins = Twins(Elements(), methods, tmp_path, backend)
+    for name in names:
+        twins.call(name, drawn[0, :81], 3 * drawn[1, :81])
+        twins.call(name, odd.repeat(9), odd.repeat_interleave(9))
+
+
+class Windows(nn.Module):
+    """Copies of views, and sums of products."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.bilinear = nn.Bilinear(3, 4, 5)
+        self.register_buffer("last", torch.zeros(4, 5))
+
+    def windows(self, x):
+        self.last.copy_(x)
+        return x.unfold(1, 3, 1), x.unfold(0, 2, 2).sum(-1)
+
+    def copies(self, x):
+        return (
+            torch.permute_copy(x, (1, 0)),
+            torch.view_copy(x, (2, -1)),
+            torch.as_strided_copy(x, (3, 2), (1, 4), 2),
+        )
+
+    def products(self, x):
+        return self.bilinear(x[:, :3], x[:, 1:])
+
+
+def test_windows_copies_and_bilinear_layers_equal_pytorchs(tmp_path, backend):
+    x = torch.randn(4, 5, generator=torch.Generator().manual_seed(0))
+    names = ["windows", "copies", "products"]
+    twins = Twins(Windows(), {name: ps.Method(name, (x,)) for name in names}, tmp_path, backend)
+    for name in names:
+        twins.call(name, x)
+        twins.call(name, -3 * x)
+
+
 class Normalized(nn.Module):
     def __init__(self, **options):
         super().__init__()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from unittest import mock
@@ -120,6 +121,70 @@ def _glu(x: Tensor, dim: int = -1) -> Tensor:
     return values * torch.sigmoid(gates)
 
 
+def _exp2(x: Tensor) -> Tensor:
+    """A power of tensors: that of a number is written as `exp2`."""
+    x = x * 1.0  # of integers, too, the result is a float
+    return torch.pow(torch.full_like(x, 2.0), x)
+
+
+def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
+    more = _exp2(-(x - y).abs()).log1p() / math.log(2)
+    return torch.where(x.isinf() & (x == y), x, torch.maximum(x, y) + more)
+
+
+def _signbit(x: Tensor) -> Tensor:
+    """Whether numbers are negative, -0.0 included; no NaN is."""
+    if not x.is_floating_point():
+        return x < 0
+    return torch.where(x == 0, 1 / x, x) < 0
+
+
+def _copysign(x: Tensor, sign: Tensor) -> Tensor:
+    return torch.where(_signbit(sign), -x.abs(), x.abs())
+
+
+def _copysign_of_number(x: Tensor, sign: float) -> Tensor:
+    size = torch.abs(x) * 1.0  # of integers, too, the result is a float
+    return -size if math.copysign(1.0, sign) < 0 else size
+
+
+def _fmax(x: Tensor, y: Tensor) -> Tensor:
+    return torch.where(x.isnan(), y, torch.where(y.isnan(), x, torch.maximum(x, y)))
+
+
+def _fmin(x: Tensor, y: Tensor) -> Tensor:
+    return torch.where(x.isnan(), y, torch.where(y.isnan(), x, torch.minimum(x, y)))
+
+
+def _hypot(x: Tensor, y: Tensor) -> Tensor:
+    """As a product with the larger one, whose square may be too large."""
+    large, small = torch.maximum(x.abs(), y.abs()), torch.minimum(x.abs(), y.abs())
+    ratio = torch.where(large == 0, large, small / large)
+    result = large * (1 + ratio * ratio).sqrt()
+    result = torch.where(x.isnan() | y.isnan(), math.nan, result)  # not every engine's maximum is
+    return torch.where(x.isinf() | y.isinf(), math.inf, result)
+
+
+def _angle(x: Tensor) -> Any:
+    if x.is_complex():
+        return NotImplemented
+    return torch.where(x.isnan(), x, torch.where(x < 0, math.pi, 0.0).to(x.dtype))
+
+
+def _max(x: Tensor) -> Tensor:
+    return x.reshape(-1).amax(0)
+
+
+def _min(x: Tensor) -> Tensor:
+    return x.reshape(-1).amin(0)
+
+
+def _bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """As a linear of all products of an element of each."""
+    products = x.unsqueeze(-1) * y.unsqueeze(-2)
+    return torch.nn.functional.linear(products.flatten(-2), weight.flatten(1), bias)
+
+
 @contextlib.contextmanager
 def corrected() -> Iterator[None]:
     """Corrects what torch.export itself writes by others over sizes that vary, within the block.
@@ -147,13 +212,25 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.__rshift__.Tensor: aten.bitwise_right_shift.Tensor,
     aten._native_batch_norm_legit.no_stats: _batch_norm_of_itself,
     aten._native_batch_norm_legit_functional.default: _batch_norm,
+    aten.angle.default: _angle,
+    aten.bilinear.default: _bilinear,
+    aten.copysign.Scalar: _copysign_of_number,
+    aten.copysign.Tensor: _copysign,
     aten.diagonal_scatter.default: _diagonal_scatter,
     aten.empty.memory_format: _empty,
+    aten.exp2.default: _exp2,
+    aten.fmax.default: _fmax,
+    aten.fmin.default: _fmin,
     aten.glu.default: _glu,
+    aten.hypot.default: _hypot,
+    aten.logaddexp2.default: _logaddexp2,
+    aten.max.default: _max,
+    aten.min.default: _min,
     aten.narrow_copy.default: _narrow_copy,
     aten.new_empty.default: _new_empty,
     aten.round.decimals: _round,
     aten.rrelu.default: _rrelu,
+    aten.signbit.default: _signbit,
     aten.split.Tensor: _split,
     aten.split_copy.Tensor: _split,
     aten.split_with_sizes.default: _split_with_sizes,
@@ -163,4 +240,16 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.unsafe_split.Tensor: _split,
     aten.unsafe_split_with_sizes.default: _split_with_sizes,
     aten.view.default: view_of_any_order,
+    # As PyTorch itself writes them.
+    **{
+        operator: decomposition_table[operator]
+        for operator in (
+            aten.as_strided_copy.default,
+            aten.dist.default,
+            aten.ldexp.Tensor,
+            aten.permute_copy.default,
+            aten.unfold.default,
+            aten.view_copy.default,
+        )
+    },
 }
