@@ -213,21 +213,17 @@ Status Session::Impl::write_state(std::string_view name, const Tensor& value) {
 
 Result<Tensor> Session::Impl::read_state_rows(std::string_view name,
                                               std::span<const std::int64_t> rows) {
-  const Result<std::size_t> index = state_index(name);
-  if (!index) {
-    return index.error();
-  }
-  const auto found = rows_of(*index, rows);
+  const Result<Rows> found = rows_of(name, rows);
   if (!found) {
     return found.error();
   }
-  const StateSpec& spec = manifest().state[*index];
-  Result<Tensor> values = Tensor::empty(spec.dtype, shape_of_rows(spec, rows.size()));
+  Result<Tensor> values =
+      Tensor::empty(found->state->dtype, shape_of_rows(*found->state, rows.size()));
   if (!values) {
     return values;
   }
   std::span<std::byte> to = values->mutable_bytes();
-  for (const std::span<const std::byte> row : *found) {
+  for (const std::span<const std::byte> row : found->memory) {
     std::ranges::copy(row, to.begin());
     to = to.subspan(row.size());
   }
@@ -236,37 +232,37 @@ Result<Tensor> Session::Impl::read_state_rows(std::string_view name,
 
 Status Session::Impl::write_state_rows(std::string_view name, std::span<const std::int64_t> rows,
                                        const Tensor& values) {
-  const Result<std::size_t> index = state_index(name);
-  if (!index) {
-    return index.error();
-  }
-  const auto found = rows_of(*index, rows);
+  const Result<Rows> found = rows_of(name, rows);
   if (!found) {
     return found.error();
   }
-  const StateSpec& spec = manifest().state[*index];
+  const StateSpec& spec = *found->state;
   if (Status fits = check_value(spec, "these rows of state '" + spec.name + "' are ",
                                 shape_of_rows(spec, rows.size()), values);
       !fits) {
     return fits;
   }
   std::span<const std::byte> from = values.bytes();
-  for (const std::span<std::byte> row : *found) {
+  for (const std::span<std::byte> row : found->memory) {
     std::ranges::copy(from.first(row.size()), row.begin());
     from = from.subspan(row.size());
   }
   return {};
 }
 
-Result<std::vector<std::span<std::byte>>> Session::Impl::rows_of(
-    std::size_t state, std::span<const std::int64_t> rows) {
-  const StateSpec& spec = manifest().state[state];
+Result<Session::Impl::Rows> Session::Impl::rows_of(std::string_view name,
+                                                   std::span<const std::int64_t> rows) {
+  const Result<std::size_t> index = state_index(name);
+  if (!index) {
+    return index.error();
+  }
+  const StateSpec& spec = manifest().state[*index];
   if (spec.shape.empty()) {
     return Error{ErrorCode::kContract, "state '" + spec.name + "' has no dimensions"};
   }
-  const std::span<std::byte> all = engine_->state(state);
-  std::vector<std::span<std::byte>> found;
-  found.reserve(rows.size());
+  const std::span<std::byte> all = engine_->state(*index);
+  Rows found = {&spec, {}};
+  found.memory.reserve(rows.size());
   for (const std::int64_t row : rows) {
     if (row < 0 || row >= spec.shape.front()) {
       return Error{ErrorCode::kContract, "row " + std::to_string(row) + " is none of state '" +
@@ -274,7 +270,7 @@ Result<std::vector<std::span<std::byte>>> Session::Impl::rows_of(
                                              std::to_string(spec.shape.front())};
     }
     const std::size_t size = all.size() / static_cast<std::size_t>(spec.shape.front());
-    found.push_back(all.subspan(static_cast<std::size_t>(row) * size, size));
+    found.memory.push_back(all.subspan(static_cast<std::size_t>(row) * size, size));
   }
   return found;
 }

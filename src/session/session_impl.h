@@ -52,9 +52,12 @@ class Session::Impl {
   std::vector<std::span<std::byte>> states();
   // A state's number; kEngine while the state is half updated, kContract for an unknown name.
   [[nodiscard]] Result<std::size_t> state_index(std::string_view name) const;
-  // The live memory of each of these rows of a state.
-  [[nodiscard]] Result<std::vector<std::span<std::byte>>> rows_of(
-      std::size_t state, std::span<const std::int64_t> rows);
+  // The live memory of each of these rows of a state. Errors as read_state_rows.
+  struct Rows {
+    const StateSpec* state;
+    std::vector<std::span<std::byte>> memory;
+  };
+  [[nodiscard]] Result<Rows> rows_of(std::string_view name, std::span<const std::int64_t> rows);
   // Replaces all states by `bytes`, which are as many.
   void replace_states(std::span<const std::byte> bytes);
 

@@ -1,7 +1,7 @@
 """Small modules that are drawn from a seed: operators, control flow, state, constants' layouts.
 
 ``python -m tests.end_to_end.drawn_modules --backend portable --count 5000 --results FILE`` tries
-that many and goes on where it ended.
+that many and goes on where it ended; ``--first 1000`` begins with that one.
 """
 
 from __future__ import annotations
@@ -300,13 +300,14 @@ def drawn(seed: int) -> Trial:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", required=True)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     run_resumable(
         "tests.end_to_end.drawn_modules",
-        lambda: trials(0, options.count),
+        lambda: trials(options.first, options.count),
         options.backend,
         options.results,
         options.worker,

@@ -1,7 +1,7 @@
 """PyTorch's own samples of its operators, as modules.
 
 ``python -m tests.end_to_end.operator_samples --backend portable --results FILE`` tries all of them
-and goes on where it ended; ``--part 5`` tries every fifth.
+and goes on where it ended; ``--part 5`` tries every fifth, ``--first 1000`` begins with that one.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _tensors(result: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
 
 
-def trials(part: int = 1) -> Iterator[tuple[str, Callable[[], Trial | None]]]:
-    """All samples by name, in an order that mixes the kinds, or one of `part`."""
+def trials(first: int = 0, part: int = 1) -> Iterator[tuple[str, Callable[[], Trial | None]]]:
+    """Samples by name from a number on, in an order that mixes the kinds; one of `part`."""
     from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
 
     names = [
@@ -74,7 +74,7 @@ def trials(part: int = 1) -> Iterator[tuple[str, Callable[[], Trial | None]]]:
         for number, in_place, form in ((0, False, ""), (1, False, " 1"), (0, True, "_"))
     ]
     random.Random(0).shuffle(names)
-    return itertools.islice(names, 0, None, part)
+    return itertools.islice(names, first, None, part)
 
 
 def _trial(info: Any, number: int, in_place: bool) -> Trial | None:
@@ -120,12 +120,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", required=True)
     parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     run_resumable(
         "tests.end_to_end.operator_samples",
-        lambda: trials(options.part),
+        lambda: trials(options.first, options.part),
         options.backend,
         options.results,
         options.worker,

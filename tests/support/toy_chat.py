@@ -6,11 +6,11 @@ from pathlib import Path
 
 import torch
 from tokenizers import AddedToken
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 import polystate as ps
 from tests.support.exported_models import ROOT, kept
-from tests.support.toy_completion import byte_pair_tokenizer
+from tests.support.toy_completion import byte_pair_tokenizer, small_llama
 
 _TEXT = ROOT / "tests/data/tatoeba-en-fr/valid.tsv"
 CONTROL = ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
@@ -54,22 +54,8 @@ def _tokenizer() -> PreTrainedTokenizerFast:
 
 
 def _model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
-    """Of random weights; the end of an answer is more probable than other control tokens."""
-    torch.manual_seed(0)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=LENGTH,
-        initializer_range=0.4,
-        bos_token_id=0,
-        eos_token_id=1,
-        pad_token_id=1,
-    )
-    model = LlamaForCausalLM(config).eval()
+    """Of which the end of an answer is more probable than other control tokens."""
+    model = small_llama(len(tokenizer), LENGTH)
     with torch.no_grad():
         model.lm_head.weight[tokenizer.convert_tokens_to_ids("<|end|>")] *= 2.2
         model.lm_head.weight[tokenizer.convert_tokens_to_ids(["<s>", *CONTROL[:3]])] *= 0.2

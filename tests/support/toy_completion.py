@@ -53,23 +53,28 @@ def _tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
-def _model() -> LlamaForCausalLM:
-    """Of random weights, also in its norms, which tells many continuations apart."""
+def small_llama(vocabulary_size: int, length: int) -> LlamaForCausalLM:
+    """Of random weights, for texts of `length` tokens, of which 0 begins and 1 ends one."""
     torch.manual_seed(0)
     config = LlamaConfig(
-        vocab_size=_VOCABULARY,
+        vocab_size=vocabulary_size,
         hidden_size=32,
         intermediate_size=48,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        max_position_embeddings=LENGTH,
+        max_position_embeddings=length,
         initializer_range=0.4,
         bos_token_id=0,
         eos_token_id=1,
         pad_token_id=1,
     )
-    model = LlamaForCausalLM(config).eval()
+    return LlamaForCausalLM(config).eval()
+
+
+def _model() -> LlamaForCausalLM:
+    """With random weights in its norms, too, which tells many continuations apart."""
+    model = small_llama(_VOCABULARY, LENGTH)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 1:

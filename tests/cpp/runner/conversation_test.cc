@@ -23,13 +23,6 @@ namespace {
 
 using testing::HasSubstr;
 
-GenerationOptions options_for(std::int64_t new_tokens) {
-  GenerationOptions options = options_with_beams(1);
-  config_of(options).max_new_tokens = new_tokens;
-  config_of(options).eos_token_id = {};
-  return options;
-}
-
 // What a runner that has read nothing generates after these tokens.
 std::vector<TokenId> alone(const std::vector<TokenId>& prompt, std::int64_t new_tokens,
                            const std::shared_ptr<FakeTokenModel>& fake = decoder_alone()) {

@@ -46,6 +46,14 @@ inline GenerationConfig& config_of(CallOptions& options) {
   return options.config.has_value() ? *options.config : options.config.emplace();
 }
 
+// Options of one sequence of so many new tokens, which no token ends.
+inline GenerationOptions options_for(std::int64_t new_tokens) {
+  GenerationOptions options = options_with_beams(1);
+  config_of(options).max_new_tokens = new_tokens;
+  config_of(options).eos_token_id = {};
+  return options;
+}
+
 // Sources of 1 to `longest` random tokens.
 inline std::vector<GenerationInput> random_inputs(std::size_t count, unsigned seed,
                                                   std::size_t longest = 30) {

@@ -22,9 +22,7 @@ namespace {
 using testing::HasSubstr;
 
 GenerationOptions keeping(std::int64_t new_tokens) {
-  GenerationOptions options = options_with_beams(1);
-  config_of(options).max_new_tokens = new_tokens;
-  config_of(options).eos_token_id = {};
+  GenerationOptions options = options_for(new_tokens);
   options.keep = true;
   return options;
 }
