@@ -32,6 +32,7 @@ from polystate.export.tracing.assertions import recorded_assertions, secure_asse
 from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
 from polystate.export.tracing.chunks import ChunksOfAnySize
+from polystate.export.tracing.complex_numbers import ComplexAsParts
 from polystate.export.tracing.decompositions import DECOMPOSED
 from polystate.export.tracing.dimensions import Dimensions
 from polystate.export.tracing.eager import (
@@ -255,6 +256,7 @@ def _attempt(
         fast_paths.told() as paths,
         networks_of_any_length(),
         ChunksOfAnySize(),
+        ComplexAsParts(),
         traced_cumulative_averages(),
         _no_overlap_check(),
         quiet(),
