@@ -57,6 +57,25 @@ def test_tables_are_read_in_their_order(tmp_path: Path, backend: str) -> None:
         twins.call("forward", torch.tensor(x))
 
 
+class SomeTables(Tables):
+    """Of which a method uses one or none."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.tables["transposed"] + self.get_buffer("held_1")[:, :2] * x
+
+    def other(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+def test_tables_that_a_method_does_not_use_may_lie_in_any_order(
+    tmp_path: Path, backend: str
+) -> None:
+    methods = {name: ps.Method(name, (torch.tensor(2.0),)) for name in ("forward", "other")}
+    twins = Twins(SomeTables(), methods, tmp_path, backend)
+    for name in methods:
+        twins.call(name, torch.tensor(-3.0))
+
+
 class Attention(nn.Module):
     """A block of GPT-2, which takes a view of what attention returns."""
 

@@ -15,9 +15,11 @@ import torch
 from executorch.backends.xnnpack._passes.fuse_batch_norm import FuseBatchNormPass
 from executorch.backends.xnnpack.utils.utils import is_param_node
 from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
+from executorch.exir.passes import convert_constant_dim_order_pass
 from executorch.exir.program import _program
 from executorch.exir.tensor import TensorSpec
 from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
 from polystate.export.lowering.weight_keys import distinct_keys
@@ -34,6 +36,7 @@ def applied() -> Iterator[None]:
             _in_placeholder_order(_program.lift_constant_tensor_pass),
         ),
         distinct_keys(),
+        mock.patch.object(convert_constant_dim_order_pass, "_update_placeholder_meta", _of_no_kind),
         mock.patch.object(
             _program,
             "_default_decomposition_table",
@@ -72,6 +75,20 @@ def _in_placeholder_order(lift: Any) -> Any:
         return program
 
     return lift_in_order
+
+
+def _of_no_kind(program: ExportedProgram, name: str, _: InputKind) -> None:
+    """Says that a constant of this name lies row by row now, whatever kind of constant it is.
+
+    A buffer that is not persistent is looked for among the other constants, and not found
+    (``RuntimeError``). Only such as no operator uses still lie otherwise.
+    """
+    arguments = {
+        spec.arg.name for spec in program.graph_signature.input_specs if spec.target == name
+    }
+    for node in program.graph.find_nodes(op="placeholder"):
+        if node.name in arguments:
+            node.meta["val"] = node.meta["val"].contiguous()
 
 
 def _with_copying_views(table: Any) -> Any:
