@@ -101,7 +101,7 @@ Result<Talk> Talk::start(Pipeline& pipeline, const TalkArguments& arguments, Int
 
 Status Talk::run(TurnReader& turns) {
   tell(
-      "A text is answered; several lines are one turn where they are pasted, or end in \\.\n"
+      "A text is answered; several lines are one turn if pasted, or if they end in \\.\n"
       "Ctrl-C stops an answer, Ctrl-D ends; /help lists commands.\n");
   for (std::size_t number = 1; !is_over_ && !output_->is_closed(); ++number) {
     const Result<std::optional<std::string>> turn = turns.read();
