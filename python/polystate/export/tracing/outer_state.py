@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 
@@ -47,20 +48,32 @@ def refuse_effects(eager: EagerModule, looked: Looked) -> None:
 
 def call_on(eager: EagerModule, entry: Entry, args: Any, kwargs: Any) -> Outcome:
     """Calls a method; refuses it where it meets tensors that the trace of another one left."""
+    before = eager.buffers()
+    outcome = _called_on(eager, entry, args, kwargs)
+    if outcome is None:
+        # What PyTorch compiles for `cond` may keep tensors of a trace, and serve another module.
+        torch._dynamo.reset()
+        eager.set_buffers(before)
+        outcome = _called_on(eager, entry, args, kwargs)
+    if outcome is not None:
+        return outcome
+    names = " or ".join(f"'{looked.entry.name}'" for looked in eager.looked)
+    raise ExportError(
+        f"method '{entry.name}' reads what method {names} keeps: they keep state outside of "
+        f"{_where(eager)}; make it a buffer"
+    )
+
+
+def _called_on(eager: EagerModule, entry: Entry, args: Any, kwargs: Any) -> Outcome | None:
+    """Calls a method; None where it meets tensors that a trace left."""
     try:
         outcome = eager.call_on(entry.function, args, kwargs)
-        is_left = any(isinstance(leaf, FakeTensor) for leaf in outcome.outputs)
     except Exception as error:
         if "FakeTensor" not in str(error):
             raise
-        is_left = True
-    if is_left:
-        names = " or ".join(f"'{looked.entry.name}'" for looked in eager.looked)
-        raise ExportError(
-            f"method '{entry.name}' reads what method {names} keeps: they keep state outside of "
-            f"{_where(eager)}; make it a buffer"
-        )
-    return outcome
+        return None
+    is_left = any(isinstance(leaf, FakeTensor) for leaf in outcome.outputs)
+    return None if is_left else outcome
 
 
 def _call_otherwise(eager: EagerModule, entry: Entry) -> None:
