@@ -72,30 +72,24 @@ std::string rule_of(std::span<const std::string> choices) {
   return rule;
 }
 
-// Refuses an expression of so many bytes.
-Status check_expression(std::size_t bytes) {
-  if (bytes <= grammar::kMaxAutomatonBytes) return {};
-  return Error{ErrorCode::kContract, "the expression has " + std::to_string(bytes) +
-                                         " bytes, and may have " +
-                                         std::to_string(grammar::kMaxAutomatonBytes)};
-}
-
 // One automaton, of which xgrammar knows beforehand what may follow: `CompileRegex` would divide
 // the expression into rules, and try the tokens that go beyond a rule one by one.
 Result<std::string> rule_of_regex(std::string_view pattern) {
-  if (const Status fits = check_expression(pattern.size()); !fits) return fits.error();
+  if (const Status fits = grammar::check_expression_size(pattern.size()); !fits)
+    return fits.error();
   return "root ::= Regex(" + literal(pattern) + ", flags=\"\")";
 }
 
 // Refuses a grammar in xgrammar's notation that has such an expression, which is too long.
-Status check_expressions(std::string_view grammar) {
+Status check_expressions(std::string_view text) {
   static constexpr std::string_view kCall = "Regex(";
-  for (auto at = grammar.find(kCall); at != grammar.npos; at = grammar.find(kCall, at)) {
-    at = grammar.find_first_not_of(" \t\r\n", at + kCall.size());
-    if (at == grammar.npos || grammar[at] != '"') continue;
+  for (auto at = text.find(kCall); at != text.npos; at = text.find(kCall, at)) {
+    at = text.find_first_not_of(" \t\r\n", at + kCall.size());
+    if (at == text.npos || text[at] != '"') continue;
     const std::size_t begin = ++at;
-    while (at < grammar.size() && grammar[at] != '"') at += grammar[at] == '\\' ? 2 : 1;
-    if (Status fits = check_expression(std::min(at, grammar.size()) - begin); !fits) return fits;
+    while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+    const std::size_t bytes = std::min(at, text.size()) - begin;
+    if (Status fits = grammar::check_expression_size(bytes); !fits) return fits;
   }
   return {};
 }

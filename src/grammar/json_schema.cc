@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
@@ -208,11 +209,8 @@ class Checker {
   }
 
   void check_pattern(std::string_view pattern, const std::string& place) {
-    if (pattern.size() > kMaxAutomatonBytes) {
-      fail(ErrorCode::kContract, place,
-           "the expression has " + std::to_string(pattern.size()) + " bytes, and may have " +
-               std::to_string(kMaxAutomatonBytes));
-    }
+    if (const Status fits = check_expression_size(pattern.size()); !fits)
+      fail(fits.error().code, place, fits.error().message);
   }
 
   // Words beside which xgrammar leaves others out of account, and words without their type.
@@ -352,6 +350,13 @@ Result<std::string> checked_structural_tag(const Json& tag) {
   Written found = copy_of(tag);
   if (const Status checked = check_schemas(found); !checked) return checked.error();
   return found.dump();
+}
+
+Status check_expression_size(std::size_t bytes) {
+  constexpr std::size_t kMost = 4096;
+  if (bytes <= kMost) return {};
+  return Error{ErrorCode::kContract, "the expression has " + std::to_string(bytes) +
+                                         " bytes, and may have " + std::to_string(kMost)};
 }
 
 Result<std::string> checked_schema(const Json& schema) {

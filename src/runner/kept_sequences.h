@@ -27,7 +27,7 @@ class KeptSequences {
   using IsInUse = std::function<bool(const KeptSequence& kept)>;
   bool give_up_first(const IsInUse& is_in_use);
 
-  // What was read of a sequence; null where it is none of these.
+  // What was read of a sequence; null where it is not kept here.
   [[nodiscard]] const CachedSequence* cached(const KeptSequence& handle) const;
   // Pages of a kind of caches that they hold.
   [[nodiscard]] std::int64_t pages(std::size_t kind) const;
@@ -47,7 +47,7 @@ class KeptSequences {
     bool yields;
   };
 
-  // What a request goes on from; null where it is none of these.
+  // The kept sequence that a request goes on from; null where it has none, or it is not kept here.
   [[nodiscard]] const CachedSequence* cached_for(const Request& request) const;
 
   std::vector<Kept> all_;

@@ -265,9 +265,9 @@ Result<Session::Impl::Rows> Session::Impl::rows_of(std::string_view name,
   found.memory.reserve(rows.size());
   for (const std::int64_t row : rows) {
     if (row < 0 || row >= spec.shape.front()) {
-      return Error{ErrorCode::kContract, "row " + std::to_string(row) + " is none of state '" +
-                                             spec.name + "', which has " +
-                                             std::to_string(spec.shape.front())};
+      return Error{ErrorCode::kContract, "state '" + spec.name + "' has " +
+                                             std::to_string(spec.shape.front()) +
+                                             " rows; there is no row " + std::to_string(row)};
     }
     const std::size_t size = all.size() / static_cast<std::size_t>(spec.shape.front());
     found.memory.push_back(all.subspan(static_cast<std::size_t>(row) * size, size));

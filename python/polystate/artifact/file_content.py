@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -31,6 +29,7 @@ class FileContent:
     """
 
     def __init__(self, write: Callable[[IO[bytes]], object]) -> None:
+        self._digest = ""  # of the bytes, once they were read
         try:
             self._file = _file_without_name()
             with _closed_after_failure(self._file):
@@ -50,13 +49,10 @@ class FileContent:
             yield chunk
             position += len(chunk)
 
-    @functools.cached_property
-    def digest(self) -> str:
-        """The SHA-256 of the bytes, in hex."""
-        digest = hashlib.sha256()
-        for chunk in self.chunks():
-            digest.update(chunk)
-        return digest.hexdigest()
+    def is_as_before(self, digest: str) -> bool:
+        """Whether the bytes had this SHA-256 (in hex) when they were read first, too."""
+        self._digest = self._digest or digest
+        return digest == self._digest
 
     def move_to(self, path: Path) -> bool:
         """Give the temporary file a name, where it has none yet and the file system can do that.
@@ -79,9 +75,6 @@ class FileContent:
         except OSError:  # another file system, or one that cannot do it
             return False
         return True
-
-    def __len__(self) -> int:
-        return os.fstat(self._file.fileno()).st_size
 
     def __reduce__(self) -> tuple[Callable[[bytes], FileContent], tuple[bytes]]:
         """Copied and pickled as its bytes."""

@@ -183,23 +183,31 @@ def _write(path: Path, content: bytes | FileContent) -> tuple[int, str]:
     """Write and sync a new file; returns its size and its SHA-256 in hex."""
     if isinstance(content, FileContent) and content.move_to(path):
         path.chmod(path.parent.stat().st_mode & 0o666)  # as of files that are written there
-        size, digest = len(content), content.digest
+        written = _read(path, content)
     else:
-        size, digest = _copy(path, content)
+        written = _copy(path, content)
     with path.open("rb") as file:
         os.fsync(file.fileno())
-    return size, digest
+    return written
 
 
 def _copy(path: Path, content: bytes | FileContent) -> tuple[int, str]:
     """Write a new file; returns its size and its SHA-256 in hex."""
-    size, digest = 0, hashlib.sha256()
     with path.open("xb") as file:
-        for chunk in [content] if isinstance(content, bytes) else content.chunks():
-            file.write(chunk)
-            digest.update(chunk)
-            size += len(chunk)
-    if isinstance(content, FileContent) and digest.hexdigest() != content.digest:
+        return _read(path, content, file.write)
+
+
+def _read(
+    path: Path, content: bytes | FileContent, take: Callable[[bytes], object] | None = None
+) -> tuple[int, str]:
+    """Read all of what a file is to have, for `take`; returns its size and its SHA-256 in hex."""
+    size, digest = 0, hashlib.sha256()
+    for chunk in [content] if isinstance(content, bytes) else content.chunks():
+        if take is not None:
+            take(chunk)
+        digest.update(chunk)
+        size += len(chunk)
+    if isinstance(content, FileContent) and not content.is_as_before(digest.hexdigest()):
         raise ArtifactError(
             f"'{path.name}' was changed in the artifact that the program was saved as first; "
             f"export it again"

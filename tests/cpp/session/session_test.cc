@@ -137,8 +137,8 @@ TEST_F(SessionTest, RefusesRowsThatAStateDoesNotHave) {
     EXPECT_EQ(written.error().code, ErrorCode::kContract);
     return written.error().message;
   };
-  EXPECT_EQ(message("cache", 3), "row 3 is none of state 'cache', which has 3");
-  EXPECT_EQ(message("cache", -1), "row -1 is none of state 'cache', which has 3");
+  EXPECT_EQ(message("cache", 3), "state 'cache' has 3 rows; there is no row 3");
+  EXPECT_EQ(message("cache", -1), "state 'cache' has 3 rows; there is no row -1");
   EXPECT_EQ(message("count", 0), "state 'count' has no dimensions");
   EXPECT_THAT(message("cash", 0), HasSubstr("cash"));
   const std::vector<std::int64_t> rows = {0};

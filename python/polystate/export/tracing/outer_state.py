@@ -47,13 +47,15 @@ def refuse_effects(eager: EagerModule, looked: Looked) -> None:
 
 
 def call_on(eager: EagerModule, entry: Entry, args: Any, kwargs: Any) -> Outcome:
-    """Calls a method; refuses it where it meets tensors that the trace of another one left."""
-    before = eager.buffers()
+    """Calls a method, from the initial state of the module.
+
+    Refuses it where it meets tensors that the trace of another one left.
+    """
     outcome = _called_on(eager, entry, args, kwargs)
     if outcome is None:
         # What PyTorch compiles for `cond` may keep tensors of a trace, and serve another module.
         torch._dynamo.reset()
-        eager.set_buffers(before)
+        eager.reset()
         outcome = _called_on(eager, entry, args, kwargs)
     if outcome is not None:
         return outcome
