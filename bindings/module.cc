@@ -10,6 +10,7 @@
 #include "generation_options.h"
 #include "grammar.h"
 #include "model.h"
+#include "operators.h"
 #include "response.h"
 #include "session.h"
 #include "token_model.h"
@@ -28,4 +29,5 @@ PYBIND11_MODULE(_core, module) {
   polystate::python::bind_generation(module);
   polystate::python::bind_chat(module);
   polystate::python::bind_token_model(module);
+  polystate::python::bind_operators(module);
 }

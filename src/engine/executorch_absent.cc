@@ -1,9 +1,12 @@
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "engine/executorch/executorch_engine.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
+#include "polystate/engine/operators.h"
 
 namespace polystate {
 
@@ -14,5 +17,7 @@ Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& /*artifac
                "the program is for ExecuTorch, whose engine this build of polystate lacks: builds "
                "that have POLYSTATE_EXECUTORCH on run it"};
 }
+
+std::vector<std::string> executorch_operators() { return {}; }
 
 }  // namespace polystate

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import torch
 
 import polystate.ops  # noqa: F401  (registers the operators)
+from polystate import _core
 from polystate.export.lowering.inductor import _OPERATORS
-from tests.support.executables import executable
+from polystate.export.lowering.kernels import own_kernels
+
+LISTED = sorted(_core.executorch_operators())
 
 
 def registered() -> dict[str, torch._ops.OpOverload]:
@@ -23,10 +24,22 @@ def registered() -> dict[str, torch._ops.OpOverload]:
 
 
 def test_the_runtime_has_the_schemas_that_are_registered() -> None:
-    program = executable("tests/cpp/kernels/list_operators")
-    listed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     given = {n: operator for n, operator in registered().items() if n.endswith((".out", "_"))}
-    assert sorted(listed.splitlines()) == sorted(str(o._schema) for o in given.values())
+    ours = [schema for schema in LISTED if schema.startswith("polystate::")]
+    assert ours == sorted(str(o._schema) for o in given.values())
+
+
+def test_operators_of_pytorch_have_its_schemas() -> None:
+    for schema in LISTED:
+        namespace, _, rest = schema.partition("(")[0].partition("::")
+        if namespace == "aten":
+            packet, _, overload = rest.partition(".")
+            assert schema == str(getattr(getattr(torch.ops.aten, packet), overload)._schema)
+
+
+def test_an_operator_of_pytorch_with_a_kernel_is_lowered_to_it() -> None:
+    packets = {s.partition(".")[0] for s in LISTED if s.startswith("aten::")}
+    assert {operator._schema.name for operator in own_kernels()} == packets
 
 
 def test_a_form_that_fills_a_result_has_the_arguments_of_the_one_that_returns_it() -> None:

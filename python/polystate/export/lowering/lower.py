@@ -28,6 +28,7 @@ from polystate.export.graph.changes import separated_changes
 from polystate.export.lowering import executorch_fixes, xnnpack_passes, xnnpack_patterns
 from polystate.export.lowering.decomposed_once import decomposed_once
 from polystate.export.lowering.in_place import Updates, update_in_place
+from polystate.export.lowering.kernels import operators_with_kernels, own_kernels
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.partitioner import StateSafePartitioner
 from polystate.export.lowering.passes import (
@@ -40,15 +41,6 @@ from polystate.export.lowering.passes import (
 from polystate.export.lowering.rewrites import Form, rewrite_program
 from polystate.export.state import StateBuffer
 from polystate.export.tracing.assumptions import Assumptions
-
-# Operators outside of the core ATen set for which the runtime has kernels all the same.
-_WITH_KERNELS: tuple[torch._ops.OpOverload, ...] = (
-    torch.ops.aten.bitwise_left_shift.Tensor,
-    torch.ops.aten.bitwise_left_shift.Tensor_Scalar,
-    torch.ops.aten.bitwise_right_shift.Tensor,
-    torch.ops.aten.bitwise_right_shift.Tensor_Scalar,
-    torch.ops.aten.var_mean.correction,
-)
 
 PROGRAM_FILE = "model.pte"
 
@@ -222,8 +214,8 @@ def _to_edge(
         partitioner = [StateSafePartitioner(XnnpackPartitioner(), state)]
     # A linear outside a delegate has a fast kernel of its own; its decomposition has none.
     config = EdgeCompileConfig(
-        preserve_ops=[torch.ops.aten.linear.default],
-        _core_aten_ops_exception_list=list(_WITH_KERNELS),
+        preserve_ops=[torch.ops.aten.linear.default, *own_kernels()],
+        _core_aten_ops_exception_list=list(operators_with_kernels()),
     )
     return to_edge_transform_and_lower(
         dict(programs),

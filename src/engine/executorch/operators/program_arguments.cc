@@ -40,6 +40,36 @@ TensorArgument view_of(const EtTensor& tensor, DType dtype) {
   return {dtype, shape, tensor.mutable_data_ptr(), is_row_major(tensor)};
 }
 
+// The tensor after it got a shape.
+Result<TensorArgument> resized(const EtTensor& out, DType dtype,
+                               std::span<const std::int64_t> shape) {
+  const auto refused = [&](const std::string& why) {
+    return Error{ErrorCode::kEngine, "out is " + type_text(out.scalar_type()) + " of shape " +
+                                         to_string(out) + why + "; the result is " +
+                                         std::string(name_of(dtype)) + " of shape " +
+                                         to_string(shape)};
+  };
+  if (!is_row_major(out)) return refused(", not row-major");
+  if (dtype_of(out.scalar_type()) != dtype) return refused("");
+  bool fits = true;
+  std::vector<SizesType> sizes;
+  for (const std::int64_t size : shape) {
+    fits = fits && size <= std::numeric_limits<SizesType>::max();
+    sizes.push_back(static_cast<SizesType>(size));
+  }
+  if (!fits || executorch::ET_RUNTIME_NAMESPACE::resize_tensor(out, {sizes.data(), sizes.size()}) !=
+                   executorch::runtime::Error::Ok) {
+    return refused("");
+  }
+  return view_of(out, dtype);
+}
+
+executorch::runtime::Result<double> scalar_of(const EValue& value) {
+  if (value.isInt()) return static_cast<double>(*value.tryToInt());
+  if (value.isBool()) return static_cast<double>(*value.tryToBool());
+  return value.tryToDouble();
+}
+
 }  // namespace
 
 ProgramArguments::ProgramArguments(KernelStack stack, std::size_t count) : stack_(stack) {
@@ -96,18 +126,38 @@ std::int64_t ProgramArguments::integer(std::size_t index) {
       index, "an integer", [](const EValue& value) { return value.tryToInt(); }, std::int64_t{0});
 }
 
-float ProgramArguments::number(std::size_t index) {
+float ProgramArguments::number(std::size_t index) { return static_cast<float>(scalar(index)); }
+
+double ProgramArguments::scalar(std::size_t index) {
+  return read(index, "a number", &scalar_of, 0.0);
+}
+
+std::optional<double> ProgramArguments::optional_scalar(std::size_t index) {
+  return is_none(index) ? std::nullopt : std::optional(scalar(index));
+}
+
+std::optional<std::int64_t> ProgramArguments::optional_integer(std::size_t index) {
+  return is_none(index) ? std::nullopt : std::optional(integer(index));
+}
+
+std::vector<std::int64_t> ProgramArguments::integers(std::size_t index) {
+  using Integers = std::vector<std::int64_t>;
   return read(
-      index, "a number",
-      [](const EValue& value) -> executorch::runtime::Result<float> {
-        if (value.isInt()) {
-          return static_cast<float>(*value.tryToInt());
-        }
-        const auto number = value.tryToDouble();
-        return number.ok() ? executorch::runtime::Result<float>(static_cast<float>(*number))
-                           : number.error();
+      index, "a list of integers",
+      [](const EValue& value) -> executorch::runtime::Result<Integers> {
+        const auto list = value.tryToIntList();
+        if (!list.ok()) return list.error();
+        return Integers(list->begin(), list->end());
       },
-      0.0F);
+      Integers{});
+}
+
+std::optional<std::vector<std::int64_t>> ProgramArguments::optional_integers(std::size_t index) {
+  return is_none(index) ? std::nullopt : std::optional(integers(index));
+}
+
+std::string_view ProgramArguments::optional_text(std::size_t index) {
+  return is_none(index) ? std::string_view() : text(index);
 }
 
 bool ProgramArguments::boolean(std::size_t index) {
@@ -133,28 +183,38 @@ std::vector<std::optional<EtTensor>> ProgramArguments::optional_program_tensors(
       Tensors{});
 }
 
-Result<TensorArgument> ProgramArguments::result(DType dtype, std::span<const std::int64_t> shape) {
-  const EtTensor out = program_tensor(stack_.size() - 2);
+std::vector<EtTensor> ProgramArguments::program_tensors(std::size_t index) {
+  using Tensors = std::vector<EtTensor>;
+  return read(
+      index, "a list of tensors",
+      [](const EValue& value) -> executorch::runtime::Result<Tensors> {
+        const auto list = value.tryToTensorList();
+        if (!list.ok()) return list.error();
+        return Tensors(list->begin(), list->end());
+      },
+      Tensors{});
+}
+
+bool ProgramArguments::is_none(std::size_t index) const {
+  return status() && stack_[index]->isNone();
+}
+
+Result<TensorArgument> ProgramArguments::result_at(std::size_t index,
+                                                   std::span<const std::int64_t> shape) {
+  const TensorArgument out = tensor(index);
   if (!status()) return status().error();
-  const auto refused = [&](const std::string& why) {
-    return Error{ErrorCode::kEngine, "out is " + type_text(out.scalar_type()) + " of shape " +
-                                         to_string(out) + why + "; the result is " +
-                                         std::string(name_of(dtype)) + " of shape " +
-                                         to_string(shape)};
-  };
-  if (!is_row_major(out)) return refused(", not row-major");
-  if (dtype_of(out.scalar_type()) != dtype) return refused("");
-  bool fits = true;
-  std::vector<SizesType> sizes;
-  for (const std::int64_t size : shape) {
-    fits = fits && size <= std::numeric_limits<SizesType>::max();
-    sizes.push_back(static_cast<SizesType>(size));
-  }
-  if (!fits || executorch::ET_RUNTIME_NAMESPACE::resize_tensor(out, {sizes.data(), sizes.size()}) !=
-                   executorch::runtime::Error::Ok) {
-    return refused("");
-  }
-  return view_of(out, dtype);
+  return result_at(index, out.dtype(), shape);
+}
+
+Result<TensorArgument> ProgramArguments::result_at(std::size_t index, DType dtype,
+                                                   std::span<const std::int64_t> shape) {
+  const EtTensor out = program_tensor(index);
+  if (!status()) return status().error();
+  return resized(out, dtype, shape);
+}
+
+Result<TensorArgument> ProgramArguments::result(DType dtype, std::span<const std::int64_t> shape) {
+  return result_at(stack_.size() - 2, dtype, shape);
 }
 
 }  // namespace polystate

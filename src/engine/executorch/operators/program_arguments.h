@@ -37,17 +37,31 @@ class ProgramArguments final : public Arguments {
   bool boolean(std::size_t index) override;
   std::string_view text(std::size_t index) override;
 
-  // `out`, resized.
+  // `out`, the last argument, resized.
   Result<TensorArgument> result(DType dtype, std::span<const std::int64_t> shape) override;
+
+  // What operators of PyTorch have besides: arguments that may be None, lists, several results.
+  double scalar(std::size_t index);  // a number or a bool
+  std::optional<double> optional_scalar(std::size_t index);
+  std::optional<std::int64_t> optional_integer(std::size_t index);
+  std::vector<std::int64_t> integers(std::size_t index);
+  std::optional<std::vector<std::int64_t>> optional_integers(std::size_t index);
+  std::string_view optional_text(std::size_t index);  // empty where there is none
+  // The argument `index`, which is an `out`, resized; of the type that it has, or of this one.
+  Result<TensorArgument> result_at(std::size_t index, std::span<const std::int64_t> shape);
+  Result<TensorArgument> result_at(std::size_t index, DType dtype,
+                                   std::span<const std::int64_t> shape);
 
   // Tensors of any type and order of dimensions. A void one may not be used: check `status` first.
   EtTensor program_tensor(std::size_t index);
+  std::vector<EtTensor> program_tensors(std::size_t index);
   std::vector<std::optional<EtTensor>> optional_program_tensors(std::size_t index);
 
  private:
   template <typename T, typename Read>
   T read(std::size_t index, const char* type, Read read, T otherwise);
   TensorArgument argument(std::size_t index, const EtTensor& tensor);
+  [[nodiscard]] bool is_none(std::size_t index) const;
 
   KernelStack stack_;
 };

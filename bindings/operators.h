@@ -1,0 +1,10 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace polystate::python {
+
+// Adds executorch_operators to the module.
+void bind_operators(pybind11::module_& module);
+
+}  // namespace polystate::python

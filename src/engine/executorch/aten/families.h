@@ -1,0 +1,17 @@
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "engine/executorch/operators/listed.h"
+
+namespace polystate {
+
+// Operators of PyTorch that ExecuTorch's libraries lack, by families: each under PyTorch's own name
+// and with its meaning, in the form that fills given results. Their arguments are row-major. A
+// failing operator has written nothing.
+std::span<const ListedOperator> scan_operators();
+
+inline constexpr std::array kAtenFamilies = {&scan_operators};
+
+}  // namespace polystate
