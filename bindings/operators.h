@@ -4,7 +4,7 @@
 
 namespace polystate::python {
 
-// Adds executorch_operators to the module.
+// Adds executorch_operators and call_operator to the module.
 void bind_operators(pybind11::module_& module);
 
 }  // namespace polystate::python

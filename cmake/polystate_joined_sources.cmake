@@ -15,7 +15,7 @@ function(polystate_join_sources target)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE)
     cmake_path(GET source PARENT_PATH group)
     cmake_path(RELATIVE_PATH group BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
-    if(group MATCHES "^(src|tests/cpp)/kernels")
+    if(group MATCHES "^(src|tests/cpp)/kernels|/aten$")
       continue()
     elseif(group MATCHES "^cli")
       set(group cli) # its folders are small, and few of their sources read CLI11's headers

@@ -1,10 +1,13 @@
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/executorch/executorch_engine.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
+#include "polystate/core/shape.h"
 #include "polystate/engine/engine.h"
 #include "polystate/engine/operators.h"
 
@@ -19,5 +22,11 @@ Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& /*artifac
 }
 
 std::vector<std::string> executorch_operators() { return {}; }
+
+Result<std::vector<Shape>> call_operator(const std::string& name,
+                                         std::span<const OperatorArgument> /*arguments*/,
+                                         std::size_t /*results*/) {
+  return Error{ErrorCode::kUnsupported, "there is no operator '" + name + "'"};
+}
 
 }  // namespace polystate

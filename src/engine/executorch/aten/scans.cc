@@ -43,11 +43,11 @@ T product(T a, T b) {
   }
 }
 
-// log(exp(a) + exp(b)), as PyTorch's.
+// log(exp(a) + exp(b)). Which of two is NaN matters: std::min and std::max return the first then.
 template <typename T>
 T log_of_sum(T a, T b) {
-  const T low = std::isnan(b) ? b : std::fmin(a, b);
-  const T high = std::isnan(b) ? b : std::fmax(a, b);
+  const T low = std::isnan(b) ? b : std::min(a, b);
+  const T high = std::isnan(b) ? b : std::max(a, b);
   if (low == high && !std::isfinite(low)) return a;
   return std::log1p(std::exp(low - high)) + high;
 }

@@ -1,0 +1,115 @@
+"""Compares kernels of PyTorch's operators with PyTorch's own, call by call."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from executorch.exir.operator.convert import to_out_variant
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from polystate import _core
+from polystate.export.lowering.kernels import own_kernels
+
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+ALL = (*FLOATS, *INTEGERS, torch.bool)
+
+
+def compare_samples(
+    names: Sequence[str], dtypes: Sequence[torch.dtype] = ALL, most: int = 20
+) -> dict[str, int]:
+    """Run PyTorch's samples of operators, and count the calls of kernels that were compared.
+
+    Parameters
+    ----------
+    names
+        Of entries of ``op_db``, without their variants.
+    most
+        Samples of an entry and a type.
+
+    Returns
+    -------
+    By the operator's name, how many calls gave what PyTorch's kernel does.
+    """
+    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
+
+    compared = ComparedKernels()
+    for info in (info for info in op_db if info.name in names):
+        for dtype in (dtype for dtype in dtypes if dtype in info.dtypes):
+            torch.manual_seed(0)
+            for sample in itertools.islice(info.sample_inputs("cpu", dtype), most):
+                with torch.no_grad(), compared:
+                    info.op(sample.input, *sample.args, **sample.kwargs)
+    return compared.counts
+
+
+class ComparedKernels(TorchDispatchMode):
+    """While it is entered, what PyTorch computes by an operator that has a kernel is compared."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: dict[str, int] = {}
+        self._operators = frozenset(own_kernels())
+
+    def __torch_dispatch__(
+        self, operator: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        expected = operator(*args, **kwargs)
+        if operator in self._operators:
+            results = expected if isinstance(expected, tuple | list) else (expected,)
+            found = call_kernel(operator, args, kwargs, results)
+            for value, right in zip(found, results, strict=True):
+                told = f"{operator}({_text(args)}, {_text(kwargs)})"
+                torch.testing.assert_close(
+                    value, right, equal_nan=True, msg=lambda m, told=told: f"{told}: {m}"
+                )
+            self.counts[str(operator)] = self.counts.get(str(operator), 0) + 1
+        return expected
+
+
+def call_kernel(
+    operator: torch._ops.OpOverload,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    like: Sequence[Tensor],
+) -> list[Tensor]:
+    """The results of an operator's kernel, which have at most the sizes of `like` and its types."""
+    schema = operator._schema
+    given = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    given |= dict(zip((a.name for a in schema.arguments), args, strict=False)) | kwargs
+    results = [torch.empty(each.shape, dtype=each.dtype) for each in like]
+    filling = to_out_variant(operator)[0]
+    arguments = [_plain(given[a.name]) for a in filling._schema.arguments if not a.is_out]
+    shapes = _core.call_operator(filling.name(), [*arguments, *results], len(results))
+    return [
+        result.flatten()[: torch.Size(shape).numel()].reshape(shape)
+        for result, shape in zip(results, shapes, strict=True)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """An argument as a program has it."""
+    if isinstance(value, Tensor):
+        return value.contiguous()
+    if isinstance(value, torch.dtype | torch.layout | torch.device | torch.memory_format):
+        return 0
+    if isinstance(value, list | tuple):
+        if all(isinstance(each, Tensor | None) for each in value) and value:
+            return [None if each is None else each.contiguous() for each in value]
+        return tuple(value)
+    return value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype} of {list(value.shape)}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_text(each) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={_text(each)}" for key, each in value.items())
+    return str(value)

@@ -1,0 +1,29 @@
+"""Kernels of operators that go along a dimension give what PyTorch's do."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from tests.python.aten.compared_kernels import ComparedKernels, compare_samples
+
+OPERATORS = ("cumprod", "cummax", "cummin", "logcumsumexp")
+
+
+def test_samples_of_pytorch() -> None:
+    counts = compare_samples(OPERATORS)
+    assert counts.keys() == {f"aten.{name}.default" for name in OPERATORS}
+
+
+def test_odd_numbers() -> None:
+    inf, nan = math.inf, math.nan
+    x = torch.tensor([[1.0, nan, 2.0, -inf], [-inf, -inf, 3.0, inf], [0.0, -0.0, inf, nan]])
+    with ComparedKernels() as compared:
+        for each in (x, x.T, x[:, :1], x[0, 0], x[:, :0], x.double(), x.to(torch.bfloat16)):
+            for dim in range(-max(each.dim(), 1), max(each.dim(), 1)):
+                torch.cumprod(each, dim)
+                torch.cummax(each, dim)
+                torch.cummin(each, dim)
+                torch.logcumsumexp(each, dim)
+    assert len(compared.counts) == len(OPERATORS)
