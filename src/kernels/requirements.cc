@@ -82,6 +82,10 @@ void Requirements::between(const NamedTensor& argument, std::int64_t low, std::i
   }
 }
 
+void Requirements::indices(const NamedTensor& argument, std::int64_t count) {
+  if (status_) between(argument, 0, count - 1);
+}
+
 void Requirements::holds(bool condition, const std::string& otherwise) {
   if (status_ && !condition) {
     fail(otherwise);

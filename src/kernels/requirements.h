@@ -38,6 +38,8 @@ class Requirements {
 
   // Every element of an int64 tensor lies in low..high.
   void between(const NamedTensor& argument, std::int64_t low, std::int64_t high);
+  // Every element of an int64 tensor is an index of one of `count`.
+  void indices(const NamedTensor& argument, std::int64_t count);
 
   void holds(bool condition, const std::string& otherwise);
 

@@ -42,13 +42,13 @@ Status check(Requirements& require, AttentionCall& call, const Cross& cross) {
   require.floats(call.query, 3);
   pools.require(require);
   require.integers(cross.cross_table, 2);
-  require.between(cross.cross_table, 0, pools.pages() - 1);
+  require.indices(cross.cross_table, pools.pages());
   require.integers(cross.lengths, 1);
   require.shape(cross.lengths, {rows});
   require.between(cross.lengths, 0, cross.capacity());
   require.integers(cross.rows, 1);
   require.shape(cross.rows, {call.tokens()});
-  require.between(cross.rows, 0, rows - 1);
+  require.indices(cross.rows, rows);
   call.require(require, {cross.capacity(), pools.kv_heads(), pools.head_dim(), pools.value_dim()});
   return require.status();
 }

@@ -69,7 +69,7 @@ Status WritePages::run(Arguments& arguments) {
   require.shape(value, {rows, tokens, pools.kv_heads(), pools.value_dim()});
   require.integers(table, 2);
   require.shape(table, {rows, -1});
-  require.between(table, 0, pools.pages() - 1);
+  require.indices(table, pools.pages());
   require.integers(lengths, 1);
   require.shape(lengths, {rows});
   require.between(lengths, 0, std::min(tokens, row_pages * pools.page()));
@@ -103,10 +103,10 @@ Status CopyPages::run(Arguments& arguments) {
   Requirements require(arguments);
   pools.require(require);
   require.integers(source, 1);
-  require.between(source, 0, pools.pages() - 1);
+  require.indices(source, pools.pages());
   require.integers(target, 1);
   require.shape(target, {source.tensor.size(0)});
-  require.between(target, 0, pools.pages() - 1);
+  require.indices(target, pools.pages());
   require_apart(require, source.tensor, target.tensor, pools.pages());
   const TensorArgument out = require.result(DType::kInt64, target.tensor.shape());
   if (!require.status()) {

@@ -47,7 +47,7 @@ Status check(Requirements& require, AttentionCall& call, const Paged& paged) {
   require.integers(paged.places.rows, 1);
   require.shape(paged.places.rows, {call.tokens()});
   require_places(require, paged.places);
-  require.between(paged.places.page_table, 0, pools.pages() - 1);
+  require.indices(paged.places.page_table, pools.pages());
   require.floats(paged.key, 3);
   require.shape(paged.key, {call.tokens(), pools.kv_heads(), pools.head_dim()});
   require.floats(paged.value, 3);

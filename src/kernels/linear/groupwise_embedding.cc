@@ -29,7 +29,7 @@ struct Call {
 Status check(Requirements& require, Call& call) {
   require.integers(call.ids, call.ids.tensor.rank());
   require.holds(call.columns >= 0, "columns is " + std::to_string(call.columns));
-  require.between(call.ids, 0, call.columns - 1);
+  require.indices(call.ids, call.columns);
   require.holds(call.depth > 0, "a depth of " + std::to_string(call.depth));
   const std::int64_t groups = GroupwiseWeights::groups(call.depth);
   require.bytes(call.tiles, 4);

@@ -29,7 +29,7 @@ Status check(Requirements& require, Call& call) {
   require.floats(call.tiles, 3);
   require_columns(require, call.columns, call.tiles);
   require.shape(call.tiles, {tile_count(call.columns), -1, kTileColumns});
-  require.between(call.ids, 0, call.columns - 1);
+  require.indices(call.ids, call.columns);
   std::vector<std::int64_t> shape(call.ids.tensor.shape().begin(), call.ids.tensor.shape().end());
   shape.push_back(call.depth());
   call.out = require.result(DType::kFloat32, shape);

@@ -11,9 +11,14 @@ namespace polystate {
 // columns and steps are 0.
 inline constexpr std::int64_t kTileColumns = 16;
 
-// Inline always, since files that are compiled for other instruction sets include them.
+// The quotient, rounded up, also of the largest numbers, which a program may give. Functions here
+// are always inline, since files that are compiled for other instruction sets include them.
+[[gnu::always_inline]] constexpr std::int64_t quotient_up(std::int64_t value, std::int64_t by) {
+  return value / by + (value % by != 0 ? 1 : 0);
+}
+
 [[gnu::always_inline]] constexpr std::int64_t tile_count(std::int64_t columns) {
-  return columns / kTileColumns + (columns % kTileColumns != 0 ? 1 : 0);
+  return quotient_up(columns, kTileColumns);
 }
 
 // Weights in float32.
@@ -41,7 +46,7 @@ struct QuantizedWeights {
   std::int64_t depth;
 
   [[gnu::always_inline]] static constexpr std::int64_t groups(std::int64_t depth) {
-    return (depth + kTileDepth - 1) / kTileDepth;
+    return quotient_up(depth, kTileDepth);
   }
   [[nodiscard, gnu::always_inline]] std::int64_t groups() const { return groups(depth); }
   [[nodiscard, gnu::always_inline]] std::int64_t tile_size() const {
@@ -63,7 +68,7 @@ struct GroupwiseWeights {
   std::int64_t depth;
 
   [[gnu::always_inline]] static constexpr std::int64_t groups(std::int64_t depth) {
-    return (depth + kGroupDepth - 1) / kGroupDepth;
+    return quotient_up(depth, kGroupDepth);
   }
   [[nodiscard, gnu::always_inline]] std::int64_t groups() const { return groups(depth); }
   [[nodiscard, gnu::always_inline]] std::int64_t tile_size() const {

@@ -27,7 +27,7 @@ Status check(Requirements& require, Call& call) {
   const std::int64_t columns = call.scales.tensor.element_count();
   require.integers(call.ids, call.ids.tensor.rank());
   require.floats(call.scales, 1);
-  require.between(call.ids, 0, columns - 1);
+  require.indices(call.ids, columns);
   require.bytes(call.tiles, 4);
   require.holds(call.depth > 0, "a depth of " + std::to_string(call.depth));
   require.shape(call.tiles, {tile_count(columns), QuantizedWeights::groups(call.depth),
