@@ -4,7 +4,16 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """Anything that polystate refuses or that fails inside it."""
+    """Anything that polystate refuses or that fails inside it.
+
+    Attributes
+    ----------
+    example
+        Of an export: the page of the example database on this kind of problem, which ``polystate
+        explain NAME`` shows; None: there is none.
+    """
+
+    example: str | None = None
 
 
 class ExportError(Error):

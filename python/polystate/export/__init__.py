@@ -1,7 +1,10 @@
-"""From a module with several entry points to an artifact; start reading at `program.py`."""
+"""Makes artifacts from PyTorch modules."""
 
-from polystate.export.method import Method
-from polystate.export.program import Program, export
-from polystate.export.verification.draws import Draws
+from polystate.quiet import quiet
+
+with quiet():  # torchao says at every import which parts it did not find
+    from polystate.export.method import Method
+    from polystate.export.program import Program, export
+    from polystate.export.verification.draws import Draws
 
 __all__ = ["Draws", "Method", "Program", "export"]

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import keyword
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch.export import ExportedProgram
 
 from polystate.artifact import FileContent, write_artifact
 from polystate.artifact.manifest import Constant, Manifest, State
 from polystate.artifact.manifest import Method as DescribedMethod
 from polystate.artifact.names import is_dotted_name
-from polystate.errors import ContractError, ExportError
+from polystate.errors import ContractError, ExportError, UnsupportedError
 from polystate.export import hooks
 from polystate.export.contract.contract import MethodContract, declared_sizes, method_contract
 from polystate.export.contract.trial import Trial
 from polystate.export.debug import DebugFolder
 from polystate.export.describe import Findings, describe
+from polystate.export.diagnosis.refusals import told_plainly
 from polystate.export.graph.grown_state import grow_state
 from polystate.export.lowering.inductor import compile_methods
+from polystate.export.lowering.kernels import without_kernel
 from polystate.export.lowering.lower import lower
 from polystate.export.lowering.passes import Pass, Passes
 from polystate.export.method import Method
@@ -38,9 +42,11 @@ from polystate.export.tracing import (
     node_histories,
 )
 from polystate.export.tracing.eager import EagerModule
-from polystate.export.tracing.trace import Traced, is_right, quiet, trace
+from polystate.export.tracing.plain_tensors import refuse_unusual_weights
+from polystate.export.tracing.trace import Traced, is_right, trace
 from polystate.export.verification.draws import Draws
 from polystate.export.verification.verify import Finished, Verification, open_only, verify
+from polystate.quiet import quiet
 from polystate.steps import begin
 
 _BACKENDS = ("portable", "xnnpack", "aoti")
@@ -178,16 +184,46 @@ def export(
     IoError
         When `debug_dir` cannot be written.
     """
+    options = _Options(
+        backend=backend,
+        quantization=quantization,
+        target=target,
+        constants=dict(constants or {}),
+        passes=Passes(passes_before_lowering, passes_after_lowering),
+        debug_dir=None if debug_dir is None else Path(debug_dir),
+        draws=draws or Draws(),
+        pages=dict(pages or {}),
+    )
+    with told_plainly():
+        return _exported(model, methods, options)
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What `export` is told beside the methods."""
+
+    backend: str
+    quantization: str | None
+    target: str | None
+    constants: dict[str, Constant]
+    passes: Passes
+    debug_dir: Path | None
+    draws: Draws
+    pages: dict[str, int]
+
+
+def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _Options) -> Program:
     started = time.monotonic()
+    backend, quantization, draws = options.backend, options.quantization, options.draws
     _check_arguments(model, methods, backend)
-    if target is not None and backend != "aoti":
+    if options.target is not None and backend != "aoti":
         raise ContractError(
-            f"target is {target!r}; backend {backend!r} has no code that is for a processor"
+            f"target is {options.target!r}; backend {backend!r} has no code that is for a processor"
         )
-    kept_constants = _checked_constants(constants or {})
-    passes = Passes(passes_before_lowering, passes_after_lowering)
-    draws = draws or Draws()
-    debug = None if debug_dir is None else DebugFolder.create(Path(debug_dir))
+    constants = _checked_constants(options.constants)
+    refuse_unusual_weights(model)
+    passes = options.passes
+    debug = None if options.debug_dir is None else DebugFolder.create(options.debug_dir)
     with (
         quantized(model, quantization),
         quiet(),
@@ -204,33 +240,48 @@ def export(
             traced.append(trace(eager, name, method, at_corners=draws.at_corners))
         begin("finding state and contract")
         for each in traced:
-            grow_state(each.functional, pages or {})
+            grow_state(each.functional, options.pages)
         found_state = find_state(eager, [(t.name, t.functional) for t in traced])
-        state = grown(found_state, pages or {})
+        state = grown(found_state, options.pages)
         contracts = [_contract(eager, t, backend) for t in traced]
         programs = {t.name: t.functional for t in traced}
         begin(f"lowering for {backend}")
         if backend == "aoti":
             keep_graphs = debug is not None
-            lowered = compile_methods(programs, state, passes, target, keep_graphs)
+            lowered = compile_methods(programs, state, passes, options.target, keep_graphs)
         else:
             lowered = lower(programs, state, backend, passes, keep_record=debug is not None)
         if debug is not None:
             debug.write(lowered)
         found = Findings(traced, contracts, state, lowered)
         described = describe(found, backend, quantization)
-        described = dataclasses.replace(described, constants=kept_constants)
+        described = dataclasses.replace(described, constants=constants)
         finished = Finished(described, {lowered.file: lowered.content})
         begin("running the program beside the module")
         verification = None
-        if passes.given:  # a pass may change what the program computes
-            open_only(finished)
-        else:
-            taken = time.monotonic() - started
-            verification = verify(eager, traced, finished, draws, taken)
-            finished = verification.recorded(finished)
+        with _lacking_kernels_told(programs):
+            if passes.given:  # a pass may change what the program computes
+                open_only(finished)
+            else:
+                taken = time.monotonic() - started
+                verification = verify(eager, traced, finished, draws, taken)
+                finished = verification.recorded(finished)
     how = {t.name: t.how for t in traced}
     return Program(finished.described, finished.files, how, verification)
+
+
+@contextlib.contextmanager
+def _lacking_kernels_told(programs: Mapping[str, ExportedProgram]) -> Iterator[None]:
+    """Says where the user calls an operator that the runtime lacks."""
+    try:
+        yield
+    except UnsupportedError as error:
+        problem = without_kernel(programs, error)
+        if problem is None:
+            raise
+        refusal = UnsupportedError(problem.told("the program cannot run"))
+        refusal.example = problem.example
+        raise refusal from error
 
 
 def _check_arguments(model: torch.nn.Module, methods: Mapping[str, Method], backend: str) -> None:

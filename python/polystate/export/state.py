@@ -53,9 +53,15 @@ class StateBuffer:
 
 def dtype_name(dtype: torch.dtype) -> str:
     """PyTorch's name without the module; UnsupportedError for types that the runtime lacks."""
+    if dtype.is_complex:
+        raise UnsupportedError(
+            f"{dtype} is not supported, since tensors of programs are real; rewrite: pass and "
+            f"return torch.view_as_real(x), and begin with torch.view_as_complex(x)"
+        )
     if dtype not in _DTYPES:
         raise UnsupportedError(
-            f"{dtype} is not supported; the runtime has {sorted(map(str, _DTYPES))}"
+            f"{dtype} is not supported; tensors of programs are of "
+            f"{', '.join(sorted(str(each).removeprefix('torch.') for each in _DTYPES))}"
         )
     return str(dtype).removeprefix("torch.")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sys
 import traceback
+import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -12,6 +14,7 @@ from unittest import mock
 import torch
 from torch._guards import SLoc
 from torch.fx import Node
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.proxy import TracerBase
 
 from polystate.artifact.names import printable
@@ -23,11 +26,23 @@ _OURS = str(Path(__file__).parent.parent)
 
 @contextlib.contextmanager
 def recorded_sources() -> Iterator[None]:
-    """Record the user's line with every node that is traced inside the block.
+    """Record the user's line with every node and assumption that is traced inside the block.
 
-    PyTorch records the lines of functions that are called ``forward`` only.
+    PyTorch records the lines of functions that are called ``forward`` only, and for assumptions
+    on sizes lines of its own where it calls itself.
     """
-    with mock.patch.object(TracerBase, "_filter_traceback_frames", _innermost_user_frame):
+    innermost = ShapeEnv._get_user_frame
+
+    def users_frame(sizes: ShapeEnv) -> types.FrameType | None:
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None and not is_user_code(frame.f_code.co_filename):
+            frame = frame.f_back
+        return frame or innermost(sizes)
+
+    with (
+        mock.patch.object(TracerBase, "_filter_traceback_frames", _innermost_user_frame),
+        mock.patch.object(ShapeEnv, "_get_user_frame", users_frame),
+    ):
         yield
 
 

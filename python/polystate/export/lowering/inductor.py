@@ -24,12 +24,14 @@ from torch.fx import Graph, GraphModule, Node
 import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.artifact import FileContent
 from polystate.errors import ExportError, UnsupportedError
-from polystate.export.explain import explain
+from polystate.export.diagnosis.explain import explain
+from polystate.export.diagnosis.lines import line_of_nodes
 from polystate.export.graph.operands import called_operator
 from polystate.export.graph.signature import read_buffers, stored
 from polystate.export.lowering import inductor_fixes, inductor_interface
 from polystate.export.lowering.checks_first import write_after_checks
 from polystate.export.lowering.in_place import Update, Updates
+from polystate.export.lowering.kernels import executorch_has
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.passes import Passes, transformed
 from polystate.export.lowering.processor import Processor, processor_named
@@ -177,10 +179,7 @@ def _refuse_unknown_operators(programs: Mapping[str, ExportedProgram]) -> None:
             if operator is None or operator.namespace in ("aten", "prims"):
                 continue
             if operator not in _OPERATORS:
-                raise UnsupportedError(
-                    f"method '{name}' calls '{operator}', which the AOTInductor engine does not "
-                    f"have: backends 'xnnpack' and 'portable' do"
-                )
+                raise UnsupportedError(_no_operator(name, [str(operator)], node))
 
 
 @dataclass
@@ -306,7 +305,7 @@ def _compiled(
                 f"method '{name}': AOTInductor does not compile it: {explain(error)}"
             ) from error
         assert isinstance(files, list)
-        _refuse_extern_nodes(name, [f for f in files if isinstance(f, str)])
+        _refuse_extern_nodes(name, method, [f for f in files if isinstance(f, str)])
         (library,) = (f for f in files if isinstance(f, str) and f.endswith(".so"))
         weights = [dict(f) for f in files if not isinstance(f, str)]
         constants = {key: value[0] for found in weights for key, value in found.items()}
@@ -319,17 +318,35 @@ def _for(processor: Processor) -> dict[str, Any]:
     return {"cpp.march": processor.march, "cpp.simdlen": processor.vector_bits}
 
 
-def _refuse_extern_nodes(name: str, files: Sequence[str]) -> None:
+def _refuse_extern_nodes(name: str, method: GraphModule, files: Sequence[str]) -> None:
     """Refuses a library that calls operators by what AOTInductor calls a proxy: there is none."""
     for file in files:
         if file.endswith(".json") and not file.endswith("_metadata.json"):
             nodes = json.loads(Path(file).read_text()).get("nodes", [])
             called = sorted({str(node["node"]["target"]) for node in nodes})
             if called:
-                raise UnsupportedError(
-                    f"method '{name}' calls {', '.join(called)}, which the AOTInductor engine does "
-                    f"not have: backends 'xnnpack' and 'portable' may"
-                )
+                raise UnsupportedError(_no_operator(name, called, *method.graph.nodes))
+
+
+def _no_operator(method: str, operators: Sequence[str], *nodes: Node) -> str:
+    """Says which operators are missing, where they are called, and which backends have them."""
+    calls = [node for node in nodes if _is_named(node, operators)]
+    targets = {node.target for node in calls}
+    advice = "compute it in the caller, and pass the result as an input"
+    if targets and all(executorch_has(target) for target in targets):
+        advice = "backends 'xnnpack' and 'portable' have it"
+    line = line_of_nodes(calls)
+    return (
+        f"method '{method}' calls {', '.join(map(repr, operators))}, which the AOTInductor engine "
+        f"does not have" + (f"\n  at {line}" if line else "") + f"\n  rewrite: {advice}"
+    )
+
+
+def _is_named(node: Node, operators: Sequence[str]) -> bool:
+    return any(
+        str(node.target) in (name, name.removeprefix("torch.ops.").replace("::", "."))
+        for name in operators
+    )
 
 
 def _updates(program: ExportedProgram, places: Mapping[str, int], copied: Set[str]) -> Updates:

@@ -23,12 +23,17 @@ from torch.export.graph_signature import ExportGraphSignature, InputKind
 
 from polystate.artifact import FileContent
 from polystate.errors import ExportError
-from polystate.export.explain import explain, rewrite
+from polystate.export.diagnosis.explain import explain
+from polystate.export.diagnosis.problems import problem_of
 from polystate.export.graph.changes import separated_changes
 from polystate.export.lowering import executorch_fixes, xnnpack_passes, xnnpack_patterns
 from polystate.export.lowering.decomposed_once import decomposed_once
 from polystate.export.lowering.in_place import Updates, update_in_place
-from polystate.export.lowering.kernels import operators_with_kernels, own_kernels
+from polystate.export.lowering.kernels import (
+    operators_with_kernels,
+    own_kernels,
+    without_kernel,
+)
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.partitioner import StateSafePartitioner
 from polystate.export.lowering.passes import (
@@ -232,11 +237,14 @@ def _explained(
     try:
         yield
     except Exception as error:  # the lowering raises many kinds
-        advice = rewrite(error)
-        raise ExportError(
-            f"lowering {_culprit(programs, state, backend)} for {backend} failed: {explain(error)}"
-            + (f"\n  rewrite: {advice}" if advice else "")
-        ) from error
+        problem = without_kernel(programs, error) or problem_of(error, programs.values())
+        if problem is None:
+            what = f"lowering {_culprit(programs, state, backend)} for {backend} failed"
+            raise ExportError(f"{what}: {explain(error)}") from error
+        what = f"{_culprit(programs, state, backend)} cannot be lowered for {backend}"
+        refusal = ExportError(problem.told(what))
+        refusal.example = problem.example
+        raise refusal from error
 
 
 def _culprit(programs: Mapping[str, ExportedProgram], state: frozenset[str], backend: str) -> str:

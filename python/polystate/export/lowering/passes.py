@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx.passes.infra.pass_base import PassResult
 
 from polystate.errors import ExportError
-from polystate.export.explain import explain
+from polystate.export.diagnosis.explain import explain
 
 Pass = Callable[[torch.fx.GraphModule], Any]
 

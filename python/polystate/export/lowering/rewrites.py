@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torch.export import ExportedProgram
 
 from polystate.errors import ExportError
-from polystate.export.explain import explain
+from polystate.export.diagnosis.explain import explain
 from polystate.export.lowering.branch_results import copy_branch_results
 from polystate.export.lowering.constant_weights import compute_constant_weights
 from polystate.export.lowering.edge_cleanup import (

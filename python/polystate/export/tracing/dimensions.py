@@ -14,7 +14,7 @@ from torch.export.dynamic_shapes import _combine_args, _DimHint, _DimHintType, _
 from torch.utils import _pytree as pytree
 
 from polystate.errors import ExportError
-from polystate.export.explain import explain
+from polystate.export.diagnosis.explain import explain
 from polystate.export.graph.signature import arguments
 
 # The size that an unbounded dimension is grown to when a method is tried out.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
@@ -13,6 +14,7 @@ import torch
 
 from polystate.errors import ExportError
 from polystate.export.tracing import attributes, caches, outer_state, shared_memory
+from polystate.export.tracing.changed_lines import line_of_change
 from polystate.export.tracing.eager import (
     EagerModule,
     Entry,
@@ -22,6 +24,7 @@ from polystate.export.tracing.eager import (
     same_values,
     unexpanded,
 )
+from polystate.export.tracing.plain_tensors import refuse_unusual_results
 
 
 def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
@@ -53,10 +56,11 @@ def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
         if filled:
             eager.reset()
             third = _checked_call(eager, entry, values)
-            for attribute, change in _changes(
-                model, after, attributes.contents(model), third.lines
-            ).items():
-                raise ExportError(_hidden_attribute(entry.name, attribute, change))
+            now = attributes.contents(model)
+            for attribute, change in _changes(model, after, now, third.lines).items():
+                if not third.lines.of(model, attribute.path):
+                    change += _told(_line_of_change(eager, entry, _is_other(model, attribute)))
+                raise ExportError(_hidden_attribute(model, entry.name, attribute, change))
         put_attributes_back()
         eager.reset()
         looked = Looked(entry, first.outcome, first.changed, tuple(filled.values()))
@@ -134,10 +138,13 @@ def _checked_call(eager: EagerModule, entry: Entry, values: _Values) -> _Call:
     args, kwargs = copied(*entry.points[0])
     before, held = shared_memory.places(model), attributes.named_tensors(model)
     buffers = dict(model.named_buffers(remove_duplicate=False))
+    memory = {key: (buffer, buffer.untyped_storage()) for key, buffer in buffers.items()}
     versions = {key: attributes.version(tensor) for key, tensor in _registered(model)}
     with _recorded_assignments() as lines, _overlaps_told(name, buffers):
         outcome = outer_state.call_on(eager, entry, args, kwargs)
+    refuse_unusual_results(name, outcome.outputs)
     _refuse_reshaped_buffers(eager, name, lines)
+    _refuse_replaced_memory(eager, entry, memory)
     set_at = _set_buffers(model, name, buffers, lines)
     changed = {
         key
@@ -154,7 +161,7 @@ def _checked_call(eager: EagerModule, entry: Entry, values: _Values) -> _Call:
     inputs = shared_memory.input_places(entry.function, args, kwargs)
     shared_memory.refuse_set_to_another(name, [*after, *inputs], changed, set_at)
     shared_memory.refuse_moved(name, before, after, set_at)
-    _refuse_changed_constants(model, name, held, values, lines)
+    _refuse_changed_constants(eager, entry, held, values, lines)
     return _Call(outcome, frozenset(changed & buffers.keys()), set_at, before, after, lines)
 
 
@@ -176,24 +183,45 @@ def _set_buffers(
 
 
 def _refuse_changed_constants(
-    model: torch.nn.Module,
-    method: str,
+    eager: EagerModule,
+    entry: Entry,
     held: Iterable[tuple[attributes.Attribute, torch.Tensor]],
     values: _Values,
     lines: _Lines,
 ) -> None:
     """Refuses changed parameters, and tensors of attributes that were changed in place."""
+    model, method = eager.model, entry.name
+
+    def changed_at(tensor: torch.Tensor) -> str:
+        values.put_back()
+        return _line_of_change(eager, entry, functools.partial(values.differ, tensor))
+
     for key, parameter in model.named_parameters(remove_duplicate=False):
         if values.differ(parameter):
+            leaf = key.rpartition(".")[2]
             raise ExportError(
-                f"method '{method}' changes the parameter '{key}': parameters are constants of the "
-                f"program; register it as a buffer instead: "
-                f"self.register_buffer('{key.rpartition('.')[2]}', ...)"
+                f"method '{method}' changes the parameter '{key}'{_told(changed_at(parameter))}: "
+                f"parameters are constants of the program; register it as a buffer instead of an "
+                f"nn.Parameter: self.register_buffer('{leaf}', ...)"
             )
     for attribute, tensor in held:
         if id(tensor) in values.values and values.differ(tensor):
-            change = _described(attribute, "", lines.of(model, attribute.path))
-            raise ExportError(_hidden_attribute(method, attribute, change))
+            line = lines.of(model, attribute.path) or changed_at(tensor)
+            change = _described(attribute, "", line)
+            raise ExportError(_hidden_attribute(model, method, attribute, change))
+
+
+def _line_of_change(eager: EagerModule, entry: Entry, is_changed: Callable[[], bool]) -> str:
+    """The user's line that makes a change, found in one more call."""
+    eager.reset()
+    call = functools.partial(eager.call_on, entry.function, *copied(*entry.points[0]))
+    return line_of_change(call, is_changed)
+
+
+def _is_other(model: torch.nn.Module, attribute: attributes.Attribute) -> Callable[[], bool]:
+    """Tells whether an attribute holds something else than now."""
+    before = attributes.contents(model).get(attribute)
+    return lambda: attributes.contents(model).get(attribute) != before
 
 
 @contextlib.contextmanager
@@ -267,6 +295,26 @@ def _form(tensor: torch.Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
+def _refuse_replaced_memory(
+    eager: EagerModule, entry: Entry, before: Mapping[str, tuple[torch.Tensor, Any]]
+) -> None:
+    """Refuses a buffer that is the same tensor over other memory than before the call."""
+    for key, buffer in eager.model.named_buffers(remove_duplicate=False):
+        tensor, memory = before.get(key, (buffer, buffer.untyped_storage()))
+        if buffer is tensor and buffer.untyped_storage()._cdata != memory._cdata:
+            leaf = key.rpartition(".")[2]
+            buffer.data = buffer.data.clone()
+
+            def is_moved(buffer: torch.Tensor = buffer, at: int = buffer.data_ptr()) -> bool:
+                return buffer.data_ptr() != at
+
+            raise ExportError(
+                f"method '{entry.name}' gives the buffer '{key}' other memory"
+                f"{_told(_line_of_change(eager, entry, is_moved))}, by .data or set_, which a "
+                f"trace does not see; write into it instead: self.{leaf}.copy_(...)"
+            )
+
+
 def _changes(
     model: torch.nn.Module,
     before: dict[attributes.Attribute, attributes.Contents],
@@ -310,12 +358,41 @@ def _effective_attribute(filling: Looked, reader: str, effect: str) -> str:
     )
 
 
-def _hidden_attribute(method: str, attribute: attributes.Attribute, change: str) -> str:
-    leaf = attribute.path.rpartition(".")[2]
+def _hidden_attribute(
+    model: torch.nn.Module, method: str, attribute: attributes.Attribute, change: str
+) -> str:
     return (
         f"method '{method}' changes the attribute {change}: only buffers are state, and an "
-        f"exported program would keep the value of the trace; make it a buffer: "
-        f"self.register_buffer('{leaf}', torch.tensor(...)), and change it in place"
+        f"exported program would keep the value of the trace; "
+        f"{_as_buffer(attribute.path, _held(model, attribute.path))}"
+    )
+
+
+def _held(model: torch.nn.Module, path: str) -> object:
+    owner, _, leaf = path.rpartition(".")
+    return getattr(model.get_submodule(owner), leaf, None)
+
+
+def _as_buffer(path: str, value: object) -> str:
+    """What to write instead of an attribute that changes."""
+    leaf = path.rpartition(".")[2]
+    if isinstance(value, list | tuple | set):
+        return (
+            f"make it one buffer that is as large as it gets, and a buffer for how much of it is "
+            f"used: self.register_buffer('{leaf}', torch.zeros(64, 4)); "
+            f"self.{leaf}.index_copy_(0, self.used.reshape(1), x[None]); self.used.add_(1)"
+        )
+    if isinstance(value, dict):
+        return (
+            f"make each of its values a buffer, which is changed in place: "
+            f"self.register_buffer('{leaf}_k', torch.zeros(4)); self.{leaf}_k.add_(x)"
+        )
+    given = "torch.tensor(...)"
+    if isinstance(value, bool | int | float):
+        given = "torch.tensor(0)" if isinstance(value, int) else "torch.tensor(0.0)"
+    return (
+        f"make it a buffer: self.register_buffer('{leaf}', {given}), and change it in place: "
+        f"self.{leaf}.copy_(...)"
     )
 
 

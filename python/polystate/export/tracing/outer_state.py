@@ -59,6 +59,9 @@ def call_on(eager: EagerModule, entry: Entry, args: Any, kwargs: Any) -> Outcome
         outcome = _called_on(eager, entry, args, kwargs)
     if outcome is not None:
         return outcome
+    if not eager.looked:  # no trace has left anything: the error is the method's own
+        eager.reset()
+        return eager.call_on(entry.function, args, kwargs)
     names = " or ".join(f"'{looked.entry.name}'" for looked in eager.looked)
     raise ExportError(
         f"method '{entry.name}' reads what method {names} keeps: they keep state outside of "

@@ -9,7 +9,7 @@ from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from polystate.errors import UnsupportedError
-from polystate.export.graph.sources import source_of
+from polystate.export.diagnosis.lines import line_of_nodes
 
 
 def refuse_randomness(program: ExportedProgram) -> None:
@@ -24,8 +24,8 @@ def refuse_randomness(program: ExportedProgram) -> None:
         if isinstance(module, GraphModule):
             for node in module.graph.nodes:
                 if _is_random(node):
-                    source = source_of([node])
-                    where = f" ({source})" if source else ""
+                    line = line_of_nodes([node])
+                    where = f" (at {line})" if line else ""
                     raise UnsupportedError(
                         f"'{node.target}'{where} draws random numbers, which a program cannot draw "
                         f"as PyTorch does: {_rewrite(node)}"
@@ -58,9 +58,7 @@ def _draws(node: Node) -> bool:
 
 def _rewrite(node: Node) -> str:
     names = ("dropout", "bernoulli", "attention")
+    rewrite = "pass the numbers as an input: def forward(self, x, noise), with noise of the caller"
     if any(name in str(node.target) for name in names):
-        return (
-            "for dropout call model.eval() first, or give attention dropout_p=0; otherwise pass "
-            "the numbers as an input"
-        )
-    return "pass the numbers as an input"
+        return f"for dropout call model.eval() first, or give attention dropout_p=0; else {rewrite}"
+    return rewrite

@@ -8,21 +8,21 @@ replay at the corners of the ranges decides whether the graph is right there.
 from __future__ import annotations
 
 import contextlib
-import logging
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
 import torch
+import torch.export._trace
 import torch.fx.experimental._config
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
 
 from polystate.errors import Error, ExportError, UnsupportedError
-from polystate.export.explain import explain, rewrite
+from polystate.export.diagnosis.explain import explain
+from polystate.export.diagnosis.problems import Problem, problem_of
 from polystate.export.graph.changes import separated_changes
 from polystate.export.graph.signature import stored
 from polystate.export.graph.sources import recorded_sources
@@ -44,6 +44,7 @@ from polystate.export.tracing.eager import (
     identical,
 )
 from polystate.export.tracing.hidden_state import refuse_hidden_state
+from polystate.export.tracing.plain_tensors import refuse_unusual_examples
 from polystate.export.tracing.randomness import refuse_randomness
 from polystate.export.tracing.recurrent import (
     CELLS,
@@ -52,6 +53,7 @@ from polystate.export.tracing.recurrent import (
     refuse_packed_sequences,
 )
 from polystate.export.tracing.undeclared_writes import declare_writes
+from polystate.quiet import is_verbose, quiet
 
 _SHAPE_CONFIG: Any = torch.fx.experimental._config
 
@@ -150,6 +152,7 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
         corners of its ranges.
     """
     function = resolve(eager.model, name, method)
+    refuse_unusual_examples(name, method.args, method.kwargs)
     args, kwargs = method.examples()
     refuse_packed_sequences(name, args, kwargs)
     dimensions = Dimensions.of(name, function, args, kwargs, method.dynamic_shapes)
@@ -160,15 +163,18 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
     except Error:
         raise
     except Exception as error:
-        raise ExportError(f"method '{name}' fails on its own examples: {explain(error)}") from error
-    failures = _Failures(name)
+        problem, what = problem_of(error), f"method '{name}' fails on its own examples"
+        refusal = ExportError(problem.told(what) if problem else f"{what}: {explain(error)}")
+        refusal.example = problem.example if problem else None
+        raise refusal from error
+    failures = _Failures(name, ranges=bool(dimensions.axes))
     for attempt in _attempts(eager, name, method, dimensions, failures):
-        with failures.noted(attempt.rung):
+        with failures.noted(attempt.exported):
             traced = _decomposed(attempt, name, method, function, (args, kwargs))
             deviation = _first_deviation(eager, traced, at_corners=at_corners)
             if deviation is None:
                 return traced
-            failures.add(deviation, attempt.rung)
+            failures.add(deviation)
     raise failures.error()
 
 
@@ -194,30 +200,44 @@ class _Failures:
     """What went wrong on the rungs of a method."""
 
     method: str
-    _rungs: dict[str, list[str]] = field(default_factory=dict)  # by what went wrong there
-    _rewrites: list[str] = field(default_factory=list)
+    ranges: bool  # whether sizes vary
+    _problems: dict[str, Problem] = field(default_factory=dict)  # by their kinds
+    _others: list[str] = field(default_factory=list)
 
-    def add(self, what: str, rung: _Rung) -> None:
-        self._rungs.setdefault(what, []).append(rung.how)
+    def add(self, what: str) -> None:
+        self._others.append(what)
 
     @contextlib.contextmanager
-    def noted(self, rung: _Rung) -> Iterator[None]:
+    def noted(self, exported: ExportedProgram | None = None) -> Iterator[None]:
         """Adds what the block raises, unless another rung cannot help."""
         try:
             yield
         except UnsupportedError as error:
             raise UnsupportedError(f"method '{self.method}': {error}") from error
         except Exception as error:  # torch.export raises many kinds
-            self.add(explain(error), rung)
-            self._rewrites += [advice for advice in (rewrite(error),) if advice]
+            self._add_error(error, exported)
+
+    def _add_error(self, error: Exception, exported: ExportedProgram | None) -> None:
+        problem = problem_of(error, () if exported is None else (exported,))
+        if problem is None:
+            self.add(explain(error))
+            return
+        known = self._problems.get(problem.example)
+        if known is None or (problem.line and not known.line):
+            self._problems[problem.example] = problem
 
     def error(self) -> ExportError:
-        lines = [
-            f"method '{self.method}' cannot be exported over its ranges; every attempt failed:",
-            *(f"{'; '.join(rungs)}: {failure}" for failure, rungs in self._rungs.items()),
-            *(f"rewrite: {advice}" for advice in dict.fromkeys(self._rewrites)),
-        ]
-        return ExportError("\n  ".join(lines))
+        """What went wrong; what no kind of problem explains is told where there is nothing else."""
+        what = f"method '{self.method}' cannot be exported" + " over its ranges" * self.ranges
+        problems = list(self._problems.values())
+        others = [] if problems and not self.ranges else list(dict.fromkeys(self._others))
+        if not others and len(problems) == 1:
+            error = ExportError(problems[0].told(what))
+        else:
+            lines = [what + ":", *others, *(p.told("or" if others else "there") for p in problems)]
+            error = ExportError("\n  ".join(lines))
+        error.example = problems[0].example if problems else None
+        return error
 
 
 def _attempts(
@@ -232,7 +252,7 @@ def _attempts(
         if rung.grown and not dimensions.axes:
             continue
         attempt = None
-        with failures.noted(rung):
+        with failures.noted():
             attempt = _attempt(eager, name, method, dimensions, rung)
         if attempt is not None and attempt.covers_all():
             yield attempt
@@ -259,6 +279,7 @@ def _attempt(
         ComplexAsParts(),
         traced_cumulative_averages(),
         _no_overlap_check(),
+        _no_printed_graphs(),
         quiet(),
         torch.no_grad(),
     ):
@@ -310,16 +331,13 @@ def _no_overlap_check() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keeps the exporter's libraries from printing what a user cannot act on."""
-    level = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(level)
+def _no_printed_graphs() -> Iterator[None]:
+    """Stops torch.export from printing the part of a graph that it traced before it failed."""
+    if is_verbose():
+        yield
+        return
+    with mock.patch.object(torch.export._trace, "print", lambda *_, **__: None, create=True):
+        yield
 
 
 def _first_deviation(eager: EagerModule, traced: Traced, *, at_corners: bool) -> str | None:
