@@ -12,12 +12,15 @@ from typing import Any
 from unittest import mock
 
 import torch
+import torch._meta_registrations
 from executorch.backends.xnnpack._passes.fuse_batch_norm import FuseBatchNormPass
 from executorch.backends.xnnpack.utils.utils import is_param_node
 from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
 from executorch.exir.passes import convert_constant_dim_order_pass
 from executorch.exir.program import _program
 from executorch.exir.tensor import TensorSpec
+from torch._subclasses import fake_impls
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
@@ -42,6 +45,7 @@ def applied() -> Iterator[None]:
             "_default_decomposition_table",
             _with_copying_views(_program._default_decomposition_table),
         ),
+        _results_of_matrices_row_by_row(),
         mock.patch.object(
             _TopLevelEmitter, "__init__", _without_structures(_TopLevelEmitter.__init__)
         ),
@@ -102,6 +106,59 @@ def _with_copying_views(table: Any) -> Any:
         return {**table(), torch.ops.aten.view.default: view_of_any_order}
 
     return table_with_copying_views
+
+
+def _solution(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Is as large as what solves A X = B, or X A = B."""
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return b.new_empty((*batch, *b.shape[-2:]))
+
+
+def _reflectors(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    factors = a.new_empty((*a.shape[:-2], torch.sym_min(*a.shape[-2:])))
+    return a.new_empty(a.shape), factors
+
+
+def _fake(result: Any) -> Any:
+    """Is what PyTorch computes an operator by on tensors without values."""
+
+    def run(mode: FakeTensorMode, _: Any, *args: Any, **kwargs: Any) -> Any:
+        with mode:
+            return result(*args)
+
+    return run
+
+
+# Of operators whose results have their order from elsewhere than the function replaced below.
+_ROW_MAJOR_FAKES = {
+    torch.ops.aten.cholesky_inverse.default: _fake(lambda a, *_: a.new_empty(a.shape)),
+    torch.ops.aten.cholesky_solve.default: _fake(lambda b, a, *_: _solution(a, b)),
+    torch.ops.aten.geqrf.default: _fake(_reflectors),
+    torch.ops.aten.linalg_solve_triangular.default: _fake(_solution),
+}
+
+
+@contextlib.contextmanager
+def _results_of_matrices_row_by_row() -> Iterator[None]:
+    """Lets the results of linear algebra, too, lie row by row, as kernels write them.
+
+    PyTorch's lie column by column, for LAPACK; kernels that read them would refuse them. What it
+    remembers of operators that it traced is forgotten.
+    """
+    strides_for = torch._meta_registrations.make_contiguous_strides_for
+
+    def row_major_strides_for(shape: Any, row_major: bool = True) -> Any:
+        return strides_for(shape)
+
+    replaced = mock.patch.object(
+        torch._meta_registrations, "make_contiguous_strides_for", row_major_strides_for
+    )
+    FakeTensorMode.cache_clear()
+    try:
+        with replaced, mock.patch.dict(fake_impls.op_implementations_dict, _ROW_MAJOR_FAKES):
+            yield
+    finally:
+        FakeTensorMode.cache_clear()
 
 
 def _without_structures(make: Any) -> Any:

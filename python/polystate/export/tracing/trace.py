@@ -44,6 +44,7 @@ from polystate.export.tracing.eager import (
     identical,
 )
 from polystate.export.tracing.hidden_state import refuse_hidden_state
+from polystate.export.tracing.linear_algebra import LINEAR_ALGEBRA, checks_are_written_out
 from polystate.export.tracing.plain_tensors import refuse_unusual_examples
 from polystate.export.tracing.randomness import refuse_randomness
 from polystate.export.tracing.recurrent import (
@@ -300,8 +301,14 @@ def _decomposed(
     oblivious = attempt.rung.oblivious
     secure_assertions(attempt.exported)
     declare_writes(attempt.exported)
-    with _SHAPE_CONFIG.patch(backed_size_oblivious=oblivious), separated_changes():
-        functional = attempt.exported.run_decompositions({**DECOMPOSED, **NETWORKS, **CELLS})
+    with (
+        _SHAPE_CONFIG.patch(backed_size_oblivious=oblivious),
+        separated_changes(),
+        checks_are_written_out(),
+    ):
+        functional = attempt.exported.run_decompositions(
+            {**DECOMPOSED, **LINEAR_ALGEBRA, **NETWORKS, **CELLS}
+        )
     refuse_randomness(functional)
     attempt.assumptions.restore_ranges(functional)
     return Traced(
