@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from gguf_files import quantize_gguf, write_gguf
 from openvino_models import convert
-from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 from workloads import LONGEST
 
 import polystate as ps
@@ -44,8 +44,13 @@ def llama_1b() -> LlamaForCausalLM:
 
 def make_llama(folder: Path, source: Path) -> None:
     """For every engine, from a folder of transformers."""
+    positions = AutoConfig.from_pretrained(source).max_position_embeddings
     ps.export_pretrained(
-        source, folder / "polystate_q8", recipe="xnnpack_q8", max_length=LONGEST, max_batch=4
+        source,
+        folder / "polystate_q8",
+        recipe="xnnpack_q8",
+        max_length=min(LONGEST, positions),
+        max_batch=4,
     )
     model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
     write_gguf(model, folder / "q8_0.gguf")
