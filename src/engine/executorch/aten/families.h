@@ -10,12 +10,19 @@ namespace polystate {
 // Operators of PyTorch that ExecuTorch's libraries lack, by families: each under PyTorch's own name
 // and with its meaning, in the form that fills given results. Their arguments are row-major. A
 // failing operator has written nothing.
+std::span<const ListedOperator> bessel_operators();
 std::span<const ListedOperator> cholesky_operators();
+std::span<const ListedOperator> elementary_operators();
+std::span<const ListedOperator> error_function_operators();
+std::span<const ListedOperator> gamma_operators();
 std::span<const ListedOperator> linear_solve_operators();
 std::span<const ListedOperator> lu_operators();
+std::span<const ListedOperator> polynomial_operators();
 std::span<const ListedOperator> scan_operators();
 
-inline constexpr std::array kAtenFamilies = {&cholesky_operators, &linear_solve_operators,
-                                             &lu_operators, &scan_operators};
+inline constexpr std::array kAtenFamilies = {
+    &bessel_operators, &cholesky_operators,     &elementary_operators, &error_function_operators,
+    &gamma_operators,  &linear_solve_operators, &lu_operators,         &polynomial_operators,
+    &scan_operators};
 
 }  // namespace polystate

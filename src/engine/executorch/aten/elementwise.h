@@ -1,0 +1,118 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+
+// What an elementwise operator does to numbers that lie one after another, `count` of each operand.
+template <typename Number>
+using Loop = void (*)(const Number* const* operands, Number* results, std::int64_t count);
+
+// Of one operator, by the result's type; null where the operator has no results of that kind.
+struct Loops {
+  Loop<float> of_floats = nullptr;  // of 16 bits, too
+  Loop<double> of_doubles = nullptr;
+  Loop<std::int64_t> of_integers = nullptr;  // and bools; a smaller type has the low bits
+};
+
+// Computes the last argument from the others, tensors that are broadcast and numbers. All are
+// converted to the type of the result first, as PyTorch's are to their common type.
+Status compute_elements(ProgramArguments& arguments, const OperatorSchema& schema,
+                        const Loops& loops);
+
+// `Function::of` of each element: of one operand, or of several.
+template <typename Function, typename Number>
+void each_element(const Number* const* operands, Number* results, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if constexpr (requires(Number x) { Function::of(x); }) {
+      results[i] = Function::of(operands[0][i]);
+    } else if constexpr (requires(Number x) { Function::of(x, x); }) {
+      results[i] = Function::of(operands[0][i], operands[1][i]);
+    } else {
+      results[i] = Function::of(operands[0][i], operands[1][i], operands[2][i], operands[3][i]);
+    }
+  }
+}
+
+template <typename Function>
+inline constexpr Loops kFloatLoops{.of_floats = &each_element<Function, float>,
+                                   .of_doubles = &each_element<Function, double>};
+
+template <typename Function>
+inline constexpr Loops kIntegerLoops{.of_integers = &each_element<Function, std::int64_t>};
+
+template <typename Function>
+inline constexpr Loops kAllLoops{.of_floats = &each_element<Function, float>,
+                                 .of_doubles = &each_element<Function, double>,
+                                 .of_integers = &each_element<Function, std::int64_t>};
+
+// Texts in one, without their ends.
+template <std::size_t... kSizes>
+constexpr auto joined(const char (&... texts)[kSizes]) {
+  std::array<char, (kSizes + ...) - sizeof...(kSizes)> result{};
+  std::size_t at = 0;
+  const auto append = [&](const char* text, std::size_t size) {
+    for (std::size_t i = 0; i + 1 < size; ++i) result[at++] = text[i];
+  };
+  (append(texts, kSizes), ...);
+  return result;
+}
+
+template <std::size_t kSize>
+constexpr OperatorSchema schema_of(const std::array<char, kSize>& text) {
+  return OperatorSchema({text.data(), kSize});
+}
+
+// Operators of PyTorch over a function of floats, whose `kName` is the operator's.
+template <typename Function>
+struct OfOne {
+  static constexpr auto kText =
+      joined("aten::", Function::kName, ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
+  static constexpr OperatorSchema kSchema = schema_of(kText);
+  static Status run(ProgramArguments& arguments) {
+    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
+  }
+};
+
+template <typename Function>
+struct OfTwo {
+  static constexpr auto kText =
+      joined("aten::", Function::kName,
+             ".out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)");
+  static constexpr OperatorSchema kSchema = schema_of(kText);
+  static Status run(ProgramArguments& arguments) {
+    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
+  }
+};
+
+// The first operand is a number.
+template <typename Function>
+struct OfNumberAndOther {
+  static constexpr auto kText =
+      joined("aten::", Function::kName,
+             ".self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)");
+  static constexpr OperatorSchema kSchema = schema_of(kText);
+  static Status run(ProgramArguments& arguments) {
+    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
+  }
+};
+
+// The second operand is a number.
+template <typename Function>
+struct OfSelfAndNumber {
+  static constexpr auto kText =
+      joined("aten::", Function::kName,
+             ".other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)");
+  static constexpr OperatorSchema kSchema = schema_of(kText);
+  static Status run(ProgramArguments& arguments) {
+    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
+  }
+};
+
+}  // namespace polystate

@@ -1,0 +1,186 @@
+"""Kernels of elementwise functions give what PyTorch's do."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from polystate import _core
+from polystate.errors import Error
+from tests.python.aten.compared_kernels import ALL, FLOATS, ComparedKernels, compare_samples
+
+special = torch.special
+
+UNARY: tuple[Callable[[Tensor], Tensor], ...] = (
+    special.airy_ai,
+    special.bessel_j0,
+    special.bessel_j1,
+    special.bessel_y0,
+    special.bessel_y1,
+    special.digamma,
+    special.entr,
+    special.erfc,
+    special.erfcx,
+    special.erfinv,
+    special.gammaln,
+    special.i0,
+    special.i0e,
+    special.i1,
+    special.i1e,
+    special.log_ndtr,
+    special.modified_bessel_i0,
+    special.modified_bessel_i1,
+    special.modified_bessel_k0,
+    special.modified_bessel_k1,
+    special.ndtri,
+    special.scaled_modified_bessel_k0,
+    special.scaled_modified_bessel_k1,
+    special.sinc,
+    special.spherical_bessel_j0,
+)
+POLYNOMIALS: tuple[Callable[[Any, Any], Tensor], ...] = (
+    special.chebyshev_polynomial_t,
+    special.chebyshev_polynomial_u,
+    special.chebyshev_polynomial_v,
+    special.chebyshev_polynomial_w,
+    special.hermite_polynomial_h,
+    special.hermite_polynomial_he,
+    special.laguerre_polynomial_l,
+    special.legendre_polynomial_p,
+    special.shifted_chebyshev_polynomial_t,
+    special.shifted_chebyshev_polynomial_u,
+    special.shifted_chebyshev_polynomial_v,
+    special.shifted_chebyshev_polynomial_w,
+)
+# NaN, infinities, zeros, poles, and both sides of where the functions are computed otherwise.
+ODD = (
+    *(math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-30, -1e-30, 1e-6, 0.1353, 0.25, 0.4999, 0.5),
+    *(0.7, 0.75, 0.999, 1.0, -1.0, 1.5, 2.0, 2.08, 2.1, -2.0, -2.5, 4.99, 5.01, 6.5, 7.99, 8.01),
+    *(-5.5, -8.5, 9.5, 10.0, 11.0, 20.0, -20.5, 26.0, -26.0, 51.0, 90.0, 104.0, 1e4, 1e30, -1e30),
+)
+
+
+def wide(dtype: torch.dtype) -> Tensor:
+    """Numbers of all sizes, odd ones among them."""
+    drawn = torch.Generator().manual_seed(0)
+    parts = [torch.randn(200, generator=drawn) * size for size in (0.3, 2.0, 15.0)]
+    return torch.cat([torch.tensor(ODD), torch.rand(200, generator=drawn), *parts]).to(dtype)
+
+
+@pytest.mark.parametrize("function", UNARY, ids=lambda f: f.__name__)
+def test_functions_of_one_number(function: Callable[[Tensor], Tensor]) -> None:
+    with ComparedKernels() as compared:
+        for dtype in FLOATS:
+            with contextlib.suppress(NotImplementedError):  # PyTorch's of 16 bits
+                function(wide(dtype))
+        for dtype in ALL[4:]:
+            function(torch.tensor([[0, 1, 3], [2, 7, 100]], dtype=dtype).T)
+        function(torch.tensor(0.25))
+        function(torch.zeros(3, 0, 2))
+    assert [count >= len(ALL) for count in compared.counts.values()] == [True]
+
+
+@pytest.mark.parametrize("function", POLYNOMIALS, ids=lambda f: f.__name__)
+def test_orthogonal_polynomials(function: Callable[[Any, Any], Tensor]) -> None:
+    degrees = torch.tensor([-1.0, 0.0, 1.0, 2.0, 3.9, 5.0, 7.0, 9.0, 12.0])
+    x = torch.cat([torch.linspace(-1.5, 1.5, 31), torch.tensor([0.3, 1e-3, 4.0])])[:, None]
+    with ComparedKernels() as compared:
+        for dtype in (torch.float32, torch.float64):
+            function(x.to(dtype), degrees.to(dtype))
+            function(x.to(dtype), 6)
+            function(0.75, degrees.to(dtype))
+        function(torch.tensor([1, 2]), torch.tensor([[3], [4]]))
+        function(x, torch.tensor(math.inf))
+    assert sorted(compared.counts.values()) == [2, 2, 4]
+
+
+def test_functions_of_two_numbers() -> None:
+    for dtype in (torch.float32, torch.float64):
+        x = torch.cat([torch.tensor(ODD), torch.tensor([21.0, 150.0, 201.0, 250.0, 1e5])])
+        x = x.to(dtype)
+        with ComparedKernels() as compared:
+            for scale in (1.0, 1.01, 0.8, 3.0):
+                torch.igamma(x, x * scale)
+                torch.igammac(x, x * scale)
+            torch.igamma(x[:, None], x)
+            torch.igammac(x[:, None], x)
+            moderate = x[~(x < -100)]  # PyTorch adds up every term below zero
+            special.zeta(moderate[:, None], moderate)
+            special.zeta(moderate, 2.5)
+            special.zeta(3.0, moderate)
+            torch.xlogy(x[:, None], x)
+            torch.xlogy(x, 2.0)
+            torch.xlogy(2.0, x)
+            special.xlog1py(x[:, None], x)
+            special.xlog1py(x, 2)
+            special.xlog1py(2, x)
+            torch.heaviside(x[:, None], x)
+            torch.nextafter(x[:, None], x)
+            torch.nextafter(x[:, None].bfloat16(), x.bfloat16())
+            torch.frexp(x[x.isfinite()])
+            for order in range(5):
+                torch.polygamma(order, moderate)
+        assert len(compared.counts) == 15
+
+
+def test_functions_of_integers() -> None:
+    for dtype in ALL[4:9]:
+        lowest = torch.iinfo(dtype).min + 1
+        x = torch.tensor([0, 1, 2, 6, 12, 35, 100, lowest], dtype=dtype)
+        with ComparedKernels() as compared:
+            torch.gcd(x[:, None], x)
+            torch.lcm(x[:7, None], x[:7])
+            torch.heaviside(x[:, None], x)
+    assert len(compared.counts) == 3
+
+
+def test_samples_of_pytorch() -> None:
+    names = ("frexp", "gcd", "heaviside", "igamma", "lcm", "nextafter", "polygamma", "xlogy")
+    assert len(compare_samples(names, most=2)) == len(names)
+
+
+def test_operands_are_broadcast() -> None:
+    with ComparedKernels() as compared:
+        for left, right in itertools.product(
+            ((3, 1, 2), (1,), (3, 4, 1), (1, 1, 1, 1), (), (2, 1, 1, 2), (4, 2)), repeat=2
+        ):
+            try:
+                torch.gcd(torch.arange(math.prod(left)).view(left), torch.ones(right).long() * 6)
+            except RuntimeError:
+                continue
+        torch.gcd(torch.ones(2, 0, dtype=torch.int64), torch.tensor([3]))
+        torch.gcd(torch.arange(3000)[:, None], torch.arange(1, 8))
+    assert compared.counts["aten.gcd.default"] > 20
+
+
+def test_a_zeta_function_far_below_zero_takes_no_time() -> None:
+    result = torch.empty(2, dtype=torch.float64)
+    given = torch.tensor([-1000.5, -4503599627370495.5], dtype=torch.float64)
+    _core.call_operator("aten::special_zeta.self_scalar_out", [2.0, given, result], 1)
+    nearly = special.zeta(torch.tensor(2.0).double(), given[:1])
+    torch.testing.assert_close(result[:1], nearly)
+    assert result[1].item() == pytest.approx(math.pi**2)
+
+
+def test_a_call_that_is_not_possible_is_refused() -> None:
+    x, out = torch.ones(2, 3), torch.zeros(2, 3)
+    for name, arguments in (
+        ("aten::igamma.out", [x, torch.ones(2), out]),
+        ("aten::igamma.out", [x, torch.ones(4, 3), torch.zeros(2, 3)]),
+        ("aten::erfc.out", [x, torch.zeros(2, 2)]),
+        ("aten::erfc.out", [x, torch.zeros(2, 3, dtype=torch.int64)]),
+        ("aten::gcd.out", [x, x, torch.zeros(2, 3, dtype=torch.int64)]),
+        ("aten::polygamma.out", [-1, x, out]),
+        ("aten::frexp.Tensor_out", [x, out, out]),
+    ):
+        results = 2 if "frexp" in name else 1
+        with pytest.raises(Error):
+            _core.call_operator(name, arguments, results)
+        assert not out.any()
