@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
@@ -37,6 +37,17 @@ _ROUNDINGS = 16
 _FACTOR = 8  # other kernels may be off by this many times what these roundings showed
 
 
+class Tried(Protocol):
+    """What is tried on a backend."""
+
+    @property
+    def name(self) -> str:
+        """What its result is kept by."""
+
+    def outcome(self, backend: str) -> tuple[str, str]:
+        """What came of it, and what was told of it."""
+
+
 @dataclass(frozen=True)
 class Trial:
     """A module with methods, each with calls that are compared; the first one is its example."""
@@ -44,6 +55,10 @@ class Trial:
     name: str
     model: nn.Module
     calls: Mapping[str, Sequence[tuple[torch.Tensor, ...]]]
+
+    def outcome(self, backend: str) -> tuple[str, str]:
+        """What came of it, and what was told of it."""
+        return outcome(self, backend)
 
 
 def outcome(trial: Trial, backend: str) -> tuple[str, str]:
@@ -129,7 +144,7 @@ class Result:
 
 
 def run_all(
-    trials: Iterable[tuple[str, Callable[[], Trial | None]]],
+    trials: Iterable[tuple[str, Callable[[], Tried | None]]],
     backend: str,
     seconds: float,
     keep: Callable[[Result], None],
@@ -143,7 +158,7 @@ def run_all(
         begin = time.monotonic()
         trial = made()
         if trial is not None:
-            what, told = outcome(trial, backend)
+            what, told = trial.outcome(backend)
             results.append(Result(name, what, told[:400], round(time.monotonic() - begin, 2)))
             keep(results[-1])
     return results
@@ -185,7 +200,7 @@ class ResultFile:
 
 def run_resumable(
     module: str,
-    trials: Callable[[], Iterable[tuple[str, Callable[[], Trial | None]]]],
+    trials: Callable[[], Iterable[tuple[str, Callable[[], Tried | None]]]],
     backend: str,
     path: Path,
     is_worker: bool,
@@ -215,8 +230,8 @@ def run_resumable(
         return
     done = file.read()
 
-    def begun(name: str, make: Callable[[], Trial | None]) -> Callable[[], Trial | None]:
-        def begin() -> Trial | None:
+    def begun(name: str, make: Callable[[], Tried | None]) -> Callable[[], Tried | None]:
+        def begin() -> Tried | None:
             trial = make()
             if trial is not None:
                 file.begin(name)

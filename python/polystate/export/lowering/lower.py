@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import (
     EdgeCompileConfig,
     EdgeProgramManager,
@@ -35,7 +34,7 @@ from polystate.export.lowering.kernels import (
     without_kernel,
 )
 from polystate.export.lowering.lowered import Lowered, readable
-from polystate.export.lowering.partitioner import StateSafePartitioner
+from polystate.export.lowering.partitioner import StateSafePartitioner, xnnpack_partitioner
 from polystate.export.lowering.passes import (
     Pass,
     Passes,
@@ -216,7 +215,7 @@ def _to_edge(
 ) -> EdgeProgramManager:
     partitioner = None
     if backend == "xnnpack":
-        partitioner = [StateSafePartitioner(XnnpackPartitioner(), state)]
+        partitioner = [StateSafePartitioner(xnnpack_partitioner(), state)]
     # A linear outside a delegate has a fast kernel of its own; its decomposition has none.
     config = EdgeCompileConfig(
         preserve_ops=[torch.ops.aten.linear.default, *own_kernels()],

@@ -9,16 +9,45 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 import torch
+from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
+from executorch.backends.xnnpack.partition.config.generic_node_configs import (
+    CosConfig,
+    ExpConfig,
+    LogConfig,
+    MaximumConfig,
+    MinimumConfig,
+    SinConfig,
+    SquareRootConfig,
+)
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from executorch.exir.dialects._ops import ops as exir_ops
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
+
+# XNNPACK's are wrong for some numbers, without a bound: NaN that is hidden, infinities that become
+# NaN, sines of large numbers (docs/engines.md). All are seldom where a network spends its time.
+_COMPUTED_OTHERWISE = {
+    CosConfig,
+    ExpConfig,
+    LogConfig,
+    MaximumConfig,
+    MinimumConfig,
+    SinConfig,
+    SquareRootConfig,
+}
 
 _COPIES = {
     exir_ops.edge.aten.clone.default,
     exir_ops.edge.dim_order_ops._clone_dim_order.default,
 }
 _TAG = "delegation_tag"
+
+
+def xnnpack_partitioner() -> XnnpackPartitioner:
+    """Of all operators that XNNPACK computes as PyTorch does, for numbers of usual size."""
+    configs = [each for each in ALL_PARTITIONER_CONFIGS if each not in _COMPUTED_OTHERWISE]
+    return XnnpackPartitioner(configs)
 
 
 class StateSafePartitioner(Partitioner):

@@ -24,10 +24,12 @@ from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
 from polystate.export.lowering.integer_powers import write_out_integer_powers
+from polystate.export.lowering.kernel_limits import keep_kernels_limits
 from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.memory_order import store_row_major
 from polystate.export.lowering.old_values import copy_old_values
+from polystate.export.lowering.scalar_operands import keep_precise_scalars
 from polystate.export.lowering.transposes import drop_undone_transposes
 from polystate.export.lowering.zero_dimensional import give_dimensions
 
@@ -66,7 +68,9 @@ REWRITES = (
     Rewrite(compute_constant_weights, Form.FUNCTIONAL, backends=_ALL, takes_state=True),
     Rewrite(rewrite_integer_divisions, Form.FUNCTIONAL, backends=_ALL),
     Rewrite(write_out_integer_powers, Form.FUNCTIONAL),
+    Rewrite(keep_precise_scalars, Form.FUNCTIONAL),
     Rewrite(give_dimensions, Form.FUNCTIONAL),
+    Rewrite(keep_kernels_limits, Form.FUNCTIONAL),
     Rewrite(vectors_to_rows, Form.FUNCTIONAL),
     Rewrite(drop_undone_transposes, Form.FUNCTIONAL),
     Rewrite(fuse_into_linears, Form.FUNCTIONAL, Keeps.ROUNDED_VALUES, backends=_ALL),

@@ -1,0 +1,149 @@
+"""Writes calls that ExecuTorch's kernels refuse, or compute otherwise, by such that they do right.
+
+- Indices of int32 are refused, padding by less than nothing, and copies that need not wait.
+- Products over a dimension of size 0 are left as the memory was, in place of zeros; tensors without
+  elements are joined to one of other sizes.
+- A log_softmax of float64 is refused.
+- The sign of NaN is NaN, in place of 0.
+- Sums of 16-bit floats are rounded after each number. In float32, as PyTorch sums them, they are
+  rounded once.
+
+Needs the functional program before it is lowered. Keeps what the method computes.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.export import ExportedProgram
+from torch.fx import Graph, Node
+
+from polystate.export.graph.scalar_tensors import call
+from polystate.export.graph.signature import changed_graphs, rename_outputs
+
+aten = torch.ops.aten
+
+# Where an operator's indices are among its arguments.
+_INDICES = {
+    aten.gather.default: 2,
+    aten.scatter.src: 2,
+    aten.scatter.value: 2,
+    aten.scatter_add.default: 2,
+}
+
+_PRODUCTS = {aten.mm.default, aten.bmm.default, aten.matmul.default}
+
+# Whose kernels round 16-bit floats between the steps of what PyTorch computes in float32.
+_ROUNDED = {
+    aten.addmm.default,
+    aten.avg_pool1d.default,
+    aten.avg_pool2d.default,
+    aten.cumsum.default,
+}
+_PADS = {aten.pad.default, aten.constant_pad_nd.default}
+_LOG_SOFTMAXES = {aten.log_softmax.int, aten._log_softmax.default}
+_HALVES = {torch.float16, torch.bfloat16}
+
+
+def keep_kernels_limits(program: ExportedProgram) -> None:
+    """Rewrite such calls in a functional program, those in branches included."""
+    for graph in changed_graphs(program):
+        for node in list(graph.nodes):
+            if not isinstance(node.target, torch._ops.OpOverload):
+                continue
+            with graph.inserting_before(node):
+                _fit_arguments(graph, node)
+                result = _written(graph, node)
+            if result is not None:
+                node.replace_all_uses_with(result)
+                graph.erase_node(node)
+    rename_outputs(program)
+
+
+def _fit_arguments(graph: Graph, node: Node) -> None:
+    place = _INDICES.get(node.target)  # type: ignore[call-overload]
+    if place is not None:
+        index: Any = node.args[place]
+        if index.meta["val"].dtype == torch.int32:
+            wide = call(graph, aten._to_copy.default, index, dtype=torch.int64)
+            node.update_arg(place, wide)
+    if node.kwargs.get("non_blocking"):
+        node.update_kwarg("non_blocking", False)
+
+
+def _written(graph: Graph, node: Node) -> Node | None:
+    """What takes a node's place; None where it may stay."""
+    value = node.meta.get("val")
+    if not isinstance(value, Tensor):
+        return None
+    if node.target in _ROUNDED and value.dtype in _HALVES:
+        return _in_single(graph, node, value.dtype)
+    if node.target in _PADS and _given(node).get("mode", "constant") == "constant":
+        return _padded(graph, node)
+    if node.target == aten.sign.default and value.dtype.is_floating_point:
+        return _sign(graph, node)
+    if node.target in _LOG_SOFTMAXES and value.dtype == torch.float64:
+        return _log_softmax(graph, node)
+    first: Any = node.args[0] if node.args else None
+    is_product_of_none = node.target in _PRODUCTS and first.meta["val"].shape[-1:] == (0,)
+    is_empty = node.target == aten.cat.default and 0 in value.shape
+    if (is_product_of_none or is_empty) and all(isinstance(size, int) for size in value.shape):
+        return call(graph, aten.full.default, list(value.shape), 0, dtype=value.dtype)
+    return None
+
+
+def _padded(graph: Graph, node: Node) -> Node | None:
+    """Cuts off first what negative padding takes away."""
+    given = _given(node)
+    x, pad = given["self"], given["pad"]
+    if not any(isinstance(each, int) and each < 0 for each in pad):
+        return None
+    last = x.meta["val"].dim() - 1
+    for place, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        if before < 0 or after < 0:
+            end = after if after < 0 else sys.maxsize
+            x = call(graph, aten.slice.Tensor, x, last - place, max(-before, 0), end)
+    wider = [max(each, 0) for each in pad]
+    return call(graph, aten.constant_pad_nd.default, x, wider, given["value"] or 0)
+
+
+def _sign(graph: Graph, node: Node) -> Node:
+    x = node.args[0]
+    is_none = call(graph, aten.isnan.default, x)
+    zero = call(graph, aten.full.default, [], 0, dtype=node.meta["val"].dtype)
+    return call(graph, aten.sign.default, call(graph, aten.where.self, is_none, zero, x))
+
+
+def _log_softmax(graph: Graph, node: Node) -> Node:
+    x, dim, dtype = (_given(node).get(name) for name in ("self", "dim", "dtype"))
+    if dtype is not None:
+        x = call(graph, aten._to_copy.default, x, dtype=dtype)
+    largest = call(graph, aten.amax.default, x, [dim], True)
+    x = call(graph, aten.sub.Tensor, x, largest)
+    total = call(graph, aten.sum.dim_IntList, call(graph, aten.exp.default, x), [dim], True)
+    return call(graph, aten.sub.Tensor, x, call(graph, aten.log.default, total))
+
+
+def _given(node: Node) -> dict[str, Any]:
+    """The arguments of a call of an operator by their names, defaults included."""
+    assert isinstance(node.target, torch._ops.OpOverload)
+    arguments = node.target._schema.arguments
+    defaults = {each.name: each.default_value for each in arguments}
+    places = dict(zip((each.name for each in arguments), node.args, strict=False))
+    return defaults | places | node.kwargs
+
+
+def _in_single(graph: Graph, node: Node, dtype: torch.dtype) -> Node:
+    assert callable(node.target)
+    single = torch.float32
+
+    def widened(argument: Any) -> Any:
+        is_half = isinstance(argument, Node) and argument.meta["val"].dtype in _HALVES
+        return call(graph, aten._to_copy.default, argument, dtype=single) if is_half else argument
+
+    keywords = {name: single if name == "dtype" else x for name, x in node.kwargs.items()}
+    result = call(graph, node.target, *map(widened, node.args), **keywords)
+    return call(graph, aten._to_copy.default, result, dtype=dtype)

@@ -1,0 +1,198 @@
+"""PyTorch's operators, each with a type, as cases of several calls: its own samples and odd values.
+
+The samples are those of PyTorch's ``op_db``. Odd are NaN and infinities, tensors without elements,
+without dimensions, of one element, and such that do not lie row by row, where PyTorch takes them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float32,
+        torch.float64,
+        torch.int64,
+        torch.bool,
+        torch.float16,
+        torch.bfloat16,
+    )
+}
+
+SAMPLES = 5
+
+_ODD = (float("nan"), float("inf"), -float("inf"), 0.0, -0.0)
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a float may be off: op_db's own limits for the operator, or PyTorch's."""
+
+    relative: float
+    absolute: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The arguments of one call, and what is odd about them."""
+
+    kind: str
+    leaves: tuple[Any, ...]
+    structure: Any
+
+    @staticmethod
+    def of(kind: str, sample: Any) -> Sample:
+        """One of op_db's samples."""
+        leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
+        detached = (x.detach() if isinstance(x, Tensor) else x for x in leaves)
+        return Sample(kind, tuple(detached), structure)
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return tuple(leaf for leaf in self.leaves if isinstance(leaf, Tensor))
+
+    def changed(self, kind: str, change: Callable[[Tensor], Tensor]) -> Sample:
+        """The same call with other tensors."""
+        leaves = tuple(change(x) if isinstance(x, Tensor) else x for x in self.leaves)
+        return Sample(kind, leaves, self.structure)
+
+    def run(
+        self, function: Callable[..., Any], tensors: Sequence[Tensor] | None = None
+    ) -> list[Tensor]:
+        """The tensors that an operator returns for these arguments, or for others like them."""
+        given = iter(self.tensors if tensors is None else tensors)
+        leaves = [next(given) if isinstance(x, Tensor) else x for x in self.leaves]
+        first, args, kwargs = pytree.tree_unflatten(leaves, self.structure)
+        results = pytree.tree_leaves(function(first, *args, **kwargs))
+        return [each for each in results if isinstance(each, Tensor)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operator with a type."""
+
+    operator: str
+    dtype: str
+    entry: Any
+
+    @property
+    def name(self) -> str:
+        return f"{self.operator} {self.dtype}"
+
+    def tolerance(self, result: torch.dtype) -> Tolerance:
+        """The widest that op_db has on CPUs for the case's type, or PyTorch's for the result's."""
+        default = torch.testing._comparison.get_tolerances(result, rtol=None, atol=None)
+        found = [default, *_overrides(self.entry, DTYPES[self.dtype])]
+        return Tolerance(max(each[0] for each in found), max(each[1] for each in found))
+
+    def deviation(self, found: Tensor, right: Tensor) -> str | None:
+        """Where a result is not what PyTorch gives; None: nowhere."""
+        if found.dtype != right.dtype or found.shape != right.shape:
+            return f"{_form(found)} in place of {_form(right)}"
+        limits = (0.0, 0.0)
+        if right.is_floating_point():
+            tolerance = self.tolerance(right.dtype)
+            limits = (tolerance.relative, tolerance.absolute)
+        is_off = ~torch.isclose(found, right, *limits, equal_nan=True)
+        if not is_off.any():
+            return None
+        values = f"{found[is_off].flatten()[0]} in place of {right[is_off].flatten()[0]}"
+        return f"{values} ({int(is_off.sum())} of {is_off.numel()})"
+
+    def samples(self) -> list[Sample]:
+        """Those that PyTorch takes, and for which it gives the same results each time."""
+        torch.manual_seed(0)
+        drawn = self.entry.sample_inputs("cpu", DTYPES[self.dtype], requires_grad=False)
+        plain = [Sample.of("sample", each) for each in itertools.islice(drawn, SAMPLES)]
+        return [each for each in (*plain, *_odd(plain)) if self._is_stable(each)]
+
+    def expected(self, sample: Sample) -> list[Tensor]:
+        """What PyTorch gives."""
+        with torch.no_grad():
+            return sample.run(self.entry.op, [each.clone() for each in sample.tensors])
+
+    def _is_stable(self, sample: Sample) -> bool:
+        results = []
+        for seed in (1, 2):
+            torch.manual_seed(seed)
+            try:
+                results.append(self.expected(sample))
+            except Exception:  # of any kind
+                return False
+        return all(map(_is_same, *results)) and bool(sample.tensors)
+
+
+def cases(dtypes: Sequence[str]) -> Iterator[Case]:
+    """All of them, in the order of their names."""
+    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
+
+    for entry in sorted(op_db, key=lambda entry: str(entry.formatted_name)):
+        for dtype in dtypes:
+            if DTYPES[dtype] in entry.dtypes:
+                yield Case(entry.formatted_name, dtype, entry)
+
+
+def _odd(plain: Sequence[Sample]) -> Iterator[Sample]:
+    for sample in plain[:1]:
+        yield sample.changed("not row by row", _scattered)
+    for sample in plain:
+        if any(each.is_floating_point() and each.numel() > 0 for each in sample.tensors):
+            yield sample.changed("NaN and infinities", _with_odd_values)
+            break
+    for sample in plain:
+        if any(each.dim() > 0 for each in sample.tensors):
+            yield sample.changed("empty", lambda x: x[:0] if x.dim() > 0 else x)
+            yield sample.changed("one element", lambda x: x.reshape(-1)[:1])
+            yield sample.changed("no dimensions", lambda x: x.reshape(-1)[0] if x.numel() else x)
+            break
+
+
+def _scattered(x: Tensor) -> Tensor:
+    """Equal, in memory that has its last dimension outermost and gaps."""
+    if x.dim() == 0:
+        return x
+    if x.dim() == 1:
+        return torch.stack([x, x], -1)[:, 0]
+    return x.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def _with_odd_values(x: Tensor) -> Tensor:
+    if not x.is_floating_point():
+        return x
+    x = x.clone().contiguous()
+    limits = torch.finfo(x.dtype)
+    flat = x.view(-1)
+    odd = [*_ODD, limits.max, limits.tiny]
+    for i in range(0, flat.numel(), 2):
+        flat[i] = odd[i // 2 % len(odd)]
+    return x
+
+
+def _is_same(a: Tensor, b: Tensor) -> bool:
+    if a.layout != torch.strided or a.is_quantized or a.is_complex():
+        return False
+    return a.shape == b.shape and torch.equal(a.nan_to_num(), b.nan_to_num())
+
+
+def _overrides(entry: Any, dtype: torch.dtype) -> Iterator[tuple[float, float]]:
+    for decorator in entry.decorators:
+        if getattr(decorator, "device_type", None) not in (None, "cpu"):
+            continue
+        for each in getattr(decorator, "decorators", [decorator]):
+            limits = getattr(each, "d", {}).get(dtype)
+            if isinstance(limits, float):
+                yield 0.0, limits
+            elif limits is not None:
+                yield limits.rtol, limits.atol
+
+
+def _form(x: Tensor) -> str:
+    return f"{str(x.dtype).removeprefix('torch.')}{list(x.shape)}"
