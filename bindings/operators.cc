@@ -42,7 +42,7 @@ class Arguments {
     if (py::isinstance<py::int_>(value)) return value.cast<std::int64_t>();
     if (py::isinstance<py::float_>(value)) return value.cast<double>();
     if (py::isinstance<py::str>(value)) return value.cast<std::string>();
-    if (py::isinstance<py::tuple>(value)) return integers_or_tensors(value);
+    if (py::isinstance<py::tuple>(value)) return numbers_or_tensors(value);
     if (py::isinstance<py::list>(value)) {
       std::vector<std::optional<Tensor>> tensors;
       for (const py::handle each : value) {
@@ -54,10 +54,11 @@ class Arguments {
     return tensor(value, is_result);
   }
 
-  OperatorArgument integers_or_tensors(const py::tuple& values) {
+  OperatorArgument numbers_or_tensors(const py::tuple& values) {
     if (values.empty() || py::isinstance<py::int_>(values[0])) {
       return values.cast<std::vector<std::int64_t>>();
     }
+    if (py::isinstance<py::float_>(values[0])) return values.cast<std::vector<double>>();
     std::vector<Tensor> tensors;
     for (const py::handle each : values) tensors.push_back(tensor(each, /*written=*/false));
     return tensors;

@@ -21,8 +21,8 @@ std::vector<std::string> executorch_operators();
 
 // An argument of an operator: nothing (None), a tensor, a number, a text, a list.
 using OperatorArgument = std::variant<std::monostate, Tensor, bool, std::int64_t, double,
-                                      std::string, std::vector<std::int64_t>, std::vector<Tensor>,
-                                      std::vector<std::optional<Tensor>>>;
+                                      std::string, std::vector<std::int64_t>, std::vector<double>,
+                                      std::vector<Tensor>, std::vector<std::optional<Tensor>>>;
 
 // Calls an operator of ExecuTorch or of this library, in the form that fills given results:
 // "aten::cumprod.out". `arguments` has all that its schema lists, the last `results` of which are

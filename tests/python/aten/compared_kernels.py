@@ -84,7 +84,7 @@ def call_kernel(
     given |= dict(zip((a.name for a in schema.arguments), args, strict=False)) | kwargs
     results = [torch.empty(each.shape, dtype=each.dtype) for each in like]
     filling = to_out_variant(operator)[0]
-    arguments = [_plain(given[a.name]) for a in filling._schema.arguments if not a.is_out]
+    arguments = [_plain(given[a.name], a) for a in filling._schema.arguments if not a.is_out]
     shapes = _core.call_operator(filling.name(), [*arguments, *results], len(results))
     return [
         result.flatten()[: torch.Size(shape).numel()].reshape(shape)
@@ -92,16 +92,15 @@ def call_kernel(
     ]
 
 
-def _plain(value: Any) -> Any:
-    """An argument as a program has it."""
+def _plain(value: Any, argument: Any) -> Any:
+    """An argument as a program has it: tensors that may be None in a list, others in a tuple."""
     if isinstance(value, Tensor):
         return value.contiguous()
     if isinstance(value, torch.dtype | torch.layout | torch.device | torch.memory_format):
         return 0
     if isinstance(value, list | tuple):
-        if all(isinstance(each, Tensor | None) for each in value) and value:
-            return [None if each is None else each.contiguous() for each in value]
-        return tuple(value)
+        values = [each.contiguous() if isinstance(each, Tensor) else each for each in value]
+        return values if str(argument.type) == "List[Optional[Tensor]]" else tuple(values)
     return value
 
 

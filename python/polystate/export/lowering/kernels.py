@@ -45,13 +45,16 @@ def own_kernels() -> tuple[torch._ops.OpOverload, ...]:
 
 
 def _overloads(packet: str) -> Iterator[torch._ops.OpOverload]:
-    """Those that return new tensors, and have a form that fills given ones."""
+    """Those that return new tensors, and have a form that fills given ones.
+
+    Not TorchScript's own, of numbers and lists, whose schemas nothing else reads.
+    """
     operators = getattr(torch.ops.aten, packet)
     for overload in operators.overloads():
         operator = getattr(operators, overload)
         try:
             to_out_variant(operator)
-        except (AssertionError, RuntimeError):
+        except (AssertionError, AttributeError, RuntimeError):
             continue
         if not any(argument.is_out for argument in operator._schema.arguments):
             yield operator

@@ -179,6 +179,128 @@ def _min(x: Tensor) -> Tensor:
     return x.reshape(-1).amin(0)
 
 
+def _searchsorted(boundaries: Tensor, values: Tensor, **options: Any) -> Any:
+    """Converts boundaries and values to one type, of which the kernel has both."""
+    dtype = torch.result_type(boundaries, values)
+    if boundaries.dtype == values.dtype:
+        return NotImplemented
+    return aten.searchsorted.Tensor(boundaries.to(dtype), values.to(dtype), **options)
+
+
+def _searchsorted_number(boundaries: Tensor, value: Any, **options: Any) -> Any:
+    dtype = torch.result_type(boundaries, value)
+    number = torch.full((), value, dtype=dtype)
+    return aten.searchsorted.Tensor(boundaries.to(dtype), number, **options)
+
+
+def _bucketize(values: Tensor, boundaries: Tensor, **options: Any) -> Any:
+    dtype = torch.result_type(values, boundaries)
+    if boundaries.dtype == values.dtype:
+        return NotImplemented
+    return aten.bucketize.Tensor(values.to(dtype), boundaries.to(dtype), **options)
+
+
+def _bucketize_number(value: Any, boundaries: Tensor, **options: Any) -> Any:
+    return _searchsorted_number(boundaries, value, **options)
+
+
+def _isin(x: Tensor, among: Tensor, **options: Any) -> Any:
+    dtype = torch.result_type(x, among)
+    if x.dtype == among.dtype:
+        return NotImplemented
+    return aten.isin.Tensor_Tensor(x.to(dtype), among.to(dtype), **options)
+
+
+def _isin_of_number(x: Tensor, number: Any, invert: bool = False, **_: Any) -> Any:
+    return x != number if invert else x == number
+
+
+def _number_isin(number: Any, among: Tensor, invert: bool = False, **_: Any) -> Any:
+    found = (among == number).any()
+    return found.logical_not() if invert else found
+
+
+def _gather(x: Tensor, dim: int, index: Tensor, **options: Any) -> Any:
+    """Takes an index of 32 bits as one of 64, as all that have kernels are."""
+    if index.dtype == torch.int64:
+        return NotImplemented
+    return aten.gather.default(x, dim, index.to(torch.int64), **options)
+
+
+def _scatter(
+    operator: torch._ops.OpOverload, x: Tensor, dim: int, index: Tensor, source: Any
+) -> Any:
+    if index.dtype == torch.int64:
+        return NotImplemented
+    return operator(x, dim, index.to(torch.int64), source)
+
+
+_REDUCTIONS = {"add": "sum", "multiply": "prod"}
+
+
+def _scatter_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, *, reduce: str) -> Any:
+    return aten.scatter_reduce.two(x, dim, index, source, _REDUCTIONS[reduce])
+
+
+def _scatter_reduce_number(x: Tensor, dim: int, index: Tensor, number: Any, *, reduce: str) -> Any:
+    source = torch.full(index.shape, number, dtype=x.dtype)
+    return aten.scatter_reduce.two(x, dim, index, source, _REDUCTIONS[reduce])
+
+
+def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
+    flat = aten.index_put(x.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(x.shape)
+
+
+def _take(x: Tensor, index: Tensor) -> Any:
+    return aten.index.Tensor(x.reshape(-1), (index.reshape(-1),)).reshape(index.shape)
+
+
+def _histogramdd_bin_edges(
+    x: Tensor, bins: Sequence[int], *, range: Sequence[float] | None = None, **_: Any
+) -> list[Tensor]:
+    columns = x.reshape(-1, x.shape[-1])
+    if range is None and columns.shape[0] == 0:
+        range = [0.0, 1.0] * len(bins)
+    return [
+        _edges_of_values(columns[:, i], count)
+        if range is None
+        else _edges(range[2 * i], range[2 * i + 1], count, x.dtype)
+        for i, count in enumerate(bins)
+    ]
+
+
+def _histogramdd(
+    x: Tensor, bins: int | Sequence[int], range: Sequence[float] | None = None, **options: Any
+) -> tuple[Tensor, list[Tensor]]:
+    if isinstance(bins, int):
+        bins = [bins] * x.shape[-1]
+    edges = _histogramdd_bin_edges(x, bins, range=range)
+    return aten._histogramdd_from_bin_cts.default(x, bins, range=range, **options), edges
+
+
+def _histogramdd_of_edges(
+    x: Tensor, bins: Sequence[Tensor], range: Any = None, **options: Any
+) -> tuple[Tensor, list[Tensor]]:
+    counts = aten._histogramdd_from_bin_tensors.default(x, bins, **options)
+    return counts, [each.clone() for each in bins]
+
+
+def _edges(low: float, high: float, bins: int, dtype: torch.dtype) -> Tensor:
+    around = 0.5 if low == high else 0.0
+    return torch.linspace(low - around, high + around, bins + 1, dtype=dtype)
+
+
+def _edges_of_values(values: Tensor, bins: int) -> Tensor:
+    low, high = values.amin(), values.amax()
+    around = torch.where(low == high, 0.5, 0.0).to(values.dtype)
+    low, high = low - around, high + around
+    step = (high - low) / bins
+    places = torch.arange(bins + 1, dtype=values.dtype)
+    from_low, from_high = low + step * places, high - step * (bins - places)
+    return torch.where(places < (bins + 1) // 2, from_low, from_high)
+
+
 def _bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """As a linear of all products of an element of each."""
     products = x.unsqueeze(-1) * y.unsqueeze(-2)
@@ -210,10 +332,13 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.__lshift__.Tensor: aten.bitwise_left_shift.Tensor,
     aten.__rshift__.Scalar: aten.bitwise_right_shift.Tensor_Scalar,
     aten.__rshift__.Tensor: aten.bitwise_right_shift.Tensor,
+    aten._histogramdd_bin_edges.default: _histogramdd_bin_edges,
     aten._native_batch_norm_legit.no_stats: _batch_norm_of_itself,
     aten._native_batch_norm_legit_functional.default: _batch_norm,
     aten.angle.default: _angle,
     aten.bilinear.default: _bilinear,
+    aten.bucketize.Scalar: _bucketize_number,
+    aten.bucketize.Tensor: _bucketize,
     aten.copysign.Scalar: _copysign_of_number,
     aten.copysign.Tensor: _copysign,
     aten.diagonal_scatter.default: _diagonal_scatter,
@@ -221,25 +346,42 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.exp2.default: _exp2,
     aten.fmax.default: _fmax,
     aten.fmin.default: _fmin,
+    aten.gather.default: _gather,
     aten.glu.default: _glu,
+    aten.histogramdd.TensorList_bins: _histogramdd_of_edges,
+    aten.histogramdd.default: _histogramdd,
+    aten.histogramdd.int_bins: _histogramdd,
     aten.hypot.default: _hypot,
+    aten.isin.Scalar_Tensor: _number_isin,
+    aten.isin.Tensor_Scalar: _isin_of_number,
+    aten.isin.Tensor_Tensor: _isin,
     aten.logaddexp2.default: _logaddexp2,
     aten.max.default: _max,
     aten.min.default: _min,
     aten.narrow_copy.default: _narrow_copy,
     aten.new_empty.default: _new_empty,
+    aten.put.default: _put,
     aten.round.decimals: _round,
     aten.rrelu.default: _rrelu,
+    aten.scatter.reduce: _scatter_reduce,
+    aten.scatter.value_reduce: _scatter_reduce_number,
+    aten.searchsorted.Scalar: _searchsorted_number,
+    aten.searchsorted.Tensor: _searchsorted,
     aten.signbit.default: _signbit,
     aten.split.Tensor: _split,
     aten.split_copy.Tensor: _split,
     aten.split_with_sizes.default: _split_with_sizes,
     aten.split_with_sizes_copy.default: _split_with_sizes,
+    aten.take.default: _take,
     aten.unbind.int: _unbind,
     aten.unbind_copy.int: _unbind,
     aten.unsafe_split.Tensor: _split,
     aten.unsafe_split_with_sizes.default: _split_with_sizes,
     aten.view.default: view_of_any_order,
+    **{
+        operator: functools.partial(_scatter, operator)
+        for operator in (aten.scatter.src, aten.scatter.value, aten.scatter_add.default)
+    },
     # As PyTorch itself writes them.
     **{
         operator: decomposition_table[operator]

@@ -139,7 +139,15 @@ _KINDS: tuple[tuple[set[Any], _Test, str], ...] = (
     ({aten.index_copy, aten.index_copy_}, _copies_twice, "two writes to one place"),
     ({aten.scatter, aten.scatter_}, _scatters_twice, "two writes to one place"),
     (
-        {aten.topk, aten.sort, aten.argsort, aten.kthvalue, aten.mode, aten.median},
+        {
+            aten.topk,
+            aten.sort,
+            aten.argsort,
+            aten.kthvalue,
+            aten.mode,
+            aten.median,
+            aten.nanmedian,
+        },
         _orders_equal,
         "the order of equal elements",
     ),

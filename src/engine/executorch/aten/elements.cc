@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "kernels/tensor_argument.h"
 #include "polystate/core/result.h"
@@ -21,6 +22,19 @@ Result<Lanes> lanes_along(const TensorArgument& tensor, std::int64_t dimension) 
     part *= tensor.size(i);
   }
   return lanes;
+}
+
+std::vector<std::int64_t> reduced_shape(const TensorArgument& tensor, std::int64_t dimension,
+                                        bool keeps_dimension) {
+  std::vector<std::int64_t> shape(tensor.shape().begin(), tensor.shape().end());
+  if (shape.empty()) return shape;
+  const auto place = shape.begin() + (dimension < 0 ? dimension + tensor.rank() : dimension);
+  if (keeps_dimension) {
+    *place = 1;
+  } else {
+    shape.erase(place);
+  }
+  return shape;
 }
 
 Status require_row_major(const TensorArgument& tensor, const char* name) {

@@ -2,6 +2,7 @@
 
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/parallel.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -93,6 +95,28 @@ struct Lanes {
 // `dimension` counts from the end when negative; a tensor of no dimensions counts as one of one
 // element.
 Result<Lanes> lanes_along(const TensorArgument& tensor, std::int64_t dimension);
+
+// A shape without one of its dimensions, or with one of size 1 instead; `dimension` is as above.
+std::vector<std::int64_t> reduced_shape(const TensorArgument& tensor, std::int64_t dimension,
+                                        bool keeps_dimension);
+
+// Elements that make it worth to wake a thread.
+inline constexpr std::int64_t kWorthAThread = 32'768;
+
+// Calls `work(first, last)` for ranges of numbers that stand for `each` elements.
+template <typename Work>
+void for_each_range(std::int64_t count, std::int64_t each, const Work& work) {
+  parallel_for(count, std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, each)),
+               work);
+}
+
+// Calls `work(start)` for the first element of each lane.
+template <typename Work>
+void for_each_lane(const Lanes& lanes, const Work& work) {
+  for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t lane = first; lane < last; ++lane) work(lanes.start(lane));
+  });
+}
 
 // Fails where a tensor is not row-major.
 Status require_row_major(const TensorArgument& tensor, const char* name);

@@ -12,7 +12,6 @@
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
-#include "kernels/parallel.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -20,19 +19,6 @@
 // Operators whose results along a dimension depend on all elements before.
 namespace polystate {
 namespace {
-
-// Elements that make it worth to wake a thread.
-constexpr std::int64_t kWorthAThread = 32'768;
-
-// Calls `work(start)` for the first element of each lane.
-template <typename Work>
-void for_each_lane(const Lanes& lanes, const Work& work) {
-  const std::int64_t grain =
-      std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, lanes.size));
-  parallel_for(lanes.count(), grain, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t lane = first; lane < last; ++lane) work(lanes.start(lane));
-  });
-}
 
 template <typename T>
 T product(T a, T b) {

@@ -1,3 +1,4 @@
+#include <executorch/extension/memory_allocator/malloc_memory_allocator.h>
 #include <executorch/extension/tensor/tensor_ptr.h>
 #include <executorch/runtime/core/error.h>
 #include <executorch/runtime/core/evalue.h>
@@ -68,6 +69,10 @@ class Values {
     std::vector<EValue> elements(integers.begin(), integers.end());
     return list(std::move(elements), integers_);
   }
+  EValue value_of(const std::vector<double>& numbers) {
+    const std::vector<double>& kept = kept_numbers_.emplace_back(numbers);
+    return {&numbers_.emplace_back(kept.data(), kept.size())};
+  }
   EValue value_of(const std::vector<Tensor>& tensors) {
     std::vector<EValue> elements;
     for (const Tensor& tensor : tensors) elements.emplace_back(view(tensor));
@@ -119,6 +124,8 @@ class Values {
 
   std::vector<executorch::extension::TensorPtr> views_;
   std::deque<executorch::aten::ArrayRef<char>> texts_;
+  std::deque<std::vector<double>> kept_numbers_;
+  std::deque<executorch::aten::ArrayRef<double>> numbers_;
   std::deque<List<std::int64_t>> integers_;
   std::deque<List<EtTensor>> tensors_;
   std::deque<List<OptionalTensor>> optional_tensors_;
@@ -142,7 +149,8 @@ Result<std::vector<Shape>> call_operator(const std::string& name,
   }
   Values values(arguments);
   std::vector<EValue*> stack = values.stack();
-  executorch::runtime::KernelRuntimeContext context;
+  executorch::extension::MallocMemoryAllocator temporary;
+  executorch::runtime::KernelRuntimeContext context(nullptr, &temporary);
   const LogCapture log;
   const executorch::runtime::OpFunction call = *kernel;
   call(context, {stack.data(), stack.size()});

@@ -156,6 +156,25 @@ std::optional<std::vector<std::int64_t>> ProgramArguments::optional_integers(std
   return is_none(index) ? std::nullopt : std::optional(integers(index));
 }
 
+std::vector<TensorArgument> ProgramArguments::tensors(std::size_t index) {
+  std::vector<TensorArgument> tensors;
+  for (const EtTensor& tensor : program_tensors(index)) tensors.push_back(argument(index, tensor));
+  return tensors;
+}
+
+std::optional<std::vector<double>> ProgramArguments::optional_numbers(std::size_t index) {
+  if (is_none(index)) return std::nullopt;
+  using Numbers = std::vector<double>;
+  return read(
+      index, "a list of numbers",
+      [](const EValue& value) -> executorch::runtime::Result<Numbers> {
+        const auto list = value.tryToDoubleList();
+        if (!list.ok()) return list.error();
+        return Numbers(list->begin(), list->end());
+      },
+      Numbers{});
+}
+
 std::string_view ProgramArguments::optional_text(std::size_t index) {
   return is_none(index) ? std::string_view() : text(index);
 }

@@ -46,6 +46,8 @@ class ProgramArguments final : public Arguments {
   std::optional<std::int64_t> optional_integer(std::size_t index);
   std::vector<std::int64_t> integers(std::size_t index);
   std::optional<std::vector<std::int64_t>> optional_integers(std::size_t index);
+  std::vector<TensorArgument> tensors(std::size_t index);
+  std::optional<std::vector<double>> optional_numbers(std::size_t index);
   std::string_view optional_text(std::size_t index);  // empty where there is none
   // The argument `index`, which is an `out`, resized; of the type that it has, or of this one.
   Result<TensorArgument> result_at(std::size_t index, std::span<const std::int64_t> shape);

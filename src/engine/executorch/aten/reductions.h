@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+#include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/order.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+
+// How operators that name it combine elements.
+enum class Reduction : std::uint8_t { kSum, kProduct, kMean, kLargest, kSmallest };
+
+// "sum", "prod", "mean", "amax" or "max", "amin" or "min".
+Result<Reduction> reduction_named(std::string_view name);
+
+// What elements of a type are combined in.
+template <typename T>
+using Combined = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, Computed<T>>;
+
+// Of integers, the low bits.
+struct Plus {
+  template <typename V>
+  static constexpr V nothing() {
+    return V{0};
+  }
+  template <typename V>
+  static V of(V a, V b) {
+    if constexpr (std::is_integral_v<V>) {
+      return static_cast<V>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    } else {
+      return a + b;
+    }
+  }
+};
+
+struct Times {
+  template <typename V>
+  static constexpr V nothing() {
+    return V{1};
+  }
+  template <typename V>
+  static V of(V a, V b) {
+    if constexpr (std::is_integral_v<V>) {
+      return static_cast<V>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    } else {
+      return a * b;
+    }
+  }
+};
+
+// NaN where there is one.
+struct Larger {
+  template <typename V>
+  static constexpr V nothing() {
+    if constexpr (std::is_integral_v<V>) {
+      return std::numeric_limits<V>::lowest();
+    } else {
+      return -std::numeric_limits<V>::infinity();
+    }
+  }
+  template <typename V>
+  static V of(V a, V b) {
+    return is_nan(b) || a < b ? b : a;
+  }
+};
+
+struct Smaller {
+  template <typename V>
+  static constexpr V nothing() {
+    if constexpr (std::is_integral_v<V>) {
+      return std::numeric_limits<V>::max();
+    } else {
+      return std::numeric_limits<V>::infinity();
+    }
+  }
+  template <typename V>
+  static V of(V a, V b) {
+    return is_nan(b) || b < a ? b : a;
+  }
+};
+
+// Calls `work.operator()<Combine>()`; a mean begins as a sum. Bools are added as "or", and
+// multiplied as "and".
+template <typename T, typename Work>
+void with_combination(Reduction reduction, const Work& work) {
+  constexpr bool kIsBool = std::is_same_v<T, bool>;
+  switch (reduction) {
+    case Reduction::kProduct:
+      return work.template operator()<std::conditional_t<kIsBool, Smaller, Times>>();
+    case Reduction::kLargest:
+      return work.template operator()<Larger>();
+    case Reduction::kSmallest:
+      return work.template operator()<Smaller>();
+    case Reduction::kSum:
+    case Reduction::kMean:
+      break;
+  }
+  work.template operator()<std::conditional_t<kIsBool, Larger, Plus>>();
+}
+
+// A sum of `count` elements as their mean, of integers the next one below.
+template <typename V>
+V mean_of(V sum, std::int64_t count) {
+  if constexpr (std::is_integral_v<V>) {
+    const auto wide = static_cast<std::int64_t>(sum);
+    const std::int64_t quotient = wide / count;
+    return static_cast<V>(quotient * count > wide ? quotient - 1 : quotient);
+  } else {
+    return sum / static_cast<V>(count);
+  }
+}
+
+}  // namespace polystate

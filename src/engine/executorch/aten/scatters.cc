@@ -1,0 +1,255 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/reductions.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+// Operators that combine elements with those at the places that an index gives.
+namespace polystate {
+namespace {
+
+struct PerOperand {
+  std::int64_t self = 0;
+  std::int64_t source = 0;
+  std::int64_t index = 0;
+};
+
+// A lane of each operand: its first element, and the distance of its elements.
+struct OperandLanes {
+  PerOperand start;
+  PerOperand step;
+};
+
+// Which elements of a source go where: those of one of its lanes go into one lane of `self`, to the
+// places that a lane of the index has, and those of another lane into another.
+struct Scatter {
+  TensorArgument self;
+  TensorArgument source;
+  std::vector<std::int64_t> index;
+  // How much of the source is used: an operand of no dimensions counts as one of one element.
+  std::vector<std::int64_t> sizes;
+  int dimension = 0;             // that the index counts along
+  bool index_is_shared = false;  // one lane of it for all
+  Reduction reduction = Reduction::kSum;
+  bool includes_self = true;
+
+  [[nodiscard]] std::int64_t length() const { return sizes[static_cast<std::size_t>(dimension)]; }
+
+  [[nodiscard]] std::int64_t lane_count() const {
+    std::int64_t count = 1;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (i != static_cast<std::size_t>(dimension)) count *= sizes[i];
+    }
+    return count;
+  }
+
+  [[nodiscard]] OperandLanes lanes(std::int64_t number) const;
+};
+
+std::int64_t size_of_dimension(const TensorArgument& tensor, int dimension) {
+  return tensor.rank() == 0 ? 1 : tensor.size(dimension);
+}
+
+OperandLanes Scatter::lanes(std::int64_t number) const {
+  OperandLanes lanes;
+  PerOperand stride{.self = 1, .source = 1, .index = 1};
+  for (int i = static_cast<int>(sizes.size()) - 1; i >= 0; --i) {
+    const std::int64_t size = sizes[static_cast<std::size_t>(i)];
+    if (i == dimension) {
+      lanes.step = stride;
+    } else {
+      const std::int64_t place = number % size;
+      number /= size;
+      lanes.start.self += place * stride.self;
+      lanes.start.source += place * stride.source;
+      lanes.start.index += place * stride.index;
+    }
+    stride.self *= size_of_dimension(self, i);
+    stride.source *= size_of_dimension(source, i);
+    stride.index *= size;
+  }
+  if (index_is_shared) {
+    lanes.start.index = 0;
+    lanes.step.index = 1;
+  }
+  return lanes;
+}
+
+// One lane. `totals` are self's elements; a mean needs how many were combined in each.
+template <typename Combine, typename T>
+void combine_lane(const Scatter& scatter, const OperandLanes& lanes, std::span<Combined<T>> totals,
+                  std::span<std::int64_t> counts) {
+  const T* const source = elements<const T>(scatter.source).data();
+  const auto each = [&](const auto& work) {
+    for (std::int64_t i = 0; i < scatter.length(); ++i) {
+      const auto at = static_cast<std::size_t>(lanes.start.index + i * lanes.step.index);
+      work(static_cast<std::size_t>(lanes.start.self + scatter.index[at] * lanes.step.self),
+           lanes.start.source + i * lanes.step.source);
+    }
+  };
+  if (!scatter.includes_self) {
+    each([&](std::size_t place, std::int64_t) {
+      totals[place] = Combine::template nothing<Combined<T>>();
+    });
+  }
+  each([&](std::size_t place, std::int64_t from) {
+    totals[place] = Combine::of(totals[place], static_cast<Combined<T>>(source[from]));
+  });
+  if (counts.empty()) return;
+  each([&](std::size_t place, std::int64_t) { ++counts[place]; });
+}
+
+template <typename T>
+void combine(const Scatter& scatter, const TensorArgument& out) {
+  std::vector<Combined<T>> totals = converted<Combined<T>>(scatter.self);
+  const bool is_mean = scatter.reduction == Reduction::kMean;
+  std::vector<std::int64_t> counts(is_mean ? totals.size() : 0, scatter.includes_self ? 1 : 0);
+  with_combination<T>(scatter.reduction, [&]<typename Combine>() {
+    for_each_range(scatter.lane_count(), scatter.length(),
+                   [&](std::int64_t first, std::int64_t last) {
+                     for (std::int64_t lane = first; lane < last; ++lane) {
+                       combine_lane<Combine, T>(scatter, scatter.lanes(lane), totals, counts);
+                     }
+                   });
+  });
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 1) totals[i] = mean_of(totals[i], counts[i]);
+  }
+  const std::span<T> results = elements<T>(out);
+  for (std::size_t i = 0; i < totals.size(); ++i) results[i] = static_cast<T>(totals[i]);
+}
+
+Status check(const Scatter& scatter) {
+  if (scatter.self.dtype() != scatter.source.dtype()) {
+    return Error{ErrorCode::kEngine, "self and source differ in their type"};
+  }
+  for (int i = 0; i < static_cast<int>(scatter.sizes.size()); ++i) {
+    const std::int64_t size = scatter.sizes[static_cast<std::size_t>(i)];
+    if (size > size_of_dimension(scatter.source, i) ||
+        (i != scatter.dimension && size > size_of_dimension(scatter.self, i))) {
+      return Error{ErrorCode::kEngine, "the index has " + std::to_string(size) +
+                                           " elements in dimension " + std::to_string(i) +
+                                           ", more than another operand"};
+    }
+  }
+  const std::int64_t end = size_of_dimension(scatter.self, scatter.dimension);
+  for (const std::int64_t place : scatter.index) {
+    if (place < 0 || place >= end) {
+      return Error{ErrorCode::kEngine,
+                   "index " + std::to_string(place) + " of " + std::to_string(end)};
+    }
+  }
+  return {};
+}
+
+// The arguments that all have in common: self, dim, index, source, then how to combine them.
+Result<Scatter> scatter_of(ProgramArguments& arguments) {
+  const std::int64_t dimension = arguments.integer(1);
+  const TensorArgument index = arguments.tensor(2);
+  Scatter scatter;
+  scatter.self = arguments.tensor(0);
+  scatter.source = arguments.tensor(3);
+  const std::string_view name = arguments.text(4);
+  scatter.includes_self = arguments.boolean(5);
+  if (!arguments.status()) return arguments.status().error();
+  if (Status is = require_row_major(scatter.self, "self"); !is) return is.error();
+  if (Status is = require_row_major(scatter.source, "source"); !is) return is.error();
+  if (Status is = require_row_major(index, "index"); !is) return is.error();
+  if (index.dtype() != DType::kInt64 && index.dtype() != DType::kInt32) {
+    return Error{ErrorCode::kEngine, "the index has no integers"};
+  }
+  const Result<Reduction> reduction = reduction_named(name);
+  if (!reduction) return reduction.error();
+  const int rank = std::max(scatter.self.rank(), 1);
+  const std::int64_t wrapped = dimension < 0 ? dimension + rank : dimension;
+  if (wrapped < 0 || wrapped >= rank) {
+    return Error{ErrorCode::kEngine,
+                 "dimension " + std::to_string(dimension) + " of " + std::to_string(rank)};
+  }
+  scatter.index = converted<std::int64_t>(index);
+  scatter.sizes.assign(index.shape().begin(), index.shape().end());
+  if (scatter.sizes.empty()) scatter.sizes.push_back(1);
+  scatter.dimension = static_cast<int>(wrapped);
+  scatter.reduction = *reduction;
+  return scatter;
+}
+
+Status run_scatter(ProgramArguments& arguments, const Scatter& scatter) {
+  if (Status checked = check(scatter); !checked) return checked;
+  const auto out = arguments.result(scatter.self.dtype(), scatter.self.shape());
+  if (!out) return out.error();
+  with_element_type(scatter.self.dtype(), [&]<typename T>() { combine<T>(scatter, *out); });
+  return {};
+}
+
+struct ScatterReduce {
+  static constexpr OperatorSchema kSchema{
+      "aten::scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, "
+      "bool include_self=True, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    const Result<Scatter> scatter = scatter_of(arguments);
+    if (!scatter) return scatter.error();
+    const auto rank = static_cast<int>(scatter->sizes.size());
+    // An index without elements may have any number of dimensions.
+    if (scatter->index.empty()) return copy_self(arguments, scatter->self);
+    if (rank != std::max(scatter->self.rank(), 1) || rank != std::max(scatter->source.rank(), 1)) {
+      return Error{ErrorCode::kEngine, "operands differ in their number of dimensions"};
+    }
+    return run_scatter(arguments, *scatter);
+  }
+
+ private:
+  static Status copy_self(ProgramArguments& arguments, const TensorArgument& self) {
+    const auto out = arguments.result(self.dtype(), self.shape());
+    if (!out) return out.error();
+    const std::size_t bytes =
+        static_cast<std::size_t>(self.element_count()) * size_of(self.dtype());
+    std::copy_n(self.bytes(), bytes, out->bytes());
+    return {};
+  }
+};
+
+struct IndexReduce {
+  static constexpr OperatorSchema kSchema{
+      "aten::index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, "
+      "bool include_self=True, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    Result<Scatter> scatter = scatter_of(arguments);
+    if (!scatter) return scatter.error();
+    const int rank = std::max(scatter->self.rank(), 1);
+    const auto count = static_cast<std::int64_t>(scatter->index.size());
+    if (scatter->sizes.size() != 1 || rank != std::max(scatter->source.rank(), 1)) {
+      return Error{ErrorCode::kEngine, "the index is no list, or the ranks differ"};
+    }
+    // Each of its numbers stands for a slice of the source.
+    scatter->index_is_shared = true;
+    scatter->sizes.clear();
+    for (int i = 0; i < rank; ++i) {
+      const std::int64_t size =
+          i == scatter->dimension ? count : size_of_dimension(scatter->self, i);
+      scatter->sizes.push_back(size);
+      if (size_of_dimension(scatter->source, i) != size) {
+        return Error{ErrorCode::kEngine, "the source does not have the shape of self's slices"};
+      }
+    }
+    return run_scatter(arguments, *scatter);
+  }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> scatter_operators() { return listed<IndexReduce, ScatterReduce>(); }
+
+}  // namespace polystate

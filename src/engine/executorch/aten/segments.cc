@@ -1,0 +1,168 @@
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/reductions.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+// The parts that the elements along a dimension are cut into, for each place in the dimensions
+// before it.
+struct Segments {
+  std::int64_t count = 0;             // for each place
+  std::vector<std::int64_t> offsets;  // [places, count + 1]
+};
+
+struct Range {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+Range segment(const Segments& segments, std::int64_t place, std::int64_t number) {
+  const std::int64_t* const offsets =
+      segments.offsets.data() + place * (segments.count + 1) + number;
+  return {offsets[0], offsets[1]};
+}
+
+// Lengths that follow one another as offsets; negative ones make them fall.
+std::vector<std::int64_t> offsets_of(std::span<const std::int64_t> lengths, std::int64_t count) {
+  std::vector<std::int64_t> offsets;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (i % static_cast<std::size_t>(count) == 0) offsets.push_back(0);
+    offsets.push_back(static_cast<std::int64_t>(static_cast<std::uint64_t>(offsets.back()) +
+                                                static_cast<std::uint64_t>(lengths[i])));
+  }
+  return offsets;
+}
+
+// `given` are lengths or offsets along the last of their dimensions.
+Result<Segments> segments_of(const TensorArgument& given, bool are_lengths, const Lanes& lanes,
+                             int axis) {
+  if (given.rank() != axis + 1) {
+    return Error{ErrorCode::kEngine,
+                 "lengths or offsets have " + std::to_string(given.rank()) + " dimensions"};
+  }
+  if (given.dtype() != DType::kInt64 && given.dtype() != DType::kInt32) {
+    return Error{ErrorCode::kEngine, "lengths or offsets are no integers"};
+  }
+  Segments segments;
+  segments.count = given.size(axis) - (are_lengths ? 0 : 1);
+  if (segments.count < 0) return Error{ErrorCode::kEngine, "there are no offsets"};
+  segments.offsets = converted<std::int64_t>(given);
+  if (are_lengths && segments.count == 0) {
+    segments.offsets.assign(static_cast<std::size_t>(lanes.outer), 0);
+  } else if (are_lengths) {
+    segments.offsets = offsets_of(segments.offsets, segments.count);
+  }
+  if (std::ssize(segments.offsets) != lanes.outer * (segments.count + 1)) {
+    return Error{ErrorCode::kEngine, "lengths or offsets do not have the data's first dimensions"};
+  }
+  for (std::int64_t place = 0; place < lanes.outer; ++place) {
+    for (std::int64_t i = 0; i < segments.count; ++i) {
+      const Range range = segment(segments, place, i);
+      if (range.first < 0 || range.last < range.first || range.last > lanes.size) {
+        return Error{ErrorCode::kEngine, "a segment from " + std::to_string(range.first) + " to " +
+                                             std::to_string(range.last) + " of " +
+                                             std::to_string(lanes.size) + " elements"};
+      }
+    }
+  }
+  return segments;
+}
+
+struct Reduced {
+  Reduction reduction;
+  std::optional<double> initial;
+};
+
+// A segment's elements, which lie at distances of `step`.
+template <typename Combine, typename V, typename T>
+V reduce(const T* data, std::int64_t count, std::int64_t step, const Reduced& how) {
+  V total = how.initial ? static_cast<V>(*how.initial) : Combine::template nothing<V>();
+  for (std::int64_t i = 0; i < count; ++i) {
+    total = Combine::of(total, static_cast<V>(data[i * step]));
+  }
+  if (how.reduction != Reduction::kMean) return total;
+  if (count > 0) return mean_of(total, count);
+  return how.initial ? total : std::numeric_limits<V>::quiet_NaN();
+}
+
+template <typename T>
+void reduce_segments(const TensorArgument& data, const Lanes& lanes, const Segments& segments,
+                     const Reduced& how, const TensorArgument& out) {
+  const T* const from = elements<const T>(data).data();
+  T* to = elements<T>(out).data();
+  with_combination<T>(how.reduction, [&]<typename Combine>() {
+    for (std::int64_t place = 0; place < lanes.outer; ++place) {
+      for (std::int64_t i = 0; i < segments.count; ++i) {
+        const Range range = segment(segments, place, i);
+        const T* const start = from + (place * lanes.size + range.first) * lanes.inner;
+        for (std::int64_t inner = 0; inner < lanes.inner; ++inner) {
+          *to++ = static_cast<T>(reduce<Combine, Computed<T>>(
+              start + inner, range.last - range.first, lanes.inner, how));
+        }
+      }
+    }
+  });
+}
+
+struct SegmentReduce {
+  static constexpr OperatorSchema kSchema{
+      "aten::segment_reduce.out(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? "
+      "indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None, "
+      "Tensor(a!) out) -> Tensor(a!)"};
+
+  static Status run(ProgramArguments& arguments) {
+    const TensorArgument data = arguments.tensor(0);
+    const std::optional<TensorArgument> lengths = arguments.optional_tensor(2);
+    const std::optional<TensorArgument> offsets = arguments.optional_tensor(4);
+    const std::int64_t dimension = arguments.integer(5);
+    const Result<Reduction> reduction = reduction_named(arguments.text(1));
+    const std::optional<double> initial = arguments.optional_scalar(7);
+    if (!arguments.status()) return arguments.status();
+    if (!reduction) return reduction.error();
+    // PyTorch takes lengths where there are both.
+    const std::optional<TensorArgument>& given = lengths ? lengths : offsets;
+    if (!given) return Error{ErrorCode::kEngine, "neither lengths nor offsets are given"};
+    if (Status is = require_row_major(data, "data"); !is) return is;
+    if (Status is = require_row_major(*given, "lengths or offsets"); !is) return is;
+    if (data.rank() == 0) return Error{ErrorCode::kEngine, "the data have no dimensions"};
+    const Result<Lanes> lanes = lanes_along(data, dimension);
+    if (!lanes) return lanes.error();
+    const int axis = static_cast<int>(dimension < 0 ? dimension + data.rank() : dimension);
+    const Result<Segments> segments = segments_of(*given, lengths.has_value(), *lanes, axis);
+    if (!segments) return segments.error();
+    std::vector<std::int64_t> shape(data.shape().begin(), data.shape().end());
+    shape[static_cast<std::size_t>(axis)] = segments->count;
+    const Result<TensorArgument> out = arguments.result(data.dtype(), shape);
+    if (!out) return out.error();
+    const Reduced how{.reduction = *reduction, .initial = initial};
+    return with_element_type(data.dtype(), [&]<typename T>() -> Status {
+      if constexpr (kIsFloat<T>) {
+        reduce_segments<T>(data, *lanes, *segments, how, *out);
+        return {};
+      } else {
+        return Error{ErrorCode::kEngine, "the data are no floats"};
+      }
+    });
+  }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> segment_operators() { return listed<SegmentReduce>(); }
+
+}  // namespace polystate

@@ -1,0 +1,319 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/order.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+// Operators that order the elements along a dimension, and those that find one by its rank.
+namespace polystate {
+namespace {
+
+// An element and its place along the dimension.
+template <typename T>
+using Placed = std::pair<Computed<T>, std::int64_t>;
+
+// What an operator goes over, and its two results.
+struct Operands {
+  TensorArgument self;
+  Lanes lanes;
+  TensorArgument values;
+  TensorArgument indices;
+};
+
+// Where the operands are among the arguments.
+struct Positions {
+  std::size_t dimension;
+  std::size_t values;  // `indices` follow
+};
+
+// Results of `self`'s shape.
+Result<Operands> operands_of_equal_shape(ProgramArguments& arguments, Positions positions) {
+  Operands operands;
+  operands.self = arguments.tensor(0);
+  const std::int64_t dimension = arguments.integer(positions.dimension);
+  if (!arguments.status()) return arguments.status().error();
+  if (Status row_major = require_row_major(operands.self, "self"); !row_major) {
+    return row_major.error();
+  }
+  const Result<Lanes> lanes = lanes_along(operands.self, dimension);
+  if (!lanes) return lanes.error();
+  operands.lanes = *lanes;
+  const auto shape = operands.self.shape();
+  const auto values = arguments.result_at(positions.values, operands.self.dtype(), shape);
+  if (!values) return values.error();
+  const auto indices = arguments.result_at(positions.values + 1, DType::kInt64, shape);
+  if (!indices) return indices.error();
+  operands.values = *values;
+  operands.indices = *indices;
+  return operands;
+}
+
+// Results of one element for each lane, which has `rank` elements at least; a bool `keepdim`
+// follows the dimension.
+Result<Operands> operands_of_lanes(ProgramArguments& arguments, Positions positions,
+                                   std::int64_t rank) {
+  Operands operands;
+  operands.self = arguments.tensor(0);
+  const std::int64_t dimension = arguments.integer(positions.dimension);
+  const bool keeps_dimension = arguments.boolean(positions.dimension + 1);
+  if (!arguments.status()) return arguments.status().error();
+  if (Status row_major = require_row_major(operands.self, "self"); !row_major) {
+    return row_major.error();
+  }
+  const Result<Lanes> lanes = lanes_along(operands.self, dimension);
+  if (!lanes) return lanes.error();
+  operands.lanes = *lanes;
+  if (rank < 1 || rank > lanes->size) {
+    return Error{ErrorCode::kEngine,
+                 "element " + std::to_string(rank) + " by rank of " + std::to_string(lanes->size)};
+  }
+  const std::vector<std::int64_t> shape = reduced_shape(operands.self, dimension, keeps_dimension);
+  const auto values = arguments.result_at(positions.values, operands.self.dtype(), shape);
+  if (!values) return values.error();
+  const auto indices = arguments.result_at(positions.values + 1, DType::kInt64, shape);
+  if (!indices) return indices.error();
+  operands.values = *values;
+  operands.indices = *indices;
+  return operands;
+}
+
+// The elements of a lane, written over what `lane` has.
+template <typename T>
+void read_lane(const Operands& operands, std::int64_t start, std::vector<Placed<T>>& lane) {
+  const T* from = elements<const T>(operands.self).data() + start;
+  for (std::size_t i = 0; i < lane.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(i);
+    lane[i] = {static_cast<Computed<T>>(from[place * operands.lanes.inner]), place};
+  }
+}
+
+template <typename T>
+void sort_lanes(const Operands& operands, bool descending) {
+  T* const values = elements<T>(operands.values).data();
+  auto* const indices = elements<std::int64_t>(operands.indices).data();
+  const Lanes& lanes = operands.lanes;
+  for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
+    std::vector<Placed<T>> lane(static_cast<std::size_t>(lanes.size));
+    for (std::int64_t each = first; each < last; ++each) {
+      std::int64_t at = lanes.start(each);
+      read_lane<T>(operands, at, lane);
+      if (descending) {
+        std::ranges::stable_sort(
+            lane, [](const auto& a, const auto& b) { return is_less(b.first, a.first); });
+      } else {
+        std::ranges::stable_sort(
+            lane, [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
+      }
+      for (const auto& [value, place] : lane) {
+        values[at] = static_cast<T>(value);
+        indices[at] = place;
+        at += lanes.inner;
+      }
+    }
+  });
+}
+
+// Equal elements stay in their order whether or not that is asked for, as they do in PyTorch.
+Status sort(ProgramArguments& arguments, Positions positions) {
+  const bool descending = arguments.boolean(positions.dimension + 1);
+  const Result<Operands> operands = operands_of_equal_shape(arguments, positions);
+  if (!operands) return operands.error();
+  with_element_type(operands->self.dtype(),
+                    [&]<typename T>() { sort_lanes<T>(*operands, descending); });
+  return {};
+}
+
+struct Sort {
+  static constexpr OperatorSchema kSchema{
+      "aten::sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, "
+      "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"};
+  static Status run(ProgramArguments& arguments) {
+    return sort(arguments, {.dimension = 1, .values = 3});
+  }
+};
+
+struct SortStable {
+  static constexpr OperatorSchema kSchema{
+      "aten::sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, "
+      "Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"};
+  static Status run(ProgramArguments& arguments) {
+    return sort(arguments, {.dimension = 2, .values = 4});
+  }
+};
+
+// Calls `find(lane)` for the lane's elements, which it may reorder: it returns the one that is
+// the result.
+template <typename T, typename Find>
+void find_in_lanes(const Operands& operands, const Find& find) {
+  T* const values = elements<T>(operands.values).data();
+  auto* const indices = elements<std::int64_t>(operands.indices).data();
+  const Lanes& lanes = operands.lanes;
+  for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
+    std::vector<Placed<T>> lane(static_cast<std::size_t>(lanes.size));
+    for (std::int64_t each = first; each < last; ++each) {
+      read_lane<T>(operands, lanes.start(each), lane);
+      const Placed<T> found = find(lane);
+      values[each] = static_cast<T>(found.first);
+      indices[each] = found.second;
+    }
+  });
+}
+
+struct Kthvalue {
+  static constexpr OperatorSchema kSchema{
+      "aten::kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) "
+      "values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"};
+  static Status run(ProgramArguments& arguments) {
+    const std::int64_t k = arguments.integer(1);
+    const Result<Operands> operands =
+        operands_of_lanes(arguments, {.dimension = 2, .values = 4}, k);
+    if (!operands) return operands.error();
+    with_element_type(operands->self.dtype(), [&]<typename T>() {
+      find_in_lanes<T>(*operands, [k](std::vector<Placed<T>>& lane) {
+        const auto kth = lane.begin() + (k - 1);
+        std::ranges::nth_element(lane, kth, [](const auto& a, const auto& b) {
+          return is_less(a.first, b.first) || (!is_less(b.first, a.first) && a.second < b.second);
+        });
+        return *kth;
+      });
+    });
+    return {};
+  }
+};
+
+// The lower one of two in the middle. A NaN is the median, or is left out.
+template <typename T>
+Placed<T> median_of(std::vector<Placed<T>>& lane, bool leaves_nan_out) {
+  const auto has_nan = [](const Placed<T>& each) { return is_nan(each.first); };
+  auto numbers = static_cast<std::int64_t>(lane.size());
+  if constexpr (kIsFloat<T>) {
+    if (leaves_nan_out) {
+      numbers -= std::ranges::count_if(lane, has_nan);
+    } else if (const auto nan = std::ranges::find_if(lane, has_nan); nan != lane.end()) {
+      return *nan;
+    }
+  }
+  const auto middle = lane.begin() + std::max<std::int64_t>(numbers - 1, 0) / 2;
+  std::ranges::nth_element(lane, middle,
+                           [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
+  return *middle;
+}
+
+Status median_along(ProgramArguments& arguments, bool leaves_nan_out) {
+  const Result<Operands> operands = operands_of_lanes(arguments, {.dimension = 1, .values = 3}, 1);
+  if (!operands) return operands.error();
+  with_element_type(operands->self.dtype(), [&]<typename T>() {
+    find_in_lanes<T>(*operands, [&](auto& lane) { return median_of<T>(lane, leaves_nan_out); });
+  });
+  return {};
+}
+
+// NaN, as PyTorch's conversion has it on this kind of processor.
+template <typename T>
+T median_of_nothing() {
+  if constexpr (kIsFloat<T>) {
+    return static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+  } else if constexpr (sizeof(T) >= sizeof(std::int32_t)) {
+    return std::numeric_limits<T>::min();
+  } else {
+    return 0;
+  }
+}
+
+Status median_of_all(ProgramArguments& arguments, bool leaves_nan_out) {
+  const TensorArgument self = arguments.tensor(0);
+  if (!arguments.status()) return arguments.status();
+  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
+  const Result<TensorArgument> out = arguments.result(self.dtype(), {});
+  if (!out) return out.error();
+  with_element_type(self.dtype(), [&]<typename T>() {
+    const std::span<const T> from = elements<const T>(self);
+    std::vector<Placed<T>> all(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      all[i] = {static_cast<Computed<T>>(from[i]), 0};
+    }
+    elements<T>(*out)[0] = all.empty() ? median_of_nothing<T>()
+                                       : static_cast<T>(median_of<T>(all, leaves_nan_out).first);
+  });
+  return {};
+}
+
+struct Median {
+  static constexpr OperatorSchema kSchema{
+      "aten::median.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) { return median_of_all(arguments, false); }
+};
+
+struct MedianDim {
+  static constexpr OperatorSchema kSchema{
+      "aten::median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, "
+      "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"};
+  static Status run(ProgramArguments& arguments) { return median_along(arguments, false); }
+};
+
+struct Nanmedian {
+  static constexpr OperatorSchema kSchema{
+      "aten::nanmedian.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) { return median_of_all(arguments, true); }
+};
+
+struct NanmedianDim {
+  static constexpr OperatorSchema kSchema{
+      "aten::nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, "
+      "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"};
+  static Status run(ProgramArguments& arguments) { return median_along(arguments, true); }
+};
+
+// The smallest one of those that are most frequent; each NaN differs from all others.
+template <typename T>
+Placed<T> mode_of(std::vector<Placed<T>>& lane) {
+  std::ranges::sort(lane, [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
+  Placed<T> found = lane.front();
+  std::size_t most = 0;
+  for (std::size_t first = 0; first < lane.size();) {
+    std::size_t last = first;
+    while (last + 1 < lane.size() && lane[last + 1].first == lane[first].first) ++last;
+    if (last - first + 1 > most) {
+      most = last - first + 1;
+      found = lane[last];
+    }
+    first = last + 1;
+  }
+  return found;
+}
+
+struct Mode {
+  static constexpr OperatorSchema kSchema{
+      "aten::mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, "
+      "Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"};
+  static Status run(ProgramArguments& arguments) {
+    const Result<Operands> operands =
+        operands_of_lanes(arguments, {.dimension = 1, .values = 3}, 1);
+    if (!operands) return operands.error();
+    with_element_type(operands->self.dtype(), [&]<typename T>() {
+      find_in_lanes<T>(*operands, [](auto& lane) { return mode_of<T>(lane); });
+    });
+    return {};
+  }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> sorting_operators() {
+  return listed<Kthvalue, Median, MedianDim, Mode, Nanmedian, NanmedianDim, Sort, SortStable>();
+}
+
+}  // namespace polystate

@@ -1,0 +1,306 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/order.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+// Operators whose results have sizes that depend on values.
+namespace polystate {
+namespace {
+
+// Items, single elements or slices of a tensor, and which of them are equal.
+struct Groups {
+  std::vector<std::int64_t> representatives;  // of each group an item
+  std::vector<std::int64_t> groups;           // of each item
+  std::vector<std::int64_t> counts;           // of each group's items
+};
+
+// The groups of `count` items that follow one another and are equal, in the order `of`, or in
+// their own order where there is none.
+template <typename Equal>
+Groups groups_of(std::int64_t count, const std::vector<std::int64_t>& of, const Equal& equal) {
+  Groups found;
+  found.groups.resize(static_cast<std::size_t>(count));
+  std::int64_t before = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t item = of.empty() ? i : of[static_cast<std::size_t>(i)];
+    if (i == 0 || !equal(before, item)) {
+      found.representatives.push_back(item);
+      found.counts.push_back(0);
+    }
+    ++found.counts.back();
+    found.groups[static_cast<std::size_t>(item)] =
+        static_cast<std::int64_t>(found.counts.size()) - 1;
+    before = item;
+  }
+  return found;
+}
+
+// The slices of a tensor along a dimension.
+template <typename T>
+class Slices {
+ public:
+  Slices(const TensorArgument& tensor, const Lanes& lanes)
+      : elements_(elements<const T>(tensor).data()), lanes_(lanes) {
+    for (std::int64_t i = 0; i < lanes.count(); ++i) starts_.push_back(lanes.start(i));
+  }
+
+  [[nodiscard]] bool equal(std::int64_t a, std::int64_t b) const {
+    return std::ranges::all_of(starts_,
+                               [&](std::int64_t start) { return at(start, a) == at(start, b); });
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> in_order() const {
+    return starts_.size() == 1 ? elements_in_order() : slices_in_order();
+  }
+
+ private:
+  [[nodiscard]] Computed<T> at(std::int64_t start, std::int64_t slice) const {
+    return static_cast<Computed<T>>(elements_[start + slice * lanes_.inner]);
+  }
+
+  // By the first elements that differ.
+  [[nodiscard]] bool less(std::int64_t a, std::int64_t b) const {
+    for (const std::int64_t start : starts_) {
+      const Computed<T> x = at(start, a);
+      const Computed<T> y = at(start, b);
+      if (is_less(x, y)) return true;
+      if (is_less(y, x)) return false;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> slices_in_order() const {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(lanes_.size));
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, [&](auto a, auto b) { return less(a, b); });
+    return order;
+  }
+
+  // Of slices of one element, which are compared faster where they lie in their order.
+  [[nodiscard]] std::vector<std::int64_t> elements_in_order() const {
+    std::vector<std::pair<Computed<T>, std::int64_t>> placed;
+    placed.reserve(static_cast<std::size_t>(lanes_.size));
+    for (std::int64_t i = 0; i < lanes_.size; ++i) placed.emplace_back(at(starts_[0], i), i);
+    std::ranges::stable_sort(
+        placed, [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
+    std::vector<std::int64_t> order;
+    order.reserve(placed.size());
+    for (const auto& [value, place] : placed) order.push_back(place);
+    return order;
+  }
+
+  const T* elements_;
+  Lanes lanes_;
+  std::vector<std::int64_t> starts_;  // of the elements of the first slice
+};
+
+// What an operator is asked for. Its results follow one another among the arguments: the unique
+// items, the groups of all items, and the counts.
+struct Wanted {
+  bool consecutive = false;  // equal items that do not follow one another are several groups
+  bool groups = true;
+  bool counts = true;
+  std::size_t out = 0;
+  bool has_counts = true;  // among the results
+};
+
+// One slice of each group.
+template <typename T>
+void write_slices(const TensorArgument& self, const Lanes& lanes, const Groups& groups,
+                  const TensorArgument& out) {
+  const T* const from = elements<const T>(self).data();
+  T* to = elements<T>(out).data();
+  for (std::int64_t outer = 0; outer < lanes.outer; ++outer) {
+    for (const std::int64_t slice : groups.representatives) {
+      to = std::copy_n(from + (outer * lanes.size + slice) * lanes.inner, lanes.inner, to);
+    }
+  }
+}
+
+// The shapes of the results.
+struct Shapes {
+  std::vector<std::int64_t> unique;
+  std::vector<std::int64_t> groups;
+};
+
+Status write(ProgramArguments& arguments, const TensorArgument& self, const Lanes& lanes,
+             const Groups& found, const Wanted& wanted, const Shapes& shapes) {
+  const std::vector<std::int64_t> none{0};
+  const std::vector<std::int64_t> one_each{static_cast<std::int64_t>(found.counts.size())};
+  const auto unique = arguments.result_at(wanted.out, self.dtype(), shapes.unique);
+  if (!unique) return unique.error();
+  const auto groups =
+      arguments.result_at(wanted.out + 1, DType::kInt64, wanted.groups ? shapes.groups : none);
+  if (!groups) return groups.error();
+  if (wanted.has_counts) {
+    const auto counts =
+        arguments.result_at(wanted.out + 2, DType::kInt64, wanted.counts ? one_each : none);
+    if (!counts) return counts.error();
+    if (wanted.counts) std::ranges::copy(found.counts, elements<std::int64_t>(*counts).begin());
+  }
+  if (wanted.groups) std::ranges::copy(found.groups, elements<std::int64_t>(*groups).begin());
+  with_element_type(self.dtype(),
+                    [&]<typename T>() { write_slices<T>(self, lanes, found, *unique); });
+  return {};
+}
+
+Groups groups_along(const TensorArgument& self, const Lanes& lanes, bool consecutive) {
+  return with_element_type(self.dtype(), [&]<typename T>() {
+    const Slices<T> slices(self, lanes);
+    const std::vector<std::int64_t> order =
+        consecutive ? std::vector<std::int64_t>() : slices.in_order();
+    return groups_of(lanes.size, order, [&](auto a, auto b) { return slices.equal(a, b); });
+  });
+}
+
+Status unique_elements(ProgramArguments& arguments, const Wanted& wanted) {
+  const TensorArgument self = arguments.tensor(0);
+  if (!arguments.status()) return arguments.status();
+  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
+  const Lanes lanes{.outer = 1, .size = self.element_count(), .inner = 1};
+  const Groups groups = groups_along(self, lanes, wanted.consecutive);
+  const Shapes shapes{.unique = {static_cast<std::int64_t>(groups.counts.size())},
+                      .groups = {self.shape().begin(), self.shape().end()}};
+  return write(arguments, self, lanes, groups, wanted, shapes);
+}
+
+Status unique_slices(ProgramArguments& arguments, std::int64_t dimension, const Wanted& wanted) {
+  const TensorArgument self = arguments.tensor(0);
+  if (!arguments.status()) return arguments.status();
+  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
+  const Result<Lanes> lanes = lanes_along(self, dimension);
+  if (!lanes) return lanes.error();
+  if (lanes->count() == 0) return Error{ErrorCode::kEngine, "slices have no elements"};
+  const Groups groups = groups_along(self, *lanes, wanted.consecutive);
+  Shapes shapes{.unique = reduced_shape(self, dimension, /*keeps_dimension=*/true),
+                .groups = {lanes->size}};
+  if (shapes.unique.empty()) shapes.unique.push_back(1);
+  const std::int64_t wrapped = dimension < 0 ? dimension + self.rank() : dimension;
+  shapes.unique[static_cast<std::size_t>(std::max<std::int64_t>(wrapped, 0))] =
+      static_cast<std::int64_t>(groups.counts.size());
+  return write(arguments, self, *lanes, groups, wanted, shapes);
+}
+
+struct Unique {
+  static constexpr OperatorSchema kSchema{
+      "aten::_unique.out(Tensor self, bool sorted=True, bool return_inverse=False, *, Tensor(a!) "
+      "out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))"};
+  static Status run(ProgramArguments& arguments) {
+    return unique_elements(arguments,
+                           {.groups = arguments.boolean(2), .out = 3, .has_counts = false});
+  }
+};
+
+struct Unique2 {
+  static constexpr OperatorSchema kSchema{
+      "aten::_unique2.out(Tensor self, bool sorted=True, bool return_inverse=False, bool "
+      "return_counts=False, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), "
+      "Tensor(b!), Tensor(c!))"};
+  static Status run(ProgramArguments& arguments) {
+    return unique_elements(
+        arguments, {.groups = arguments.boolean(2), .counts = arguments.boolean(3), .out = 4});
+  }
+};
+
+// As in PyTorch, groups and counts are given whether or not they are asked for.
+struct UniqueDim {
+  static constexpr OperatorSchema kSchema{
+      "aten::unique_dim.out(Tensor self, int dim, bool sorted=True, bool return_inverse=False, "
+      "bool return_counts=False, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> "
+      "(Tensor(a!), Tensor(b!), Tensor(c!))"};
+  static Status run(ProgramArguments& arguments) {
+    return unique_slices(arguments, arguments.integer(1), {.out = 5});
+  }
+};
+
+struct UniqueConsecutive {
+  static constexpr OperatorSchema kSchema{
+      "aten::unique_consecutive.out(Tensor self, bool return_inverse=False, bool "
+      "return_counts=False, int? dim=None, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) "
+      "-> "
+      "(Tensor(a!), Tensor(b!), Tensor(c!))"};
+  static Status run(ProgramArguments& arguments) {
+    const std::optional<std::int64_t> dimension = arguments.optional_integer(3);
+    const int rank = arguments.tensor(0).rank();
+    if (dimension && !(*dimension == 0 && rank == 1)) {
+      return unique_slices(arguments, *dimension, {.consecutive = true, .out = 4});
+    }
+    return unique_elements(arguments, {.consecutive = true,
+                                       .groups = arguments.boolean(1),
+                                       .counts = arguments.boolean(2),
+                                       .out = 4});
+  }
+};
+
+struct UniqueDimConsecutive {
+  static constexpr OperatorSchema kSchema{
+      "aten::unique_dim_consecutive.out(Tensor self, int dim, bool return_inverse=False, bool "
+      "return_counts=False, *, Tensor(a!) out0, Tensor(b!) out1, Tensor(c!) out2) -> (Tensor(a!), "
+      "Tensor(b!), Tensor(c!))"};
+  static Status run(ProgramArguments& arguments) {
+    return unique_slices(arguments, arguments.integer(1), {.consecutive = true, .out = 4});
+  }
+};
+
+// The places of elements that are not zero, cut off or filled up to a number of them.
+struct NonzeroStatic {
+  static constexpr OperatorSchema kSchema{
+      "aten::nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> "
+      "Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    const TensorArgument self = arguments.tensor(0);
+    const std::int64_t size = arguments.integer(1);
+    const std::int64_t fill = arguments.integer(2);
+    if (!arguments.status()) return arguments.status();
+    if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
+    if (size < 0) return Error{ErrorCode::kEngine, "size " + std::to_string(size)};
+    const std::vector<std::int64_t> shape{size, self.rank()};
+    const Result<TensorArgument> out = arguments.result(DType::kInt64, shape);
+    if (!out) return out.error();
+    const std::span<std::int64_t> places = elements<std::int64_t>(*out);
+    auto next = places.begin();
+    with_element_type(self.dtype(), [&]<typename T>() {
+      const std::span<const T> from = elements<const T>(self);
+      for (std::size_t i = 0; i < from.size() && next != places.end(); ++i) {
+        if (static_cast<Computed<T>>(from[i]) == Computed<T>(0)) continue;
+        write_place(self, static_cast<std::int64_t>(i), &*next);
+        next += self.rank();
+      }
+    });
+    std::fill(next, places.end(), fill);
+    return {};
+  }
+
+ private:
+  // The coordinates of an element.
+  static void write_place(const TensorArgument& self, std::int64_t element, std::int64_t* place) {
+    for (int i = self.rank() - 1; i >= 0; --i) {
+      place[i] = element % self.size(i);
+      element /= self.size(i);
+    }
+  }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> unique_operators() {
+  return listed<NonzeroStatic, Unique, Unique2, UniqueConsecutive, UniqueDim,
+                UniqueDimConsecutive>();
+}
+
+}  // namespace polystate

@@ -1,0 +1,258 @@
+"""Kernels of operators that order, find, count and combine elements give what PyTorch's do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from polystate import _core
+from polystate.errors import EngineError
+from tests.python.aten.compared_kernels import (
+    ALL,
+    FLOATS,
+    INTEGERS,
+    ComparedKernels,
+    call_kernel,
+    compare_samples,
+)
+
+aten = torch.ops.aten
+
+INF, NAN = math.inf, math.nan
+ODD = torch.tensor(
+    [[1.0, NAN, 2.0, -INF], [-INF, -INF, 3.0, INF], [0.0, -0.0, INF, NAN], [2.0, NAN, 2.0, 1.0]]
+)
+
+
+def odd_tensors() -> Iterator[Tensor]:
+    """Numbers of all kinds in all types, of several shapes."""
+    for dtype in FLOATS:
+        x = ODD.to(dtype)
+        yield from (x, x.T, x[:, :1], x[0, 0], x[:, :0], x[:0], torch.stack([x, x.flip(0)], 1))
+    for dtype in (*INTEGERS, torch.bool):
+        yield torch.tensor([[3, 0, 1, 1], [0, 0, 1, 3], [1, 7, 7, 0]]).to(dtype)
+
+
+def test_samples_of_pytorch() -> None:
+    names = (
+        *("searchsorted", "bucketize", "isin", "histc", "bincount", "histogram", "histogramdd"),
+        *("unique", "unique_consecutive", "nonzero_static", "scatter_reduce", "_segment_reduce"),
+    )
+    counts = compare_samples(names, most=8)
+    # PyTorch rounds to 16 bits at each step.
+    counts |= compare_samples(["index_reduce"], (torch.float32, *INTEGERS), most=8)
+    assert {name.split(".")[1] for name in counts} == {
+        "searchsorted", "bucketize", "isin",
+        "histc", "bincount", "histogram", "_histogramdd_from_bin_cts",
+        "_histogramdd_from_bin_tensors", "_unique2", "unique_consecutive",
+        "nonzero_static", "scatter_reduce", "index_reduce", "segment_reduce",
+    }  # fmt: skip
+
+
+def test_elements_are_ordered_with_nan_as_the_largest() -> None:
+    with ComparedKernels() as compared:
+        for x in odd_tensors():
+            for dim in range(-max(x.dim(), 1), max(x.dim(), 1)):
+                torch.sort(x, dim)
+                torch.sort(x, dim=dim, descending=True, stable=True)
+    assert compared.counts.keys() == {"aten.sort.default", "aten.sort.stable"}
+
+
+def test_elements_are_found_by_their_rank() -> None:
+    with ComparedKernels() as compared:
+        for x in (x for x in odd_tensors() if x.dtype != torch.bool):
+            x.median()
+            x.nanmedian()
+    assert len(compared.counts) == 2
+    for x in (x for x in odd_tensors() if x.dtype != torch.bool):
+        for dim in range(-max(x.dim(), 1), max(x.dim(), 1)):
+            if x.dim() and x.shape[dim] == 0:
+                continue
+            for keepdim in (False, True):
+                compare_places(aten.median.dim, (x, dim, keepdim))
+                compare_places(aten.nanmedian.dim, (x, dim, keepdim))
+                for k in {1, x.shape[dim] if x.dim() else 1}:
+                    compare_places(aten.kthvalue.default, (x, k, dim, keepdim))
+                if not x.isnan().any():  # PyTorch's own order is no order then
+                    compare_places(aten.mode.default, (x, dim, keepdim))
+
+
+def compare_places(operator: torch._ops.OpOverload, arguments: tuple[Any, ...]) -> None:
+    """Compare the values that are found, and that they are where the kernel says.
+
+    Of equal ones, either may be found.
+    """
+    expected = operator(*arguments)
+    values, places = call_kernel(operator, arguments, {}, expected)
+    torch.testing.assert_close(values, expected[0], equal_nan=True)
+    x, keepdim = arguments[0], arguments[-1]
+    if x.dim():
+        dim = arguments[-2]
+        there = x.gather(dim, places if keepdim else places.unsqueeze(dim))
+        torch.testing.assert_close(
+            there, values if keepdim else values.unsqueeze(dim), equal_nan=True
+        )
+
+
+def test_values_are_looked_up() -> None:
+    with ComparedKernels() as compared:
+        for dtype in (*FLOATS, *INTEGERS):
+            rows = torch.tensor([[0, 1, 1, 4], [2, 2, 3, 9]]).to(dtype)
+            values = torch.tensor([[0, 1, 5], [2, 9, 10]]).to(dtype)
+            mixed, order = torch.tensor([4, 1, 0, 1]).to(dtype), torch.tensor([2, 1, 3, 0])
+            for right in (False, True):
+                torch.searchsorted(rows, values, right=right, out_int32=right)
+                torch.searchsorted(mixed, values, right=right, sorter=order)
+                torch.bucketize(values[0, 0], rows[0], right=right)
+                torch.bucketize(values[:, :0], rows[0, :0], right=right)
+                torch.isin(values, rows[0], invert=right)
+        for dtype in FLOATS:
+            values, boundaries = ODD.to(dtype), torch.tensor([-INF, 0.0, 1.0, INF, NAN]).to(dtype)
+            for right in (False, True):
+                torch.searchsorted(boundaries, values, side="right" if right else "left")
+                torch.isin(values, boundaries, invert=right)
+    assert len(compared.counts) == 3
+
+
+def test_elements_are_counted() -> None:
+    with ComparedKernels() as compared:
+        for dtype in (torch.float32, torch.float64):
+            x = torch.linspace(-2, 2, 41).to(dtype)[torch.randperm(41)]
+            for edges in (torch.tensor([-1.0, 0.0, 0.5, 2.0]), torch.tensor([3.0, 4.0])):
+                torch.histogram(x, edges.to(dtype))
+            for each in (x, x[:0], x[:1].expand(3)):
+                torch.histc(each, 7)
+                torch.histc(each, 8, -1, 1)
+                torch.histogram(each, 5)
+                torch.histogram(each, 5, range=(-1.0, 1.5), weight=each.abs())
+                torch.histogram(x, 4, density=True)
+            with_nan = torch.cat([x, torch.tensor([NAN, INF, -INF])])
+            torch.histc(with_nan, 4, -2, 2)
+            torch.histogram(with_nan, 4, range=(-2.0, 2.0))
+            pairs, edges = torch.randn(30, 2).to(dtype), torch.linspace(-1, 1, 6).to(dtype)
+            torch.histogramdd(pairs, [3, 4], range=[-1.0, 1.0, -2.0, 2.0])
+            torch.histogramdd(pairs, [3, 4], density=True, weight=pairs[:, 0].abs())
+            torch.histogramdd(pairs, [edges, edges[1::2].contiguous()])
+        for dtype in FLOATS:
+            for each in (x.to(dtype), ODD.nan_to_num(0, 7, -7).to(dtype)):
+                torch.histc(each, 7)
+                torch.histc(each, 10, -2, 5)
+        for integers in INTEGERS:
+            x = torch.tensor([1, 0, 5, 1]).to(integers)
+            for each in (x, x[:0]):
+                torch.bincount(each)
+                torch.bincount(each, minlength=9)
+                torch.bincount(each, weights=torch.rand(len(each)))
+                torch.bincount(each, weights=torch.arange(len(each)))
+    assert len(compared.counts) == 6
+
+
+def test_equal_elements_are_put_together() -> None:
+    with ComparedKernels() as compared:
+        for x in odd_tensors():
+            # Of NaNs, which all differ, any may come first.
+            for flag in (False, True)[: 1 if x.isnan().any() else 2]:
+                torch.unique(x, return_inverse=flag, return_counts=not flag)
+                torch.unique_consecutive(x, return_inverse=flag, return_counts=not flag)
+            torch.nonzero_static(x, size=3)
+            torch.nonzero_static(x, size=30, fill_value=-7)
+        for dtype in ALL:
+            rows = torch.tensor([[1, 0, 1], [0, 1, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1]]).to(dtype)
+            for dim in (0, 1, -1):
+                torch.unique(rows, dim=dim, return_inverse=True, return_counts=True)
+                torch.unique_consecutive(rows, dim=dim, return_inverse=True, return_counts=True)
+            torch.unique(rows[:0], dim=0, return_counts=True)
+    assert len(compared.counts) == 4
+
+
+@pytest.mark.parametrize("include_self", [True, False])
+def test_elements_are_combined_at_places(include_self: bool) -> None:
+    index = torch.tensor([[0, 2, 0, 1], [2, 2, 2, 2]])
+    with ComparedKernels() as compared:
+        for reduce in ("sum", "prod", "mean", "amax", "amin"):
+            for dtype in ALL:
+                if dtype == torch.bool and reduce == "mean":
+                    continue
+                x, source = ODD.nan_to_num(0, 7, -7).to(dtype), ODD.nan_to_num(3, 9, 5).to(dtype)
+                for dim in (0, 1, -1):
+                    x.scatter_reduce(dim, index, source, reduce, include_self=include_self)
+                x[0, 0].scatter_reduce(0, index[0, 0], source[0, 0], reduce)
+                x.scatter_reduce(0, index[:0], source, reduce)
+                if reduce == "sum" or dtype == torch.bool:
+                    continue
+                for dim in (0, 1, -1):
+                    x.index_reduce(dim, index[0], source, reduce, include_self=include_self)
+            for dtype in FLOATS:
+                ODD.to(dtype).scatter_reduce(
+                    0, index, ODD.T.to(dtype), reduce, include_self=include_self
+                )
+    assert compared.counts.keys() == {"aten.scatter_reduce.two", "aten.index_reduce.default"}
+
+
+def test_segments_are_reduced() -> None:
+    with ComparedKernels() as compared:
+        for dtype in FLOATS:
+            for reduce in ("sum", "prod", "mean", "max", "min"):
+                for initial in (None, 2):
+                    options = {"unsafe": False, "initial": initial}
+                    x, lengths = ODD.to(dtype), torch.tensor([1, 0, 3])
+                    torch.segment_reduce(x, reduce, lengths=lengths, **options)
+                    torch.segment_reduce(x, reduce, offsets=torch.tensor([0, 1, 1, 4]), **options)
+                    torch.segment_reduce(
+                        x, reduce, lengths=lengths.expand(4, 3).contiguous(), axis=1, **options
+                    )
+    assert len(compared.counts) == 1
+
+
+X = torch.arange(6.0).reshape(2, 3)
+PLACES = torch.empty(2, 3, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments", "results"),
+    [
+        ("aten::sort.values", (X, 2, False, X.clone(), PLACES), 2),
+        ("aten::sort.values", (X, 0, False, X[:1].clone(), PLACES), 2),
+        ("aten::kthvalue.values", (X, 4, 1, False, X[:, 0].clone(), PLACES[:, 0].clone()), 2),
+        (
+            "aten::searchsorted.Tensor_out",
+            (X[0].clone(), X, False, False, None, torch.tensor([0, 1, 3]), PLACES),
+            1,
+        ),
+        ("aten::bincount.out", (torch.tensor([1, -1]), None, 0, PLACES[0].clone()), 1),
+        ("aten::bincount.out", (torch.tensor([1, 2**62]), None, 0, PLACES[0].clone()), 1),
+        (
+            "aten::scatter_reduce.two_out",
+            (X, 0, torch.full((2, 3), 2), X, "sum", True, X.clone()),
+            1,
+        ),
+        (
+            "aten::scatter_reduce.two_out",
+            (X, 0, torch.zeros(2, 4, dtype=torch.int64), X, "sum", True, X.clone()),
+            1,
+        ),
+        ("aten::index_reduce.out", (X, 0, torch.tensor([-1, 0]), X, "amax", True, X.clone()), 1),
+        ("aten::index_reduce.out", (X, 0, torch.tensor([1]), X, "amax", True, X.clone()), 1),
+        (
+            "aten::segment_reduce.out",
+            (X, "sum", torch.tensor([3, -1]), None, None, 0, True, None, X.clone()),
+            1,
+        ),
+        (
+            "aten::_histogramdd_from_bin_cts.out",
+            (X, (2,), None, None, False, X.clone()),
+            1,
+        ),
+        ("aten::nonzero_static.out", (X, -1, 0, PLACES), 1),
+    ],
+)
+def test_a_call_that_does_not_fit_fails(
+    operator: str, arguments: tuple[object, ...], results: int
+) -> None:
+    with pytest.raises(EngineError):
+        _core.call_operator(operator, list(arguments), results)
