@@ -220,21 +220,6 @@ def _number_isin(number: Any, among: Tensor, invert: bool = False, **_: Any) -> 
     return found.logical_not() if invert else found
 
 
-def _gather(x: Tensor, dim: int, index: Tensor, **options: Any) -> Any:
-    """Takes an index of 32 bits as one of 64, as all that have kernels are."""
-    if index.dtype == torch.int64:
-        return NotImplemented
-    return aten.gather.default(x, dim, index.to(torch.int64), **options)
-
-
-def _scatter(
-    operator: torch._ops.OpOverload, x: Tensor, dim: int, index: Tensor, source: Any
-) -> Any:
-    if index.dtype == torch.int64:
-        return NotImplemented
-    return operator(x, dim, index.to(torch.int64), source)
-
-
 _REDUCTIONS = {"add": "sum", "multiply": "prod"}
 
 
@@ -346,7 +331,6 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.exp2.default: _exp2,
     aten.fmax.default: _fmax,
     aten.fmin.default: _fmin,
-    aten.gather.default: _gather,
     aten.glu.default: _glu,
     aten.histogramdd.TensorList_bins: _histogramdd_of_edges,
     aten.histogramdd.default: _histogramdd,
@@ -378,10 +362,6 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.unsafe_split.Tensor: _split,
     aten.unsafe_split_with_sizes.default: _split_with_sizes,
     aten.view.default: view_of_any_order,
-    **{
-        operator: functools.partial(_scatter, operator)
-        for operator in (aten.scatter.src, aten.scatter.value, aten.scatter_add.default)
-    },
     # As PyTorch itself writes them.
     **{
         operator: decomposition_table[operator]
