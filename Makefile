@@ -79,6 +79,15 @@ test-all: test test-neon build-fuzz $(REAL_TEMPLATES)  ## Run every test, those 
 	ctest --preset fuzz
 	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m exhaustive
 
+SWEEP_BACKENDS ?= portable xnnpack aoti
+.PHONY: sweep
+sweep: setup  ## Export PyTorch's operators with each type, and make docs/operators.md (hours; goes on where it ended)
+	python -m tests.end_to_end.operator_census --results build/census.jsonl
+	set -e; for backend in $(SWEEP_BACKENDS); do \
+	  python -m tests.end_to_end.sweep --backend $$backend --results build/sweep-$$backend.jsonl; done
+	python -m tools.operators_table --census build/census.jsonl \
+	  $(foreach backend,$(SWEEP_BACKENDS),--sweep $(backend)=build/sweep-$(backend).jsonl) >docs/operators.md
+
 .PHONY: test-neon
 test-neon:  ## Test the loops for 64-bit ARM, in an emulator
 	@tools/setup.sh g++-aarch64-linux-gnu qemu-user

@@ -1,7 +1,7 @@
 """Modules that are drawn, and PyTorch's own samples of its operators: as many as fit into a time.
 
 None differs in silence, none ends a process: each is as PyTorch computes it, or refused with a
-typed error. Both commands of drawn_modules.py and operator_samples.py try all of them.
+typed error. The commands of drawn_modules.py, operator_samples.py and sweep.py try all of them.
 """
 
 import itertools
@@ -9,7 +9,8 @@ import os
 
 import pytest
 
-from tests.end_to_end import drawn_modules, operator_samples
+from tests.end_to_end import drawn_modules, operator_samples, sweep
+from tests.end_to_end.operator_cases import DTYPES
 from tests.end_to_end.trials import EQUAL, LEFT_OUT, REFUSED, counts, outcome, run_all
 
 # Of wall time, for each engine; all together about two minutes on one of two workers.
@@ -18,6 +19,7 @@ _SECONDS = float(os.environ.get("POLYSTATE_TRIALS_SECONDS", "25"))
 # And no more than these, so that a faster machine does not find what another one cannot.
 _MODULES = {"portable": 40, "xnnpack": 40, "aoti": 12}
 _SAMPLES = 30
+_CASES = 12
 
 
 def assert_never_wrong(results, what, record_property):
@@ -44,6 +46,17 @@ def test_samples_of_operators_are_right_or_refused(backend, start, record_proper
     samples = itertools.islice(operator_samples.trials(), start, 2 * _SAMPLES, 2)
     results = run_all(samples, backend, _SECONDS, lambda result: None)
     assert_never_wrong(results, f"samples of operators on {backend}", record_property)
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize(
+    ("seconds", "most"),
+    [(_SECONDS, _CASES), pytest.param(1800.0, None, marks=pytest.mark.exhaustive)],
+)
+def test_operators_with_types_are_right_or_refused(backend, seconds, most, record_property):
+    drawn = itertools.islice(sweep.trials(list(DTYPES)), most)
+    results = run_all(drawn, backend, seconds, lambda result: None)
+    assert_never_wrong(results, f"operators with types on {backend}", record_property)
 
 
 @pytest.mark.parametrize("seed", [15, 102])

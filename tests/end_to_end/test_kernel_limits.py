@@ -13,6 +13,7 @@ class Limits(torch.nn.Module):
             torch.nn.functional.pad(x, (-1, 2, 1, -1), value=3.0),
             tall @ wide,  # over a dimension of size 0
             torch.cat([tall, tall], 0),
+            tall.log_softmax(-1),
             half.cumsum(0),
             torch.addmm(half, half, half, beta=0.2, alpha=0.6),
             x.to(torch.float64, non_blocking=True),
@@ -38,6 +39,23 @@ def test_calls_past_the_limits_of_kernels(tmp_path):
             results = session.run(name, *given)
             for found, right in zip(results, getattr(model, name)(*given), strict=True):
                 torch.testing.assert_close(torch.as_tensor(found), right)
+
+
+class Halves(torch.nn.Module):
+    def forward(self, x, weight):
+        return torch.nn.functional.conv1d(x, weight, padding=1)
+
+
+def test_convolutions_of_16_bits_are_rounded_once(tmp_path):
+    generator = torch.Generator().manual_seed(0)
+    x, weight = (
+        torch.randn(*shape, generator=generator).half() for shape in ((1, 64, 40), (8, 64, 3))
+    )
+    methods = {"forward": ps.Method("forward", (x, weight))}
+    program = ps.export(Halves(), methods, backend="portable", draws=ps.Draws(count=2))
+    (found,) = ps.load(program.save(tmp_path / "a")).session().run("forward", x, weight)
+    right = torch.nn.functional.conv1d(x.float(), weight.float(), padding=1).half()
+    torch.testing.assert_close(torch.as_tensor(found), right)
 
 
 class Functions(torch.nn.Module):

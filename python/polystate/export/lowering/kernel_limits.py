@@ -1,9 +1,9 @@
 """Writes calls that ExecuTorch's kernels refuse, or compute otherwise, by such that they do right.
 
-- Indices of int32 are refused, padding by less than nothing, and copies that need not wait.
+- Indices other than int64 are refused, padding by less than nothing, and copies that need not wait.
 - Products over a dimension of size 0 are left as the memory was, in place of zeros; tensors without
   elements are joined to one of other sizes.
-- A log_softmax of float64 is refused.
+- A log_softmax of float64 is refused, and one of no elements ends the process.
 - The sign of NaN is NaN, in place of 0.
 - Sums of 16-bit floats are rounded after each number. In float32, as PyTorch sums them, they are
   rounded once.
@@ -45,6 +45,16 @@ _ROUNDED = {
 }
 _PADS = {aten.pad.default, aten.constant_pad_nd.default}
 _LOG_SOFTMAXES = {aten.log_softmax.int, aten._log_softmax.default}
+_CONVOLUTIONS = {
+    aten.conv1d.default,
+    aten.conv1d.padding,
+    aten.conv2d.default,
+    aten.conv2d.padding,
+    aten.conv_transpose1d.default,
+    aten.conv_transpose2d.input,
+    aten.convolution.default,
+}
+_OF_ELEMENTS = {aten.cat.default, *_LOG_SOFTMAXES}
 _HALVES = {torch.float16, torch.bfloat16}
 
 
@@ -63,11 +73,25 @@ def keep_kernels_limits(program: ExportedProgram) -> None:
     rename_outputs(program)
 
 
+def sum_convolutions_in_single(program: ExportedProgram) -> None:
+    """Compute convolutions of 16-bit floats in float32; XNNPACK has some of its own."""
+    for graph in changed_graphs(program):
+        for target in _CONVOLUTIONS:
+            for node in graph.find_nodes(op="call_function", target=target):
+                dtype = node.meta["val"].dtype
+                if dtype in _HALVES:
+                    with graph.inserting_before(node):
+                        result = _in_single(graph, node, dtype)
+                    node.replace_all_uses_with(result)
+                    graph.erase_node(node)
+    rename_outputs(program)
+
+
 def _fit_arguments(graph: Graph, node: Node) -> None:
     place = _INDICES.get(node.target)  # type: ignore[call-overload]
     if place is not None:
         index: Any = node.args[place]
-        if index.meta["val"].dtype == torch.int32:
+        if index.meta["val"].dtype != torch.int64:
             wide = call(graph, aten._to_copy.default, index, dtype=torch.int64)
             node.update_arg(place, wide)
     if node.kwargs.get("non_blocking"):
@@ -79,6 +103,8 @@ def _written(graph: Graph, node: Node) -> Node | None:
     value = node.meta.get("val")
     if not isinstance(value, Tensor):
         return None
+    if _is_zeros(node):
+        return call(graph, aten.full.default, list(value.shape), 0, dtype=value.dtype)
     if node.target in _ROUNDED and value.dtype in _HALVES:
         return _in_single(graph, node, value.dtype)
     if node.target in _PADS and _given(node).get("mode", "constant") == "constant":
@@ -87,12 +113,20 @@ def _written(graph: Graph, node: Node) -> Node | None:
         return _sign(graph, node)
     if node.target in _LOG_SOFTMAXES and value.dtype == torch.float64:
         return _log_softmax(graph, node)
-    first: Any = node.args[0] if node.args else None
-    is_product_of_none = node.target in _PRODUCTS and first.meta["val"].shape[-1:] == (0,)
-    is_empty = node.target == aten.cat.default and 0 in value.shape
-    if (is_product_of_none or is_empty) and all(isinstance(size, int) for size in value.shape):
-        return call(graph, aten.full.default, list(value.shape), 0, dtype=value.dtype)
     return None
+
+
+def _is_zeros(node: Node) -> bool:
+    """Whether a result has no elements or is a sum of none; sizes that vary may not be compared."""
+    if not all(isinstance(size, int) for size in node.meta["val"].shape):
+        return False
+    if node.target in _OF_ELEMENTS:
+        return 0 in node.meta["val"].shape
+    if node.target not in _PRODUCTS:
+        return False
+    first: Any = node.args[0]
+    summed = first.meta["val"].shape[-1]
+    return isinstance(summed, int) and summed == 0
 
 
 def _padded(graph: Graph, node: Node) -> Node | None:

@@ -24,7 +24,10 @@ from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
 from polystate.export.lowering.integer_powers import write_out_integer_powers
-from polystate.export.lowering.kernel_limits import keep_kernels_limits
+from polystate.export.lowering.kernel_limits import (
+    keep_kernels_limits,
+    sum_convolutions_in_single,
+)
 from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.memory_order import store_row_major
@@ -71,6 +74,7 @@ REWRITES = (
     Rewrite(keep_precise_scalars, Form.FUNCTIONAL),
     Rewrite(give_dimensions, Form.FUNCTIONAL),
     Rewrite(keep_kernels_limits, Form.FUNCTIONAL),
+    Rewrite(sum_convolutions_in_single, Form.FUNCTIONAL, backends=frozenset({"portable"})),
     Rewrite(vectors_to_rows, Form.FUNCTIONAL),
     Rewrite(drop_undone_transposes, Form.FUNCTIONAL),
     Rewrite(fuse_into_linears, Form.FUNCTIONAL, Keeps.ROUNDED_VALUES, backends=_ALL),

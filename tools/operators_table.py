@@ -1,0 +1,201 @@
+"""Makes docs/operators.md of the results of `tests.end_to_end.sweep` and `operator_census`.
+
+``python -m tools.operators_table --census FILE --sweep portable=FILE --sweep xnnpack=FILE`` prints
+it. What neither file has is said not to have been run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_TYPES = ("float32", "float64", "int64", "bool", "float16", "bfloat16")
+_ENGINES = ("portable", "xnnpack", "aoti")
+
+_HEAD = """# Operators
+
+Which of PyTorch's operators each engine computes, with which types of elements. A tool makes this
+page of measured results (`python -m tools.operators_table`); nothing in it is written by hand.
+
+A case is an entry of PyTorch's own list of operators and samples (`op_db`, {version}) with a type.
+It counts as equal where the first five samples of PyTorch's, and the first of them with NaN and
+infinities, without elements, with one element, without dimensions and not row by row, as far as
+PyTorch takes them, all give what PyTorch gives: integers and truth values exactly, floats within
+the tolerance that `op_db` has for the operator, or `torch.testing` for the type. Entries that draw
+numbers, or have complex results, are no cases.
+
+- **exported**: the sweep exported the case (`make sweep`) and compared the program's results.
+- **kernels**: the census ran the case operator by operator, decomposed as an export does, through
+  the kernels of the runtime, and compared each result. It says nothing of passes over whole graphs,
+  and nothing of AOTInductor.
+
+| | {columns} |
+| --- | {lines} |
+{counts}
+What XNNPACK's delegates do not take, the kernels of `portable` compute: its column is of exports
+alone.
+
+"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a case on an engine."""
+
+    is_equal: bool
+    told: str
+    is_exported: bool
+
+
+def swept(path: Path) -> dict[str, Found]:
+    """The cases of a file of the sweep."""
+    found = {}
+    for line in _lines(path):
+        told = str(line.get("told", ""))
+        if "outcome" not in line:
+            found[line["name"]] = Found(False, "ends the process", True)
+        else:
+            is_equal = line["outcome"] == "equal"
+            found[line["name"]] = Found(is_equal, told if is_equal else _reason(told), True)
+    return found
+
+
+def taken(path: Path) -> dict[str, Found]:
+    """The cases of a file of the census."""
+    samples: dict[str, dict[int, Mapping[str, Any]]] = collections.defaultdict(dict)
+    for line in _lines(path):
+        samples[line["name"]][line["number"]] = line
+    found = {}
+    for name, lines in samples.items():
+        bad = [line for line in lines.values() if line["outcome"] != "equal"]
+        if not bad:
+            used = sorted({each for line in lines.values() for each in line["used"]})
+            found[name] = Found(True, " ".join(used), False)
+        elif bad[0]["outcome"] == "unknown":
+            continue  # only an export says
+        else:
+            kind = "" if bad[0]["kind"] == "sample" else f"{bad[0]['kind']}: "
+            told = bad[0].get("told", "ends the process")
+            found[name] = Found(False, kind + _reason(told), False)
+    return found
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text().splitlines():
+        yield json.loads(line)
+
+
+_PATTERNS = (
+    (r"the operator 'aten\.([\w.]+)' is not of the core", r"no kernel of \1"),
+    (r"aten::([\w.]+) has no kernel", r"no kernel of \1"),
+    (r"aten\.([\w.]+) is not of the core set", r"no kernel of \1"),
+    (r"aten\.([\w.]+) has no form that fills results", r"no kernel of \1"),
+    (r"aten\.([\w.]+) draws numbers", "draws numbers"),
+    (r"draws? (?:random )?numbers", "draws numbers"),
+    (r"complex", "complex numbers"),
+    (r"aten::([\w.]+)\(.*fails", r"\1 refuses it"),
+    (r"aten::([\w.]+)\(.*: (\S+ in place of \S+)", r"\1: \2"),
+    (r"the lowered program fails: method '\w+' failed: (.{0,60})", r"\1"),
+    (r"(\S+) is (\S+), expected (\S+);", r"\2 in place of \3"),
+    (r"(\S+ in place of \S+)", r"\1"),
+    (r"every attempt failed:\s+[^:]*: (.{0,70})", r"\1"),
+)
+
+
+def _reason(told: str) -> str:
+    """A few words for the table."""
+    text = re.sub(r"\s+", " ", told)
+    for pattern, words in _PATTERNS:
+        match = re.search(pattern, text)
+        if match is not None:
+            return match.expand(words).strip(" ;:").replace("|", "\\|")
+    return text[:80].replace("|", "\\|")
+
+
+def _through(found: Iterable[Found]) -> str:
+    """What computes the cases that are equal: operators, ours and decompositions."""
+    names = {name for each in found if each.is_equal for name in each.told.split()}
+    kernels = sorted({name.removeprefix("aten::") for name in names if name[0] not in "=~"})
+    used = [f"`{name}`" for name in kernels if not name.startswith(("executorch_prim", "clone"))]
+    if any(name[0] in "=~" for name in names):
+        used.append("written by others")
+    return " ".join(used[:4]) + (" …" if len(used) > 4 else "")
+
+
+def _cell(operator: str, types: Iterable[str], results: Mapping[str, Found]) -> str:
+    """The types that are equal, and why others are not."""
+    equal: dict[bool, list[str]] = {True: [], False: []}
+    refused: dict[str, list[str]] = {}
+    for dtype in types:
+        found = results.get(f"{operator} {dtype}")
+        if found is not None and found.is_equal:
+            equal[found.is_exported].append(dtype)
+        elif found is not None:
+            refused.setdefault(found.told, []).append(dtype)
+    parts = [
+        f"{' '.join(names)} ({word})"
+        for names, word in ((equal[True], "exported"), (equal[False], "kernels"))
+        if names
+    ]
+    parts += [f"not {' '.join(names)}: {why}" for why, names in refused.items()]
+    return "; ".join(parts) or "not run"
+
+
+def table(results: Mapping[str, Mapping[str, Found]], version: str) -> str:
+    """The page, for results by engine and case."""
+    names = {name for found in results.values() for name in found}
+    types: dict[str, list[str]] = {}
+    for name in sorted(names):
+        operator, dtype = name.rsplit(" ", 1)
+        types.setdefault(operator, []).append(dtype)
+    columns = " | ".join(_ENGINES)
+    head = _HEAD.format(
+        version=f"torch {version}",
+        columns=columns,
+        lines=" | ".join("---" for _ in _ENGINES),
+        counts="".join(_counts(results)),
+    )
+    rows = [f"| operator | {columns} | through |", "| --- " * (len(_ENGINES) + 2) + "|"]
+    for operator, dtypes in types.items():
+        ordered = sorted(dtypes, key=_TYPES.index)
+        cells = [_cell(operator, ordered, results[engine]) for engine in _ENGINES]
+        found = results["portable"]
+        through = _through(found[f"{operator} {t}"] for t in ordered if f"{operator} {t}" in found)
+        rows.append(f"| `{operator}` | {' | '.join(cells)} | {through} |")
+    return head + "\n".join(rows) + "\n"
+
+
+def _counts(results: Mapping[str, Mapping[str, Found]]) -> Iterator[str]:
+    for words, is_exported in (("cases exported", True), ("cases through kernels", False)):
+        cells = []
+        for engine in _ENGINES:
+            found = [each for each in results[engine].values() if each.is_exported == is_exported]
+            equal = sum(each.is_equal for each in found)
+            cells.append(f"{len(found)}, of them {equal} equal" if found else "none")
+        yield f"| {words} | {' | '.join(cells)} |\n"
+
+
+def main() -> None:
+    """Print the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--census", type=Path)
+    parser.add_argument("--sweep", action="append", default=[], metavar="BACKEND=FILE")
+    parser.add_argument("--torch", default="2.13", help="the version that the results are of")
+    options = parser.parse_args()
+    results: dict[str, dict[str, Found]] = {engine: {} for engine in _ENGINES}
+    if options.census is not None:
+        results["portable"] |= taken(options.census)
+    for each in options.sweep:
+        backend, _, path = each.partition("=")
+        results[backend] |= swept(Path(path))
+    print(table(results, options.torch), end="")
+
+
+if __name__ == "__main__":
+    main()
