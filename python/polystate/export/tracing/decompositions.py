@@ -292,6 +292,19 @@ def _bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None) 
     return torch.nn.functional.linear(products.flatten(-2), weight.flatten(1), bias)
 
 
+def _var_mean(
+    x: Tensor,
+    dim: Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """One by one: where ExecuTorch's variance is NaN, as of one element, its mean is so as well."""
+    dims = list(range(x.dim())) if not dim else dim
+    mean = aten.mean.dim(x, dims, keepdim)
+    return aten.var.correction(x, dim, correction=correction, keepdim=keepdim), mean
+
+
 @contextlib.contextmanager
 def corrected() -> Iterator[None]:
     """Corrects what torch.export itself writes by others over sizes that vary, within the block.
@@ -361,6 +374,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.unbind_copy.int: _unbind,
     aten.unsafe_split.Tensor: _split,
     aten.unsafe_split_with_sizes.default: _split_with_sizes,
+    aten.var_mean.correction: _var_mean,
     aten.view.default: view_of_any_order,
     # As PyTorch itself writes them.
     **{
