@@ -107,4 +107,25 @@ struct Recurrence {
   static Status run(Arguments& arguments);
 };
 
+struct Fft {
+  static constexpr OperatorSchema kSchema{
+      "polystate::fft.out(Tensor real, Tensor? imag, int dim, bool inverse, int normalization, *, "
+      "Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(Arguments& arguments);
+};
+
+struct RealFft {
+  static constexpr OperatorSchema kSchema{
+      "polystate::real_fft.out(Tensor x, int dim, int normalization, *, Tensor(z!) out) "
+      "-> Tensor(z!)"};
+  static Status run(Arguments& arguments);
+};
+
+struct InverseRealFft {
+  static constexpr OperatorSchema kSchema{
+      "polystate::inverse_real_fft.out(Tensor real, Tensor imag, int dim, SymInt size, "
+      "int normalization, *, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(Arguments& arguments);
+};
+
 }  // namespace polystate

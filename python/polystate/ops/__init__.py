@@ -7,6 +7,7 @@ runtime's kernels with them.
 from polystate.ops import (
     attention,
     checks,
+    fourier,
     groupwise,
     in_place,
     norms,
@@ -19,6 +20,7 @@ from polystate.ops import (
 __all__ = [
     "attention",
     "checks",
+    "fourier",
     "groupwise",
     "in_place",
     "norms",

@@ -33,11 +33,16 @@ constexpr std::string_view kTypeOf<bool> = "bool";
 template <>
 constexpr std::string_view kTypeOf<const char*> = "str";
 
+// A size is passed as a number.
+constexpr std::string_view passed_as(std::string_view type) {
+  return type == "SymInt" ? "int" : type;
+}
+
 // Whether values of these types are what an operator is called with; its result comes last.
 template <typename... Values>
 constexpr bool fits(const OperatorSchema& schema) {
   std::size_t index = 0;
-  return ((schema.type_of(index++) == kTypeOf<Values>) && ...) &&
+  return ((passed_as(schema.type_of(index++)) == kTypeOf<Values>) && ...) &&
          schema.argument_count() == sizeof...(Values) + 1;
 }
 
@@ -155,6 +160,24 @@ POLYSTATE_SHIM aoti_torch_cpu_recurrence(AtenTensorHandle gates, AtenTensorHandl
                                          const AtenTensorHandle* projection, const char* kind,
                                          std::int32_t reverse, AtenTensorHandle* result) {
   return call<Recurrence>(result, gates, hidden, cell, tiles, bias, projection, kind, reverse != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_fft(AtenTensorHandle real, const AtenTensorHandle* imag,
+                                  std::int64_t dim, std::int32_t inverse,
+                                  std::int64_t normalization, AtenTensorHandle* result) {
+  return call<Fft>(result, real, imag, dim, inverse != 0, normalization);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_real_fft(AtenTensorHandle x, std::int64_t dim,
+                                       std::int64_t normalization, AtenTensorHandle* result) {
+  return call<RealFft>(result, x, dim, normalization);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_inverse_real_fft(AtenTensorHandle real, AtenTensorHandle imag,
+                                               std::int64_t dim, std::int64_t size,
+                                               std::int64_t normalization,
+                                               AtenTensorHandle* result) {
+  return call<InverseRealFft>(result, real, imag, dim, size, normalization);
 }
 
 }  // extern "C"

@@ -32,7 +32,8 @@ const std::vector<ListedOperator>& all_operators() {
     add(listed<CheckRange, CheckTrue, CheckSize, CheckPlaces, SliceScatter, SelectScatter,
                IndexCopy, IndexPut, PagedAttention, CrossAttention, DenseAttention, WritePages,
                CopyPages, PackedLinear, PackedEmbedding, QuantizedLinear, QuantizedEmbedding,
-               GroupwiseLinear, GroupwiseEmbedding, LayerNorm, Recurrence>());
+               GroupwiseLinear, GroupwiseEmbedding, LayerNorm, Recurrence, Fft, RealFft,
+               InverseRealFft>());
     for (const auto family : kAtenFamilies) add(family());
     return operators;
   }();

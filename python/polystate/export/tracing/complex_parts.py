@@ -1,0 +1,342 @@
+"""A complex tensor as two real ones, and what is done with both alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+# Move, repeat, choose or add up elements: they do the same with both parts.
+_MOVING = """
+    broadcast_to channel_shuffle chunk clone contiguous cumsum detach diag diag_embed diagflat
+    diagonal diff dsplit expand expand_as flatten flip fliplr flipud gather getitem hsplit
+    index_select mean moveaxis movedim nan_to_num narrow neg permute pixel_shuffle
+    pixel_unshuffle ravel repeat repeat_interleave reshape reshape_as roll rot90 select split
+    split_with_sizes squeeze sum sum_to_size swapaxes swapdims t take take_along_dim
+    tensor_split tile trace transpose tril triu unbind unflatten unfold unsqueeze view view_as
+    vsplit
+"""
+_SAME = frozenset(_MOVING.split())
+_READ = frozenset(("device", "dim", "layout", "ndim", "numel", "requires_grad", "shape", "size"))
+_OTHER_NAMES = {
+    "absolute": "abs",
+    "alias_copy": "clone",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctanh": "atanh",
+    "concat": "cat",
+    "concatenate": "cat",
+    "conj_physical": "conj",
+    "divide": "div",
+    "ger": "outer",
+    "linalg_cross": "cross",
+    "linalg_diagonal": "diagonal",
+    "multiply": "mul",
+    "negative": "neg",
+    "row_stack": "vstack",
+    "subtract": "sub",
+    "true_divide": "div",
+    "truediv": "div",
+    "unsafe_chunk": "chunk",
+    "unsafe_split": "split",
+}
+# Operators of Python whose operands come in the other order.
+_SWAPPED = frozenset(("radd", "rmul", "rsub", "rtruediv", "rdiv", "rpow", "rmatmul"))
+
+Function = Callable[..., Any]
+
+
+def real_type(dtype: torch.dtype) -> torch.dtype:
+    """The type of the parts of complex numbers."""
+    return torch.float64 if dtype in (torch.complex128, torch.float64) else torch.float32
+
+
+class Complex:
+    """A complex tensor as two real ones of one shape and type.
+
+    A change of it changes the parts where they lie, unless they are others' (``is_borrowed``): it
+    has copies then.
+    """
+
+    # What has been learned beside what the class does itself, by PyTorch's names.
+    functions: ClassVar[dict[str, Function]] = {}
+
+    def __init__(self, real: Tensor, imag: Tensor, *, is_borrowed: bool = False) -> None:
+        if real.shape != imag.shape:
+            shape = torch.broadcast_shapes(real.shape, imag.shape)  # type: ignore[no-untyped-call]
+            real, imag, is_borrowed = real.expand(shape), imag.expand(shape), True
+        if real.dtype != imag.dtype:
+            dtype = torch.promote_types(real.dtype, imag.dtype)
+            real, imag = real.to(dtype), imag.to(dtype)
+        self.real, self.imag, self._is_borrowed = real, imag, is_borrowed
+
+    @classmethod
+    def of(cls, value: Any) -> Complex:
+        """A number or a tensor as a complex one."""
+        if isinstance(value, Complex):
+            return value
+        if isinstance(value, complex):
+            return cls(torch.tensor(value.real), torch.tensor(value.imag))
+        real = torch.as_tensor(value)
+        if real.is_complex():
+            pairs = torch.view_as_real(real.resolve_conj())
+            return cls(pairs[..., 0], pairs[..., 1])
+        if not real.is_floating_point():
+            real = real.to(torch.get_default_dtype())
+        return cls(real, torch.zeros_like(real), is_borrowed=True)
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
+    ) -> Any:
+        return cls.call(name_of(function), args, kwargs or {})
+
+    @classmethod
+    def call(cls, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """What PyTorch's function of a name does; one of the arguments is complex."""
+        name = _plain(name)
+        if name in _SWAPPED:
+            args = (args[1], args[0])
+            name = _plain(name[1:])
+        kwargs = dict(kwargs)
+        if "input" in kwargs and not args:
+            args = (kwargs.pop("input"),)
+        if name in cls.functions:
+            return cls.functions[name](*args, **kwargs)
+        first, *rest = args
+        return getattr(cls.of(first), name)(*rest, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        name = _plain(name)
+        if name in _SAME:
+            return lambda *args, **kwargs: self._same(name, args, kwargs)
+        if name in _READ:
+            return getattr(self.real, name)
+        if name in self.functions:
+            return lambda *args, **kwargs: self.functions[name](self, *args, **kwargs)
+        if name.endswith("_") and not name.startswith("_"):
+            return lambda *args, **kwargs: self._change(getattr(self, name[:-1])(*args, **kwargs))
+        raise TypeError(
+            f"an export writes complex numbers as their parts, and has not learned '{name}' of them"
+        )
+
+    def _same(self, name: str, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
+        method = getattr(Tensor, "__getitem__" if name == "getitem" else name, None)
+        method = method or getattr(torch.nn.functional, name, None) or getattr(torch, name)
+        args, kwargs = [_of_parts(a) for a in args], {k: _of_parts(v) for k, v in kwargs.items()}
+        real, imag = method(self.real, *args, **kwargs), method(self.imag, *args, **kwargs)
+        if isinstance(real, Tensor):
+            return Complex(real, imag, is_borrowed=self._is_borrowed)
+        pairs = zip(real, imag, strict=True)
+        return tuple(Complex(*pair, is_borrowed=self._is_borrowed) for pair in pairs)
+
+    def _change(self, value: Complex) -> Complex:
+        """Gives it other values, where it lies."""
+        self._own()
+        self.real.copy_(value.real)
+        self.imag.copy_(value.imag)
+        return self
+
+    def _own(self) -> None:
+        if self._is_borrowed:
+            self.real, self.imag = self.real.clone(), self.imag.clone()
+            self._is_borrowed = False
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type that a complex tensor of such parts has."""
+        return torch.complex128 if self.real.dtype == torch.float64 else torch.complex64
+
+    @property
+    def T(self) -> Complex:  # noqa: N802 (PyTorch's name)
+        """Transposed."""
+        return Complex(self.real.T, self.imag.T, is_borrowed=self._is_borrowed)
+
+    @property
+    def mT(self) -> Complex:  # noqa: N802
+        """Transposed in the last two dimensions."""
+        return Complex(self.real.mT, self.imag.mT, is_borrowed=self._is_borrowed)
+
+    @property
+    def H(self) -> Complex:  # noqa: N802
+        """Transposed, the conjugate."""
+        return self.T.conj()
+
+    @property
+    def mH(self) -> Complex:  # noqa: N802
+        """Transposed in the last two dimensions, the conjugate."""
+        return self.mT.conj()
+
+    def is_complex(self) -> bool:
+        """True."""
+        return True
+
+    def is_floating_point(self) -> bool:
+        """False."""
+        return False
+
+    def is_conj(self) -> bool:
+        """False: a conjugate is computed at once."""
+        return False
+
+    def view_as_real(self) -> Tensor:
+        """[..., 2], as PyTorch lays both parts out."""
+        return torch.stack([self.real, self.imag], -1)
+
+    def conj(self) -> Complex:
+        """With the other sign of the imaginary part."""
+        return Complex(self.real, -self.imag, is_borrowed=True)
+
+    def abs(self) -> Tensor:
+        """The distance from 0."""
+        return torch.hypot(self.real, self.imag)
+
+    def angle(self) -> Tensor:
+        """In radians."""
+        return torch.atan2(self.imag, self.real)
+
+    def add(self, other: Any, *, alpha: Any = 1) -> Complex:
+        """The sum."""
+        if alpha != 1:
+            other = Complex.of(other).mul(alpha)
+        real, imag = parts(other)
+        return Complex(self.real + real, self.imag + imag)
+
+    def sub(self, other: Any, *, alpha: Any = 1) -> Complex:
+        """The difference."""
+        if alpha != 1:
+            other = Complex.of(other).mul(alpha)
+        real, imag = parts(other)
+        return Complex(self.real - real, self.imag - imag)
+
+    def mul(self, other: Any) -> Complex:
+        """The product."""
+        if not is_complex(other):
+            return Complex(self.real * other, self.imag * other)
+        real, imag = parts(other)
+        return Complex(self.real * real - self.imag * imag, self.real * imag + self.imag * real)
+
+    def div(self, other: Any) -> Complex:
+        """The quotient, of numbers whose squares may be too large or too small (Smith's method)."""
+        if not is_complex(other):
+            return Complex(self.real / other, self.imag / other)
+        if isinstance(other, complex):
+            return self.mul(1 / other)
+        other = Complex.of(other)
+        is_wide = other.real.abs() >= other.imag.abs()
+        large = torch.where(is_wide, other.real, other.imag)
+        small = torch.where(is_wide, other.imag, other.real)
+        ratio = small / torch.where(large == 0, 1, large)
+        size = large + small * ratio
+        a, b = self.real, self.imag
+        real = torch.where(is_wide, a + b * ratio, a * ratio + b) / size
+        return Complex(real, torch.where(is_wide, b - a * ratio, b * ratio - a) / size)
+
+    def __getitem__(self, index: Any) -> Complex:
+        return self._same("getitem", (index,), {})  # type: ignore[no-any-return]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._own()
+        self.real[index], self.imag[index] = parts(value)
+
+    def __len__(self) -> int:
+        return len(self.real)
+
+    def __iter__(self) -> Iterator[Complex]:
+        return iter(self.unbind(0))
+
+    def __neg__(self) -> Complex:
+        return self._same("neg", (), {})  # type: ignore[no-any-return]
+
+    def __pow__(self, exponent: Any) -> Any:
+        return self.call("pow", (self, exponent), {})
+
+    def __rpow__(self, base: Any) -> Any:
+        return self.call("pow", (base, self), {})
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.call("matmul", (self, other), {})
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return self.call("matmul", (other, self), {})
+
+    def __eq__(self, other: object) -> Any:
+        return self.call("eq", (self, other), {})
+
+    def __ne__(self, other: object) -> Any:
+        return self.call("ne", (self, other), {})
+
+    __hash__ = object.__hash__
+    __add__, __sub__, __mul__, __truediv__ = add, sub, mul, div
+    __radd__, __rmul__ = add, mul
+
+    def __rsub__(self, other: Any) -> Complex:
+        return Complex.of(other).sub(self)
+
+    def __rtruediv__(self, other: Any) -> Complex:
+        return Complex.of(other).div(self)
+
+    def __iadd__(self, other: Any) -> Complex:
+        return self._change(self.add(other))
+
+    def __isub__(self, other: Any) -> Complex:
+        return self._change(self.sub(other))
+
+    def __imul__(self, other: Any) -> Complex:
+        return self._change(self.mul(other))
+
+    def __itruediv__(self, other: Any) -> Complex:
+        return self._change(self.div(other))
+
+
+def _plain(name: str) -> str:
+    """The name of what computes the same."""
+    if name.endswith("_copy") and name.removesuffix("_copy") in _SAME:
+        return name.removesuffix("_copy")
+    return _OTHER_NAMES.get(name, name)
+
+
+def learned(function: Function) -> Function:
+    """Has a function computed that PyTorch calls by the same name."""
+    Complex.functions[function.__name__.strip("_")] = function
+    return function
+
+
+def name_of(function: Any) -> str:
+    """A function's name, or the one that an operator of Python stands for."""
+    name: str = getattr(function, "__name__", str(function))
+    return name.strip("_") if name.startswith("__") else name
+
+
+def is_complex(value: Any) -> bool:
+    """Whether it is a complex number, or a tensor of them."""
+    return isinstance(value, Complex | complex) or (
+        isinstance(value, Tensor) and value.is_complex()
+    )
+
+
+def parts(value: Any) -> tuple[Any, Any]:
+    """Both parts: of a number as numbers, which change no other type."""
+    if isinstance(value, bool | int | float | complex):
+        return value.real, value.imag
+    if isinstance(value, Tensor) and not value.is_complex():
+        return value, 0
+    value = Complex.of(value)
+    return value.real, value.imag
+
+
+def polar(size: Tensor, angle: Tensor) -> Complex:
+    """From the distance from 0 and the angle in radians."""
+    return Complex(size * angle.cos(), size * angle.sin())
+
+
+def _of_parts(value: Any) -> Any:
+    """An argument as it is for both parts."""
+    if isinstance(value, torch.dtype) and value.is_complex:
+        return real_type(value)
+    return value.real if isinstance(value, Complex) else value

@@ -1,0 +1,150 @@
+"""What an export computes by parts of complex numbers is what PyTorch computes.
+
+PyTorch's own samples, without an export: the functions are called as a trace calls them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from polystate.export.tracing.complex_numbers import ComplexAsParts
+from polystate.export.tracing.complex_parts import Complex
+
+MOVING = """
+    atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors broadcast_to cat chunk clone
+    column_stack contiguous diag diag_embed diagflat diagonal diagonal_scatter diff dsplit dstack
+    expand expand_as flatten flip fliplr flipud gather hsplit hstack index_add index_copy index_fill
+    index_put index_select masked_fill masked_scatter meshgrid movedim narrow nn.functional.pad
+    permute ravel repeat reshape reshape_as roll rot90 scatter scatter_add select split
+    split_with_sizes squeeze stack sum_to_size T t H mT mH take take_along_dim tensor_split tile
+    transpose tril triu unbind unflatten unfold unsqueeze view view_as vsplit vstack where
+"""
+ARITHMETIC = """
+    add addbmm addcdiv addcmul addmm addmv addr baddbmm bmm conj conj_physical cross div dot einsum
+    float_power inner kron lerp linalg.multi_dot linalg.vecdot matmul mm mul mv neg
+    nn.functional.conv1d nn.functional.conv2d nn.functional.conv_transpose1d nn.functional.linear
+    outer positive pow reciprocal rsub square sub tensordot true_divide vdot
+"""
+FUNCTIONS = """
+    abs acos acosh angle asin asinh atan atanh cos cosh exp exp2 expm1 imag log log10 log1p log2
+    nn.functional.silu nn.functional.tanhshrink real rsqrt sgn sigmoid sin sinc sinh sqrt tan tanh
+"""
+REDUCTIONS = """
+    all any count_nonzero cumprod cumsum dist eq isclose isfinite isinf isnan isreal linalg.norm
+    linalg.vector_norm logical_and logical_not logical_or logical_xor mean ne prod std std_mean sum
+    trace var var_mean
+"""
+TRANSFORMS = """
+    fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.hfft2 fft.hfftn fft.ifft fft.ifft2 fft.ifftn
+    fft.ifftshift fft.irfft fft.irfft2 fft.irfftn istft stft
+"""
+REAL_TRANSFORMS = "fft.ihfft fft.ihfft2 fft.ihfftn fft.rfft fft.rfft2 fft.rfftn stft"
+# A sample of each of these norms needs singular values.
+UNKNOWN = ("nuclear", "norm 'nuc'", "norm 2", "norm -2")
+
+
+def in_parts(value: Any) -> Any:
+    return pytree.tree_map(
+        lambda x: Complex.of(x) if isinstance(x, Tensor) and x.is_complex() else x, value
+    )
+
+
+def whole(value: Any) -> Any:
+    return pytree.tree_map(
+        lambda x: torch.complex(x.real, x.imag) if isinstance(x, Complex) else x, value
+    )
+
+
+def compare_samples(names: str, dtype: torch.dtype, most: int = 8) -> None:
+    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
+
+    compared = set()
+    for info in op_db:
+        if info.name not in names.split() or dtype not in info.dtypes:
+            continue
+        torch.manual_seed(0)
+        for sample in itertools.islice(info.sample_inputs("cpu", dtype), most):
+            args, kwargs = (sample.input, *sample.args), sample.kwargs
+            given = in_parts((args, dict(kwargs)))
+            with torch.no_grad():
+                expected = info.op(*args, **kwargs)
+                try:
+                    with ComplexAsParts():
+                        found = info.op(*given[0], **given[1])
+                except TypeError as error:
+                    if any(words in str(error) for words in UNKNOWN):
+                        continue
+                    raise
+            torch.testing.assert_close(
+                whole(found), expected, rtol=1e-4, atol=1e-4, equal_nan=True, msg=info.name
+            )
+            compared.add(info.name)
+    assert compared == set(names.split())
+
+
+@pytest.mark.parametrize("names", [MOVING, ARITHMETIC, FUNCTIONS, REDUCTIONS, TRANSFORMS])
+def test_functions_of_complex_numbers(names: str) -> None:
+    compare_samples(names, torch.complex64)
+
+
+def test_transforms_of_real_numbers() -> None:
+    compare_samples(REAL_TRANSFORMS, torch.float64)
+
+
+def of(*numbers: complex) -> Tensor:
+    return torch.tensor(numbers, dtype=torch.complex64)
+
+
+def test_odd_numbers() -> None:
+    z = of(0, -0.0, 1e30, 1e-30, -1e30j, 3 + 1e-4j, -4 - 1e-20j, 1e25 + 1e25j, 80 + 1j, 60j, -50.0)
+    for function in (torch.abs, torch.sqrt, torch.tanh, torch.log, torch.sgn, torch.reciprocal):
+        expected = function(z)
+        with ComplexAsParts():
+            found = function(in_parts(z))
+        torch.testing.assert_close(whole(found), expected, rtol=1e-5, atol=0, equal_nan=True)
+
+
+def test_a_change_of_what_others_gave_is_not_a_change_of_theirs() -> None:
+    x, y = torch.ones(3), torch.zeros(3)
+    with ComplexAsParts():
+        z = torch.complex(x, y)
+        z.mul_(2j)
+        z[0] = 5
+        z += 1
+    assert torch.equal(whole(z), of(6, 1 + 2j, 1 + 2j))
+    assert torch.equal(x, torch.ones(3))
+    assert torch.equal(y, torch.zeros(3))
+
+
+def test_a_change_of_a_view_is_one_of_what_it_views() -> None:
+    pairs = torch.zeros(3, 2)
+    with ComplexAsParts():
+        torch.view_as_complex(pairs)[1:].add_(2 - 1j)
+    assert torch.equal(pairs, torch.tensor([[0.0, 0.0], [2.0, -1.0], [2.0, -1.0]]))
+
+
+def test_what_makes_complex_numbers() -> None:
+    x = torch.randn(3, generator=torch.Generator().manual_seed(0))
+
+    def made() -> list[Any]:
+        return [
+            x * 1j,
+            2j - x,
+            torch.exp(1j * x),
+            x.to(torch.complex64),
+            torch.tensor([1 + 2j, 3]),
+            torch.zeros(2, dtype=torch.complex128),
+            torch.full((2,), 1 - 1j),
+            torch.ones_like(x, dtype=torch.complex64),
+        ]
+
+    with ComplexAsParts():
+        found = made()
+    assert all(isinstance(each, Complex) for each in found)
+    torch.testing.assert_close([whole(each) for each in found], made())
