@@ -300,7 +300,7 @@ def _var_mean(
     keepdim: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """One by one: where ExecuTorch's variance is NaN, as of one element, its mean is so as well."""
-    dims = list(range(x.dim())) if not dim else dim
+    dims = dim if dim else list(range(x.dim()))
     mean = aten.mean.dim(x, dims, keepdim)
     return aten.var.correction(x, dim, correction=correction, keepdim=keepdim), mean
 

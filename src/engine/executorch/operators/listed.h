@@ -40,8 +40,8 @@ void call(executorch::runtime::KernelRuntimeContext& context,
           executorch::runtime::Span<executorch::runtime::EValue*> stack) {
   const executorch::runtime::internal::EventTracerProfileOpScope profile(
       context.internal_event_tracer(), name_of<Operator>());
-  constexpr std::size_t kArguments = Operator::kSchema.argument_count();
-  ProgramArguments arguments({stack.data(), stack.size()}, kArguments);
+  static const std::size_t count = Operator::kSchema.argument_count();
+  ProgramArguments arguments({stack.data(), stack.size()}, count);
   const Status status = arguments.status() ? Operator::run(arguments) : arguments.status();
   if (!status) {
     ET_LOG(Error, "%s: %s", name_of<Operator>(), status.error().message.c_str());
