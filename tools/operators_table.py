@@ -33,13 +33,14 @@ numbers, or have complex results, are no cases.
 - **exported**: the sweep exported the case (`make sweep`) and compared the program's results.
 - **kernels**: the census ran the case operator by operator, decomposed as an export does, through
   the kernels of the runtime, and compared each result. It says nothing of passes over whole graphs,
-  and nothing of AOTInductor.
+  and nothing of AOTInductor: of a case that it says no of, an export may be right.
 
 | | {columns} |
 | --- | {lines} |
 {counts}
 What XNNPACK's delegates do not take, the kernels of `portable` compute: its column is of exports
-alone.
+alone. A type that a row does not name was not run there, or PyTorch does not take it. "written by
+others" are decompositions and passes of this project's or PyTorch's.
 
 """
 
