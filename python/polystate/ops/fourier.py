@@ -48,7 +48,8 @@ def _fake_real_fft(x: Tensor, dim: int, normalization: int) -> Tensor:
 def _inverse_real_fft(
     real: Tensor, imag: Tensor, dim: int, size: int, normalization: int
 ) -> Tensor:
-    return _aten._fft_c2r(torch.complex(real, imag), [dim], normalization, size).contiguous()
+    x: Tensor = _aten._fft_c2r(torch.complex(real, imag), [dim], normalization, size)
+    return x.contiguous()
 
 
 def _fake_inverse_real_fft(

@@ -10,6 +10,7 @@ from torch import Tensor
 
 import polystate.ops  # noqa: F401  (registers the operators)
 from polystate import _core
+from polystate.errors import EngineError
 
 operators = torch.ops.polystate
 
@@ -100,5 +101,5 @@ def test_no_sequences() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(name: str, arguments: tuple[Any, ...], why: str) -> None:
-    with pytest.raises(RuntimeError, match=why):
+    with pytest.raises(EngineError, match=why):
         _core.call_operator(f"polystate::{name}.out", [*arguments, torch.zeros(64)], 1)

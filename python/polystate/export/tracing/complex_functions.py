@@ -190,9 +190,8 @@ for _name in ("cat", "stack", "hstack", "vstack", "dstack", "column_stack"):
 @learned
 def block_diag(*tensors: Any) -> Complex:
     each = [Complex.of(tensor) for tensor in tensors]
-    return Complex(
-        torch.block_diag(*(z.real for z in each)), torch.block_diag(*(z.imag for z in each))
-    )
+    join: Any = torch.block_diag
+    return Complex(join(*(z.real for z in each)), join(*(z.imag for z in each)))
 
 
 @learned

@@ -59,7 +59,7 @@ class ComplexAsParts(TorchFunctionMode):
         if any(isinstance(arg, Complex) for arg in (*args, *kwargs.values())):
             return Complex.call(name, args, kwargs)
         if name in _FACTORIES and _makes_complex(args, kwargs):
-            return _made(name, function, args, kwargs)
+            return _made(function, args, kwargs)
         if name in ("to", "type") and args and isinstance(args[0], Tensor):
             for value in (*args[1:], *kwargs.values()):
                 if isinstance(value, torch.dtype) and value.is_complex:
@@ -73,32 +73,35 @@ def _makes_complex(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     dtype = kwargs.get("dtype")
     if isinstance(dtype, torch.dtype):
         return dtype.is_complex
-    values = [*args, kwargs.get("fill_value")]
-    return any(isinstance(value, complex) for value in values)
+    return any(_has_complex(value) for value in (*args, *kwargs.values()))
 
 
-def _made(name: str, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Complex:
+def _has_complex(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_has_complex(each) for each in value)
+    return isinstance(value, complex)
+
+
+def _made(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Complex:
     """A factory's tensor, by its values in both parts."""
-    dtype = kwargs.get("dtype") or torch.complex64
-    kwargs = {**kwargs, "dtype": real_type(dtype)}
-    if name == "tensor":
-        pairs = torch.view_as_real(torch.tensor(*args, dtype=dtype))
-        return Complex(
-            torch.tensor(pairs[..., 0].tolist(), dtype=kwargs["dtype"]),
-            torch.tensor(pairs[..., 1].tolist(), dtype=kwargs["dtype"]),
-        )
-    real = function(
-        *(_part(arg, "real") for arg in args),
-        **{key: _part(value, "real") for key, value in kwargs.items()},
-    )
-    if not any(isinstance(value, complex) for value in (*args, *kwargs.values())):
+    kwargs = {**kwargs, "dtype": real_type(kwargs.get("dtype") or torch.complex64)}
+    of_reals = {key: _part(value, "real") for key, value in kwargs.items()}
+    real = function(*(_part(arg, "real") for arg in args), **of_reals)
+    if not any(_has_complex(value) for value in (*args, *kwargs.values())):
         return Complex(real, torch.zeros_like(real))
-    imag = function(
-        *(_part(arg, "imag") for arg in args),
-        **{key: _part(value, "imag") for key, value in kwargs.items()},
-    )
-    return Complex(real, imag)
+    of_imags = {key: _part(value, "imag") for key, value in kwargs.items()}
+    return Complex(real, function(*(_part(arg, "imag") for arg in args), **of_imags))
 
 
 def _part(value: Any, name: str) -> Any:
-    return getattr(value, name) if isinstance(value, complex) else value
+    """Of the numbers among what a factory is given; sizes have none that are complex."""
+    if not _has_complex(value):
+        return value
+    return _each_part(value, name)
+
+
+def _each_part(value: Any, name: str) -> Any:
+    """Of every number in lists of numbers."""
+    if isinstance(value, list | tuple):
+        return [_each_part(each, name) for each in value]
+    return getattr(value, name)

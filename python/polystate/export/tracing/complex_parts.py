@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -49,6 +49,7 @@ _OTHER_NAMES = {
 _SWAPPED = frozenset(("radd", "rmul", "rsub", "rtruediv", "rdiv", "rpow", "rmatmul"))
 
 Function = Callable[..., Any]
+_Learned = TypeVar("_Learned", bound=Function)
 
 
 def real_type(dtype: torch.dtype) -> torch.dtype:
@@ -281,16 +282,16 @@ class Complex:
     def __rtruediv__(self, other: Any) -> Complex:
         return Complex.of(other).div(self)
 
-    def __iadd__(self, other: Any) -> Complex:
+    def __iadd__(self, other: Any) -> Complex:  # type: ignore[misc]
         return self._change(self.add(other))
 
-    def __isub__(self, other: Any) -> Complex:
+    def __isub__(self, other: Any) -> Complex:  # type: ignore[misc]
         return self._change(self.sub(other))
 
-    def __imul__(self, other: Any) -> Complex:
+    def __imul__(self, other: Any) -> Complex:  # type: ignore[misc]
         return self._change(self.mul(other))
 
-    def __itruediv__(self, other: Any) -> Complex:
+    def __itruediv__(self, other: Any) -> Complex:  # type: ignore[misc]
         return self._change(self.div(other))
 
 
@@ -301,7 +302,7 @@ def _plain(name: str) -> str:
     return _OTHER_NAMES.get(name, name)
 
 
-def learned(function: Function) -> Function:
+def learned(function: _Learned) -> _Learned:
     """Has a function computed that PyTorch calls by the same name."""
     Complex.functions[function.__name__.strip("_")] = function
     return function
