@@ -48,10 +48,17 @@ def compare_samples(
 
 
 class ComparedKernels(TorchDispatchMode):
-    """While it is entered, what PyTorch computes by an operator that has a kernel is compared."""
+    """While it is entered, what PyTorch computes by an operator that has a kernel is compared.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    tolerance
+        Relative and absolute; None: of each type.
+    """
+
+    def __init__(self, tolerance: tuple[float, float] | None = None) -> None:
         super().__init__()
+        self._tolerance = tolerance or (None, None)
         self.counts: dict[str, int] = {}
         self._operators = frozenset(own_kernels())
 
@@ -65,8 +72,14 @@ class ComparedKernels(TorchDispatchMode):
             found = call_kernel(operator, args, kwargs, results)
             for value, right in zip(found, results, strict=True):
                 told = f"{operator}({_text(args)}, {_text(kwargs)})"
+                relative, absolute = self._tolerance
                 torch.testing.assert_close(
-                    value, right, equal_nan=True, msg=lambda m, told=told: f"{told}: {m}"
+                    value,
+                    right,
+                    rtol=relative,
+                    atol=absolute,
+                    equal_nan=True,
+                    msg=lambda m, told=told: f"{told}: {m}",
                 )
             self.counts[str(operator)] = self.counts.get(str(operator), 0) + 1
         return expected

@@ -18,6 +18,8 @@ from torch import Tensor
 from torch._decomp import decomposition_table
 from torch._prims_common import is_contiguous_or_false
 
+from polystate.export.tracing.network_decompositions import NETWORK_OPERATORS
+
 aten = torch.ops.aten
 
 
@@ -376,6 +378,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.unsafe_split_with_sizes.default: _split_with_sizes,
     aten.var_mean.correction: _var_mean,
     aten.view.default: view_of_any_order,
+    **NETWORK_OPERATORS,
     # As PyTorch itself writes them.
     **{
         operator: decomposition_table[operator]

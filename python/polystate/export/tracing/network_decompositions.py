@@ -1,0 +1,163 @@
+"""Operators of neural networks without kernels, written by others before anything else reads them.
+
+Each computes what PyTorch's operator of its name does.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+
+def _convolution(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> Any:
+    """Writes a convolution of three dimensions as one of two.
+
+    The planes under a kernel's depth become channels, beside those there are; the depths of the
+    result become a batch.
+    """
+    if x.dim() != 5:
+        return NotImplemented
+    strides, paddings, dilations, more = (
+        list(each) * (3 // len(each)) for each in (stride, padding, dilation, output_padding)
+    )
+    depth = weight.shape[2]
+    if transposed:
+        # The kernel goes over planes with zeros between them, the other way around.
+        before = dilations[0] * (depth - 1) - paddings[0]
+        planes = _padded(_spread(x, strides[0]), before, before + more[0])
+        weight = weight.flip(2)
+        step = 1
+    else:
+        planes = _padded(x, paddings[0], paddings[0])
+        step = strides[0]
+    reach = dilations[0] * (depth - 1) + 1
+    results = (planes.shape[2] - reach) // step + 1
+    starts = [at * dilations[0] for at in range(depth)]
+    under = [planes[:, :, at : at + (results - 1) * step + 1 : step] for at in starts]
+    batch, channels, height, width = x.shape[0], x.shape[1], x.shape[3], x.shape[4]
+    stacked = torch.stack(under, 2).permute(0, 3, 1, 2, 4, 5)
+    stacked = stacked.reshape(batch * results, channels * depth, height, width)
+    kernel = weight.transpose(1, 2).flatten(0, 1) if transposed else weight.flatten(1, 2)
+    flat = aten.convolution.default(
+        stacked,
+        kernel,
+        bias,
+        strides[1:],
+        paddings[1:],
+        dilations[1:],
+        transposed,
+        more[1:],
+        groups,
+    )
+    result = flat.reshape(batch, results, *flat.shape[1:])
+    return result.transpose(1, 2).contiguous()
+
+
+def _spread(x: Tensor, step: int) -> Tensor:
+    """Puts planes of zeros between those of a depth."""
+    if step == 1:
+        return x
+    zeros = torch.zeros_like(x)
+    spread = torch.stack([x, *[zeros] * (step - 1)], 3).flatten(2, 3)
+    return spread[:, :, : spread.shape[2] - (step - 1)]
+
+
+def _padded(x: Tensor, before: int, after: int) -> Tensor:
+    """Adds planes of zeros to a depth, or takes some away."""
+    x = x[:, :, max(-before, 0) : x.shape[2] - max(-after, 0)]
+    added = [0, 0, 0, 0, max(before, 0), max(after, 0)]
+    return aten.constant_pad_nd.default(x, added) if any(added) else x
+
+
+def _addbmm(
+    x: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1
+) -> Tensor:
+    """As a product of two matrices: side by side, those of each batch."""
+    left = first.transpose(0, 1).flatten(1)
+    return torch.addmm(x, left, second.flatten(0, 1), beta=beta, alpha=alpha)
+
+
+def _addmv(x: Tensor, matrix: Tensor, vector: Tensor, *, beta: float = 1, alpha: float = 1) -> Any:
+    product = torch.mv(matrix, vector)
+    product = product if alpha == 1 else product * alpha
+    if beta == 0:  # whatever x has
+        return product + torch.zeros_like(x).expand(product.shape)
+    return product + (x if beta == 1 else x * beta)
+
+
+def _embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> Any:
+    """Adds up the rows of each bag, or takes their mean.
+
+    Returns that alone: only gradients need the others, which lack elements here.
+    """
+    if mode == 2:  # the largest elements
+        return NotImplemented
+    indices, offsets = indices.long(), offsets.long()
+    count, bags = indices.shape[0], offsets.shape[0] - int(include_last_offset)
+    begun = torch.zeros(count + 1, dtype=torch.int64)
+    begun = torch.scatter_add(begun, 0, offsets[:bags], torch.ones_like(offsets[:bags]))
+    bag = (begun.cumsum(0) - 1)[:count]
+    rows = aten.embedding.default(weight, indices)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    counts = indices != padding_idx
+    places = bag.unsqueeze(1).expand(rows.shape)
+    rows = torch.where(counts.unsqueeze(1), rows, 0.0)
+    zeros = torch.zeros((bags, rows.shape[1]), dtype=rows.dtype)
+    result = torch.scatter_add(zeros, 0, places, rows)
+    if mode == 1:
+        none = torch.zeros(bags, dtype=torch.int64)
+        of_bag = torch.scatter_add(none, 0, bag, counts.long()).unsqueeze(1)
+        result = result / of_bag.clamp(min=1).to(result.dtype)
+    empty = torch.zeros(0, dtype=torch.int64)
+    return result, empty, empty.clone(), empty.clone()
+
+
+def _composed(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+    """As PyTorch writes an operator by others, of which some are in the table below."""
+    return functools.partial(operator._op_dk, torch._C.DispatchKey.CompositeImplicitAutograd)
+
+
+NETWORK_OPERATORS: dict[Any, Callable[..., Any]] = {
+    aten._embedding_bag.default: _embedding_bag,
+    aten._embedding_bag_forward_only.default: _embedding_bag,
+    aten.addbmm.default: _addbmm,
+    aten.addmv.default: _addmv,
+    aten.convolution.default: _convolution,
+    **{
+        operator: _composed(operator)
+        for operator in (
+            aten.conv3d.default,
+            aten.conv3d.padding,
+            aten.conv_transpose3d.input,
+            aten.embedding_bag.default,
+            aten.embedding_bag.padding_idx,
+        )
+    },
+}

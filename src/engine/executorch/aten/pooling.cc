@@ -1,0 +1,523 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "kernels/parallel.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+// Operators whose results are each the mean or the largest of a window of a plane: of the last two
+// or three dimensions of a tensor. Planes of two dimensions are computed as three, the first of
+// size 1.
+namespace polystate {
+namespace {
+
+// Elements that make it worth to wake a thread.
+constexpr std::int64_t kWorthAThread = 16'384;
+
+using Triple = std::array<std::int64_t, 3>;  // of depth, height and width
+
+// Places first, first + step, ... below `last` along a dimension.
+struct Window {
+  std::int64_t first = 0;
+  std::int64_t last = 1;
+  std::int64_t step = 1;
+  std::int64_t padded = 1;  // its size, with places of the padding
+
+  [[nodiscard]] std::int64_t count() const { return std::max<std::int64_t>(0, last - first); }
+};
+
+// The windows of results, along each dimension.
+using Windows = std::array<std::vector<Window>, 3>;
+
+Error refused(const std::string& why) { return Error{ErrorCode::kEngine, why}; }
+
+// A tensor of [batch, channels, planes...] or [channels, planes...].
+struct Planes {
+  TensorArgument self;
+  std::size_t rank = 3;  // of a plane
+  std::int64_t count = 1;
+  Triple sizes{1, 1, 1};
+
+  // Where the dimensions of a plane begin in a triple.
+  [[nodiscard]] std::size_t begin() const { return 3 - rank; }
+  [[nodiscard]] std::int64_t elements() const { return sizes[0] * sizes[1] * sizes[2]; }
+  // Of a tensor with as many planes of other sizes.
+  [[nodiscard]] std::vector<std::int64_t> shape(const Triple& of_plane) const {
+    std::vector<std::int64_t> shape(self.shape().begin(),
+                                    self.shape().end() - static_cast<std::ptrdiff_t>(rank));
+    shape.insert(shape.end(), of_plane.begin() + static_cast<std::ptrdiff_t>(begin()),
+                 of_plane.end());
+    return shape;
+  }
+};
+
+Result<Planes> planes_of(ProgramArguments& arguments, std::size_t rank) {
+  Planes planes{.self = arguments.tensor(0), .rank = rank};
+  if (!arguments.status()) return arguments.status().error();
+  const TensorArgument& self = planes.self;
+  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major.error();
+  const auto all = static_cast<std::size_t>(self.rank());
+  if (all != rank + 1 && all != rank + 2) {
+    return refused("self has " + std::to_string(all) + " dimensions, not " +
+                   std::to_string(rank + 1) + " or " + std::to_string(rank + 2));
+  }
+  for (std::size_t i = 0; i < all; ++i) {
+    const std::int64_t size = self.shape()[i];
+    if (i + rank < all) {
+      planes.count *= size;
+    } else {
+      planes.sizes[3 + i - all] = size;
+    }
+  }
+  return planes;
+}
+
+// A list of one number for each dimension of a plane, or of one for all.
+Result<Triple> triple(ProgramArguments& arguments, std::size_t index, std::size_t rank,
+                      std::int64_t otherwise, std::int64_t least) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const std::vector<std::int64_t> given = arguments.integers(index);
+  if (!arguments.status()) return arguments.status().error();
+  if (given.size() != 1 && given.size() != rank) {
+    return refused("argument " + std::to_string(index) + " has " + std::to_string(given.size()) +
+                   " numbers, not " + std::to_string(rank));
+  }
+  Triple numbers{otherwise, otherwise, otherwise};
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t number = given.size() == 1 ? given[0] : given[i];
+    if (number < least || number > kMost) {
+      return refused("argument " + std::to_string(index) + " has " + std::to_string(number));
+    }
+    numbers[3 - rank + i] = number;
+  }
+  return numbers;
+}
+
+// How windows lie: of `kernel` places, `dilation` apart, `stride` from one to the next, over a
+// plane that is padded.
+struct Grid {
+  Triple kernel{};
+  Triple stride{};
+  Triple padding{};
+  Triple dilation{1, 1, 1};
+  bool ceil_mode = false;  // a last window may reach past the padding
+  Triple results{1, 1, 1};
+};
+
+// How many windows a dimension has.
+std::int64_t window_count(const Grid& grid, std::size_t i, std::int64_t size) {
+  const std::int64_t reach = grid.dilation[i] * (grid.kernel[i] - 1) + 1;
+  const std::int64_t room = size + 2 * grid.padding[i] - reach;
+  const std::int64_t stride = grid.stride[i];
+  if (room < 0 && !grid.ceil_mode) return 0;
+  if (room < 0) return room + stride - 1 < 0 ? 0 : 1;
+  std::int64_t count = (room + (grid.ceil_mode ? stride - 1 : 0)) / stride + 1;
+  // The last window begins in the plane or in the padding before it.
+  if (grid.ceil_mode && (count - 1) * stride >= size + grid.padding[i]) --count;
+  return count;
+}
+
+// Reads the arguments from 1 on that max pools and average pools share: kernel_size, stride,
+// padding and, of max pools, dilation; then ceil_mode.
+Result<Grid> grid_of(ProgramArguments& arguments, const Planes& planes, bool has_dilation) {
+  Grid grid;
+  const auto read = [&](std::size_t index, Triple& numbers, std::int64_t otherwise,
+                        std::int64_t least) -> Status {
+    const Result<Triple> found = triple(arguments, index, planes.rank, otherwise, least);
+    if (!found) return found.error();
+    numbers = *found;
+    return {};
+  };
+  if (Status status = read(1, grid.kernel, 1, 1); !status) return status.error();
+  grid.stride = grid.kernel;
+  if (!arguments.integers(2).empty()) {
+    if (Status status = read(2, grid.stride, 1, 1); !status) return status.error();
+  }
+  if (Status status = read(3, grid.padding, 0, 0); !status) return status.error();
+  if (has_dilation) {
+    if (Status status = read(4, grid.dilation, 1, 1); !status) return status.error();
+  }
+  grid.ceil_mode = arguments.boolean(has_dilation ? 5 : 4);
+  if (!arguments.status()) return arguments.status().error();
+  for (std::size_t i = planes.begin(); i < 3; ++i) {
+    if (grid.padding[i] > grid.kernel[i] / 2) return refused("more padding than half a window");
+    grid.results[i] = window_count(grid, i, planes.sizes[i]);
+    if (grid.results[i] < 1) return refused("a plane is smaller than a window");
+  }
+  return grid;
+}
+
+Windows windows_of(const Grid& grid, const Planes& planes) {
+  Windows windows;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::int64_t size = planes.sizes[i];
+    const std::int64_t step = grid.dilation[i];
+    for (std::int64_t at = 0; at < grid.results[i]; ++at) {
+      const std::int64_t start = at * grid.stride[i] - grid.padding[i];
+      const std::int64_t reach = start + step * (grid.kernel[i] - 1) + 1;
+      Window window{.last = std::min(reach, size), .step = step};
+      window.first = start < 0 ? start + (step - 1 - start) / step * step : start;
+      window.padded = std::min(start + grid.kernel[i], size + grid.padding[i]) - start;
+      windows[i].push_back(window);
+    }
+  }
+  return windows;
+}
+
+// Windows that cover a plane, as even as they can be.
+Windows even_windows(const Triple& sizes, const Triple& results) {
+  Windows windows;
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::int64_t at = 0; at < results[i]; ++at) {
+      const std::int64_t first = at * sizes[i] / results[i];
+      const std::int64_t last = ((at + 1) * sizes[i] + results[i] - 1) / results[i];
+      windows[i].push_back({.first = first, .last = last, .step = 1, .padded = last - first});
+    }
+  }
+  return windows;
+}
+
+// Calls `work(plane, at, depth, height, width)` for each result, `at` its place among all, with the
+// windows that `windows_of_plane(plane)` has.
+template <typename WindowsOfPlane, typename Work>
+void for_each_window(const Planes& planes, const Triple& results,
+                     const WindowsOfPlane& windows_of_plane, const Work& work) {
+  const std::int64_t of_plane = results[0] * results[1] * results[2];
+  const std::int64_t each = std::max<std::int64_t>({1, of_plane, planes.elements()});
+  const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / each);
+  parallel_for(planes.count, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      const Windows& windows = windows_of_plane(plane);
+      std::int64_t at = plane * of_plane;
+      for (const Window& depth : windows[0]) {
+        for (const Window& height : windows[1]) {
+          for (const Window& width : windows[2]) work(plane, at++, depth, height, width);
+        }
+      }
+    }
+  });
+}
+
+// Calls `work(place)` for the places of a plane that are in a window.
+template <typename Work>
+void for_each_place(const Triple& sizes, const Window& depth, const Window& height,
+                    const Window& width, const Work& work) {
+  for (std::int64_t d = depth.first; d < depth.last; d += depth.step) {
+    for (std::int64_t h = height.first; h < height.last; h += height.step) {
+      const std::int64_t row = (d * sizes[1] + h) * sizes[2];
+      for (std::int64_t w = width.first; w < width.last; w += width.step) work(row + w);
+    }
+  }
+}
+
+// Whole numbers wrap.
+template <typename T>
+T sum_of(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+
+template <typename T>
+T quotient(T a, T b) {
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    if (b == -1) return static_cast<T>(0 - static_cast<std::uint64_t>(a));
+  }
+  return static_cast<T>(a / b);
+}
+
+// What a sum of elements is kept in.
+enum class Sums : std::uint8_t { kComputed, kRounded };
+
+// Fills in the means of windows; `divisor(depth, height, width)` is what their sums are divided by.
+template <Sums kSums, typename Divisor>
+void average(const Planes& planes, const Triple& results, const Windows& windows,
+             const TensorArgument& out, const Divisor& divisor) {
+  with_element_type(out.dtype(), [&]<typename T>() {
+    using Sum = std::conditional_t<kSums == Sums::kRounded, T, Computed<T>>;
+    const std::span<const T> from = elements<const T>(planes.self);
+    const std::span<T> means = elements<T>(out);
+    for_each_window(
+        planes, results, [&](std::int64_t) -> const Windows& { return windows; },
+        [&](std::int64_t plane, std::int64_t at, const Window& depth, const Window& height,
+            const Window& width) {
+          const T* const values = from.data() + plane * planes.elements();
+          Sum sum{};
+          for_each_place(planes.sizes, depth, height, width, [&](std::int64_t place) {
+            sum = sum_of(sum, static_cast<Sum>(values[place]));
+          });
+          const bool is_empty = depth.count() * height.count() * width.count() == 0;
+          const auto by = static_cast<Sum>(divisor(depth, height, width));
+          means[static_cast<std::size_t>(at)] = is_empty ? T{} : static_cast<T>(quotient(sum, by));
+        });
+  });
+}
+
+bool is_float(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32 ||
+         dtype == DType::kFloat64;
+}
+
+struct AvgPool3d {
+  static constexpr OperatorSchema kSchema{
+      "aten::avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
+      "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, "
+      "Tensor(a!) out) -> Tensor(a!)"};
+
+  static Status run(ProgramArguments& arguments) {
+    const Result<Planes> planes = planes_of(arguments, 3);
+    if (!planes) return planes.error();
+    const Result<Grid> grid = grid_of(arguments, *planes, false);
+    if (!grid) return grid.error();
+    const bool with_padding = arguments.boolean(5);
+    const std::optional<std::int64_t> given = arguments.optional_integer(6);
+    if (!arguments.status()) return arguments.status();
+    if (given && *given == 0) return refused("divisor_override is 0");
+    const DType dtype = planes->self.dtype();
+    if (!is_float(dtype) && dtype != DType::kInt64) return refused("self is of integers");
+    const Result<TensorArgument> out = arguments.result_at(7, dtype, planes->shape(grid->results));
+    if (!out) return out.error();
+    if (out->element_count() == 0) return {};
+    average<Sums::kComputed>(*planes, grid->results, windows_of(*grid, *planes), *out,
+                             [&](const Window& depth, const Window& height, const Window& width) {
+                               if (given) return *given;
+                               if (with_padding) return depth.padded * height.padded * width.padded;
+                               return depth.count() * height.count() * width.count();
+                             });
+    return {};
+  }
+};
+
+struct AdaptiveAvgPool3d {
+  static constexpr OperatorSchema kSchema{
+      "aten::_adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> "
+      "Tensor(a!)"};
+
+  static Status run(ProgramArguments& arguments) {
+    const Result<Planes> planes = planes_of(arguments, 3);
+    if (!planes) return planes.error();
+    const Result<Triple> results = triple(arguments, 1, 3, 1, 0);
+    if (!results) return results.error();
+    if (!is_float(planes->self.dtype())) return refused("self is of integers");
+    const Result<TensorArgument> out =
+        arguments.result_at(2, planes->self.dtype(), planes->shape(*results));
+    if (!out) return out.error();
+    if (out->element_count() == 0) return {};
+    if (planes->elements() == 0) return refused("a plane is empty");
+    average<Sums::kRounded>(*planes, *results, even_windows(planes->sizes, *results), *out,
+                            [](const Window& depth, const Window& height, const Window& width) {
+                              return depth.padded * height.padded * width.padded;
+                            });
+    return {};
+  }
+};
+
+// Fills in the largest elements of windows and their places in a plane: the first of equal ones,
+// the last NaN.
+template <typename WindowsOfPlane>
+void find_maxima(const Planes& planes, const Triple& results, const TensorArgument& maxima,
+                 const TensorArgument& indices, const WindowsOfPlane& windows_of_plane) {
+  with_element_type(maxima.dtype(), [&]<typename T>() {
+    const std::span<const T> from = elements<const T>(planes.self);
+    const std::span<T> best = elements<T>(maxima);
+    const std::span<std::int64_t> where = elements<std::int64_t>(indices);
+    for_each_window(planes, results, windows_of_plane,
+                    [&](std::int64_t plane, std::int64_t at, const Window& depth,
+                        const Window& height, const Window& width) {
+                      const T* const values = from.data() + plane * planes.elements();
+                      using Limits = std::numeric_limits<Computed<T>>;
+                      Computed<T> most = kIsFloat<T> ? -Limits::infinity() : Limits::lowest();
+                      std::int64_t found =
+                          (depth.first * planes.sizes[1] + height.first) * planes.sizes[2] +
+                          width.first;
+                      for_each_place(planes.sizes, depth, height, width, [&](std::int64_t place) {
+                        const auto x = static_cast<Computed<T>>(values[place]);
+                        if (x > most || x != x) {
+                          most = x;
+                          found = place;
+                        }
+                      });
+                      best[static_cast<std::size_t>(at)] = static_cast<T>(most);
+                      where[static_cast<std::size_t>(at)] = found;
+                    });
+  });
+}
+
+struct Maxima {
+  TensorArgument values;
+  TensorArgument indices;
+};
+
+Result<Maxima> maxima_at(ProgramArguments& arguments, std::size_t index, const Planes& planes,
+                         const Triple& results) {
+  const std::vector<std::int64_t> shape = planes.shape(results);
+  const Result<TensorArgument> values = arguments.result_at(index, planes.self.dtype(), shape);
+  if (!values) return values.error();
+  const Result<TensorArgument> indices = arguments.result_at(index + 1, DType::kInt64, shape);
+  if (!indices) return indices.error();
+  return Maxima{*values, *indices};
+}
+
+struct MaxPool3d {
+  static constexpr OperatorSchema kSchema{
+      "aten::max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], "
+      "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) "
+      "indices) -> (Tensor(a!), Tensor(b!))"};
+
+  static Status run(ProgramArguments& arguments) {
+    const Result<Planes> planes = planes_of(arguments, 3);
+    if (!planes) return planes.error();
+    const Result<Grid> grid = grid_of(arguments, *planes, true);
+    if (!grid) return grid.error();
+    const Result<Maxima> maxima = maxima_at(arguments, 6, *planes, grid->results);
+    if (!maxima) return maxima.error();
+    if (maxima->values.element_count() == 0) return {};
+    const Windows windows = windows_of(*grid, *planes);
+    find_maxima(*planes, grid->results, maxima->values, maxima->indices,
+                [&](std::int64_t) -> const Windows& { return windows; });
+    return {};
+  }
+};
+
+Status adaptive_maxima(ProgramArguments& arguments, std::size_t rank) {
+  const Result<Planes> planes = planes_of(arguments, rank);
+  if (!planes) return planes.error();
+  const Result<Triple> results = triple(arguments, 1, rank, 1, 0);
+  if (!results) return results.error();
+  const Result<Maxima> maxima = maxima_at(arguments, 2, *planes, *results);
+  if (!maxima) return maxima.error();
+  if (maxima->values.element_count() == 0) return {};
+  if (planes->elements() == 0) return refused("a plane is empty");
+  const Windows windows = even_windows(planes->sizes, *results);
+  find_maxima(*planes, *results, maxima->values, maxima->indices,
+              [&](std::int64_t) -> const Windows& { return windows; });
+  return {};
+}
+
+struct AdaptiveMaxPool2d {
+  static constexpr OperatorSchema kSchema{
+      "aten::adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, "
+      "Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"};
+  static Status run(ProgramArguments& arguments) { return adaptive_maxima(arguments, 2); }
+};
+
+struct AdaptiveMaxPool3d {
+  static constexpr OperatorSchema kSchema{
+      "aten::adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, "
+      "Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"};
+  static Status run(ProgramArguments& arguments) { return adaptive_maxima(arguments, 3); }
+};
+
+// Where windows begin that cover a dimension at about even distances, which `sample`, of 0 to 1,
+// moves. Rounded as PyTorch rounds numbers of the type.
+template <typename T>
+std::vector<Window> moved_windows(T sample, std::int64_t size, std::int64_t kernel,
+                                  std::int64_t count) {
+  std::vector<Window> windows(static_cast<std::size_t>(count));
+  const std::int64_t last = size - kernel;
+  const T distance = count > 1 ? static_cast<T>(last) / static_cast<T>(count - 1) : T{};
+  const auto before = static_cast<std::int64_t>(static_cast<double>(sample * distance));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T place = (static_cast<T>(i) + sample) * distance;
+    const std::int64_t moved = static_cast<std::int64_t>(static_cast<double>(place)) - before;
+    const std::int64_t first = i == count - 1 ? last : std::clamp<std::int64_t>(moved, 0, last);
+    windows[static_cast<std::size_t>(i)] = {
+        .first = first, .last = first + kernel, .step = 1, .padded = kernel};
+  }
+  return windows;
+}
+
+// Fails where samples are not those of 0 to 1 for each dimension of each plane.
+Status check_samples(const TensorArgument& samples, const Planes& planes) {
+  if (Status row_major = require_row_major(samples, "random_samples"); !row_major) {
+    return row_major;
+  }
+  const auto rank = static_cast<std::int64_t>(planes.rank);
+  if (samples.dtype() != planes.self.dtype() || !is_float(samples.dtype()) || samples.rank() != 3 ||
+      samples.size(2) != rank || samples.element_count() != planes.count * rank) {
+    return refused("random_samples are not of self's type and planes");
+  }
+  for (const double sample : converted<double>(samples)) {
+    if (!(sample >= 0 && sample <= 1)) {
+      return refused("a random sample is " + std::to_string(sample));
+    }
+  }
+  return {};
+}
+
+Status fractional_maxima(ProgramArguments& arguments, std::size_t rank) {
+  const Result<Planes> planes = planes_of(arguments, rank);
+  if (!planes) return planes.error();
+  const Result<Triple> kernel = triple(arguments, 1, rank, 1, 1);
+  if (!kernel) return kernel.error();
+  const Result<Triple> results = triple(arguments, 2, rank, 1, 1);
+  if (!results) return results.error();
+  const TensorArgument samples = arguments.tensor(3);
+  if (!arguments.status()) return arguments.status();
+  if (Status status = check_samples(samples, *planes); !status) return status;
+  for (std::size_t i = planes->begin(); i < 3; ++i) {
+    if ((*results)[i] + (*kernel)[i] - 1 > planes->sizes[i]) {
+      return refused("a plane is smaller than its windows");
+    }
+  }
+  const Result<Maxima> maxima = maxima_at(arguments, 4, *planes, *results);
+  if (!maxima) return maxima.error();
+  with_element_type(samples.dtype(), [&]<typename T>() {
+    if constexpr (kIsFloat<T>) {
+      const std::span<const T> moves = elements<const T>(samples);
+      find_maxima(*planes, *results, maxima->values, maxima->indices, [&](std::int64_t plane) {
+        Windows windows;
+        windows[0].resize(1);
+        for (std::size_t i = planes->begin(); i < 3; ++i) {
+          // Of planes of two dimensions, the width's sample comes first.
+          const std::size_t place = rank == 2 ? 2 - i : i;
+          const T sample = moves[static_cast<std::size_t>(plane) * rank + place];
+          windows[i] = moved_windows(sample, planes->sizes[i], (*kernel)[i], (*results)[i]);
+        }
+        return windows;
+      });
+    }
+  });
+  return {};
+}
+
+struct FractionalMaxPool2d {
+  static constexpr OperatorSchema kSchema{
+      "aten::fractional_max_pool2d.output(Tensor self, int[2] kernel_size, int[2] output_size, "
+      "Tensor random_samples, *, Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), "
+      "Tensor(b!))"};
+  static Status run(ProgramArguments& arguments) { return fractional_maxima(arguments, 2); }
+};
+
+struct FractionalMaxPool3d {
+  static constexpr OperatorSchema kSchema{
+      "aten::fractional_max_pool3d.output(Tensor self, int[3] kernel_size, int[3] output_size, "
+      "Tensor random_samples, *, Tensor(a!) output, Tensor(b!) indices) -> (Tensor(a!), "
+      "Tensor(b!))"};
+  static Status run(ProgramArguments& arguments) { return fractional_maxima(arguments, 3); }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> pooling_operators() {
+  return listed<AvgPool3d, AdaptiveAvgPool3d, MaxPool3d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
+                FractionalMaxPool2d, FractionalMaxPool3d>();
+}
+
+}  // namespace polystate

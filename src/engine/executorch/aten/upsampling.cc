@@ -1,0 +1,552 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "kernels/parallel.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+// Operators that give the last dimensions of a tensor [batch, channels, ...] other sizes. Each
+// dimension is resampled by itself: an element of the result is a weighted sum of some elements.
+namespace polystate {
+namespace {
+
+// Products that make it worth to wake a thread.
+constexpr std::int64_t kWorthAThread = 16'384;
+
+Error refused(const std::string& why) { return Error{ErrorCode::kEngine, why}; }
+
+enum class Method : std::uint8_t {
+  kNearest,
+  kNearestExact,
+  kLinear,
+  kCubic,
+  kSmoothLinear,  // of all elements that a result covers, where it has fewer ("antialias")
+  kSmoothCubic,
+};
+
+// How one dimension is resampled.
+struct Resampling {
+  Method method;
+  std::int64_t size = 0;
+  std::int64_t results = 0;
+  bool align_corners = false;
+  std::optional<double> scale;  // results for each element, as the caller has it
+};
+
+// What elements of a dimension each result is made of, with a weight each. A weight of zero counts,
+// as zero times infinity is no number.
+template <typename C>
+struct Taps {
+  std::int64_t size = 0;
+  std::int64_t results = 0;
+  std::int64_t taps = 1;               // of a result at most
+  std::vector<std::int64_t> places{};  // [results, taps]
+  std::vector<C> weights{};            // the same
+  std::vector<std::int64_t> counts{};  // how many taps each result has; empty: all
+};
+
+// Elements for each result.
+template <typename C>
+C distance(const Resampling& way) {
+  if (way.align_corners) {
+    return way.results > 1 ? static_cast<C>(way.size - 1) / static_cast<C>(way.results - 1) : C{0};
+  }
+  if (way.scale && *way.scale > 0) return static_cast<C>(1.0 / *way.scale);
+  return static_cast<C>(way.size) / static_cast<C>(way.results);
+}
+
+// Where a result lies between elements. All but cubic resampling takes what is before the first one
+// as the first one.
+template <typename C>
+C place_of(C distance, std::int64_t result, bool align_corners, bool is_cubic) {
+  if (align_corners) return distance * static_cast<C>(result);
+  const C place = distance * (static_cast<C>(result) + C(0.5)) - C(0.5);
+  return !is_cubic && place < 0 ? C{0} : place;
+}
+
+// The numbers of a program may be any: a place is one of a dimension's.
+template <typename C>
+std::int64_t floor_within(C place, std::int64_t low, std::int64_t size) {
+  const C whole = std::floor(place);
+  if (!(whole > static_cast<C>(low))) return low;
+  return whole < static_cast<C>(size) ? std::min(static_cast<std::int64_t>(whole), size - 1)
+                                      : size - 1;
+}
+
+template <typename C>
+void add_nearest(const Resampling& way, Taps<C>& taps) {
+  const bool is_exact = way.method == Method::kNearestExact;
+  const C by = distance<C>(way);
+  for (std::int64_t i = 0; i < way.results; ++i) {
+    const C place = place_of(by, i, !is_exact, false) + (is_exact ? C(0.5) : C{0});
+    // PyTorch takes the floor of a float, of doubles too.
+    taps.places.push_back(floor_within(static_cast<float>(place), 0, way.size));
+    taps.weights.push_back(C{1});
+  }
+}
+
+template <typename C>
+void add_linear(const Resampling& way, Taps<C>& taps) {
+  const C by = distance<C>(way);
+  for (std::int64_t i = 0; i < way.results; ++i) {
+    if (way.size == way.results) {
+      taps.places.insert(taps.places.end(), {i, i});
+      taps.weights.insert(taps.weights.end(), {C{1}, C{0}});
+      continue;
+    }
+    const C place = place_of(by, i, way.align_corners, false);
+    const std::int64_t first = floor_within(place, 0, way.size);
+    const C part = std::clamp(place - static_cast<C>(first), C{0}, C{1});
+    taps.places.insert(taps.places.end(), {first, std::min(first + 1, way.size - 1)});
+    taps.weights.insert(taps.weights.end(), {C{1} - part, part});
+  }
+}
+
+// Keys' cubic convolution, of the distance from an element.
+template <typename C>
+C cubic_weight(C x, C a) {
+  x = std::abs(x);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((x - 5) * x + 8) * x * a - 4 * a : C{0};
+}
+
+template <typename C>
+void add_cubic(const Resampling& way, Taps<C>& taps) {
+  const C by = distance<C>(way);
+  for (std::int64_t i = 0; i < way.results; ++i) {
+    const C place = place_of(by, i, way.align_corners, true);
+    const std::int64_t first = floor_within(place, -1, way.size);
+    const C part = std::clamp(place - static_cast<C>(first), C{0}, C{1});
+    for (std::int64_t tap = -1; tap < 3; ++tap) {
+      taps.places.push_back(std::clamp<std::int64_t>(first + tap, 0, way.size - 1));
+      taps.weights.push_back(cubic_weight(part - static_cast<C>(tap), C(-0.75)));
+    }
+  }
+}
+
+// The elements that a result covers, weighted by `weight` of their distances in results.
+template <typename C, typename Weight>
+void add_smooth(const Resampling& way, C reach, const Weight& weight, Taps<C>& taps) {
+  const C by = distance<C>(way);
+  const C stretch = std::max(by, C{1});
+  const C support = reach * stretch;
+  for (std::int64_t i = 0; i < way.results; ++i) {
+    const C center = by * (static_cast<C>(i) + C(0.5));
+    const std::int64_t first = floor_within(center - support + C(0.5), 0, way.size);
+    const std::int64_t last =
+        std::max(first, floor_within(center + support + C(0.5), 0, way.size + 1));
+    const std::int64_t count = std::min(last - first, taps.taps);
+    const std::size_t begin = taps.weights.size();
+    C total{0};
+    // Elements at the ends without a weight are none of it, whatever they are.
+    for (std::int64_t place = first; place < first + count; ++place) {
+      const C found = weight((static_cast<C>(place) - center + C(0.5)) / stretch);
+      if (found == 0 && taps.weights.size() == begin) continue;
+      taps.places.push_back(place);
+      taps.weights.push_back(found);
+      total += found;
+    }
+    while (taps.weights.size() > begin && taps.weights.back() == 0) {
+      taps.weights.pop_back();
+      taps.places.pop_back();
+    }
+    for (std::size_t at = begin; total != 0 && at < taps.weights.size(); ++at) {
+      taps.weights[at] /= total;
+    }
+    taps.counts.push_back(static_cast<std::int64_t>(taps.weights.size() - begin));
+    taps.places.resize(taps.counts.size() * static_cast<std::size_t>(taps.taps));
+    taps.weights.resize(taps.places.size());
+  }
+}
+
+template <typename C>
+std::int64_t taps_of(const Resampling& way) {
+  switch (way.method) {
+    case Method::kNearest:
+    case Method::kNearestExact:
+      return 1;
+    case Method::kLinear:
+      return 2;
+    case Method::kCubic:
+      return 4;
+    case Method::kSmoothLinear:
+    case Method::kSmoothCubic:
+      break;
+  }
+  const C reach = way.method == Method::kSmoothLinear ? C{1} : C{2};
+  const C support = std::ceil(reach * std::max(distance<C>(way), C{1}));
+  // No more elements than there are.
+  return support < static_cast<C>(way.size)
+             ? std::min(static_cast<std::int64_t>(support) * 2 + 1, way.size)
+             : way.size;
+}
+
+template <typename C>
+Taps<C> taps_along(const Resampling& way) {
+  Taps<C> taps{.size = way.size, .results = way.results, .taps = taps_of<C>(way)};
+  switch (way.method) {
+    case Method::kNearest:
+    case Method::kNearestExact:
+      add_nearest(way, taps);
+      break;
+    case Method::kLinear:
+      add_linear(way, taps);
+      break;
+    case Method::kCubic:
+      add_cubic(way, taps);
+      break;
+    case Method::kSmoothLinear:
+      add_smooth(way, C{1}, [](C x) { return std::max(C{0}, C{1} - std::abs(x)); }, taps);
+      break;
+    case Method::kSmoothCubic:
+      add_smooth(way, C{2}, [](C x) { return cubic_weight(x, C(-0.5)); }, taps);
+      break;
+  }
+  return taps;
+}
+
+// Weighted sums of rows of elements: result[i] = sum over t of weights[t] * plane[places[t]][i].
+template <typename C, typename From, typename To>
+void add_rows(const From* plane, std::int64_t inner, std::span<const std::int64_t> places,
+              const C* weights, To* result) {
+  constexpr std::int64_t kBlock = 16;
+  std::array<C, kBlock> sums;
+  for (std::int64_t begin = 0; begin < inner; begin += kBlock) {
+    const std::int64_t count = std::min(kBlock, inner - begin);
+    std::fill_n(sums.begin(), count, C{0});
+    for (std::size_t tap = 0; tap < places.size(); ++tap) {
+      const From* const row = plane + places[tap] * inner + begin;
+      for (std::int64_t i = 0; i < count; ++i) {
+        sums[static_cast<std::size_t>(i)] += static_cast<C>(row[i]) * weights[tap];
+      }
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      result[begin + i] = static_cast<To>(sums[static_cast<std::size_t>(i)]);
+    }
+  }
+}
+
+// Resamples the middle dimension of [outer, size, inner].
+template <typename C, typename From, typename To>
+void resample(std::span<const From> from, std::int64_t inner, const Taps<C>& taps,
+              std::span<To> to) {
+  const auto rows = static_cast<std::int64_t>(to.size()) / inner;
+  const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / (inner * taps.taps));
+  parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t at = row % taps.results;
+      const std::int64_t count =
+          taps.counts.empty() ? taps.taps : taps.counts[static_cast<std::size_t>(at)];
+      const std::int64_t tap = at * taps.taps;
+      add_rows(from.data() + row / taps.results * taps.size * inner, inner,
+               std::span(taps.places.data() + tap, static_cast<std::size_t>(count)),
+               taps.weights.data() + tap, to.data() + row * inner);
+    }
+  });
+}
+
+// The element that each result is, of any type.
+template <typename T, typename C>
+void pick(std::span<const T> from, std::int64_t inner, const Taps<C>& taps, std::span<T> to) {
+  const auto rows = static_cast<std::int64_t>(to.size()) / inner;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const T* const plane = from.data() + row / taps.results * taps.size * inner;
+    const std::int64_t place = taps.places[static_cast<std::size_t>(row % taps.results)];
+    std::copy_n(plane + place * inner, inner, to.data() + row * inner);
+  }
+}
+
+// Weights as PyTorch has those for bytes: as whole numbers below 2^15, and how many bits of them
+// are of a fraction. Those of one place are one weight first.
+struct ByteTaps {
+  Taps<std::int64_t> taps;
+  int bits = 0;
+};
+
+ByteTaps byte_taps(Taps<double> exact) {
+  double most = 0;
+  for (std::size_t i = 0; i < exact.weights.size(); ++i) {
+    const std::size_t begin = i - i % static_cast<std::size_t>(exact.taps);
+    for (std::size_t earlier = begin; earlier < i; ++earlier) {
+      if (exact.places[earlier] == exact.places[i]) {
+        exact.weights[earlier] += std::exchange(exact.weights[i], 0.0);
+        break;
+      }
+    }
+  }
+  for (const double weight : exact.weights) most = std::max(most, weight);
+  ByteTaps bytes;
+  while (bytes.bits < 22 && 0.5 + most * (std::int64_t{2} << bytes.bits) < (1 << 15)) ++bytes.bits;
+  bytes.taps = {.size = exact.size,
+                .results = exact.results,
+                .taps = exact.taps,
+                .places = std::move(exact.places),
+                .counts = std::move(exact.counts)};
+  for (const double weight : exact.weights) {
+    bytes.taps.weights.push_back(std::llround(weight * (std::int64_t{1} << bytes.bits)));
+  }
+  return bytes;
+}
+
+void resample_bytes(std::span<const std::uint8_t> from, std::int64_t inner, const ByteTaps& taps,
+                    std::span<std::uint8_t> to) {
+  std::vector<std::int64_t> sums(to.size());
+  resample(from, inner, taps.taps, std::span(sums));
+  const std::int64_t half = taps.bits > 0 ? std::int64_t{1} << (taps.bits - 1) : 0;
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    to[i] =
+        static_cast<std::uint8_t>(std::clamp<std::int64_t>((sums[i] + half) >> taps.bits, 0, 255));
+  }
+}
+
+// Weights of 16 bits, as PyTorch keeps them for elements of such a type; two of them make up 1.
+template <typename T, typename C>
+void round_weights(Taps<C>& taps) {
+  for (C& weight : taps.weights) weight = static_cast<C>(static_cast<T>(weight));
+  if (taps.taps != 2) return;
+  for (std::size_t i = 0; i < taps.weights.size(); i += 2) {
+    taps.weights[i] = static_cast<C>(static_cast<T>(C{1} - taps.weights[i + 1]));
+  }
+}
+
+// A type's resampling of one dimension, from elements to elements.
+template <typename T>
+void resample_once(std::span<const T> from, std::int64_t inner, const Resampling& way,
+                   std::span<T> to) {
+  const bool picks = way.method == Method::kNearest || way.method == Method::kNearestExact;
+  using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  if (picks) return pick(from, inner, taps_along<C>(way), to);
+  if constexpr (std::is_same_v<T, std::uint8_t>) {
+    resample_bytes(from, inner, byte_taps(taps_along<double>(way)), to);
+  } else {
+    Taps<C> taps = taps_along<C>(way);
+    if constexpr (sizeof(T) == 2) round_weights<T>(taps);
+    resample(from, inner, taps, to);
+  }
+}
+
+// Resamples the last dimensions of `self`, the last one first.
+template <typename T>
+Status resample_all(const TensorArgument& self, const TensorArgument& out,
+                    const std::vector<Resampling>& ways) {
+  std::vector<std::int64_t> shape(self.shape().begin(), self.shape().end());
+  std::vector<T> before;
+  std::vector<T> after;
+  std::int64_t inner = 1;
+  for (std::size_t step = ways.size(); step-- > 0;) {
+    const Resampling& way = ways[step];
+    shape[step + 2] = way.results;
+    double count = 1;
+    std::size_t size = 1;
+    for (const std::int64_t each : shape) {
+      count *= static_cast<double>(each);
+      size *= static_cast<std::size_t>(each);
+    }
+    if (count > std::numeric_limits<std::int32_t>::max()) return refused("too many elements");
+    const std::span<const T> from = step + 1 == ways.size() ? elements<const T>(self) : before;
+    if (step == 0) {
+      resample_once<T>(from, inner, way, elements<T>(out));
+    } else {
+      after.resize(size);
+      resample_once<T>(from, inner, way, after);
+    }
+    inner *= way.results;
+    std::swap(before, after);
+  }
+  return {};
+}
+
+// Of what types a method takes elements.
+bool takes(Method method, std::size_t rank, DType dtype) {
+  const bool is_float = dtype == DType::kFloat32 || dtype == DType::kFloat64;
+  const bool is_short = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  const bool is_byte = dtype == DType::kUInt8;
+  switch (method) {
+    case Method::kNearest:
+    case Method::kNearestExact:
+      return is_float || is_short || is_byte;
+    case Method::kLinear:
+    case Method::kCubic:
+      return is_float || is_short || (is_byte && rank == 2);
+    case Method::kSmoothLinear:
+    case Method::kSmoothCubic:
+      break;
+  }
+  return is_float || is_byte;
+}
+
+// The arguments of PyTorch's operators: self, output_size, align_corners of some methods, then a
+// scale for each dimension or None.
+Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
+  const bool picks = method == Method::kNearest || method == Method::kNearestExact;
+  const TensorArgument self = arguments.tensor(0);
+  const std::vector<std::int64_t> sizes = arguments.integers(1);
+  const bool align_corners = !picks && arguments.boolean(2);
+  const std::size_t first_scale = picks ? 2 : 3;
+  if (!arguments.status()) return arguments.status();
+  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
+  if (static_cast<std::size_t>(self.rank()) != rank + 2 || sizes.size() != rank) {
+    return refused("self or output_size has another number of dimensions");
+  }
+  if (!takes(method, rank, self.dtype())) return refused("self's type is not one of resampling's");
+  std::vector<std::int64_t> shape(self.shape().begin(), self.shape().begin() + 2);
+  std::vector<Resampling> ways;
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t size = self.shape()[i + 2];
+    if (size < 1 || sizes[i] < 1) return refused("a size is not positive");
+    ways.push_back({.method = method,
+                    .size = size,
+                    .results = sizes[i],
+                    .align_corners = align_corners,
+                    .scale = arguments.optional_scalar(first_scale + i)});
+    shape.push_back(sizes[i]);
+  }
+  if (!arguments.status()) return arguments.status();
+  const Result<TensorArgument> out = arguments.result_at(first_scale + rank, self.dtype(), shape);
+  if (!out) return out.error();
+  if (out->element_count() == 0) return {};
+  for (const Resampling& way : ways) {
+    // As many as a scale has that is about that of the sizes.
+    const double taps =
+        static_cast<double>(taps_of<double>(way)) * static_cast<double>(way.results);
+    if (taps > 8.0 * static_cast<double>(way.size + way.results)) {
+      return refused("a scale is far from that of the sizes");
+    }
+  }
+  return with_element_type(self.dtype(), [&]<typename T>() -> Status {
+    if constexpr (kIsFloat<T> || std::is_same_v<T, std::uint8_t>) {
+      return resample_all<T>(self, *out, ways);
+    } else {
+      return {};  // refused above
+    }
+  });
+}
+
+struct UpsampleNearest1d {
+  static constexpr OperatorSchema kSchema{
+      "aten::upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, "
+      "Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return upsample(arguments, Method::kNearest, 1);
+  }
+};
+
+struct UpsampleNearest2d {
+  static constexpr OperatorSchema kSchema{
+      "aten::upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, "
+      "float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return upsample(arguments, Method::kNearest, 2);
+  }
+};
+
+struct UpsampleNearest3d {
+  static constexpr OperatorSchema kSchema{
+      "aten::upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, "
+      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return upsample(arguments, Method::kNearest, 3);
+  }
+};
+
+struct UpsampleNearestExact1d {
+  static constexpr OperatorSchema kSchema{
+      "aten::_upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? "
+      "scales=None, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return upsample(arguments, Method::kNearestExact, 1);
+  }
+};
+
+struct UpsampleNearestExact2d {
+  static constexpr OperatorSchema kSchema{
+      "aten::_upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? "
+      "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return upsample(arguments, Method::kNearestExact, 2);
+  }
+};
+
+struct UpsampleNearestExact3d {
+  static constexpr OperatorSchema kSchema{
+      "aten::_upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? "
+      "scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
+      "Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return upsample(arguments, Method::kNearestExact, 3);
+  }
+};
+
+struct UpsampleLinear1d {
+  static constexpr OperatorSchema kSchema{
+      "aten::upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? "
+      "scales=None, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) { return upsample(arguments, Method::kLinear, 1); }
+};
+
+struct UpsampleBilinear2d {
+  static constexpr OperatorSchema kSchema{
+      "aten::upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, "
+      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) { return upsample(arguments, Method::kLinear, 2); }
+};
+
+struct UpsampleTrilinear3d {
+  static constexpr OperatorSchema kSchema{
+      "aten::upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, "
+      "float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
+      "Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) { return upsample(arguments, Method::kLinear, 3); }
+};
+
+struct UpsampleBicubic2d {
+  static constexpr OperatorSchema kSchema{
+      "aten::upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+      "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) { return upsample(arguments, Method::kCubic, 2); }
+};
+
+struct UpsampleSmoothBilinear2d {
+  static constexpr OperatorSchema kSchema{
+      "aten::_upsample_bilinear2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, "
+      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return upsample(arguments, Method::kSmoothLinear, 2);
+  }
+};
+
+struct UpsampleSmoothBicubic2d {
+  static constexpr OperatorSchema kSchema{
+      "aten::_upsample_bicubic2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, "
+      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return upsample(arguments, Method::kSmoothCubic, 2);
+  }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> upsampling_operators() {
+  return listed<UpsampleNearest1d, UpsampleNearest2d, UpsampleNearest3d, UpsampleNearestExact1d,
+                UpsampleNearestExact2d, UpsampleNearestExact3d, UpsampleLinear1d,
+                UpsampleBilinear2d, UpsampleTrilinear3d, UpsampleBicubic2d,
+                UpsampleSmoothBilinear2d, UpsampleSmoothBicubic2d>();
+}
+
+}  // namespace polystate

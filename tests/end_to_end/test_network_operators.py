@@ -1,0 +1,105 @@
+"""Operators of neural networks that ExecuTorch has no kernels of, exported and called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+from torch.nn import functional
+
+import polystate as ps
+from tests.end_to_end.twins import BACKENDS, Twins
+
+
+class Volumes(nn.Module):
+    """Convolutions, pools and samples of volumes, which it counts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Conv3d(4, 6, (2, 3, 3), (1, 2, 1), 1, groups=2)
+        self.second = nn.ConvTranspose3d(6, 4, 3, (2, 1, 2), 1, (1, 0, 1), dilation=(2, 1, 1))
+        self.register_buffer("count", torch.zeros(()))
+
+    def pools(self, x: torch.Tensor) -> list[torch.Tensor]:
+        self.count += 1
+        x = self.first(x)
+        most, places = functional.max_pool3d(x, 2, 1, 1, (1, 2, 1), True, return_indices=True)
+        return [
+            self.second(x),
+            most,
+            places,
+            functional.avg_pool3d(x, (2, 1, 3), 2, (1, 0, 1), True, False),
+            functional.adaptive_avg_pool3d(x, (3, 2, 1)),
+            functional.adaptive_max_pool3d(x, (2, 3, 4)),
+            functional.adaptive_max_pool2d(x[:, :, 0], 3),
+            functional.adaptive_max_pool1d(x[:, :, 0, 0], 3),
+        ]
+
+    def samples(self, x: torch.Tensor, grid: torch.Tensor) -> list[torch.Tensor]:
+        self.count += x.sum()
+        plane = x[:, :, 0]
+        return [
+            functional.grid_sample(x, grid, padding_mode="reflection", align_corners=False),
+            functional.grid_sample(x, grid, mode="nearest", align_corners=True),
+            functional.interpolate(x, scale_factor=1.6, mode="trilinear"),
+            functional.interpolate(x, (3, 4, 9), mode="nearest-exact"),
+            functional.interpolate(plane, (7, 3), mode="bicubic"),
+            functional.interpolate(plane, (3, 11), mode="bicubic", antialias=True),
+            functional.interpolate(plane, (3, 11), mode="bilinear", antialias=True),
+            functional.interpolate(plane[:, :, 0], scale_factor=0.7, mode="linear"),
+        ]
+
+
+class Bags(nn.Module):
+    """Bags of embeddings, and sums of products."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sums = nn.EmbeddingBag(11, 3, mode="sum", padding_idx=2)
+        self.means = nn.EmbeddingBag(11, 3, mode="mean", include_last_offset=True)
+        self.register_buffer("total", torch.zeros(2, 3))
+
+    def forward(
+        self, words: torch.Tensor, begins: torch.Tensor, batch: torch.Tensor
+    ) -> list[torch.Tensor]:
+        self.total.addbmm_(batch, batch.transpose(1, 2) @ torch.ones(5, 2, 3), beta=0.5)
+        return [
+            self.sums(words, begins),
+            self.sums(words.view(2, 4)),
+            self.means(words, begins),
+            torch.addmv(torch.ones(2), batch[0], torch.arange(4.0), beta=2, alpha=0.5),
+            functional.pad(batch, (-1, 2, 1, -1), value=0.5),
+        ]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_volumes(backend: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x, grid = torch.randn(2, 4, 5, 6, 7), torch.randn(2, 2, 3, 4, 3)
+    rows = {0: Dim("rows", min=1, max=4)}
+    methods = {
+        "pools": ps.Method("pools", (x,), dynamic_shapes=(rows,)),
+        "samples": ps.Method("samples", (x, grid)),
+    }
+    twins = Twins(Volumes(), methods, tmp_path, backend)
+    for count in (1, 2, 4):
+        twins.call("pools", torch.randn(count, 4, 5, 6, 7))
+    twins.call("samples", x, grid)
+
+
+def test_bags(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    words, begins = torch.tensor([1, 2, 2, 9, 10, 0, 4, 2]), torch.tensor([0, 3, 3, 8])
+    batch = torch.randn(5, 2, 4)
+
+    def draw(generator: torch.Generator, args: object, kwargs: object) -> object:
+        drawn = torch.randint(0, 11, (8,), generator=generator)
+        return (drawn, begins, torch.randn(5, 2, 4, generator=generator)), {}
+
+    methods = {"forward": ps.Method("forward", (words, begins, batch), draw=draw)}
+    twins = Twins(Bags(), methods, tmp_path)
+    for _ in range(2):
+        twins.call("forward", words, begins, batch)

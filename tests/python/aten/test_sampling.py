@@ -1,0 +1,45 @@
+"""Kernels that read between elements give what PyTorch's do."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from polystate import _core
+from tests.python.aten.compared_kernels import ComparedKernels, compare_samples
+
+
+def test_samples_of_pytorch() -> None:
+    counts = compare_samples(["grid_sampler_3d"], dtypes=(torch.float32, torch.float64))
+    assert counts.keys() == {"aten.grid_sampler_3d.default"}
+
+
+def test_odd_places() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 4, 1, 5)
+    grid = torch.randn(2, 3, 2, 4, 3) * 1.5
+    grid[0, 0, 0, 0] = torch.tensor([-1.0, 1.0, 0.0])
+    grid[1, 0, 0, 0] = torch.tensor([1e20, -1e20, 0.3])
+    grid[1, 1, 0, 0] = torch.tensor([math.nan, math.inf, -math.inf])
+    with ComparedKernels() as compared:
+        for mode, padding, aligned in itertools.product((0, 1), (0, 1, 2), (False, True)):
+            for dtype in (torch.float32, torch.float64):
+                torch.ops.aten.grid_sampler_3d(x.to(dtype), grid.to(dtype), mode, padding, aligned)
+            torch.ops.aten.grid_sampler_3d(x[:0], grid[:0], mode, padding, aligned)
+    assert compared.counts == {"aten.grid_sampler_3d.default": 36}
+
+
+@pytest.mark.parametrize(
+    ("shape", "mode", "padding"),
+    [((1, 2, 2, 2, 2), 0, 0), ((2, 2, 2, 2, 3), 0, 0), ((1, 2, 2, 2, 3), 2, 0)],
+)
+def test_a_grid_or_a_mode_that_is_none_is_refused(
+    shape: tuple[int, ...], mode: int, padding: int
+) -> None:
+    x, grid, out = torch.ones(1, 1, 3, 3, 3), torch.zeros(shape), torch.zeros(1, 1, 2, 2, 2)
+    with pytest.raises(Exception, match="grid_sampler_3d"):
+        _core.call_operator("aten::grid_sampler_3d.out", [x, grid, mode, padding, True, out], 1)
+    assert not out.any()
