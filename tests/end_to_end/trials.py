@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -55,6 +55,7 @@ class Trial:
     name: str
     model: nn.Module
     calls: Mapping[str, Sequence[tuple[torch.Tensor, ...]]]
+    dynamic_shapes: Mapping[str, Any] = field(default_factory=dict)
 
     def outcome(self, backend: str) -> tuple[str, str]:
         """What came of it, and what was told of it."""
@@ -63,7 +64,10 @@ class Trial:
 
 def outcome(trial: Trial, backend: str) -> tuple[str, str]:
     """What came of a trial, and what was told of it."""
-    methods = {name: ps.Method(name, calls[0]) for name, calls in trial.calls.items()}
+    methods = {
+        name: ps.Method(name, calls[0], dynamic_shapes=trial.dynamic_shapes.get(name))
+        for name, calls in trial.calls.items()
+    }
     try:
         program = ps.export(trial.model, methods, backend=backend, draws=_DRAWS)
     except ps.Error as error:
