@@ -40,6 +40,7 @@ from polystate.export.tracing import (
     decompositions,
     fast_paths,
     node_histories,
+    vector_signs,
 )
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.plain_tensors import refuse_unusual_weights
@@ -232,6 +233,7 @@ def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _O
         composite_operators.found_once(),
         decompositions.corrected(),
         node_histories.shared(),
+        vector_signs.chosen(),
     ):
         eager = EagerModule(model)
         traced = []

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import torch
+import math
 
-from tests.python.aten.compared_kernels import ComparedKernels, compare_samples
+import pytest
+import torch
+from torch import Tensor
+
+from polystate.errors import Error
+from polystate.export.tracing import vector_signs
+from tests.python.aten.compared_kernels import ComparedKernels, call_kernel, compare_samples
+
+aten = torch.ops.aten
 
 DTYPES = (torch.float32, torch.float64)
 SYSTEMS = """
@@ -33,7 +41,7 @@ def test_systems_and_their_factors() -> None:
 def test_matrices_of_many_sizes() -> None:
     torch.manual_seed(0)
     for shape in ((1, 1), (0, 0), (0, 3, 3), (2, 0, 3, 3), (2, 3, 40, 40), (70, 70)):
-        for dtype in DTYPES:
+        for dtype in DTYPES if shape[-1] < 32 else DTYPES[1:]:
             a = torch.randn(shape, dtype=dtype)
             b = torch.randn(*shape[:-1], 3, dtype=dtype)
             positive = a @ a.mT + torch.eye(shape[-1], dtype=dtype)
@@ -46,3 +54,134 @@ def test_matrices_of_many_sizes() -> None:
                 for upper in (False, True):
                     torch.linalg.solve_triangular(positive, b, upper=upper)
                     torch.triangular_solve(b, positive, upper=upper, transpose=True)
+
+
+def test_reflections_and_the_rest() -> None:
+    names = """
+        geqrf linalg.det linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex
+        linalg.ldl_solve linalg.qr linalg.slogdet ormqr
+    """
+    counts = compare_samples(names.split(), DTYPES, most=12)
+    assert counts.keys() >= {
+        "aten._linalg_det.default",
+        "aten._linalg_slogdet.default",
+        "aten.geqrf.default",
+        "aten.linalg_householder_product.default",
+        "aten.linalg_ldl_factor_ex.default",
+        "aten.linalg_ldl_solve.default",
+        "aten.linalg_qr.default",
+        "aten.ormqr.default",
+    }
+
+
+def test_symmetric_factors_of_many_pivots() -> None:
+    torch.manual_seed(0)
+    for size in (1, 2, 3, 6, 9):
+        a = torch.randn(20, size, size, dtype=torch.float64)
+        a = a + a.mT - 2 * torch.diag_embed(a.diagonal(dim1=-2, dim2=-1))  # blocks of 2 x 2
+        with ComparedKernels() as compared:
+            factors, pivots = torch.linalg.ldl_factor(a + 0.1 * torch.eye(size))
+            torch.linalg.ldl_solve(factors, pivots, torch.randn(20, size, 2, dtype=torch.float64))
+        assert len(compared.counts) == 2
+
+
+def test_exponentials_of_any_norm() -> None:
+    torch.manual_seed(0)
+    for dtype in DTYPES:
+        a = torch.randn(4, 4, dtype=dtype)
+        with ComparedKernels():
+            for scale in (0.0, 1e-6, 1.0, math.inf, math.nan):
+                torch.linalg.matrix_exp(a * scale)
+    with ComparedKernels():
+        torch.linalg.matrix_exp(-20 * torch.randn(4, 4, dtype=torch.float64))
+
+
+SHAPES = ((1, 1), (3, 3), (2, 4, 6), (6, 4), (0, 3), (3, 0), (0, 2, 2), (2, 40, 30))
+
+
+def test_singular_vectors_are_orthonormal_and_give_the_matrix() -> None:
+    torch.manual_seed(0)
+    for shape in SHAPES:
+        for dtype in DTYPES:
+            a = torch.randn(shape, dtype=dtype)
+            for full in (False, True):
+                like = torch.linalg.svd(a, full_matrices=full)
+                u, s, vh = call_kernel(aten._linalg_svd.default, (a, full), {}, like)
+                torch.testing.assert_close(s, like.S)
+                _assert_orthonormal(u)
+                _assert_orthonormal(vh.mT)
+                count = s.shape[-1]
+                torch.testing.assert_close(
+                    (u[..., :count] * s[..., None, :]) @ vh[..., :count, :], a
+                )
+                assert bool((vector_signs.signs(u) == 1).all())
+
+
+def test_eigenvectors_are_orthonormal_and_those_of_their_eigenvalues() -> None:
+    torch.manual_seed(0)
+    for size in (1, 2, 5, 40, 0):
+        for dtype in DTYPES:
+            for triangle in ("L", "U"):
+                a = torch.randn(3, size, size, dtype=dtype)
+                like = torch.linalg.eigh(a, triangle)
+                w, v = call_kernel(aten._linalg_eigh.default, (a, triangle), {}, like)
+                torch.testing.assert_close(w, like.eigenvalues)
+                _assert_orthonormal(v)
+                part = a.tril() if triangle == "L" else a.triu()
+                whole = part + part.mT - torch.diag_embed(part.diagonal(dim1=-2, dim2=-1))
+                torch.testing.assert_close(whole @ v, v * w[..., None, :], atol=1e-4, rtol=1e-4)
+                assert bool((vector_signs.signs(v) == 1).all())
+
+
+def test_eager_vectors_have_the_same_signs_while_a_module_is_exported() -> None:
+    torch.manual_seed(0)
+    a = torch.randn(20, 5, 3, dtype=torch.float64)
+    symmetric = torch.stack([torch.tensor([[2.0, 1.0], [1.0, 2.0]]), torch.eye(2).cumsum(0)])
+    with vector_signs.chosen(), ComparedKernels() as compared:
+        torch.linalg.svd(a, full_matrices=False)
+        torch.linalg.svd(a[:, :4], full_matrices=True)
+        torch.linalg.eigh(a.mT @ a)
+        torch.linalg.eigh(symmetric)
+        torch.linalg.eigvalsh(a.mT @ a)
+        torch.linalg.svdvals(a)
+    assert compared.counts == {"aten._linalg_svd.default": 3, "aten._linalg_eigh.default": 3}
+
+
+@pytest.mark.parametrize("operator", [aten._linalg_eigh.default, aten._linalg_svd.default])
+def test_a_matrix_with_nan_is_refused_and_one_with_infinities_gives_nan(
+    operator: torch._ops.OpOverload,
+) -> None:
+    a = torch.eye(3)
+    like = operator(a)
+    a[1, 1] = math.inf
+    assert all(bool(each.isnan().all()) for each in call_kernel(operator, (a,), {}, like))
+    a[1, 1] = math.nan
+    with pytest.raises(Error, match="failed to converge"):
+        call_kernel(operator, (a,), {}, like)
+
+
+def test_pivots_that_are_no_rows_are_refused() -> None:
+    a, b = torch.eye(3), torch.ones(3, 1)
+    for pivots in ([1, 2, 4], [0, 2, 3], [1, 2, -3], [-1, 1, 3], [-2, -2, -2]):
+        rows = torch.tensor(pivots, dtype=torch.int32)
+        with pytest.raises(Error, match="pivots"):
+            call_kernel(aten.linalg_ldl_solve.default, (a, rows, b), {}, [b])
+        with pytest.raises(Error, match="pivots"):
+            call_kernel(aten.linalg_lu_solve.default, (a, rows, b), {}, [b])
+
+
+def test_matrices_that_do_not_fit_are_refused() -> None:
+    square, wide = torch.eye(3), torch.ones(2, 3)
+    with pytest.raises(Error, match="square"):
+        call_kernel(
+            aten.linalg_inv_ex.default, (wide,), {}, [wide, torch.zeros((), dtype=torch.int32)]
+        )
+    with pytest.raises(Error, match="sizes"):
+        call_kernel(aten.cholesky_solve.default, (wide, square), {}, [wide])
+    with pytest.raises(Error, match="float32 or float64"):
+        call_kernel(aten.linalg_matrix_exp.default, (square.half(),), {}, [square.half()])
+
+
+def _assert_orthonormal(columns: Tensor) -> None:
+    right = torch.eye(columns.shape[-1], dtype=columns.dtype).expand(*columns.shape[:-2], -1, -1)
+    torch.testing.assert_close(columns.mT @ columns, right)

@@ -72,6 +72,29 @@ _OPERATORS = (
     operators.write_pages.default,
 )
 
+_ATEN = torch.ops.aten
+
+# Those of PyTorch that the engine calls for a library, which has no C form of theirs
+# (src/engine/aoti/linear_algebra_shims.cc).
+_OPERATORS_OF_PYTORCH = (
+    _ATEN._linalg_det.default,
+    _ATEN._linalg_eigh.default,
+    _ATEN._linalg_slogdet.default,
+    _ATEN._linalg_solve_ex.default,
+    _ATEN._linalg_svd.default,
+    _ATEN.linalg_cholesky_ex.default,
+    _ATEN.linalg_householder_product.default,
+    _ATEN.linalg_inv_ex.default,
+    _ATEN.linalg_ldl_factor_ex.default,
+    _ATEN.linalg_ldl_solve.default,
+    _ATEN.linalg_lu.default,
+    _ATEN.linalg_lu_factor_ex.default,
+    _ATEN.linalg_lu_solve.default,
+    _ATEN.linalg_matrix_exp.default,
+    _ATEN.linalg_qr.default,
+    _ATEN.linalg_solve_triangular.default,
+)
+
 # How C passes what a schema names.
 _C_TYPES = {
     "Tensor": "AtenTensorHandle",
@@ -81,6 +104,7 @@ _C_TYPES = {
     "float": "double",
     "bool": "int32_t",
     "str": "const char*",
+    "Optional[str]": "const char**",
 }
 
 
@@ -88,7 +112,8 @@ def _shim(operator: torch._ops.OpOverload) -> str:
     """The declaration of the function that a library calls for an operator."""
     name = operator._schema.name.partition("::")[2]
     arguments = [_C_TYPES[str(argument.type)] for argument in operator._schema.arguments]
-    return f"AOTITorchError aoti_torch_cpu_{name}({', '.join(arguments)}, AtenTensorHandle*)"
+    results = ["AtenTensorHandle*" for _ in operator._schema.returns]
+    return f"AOTITorchError aoti_torch_cpu_{name}({', '.join([*arguments, *results])})"
 
 
 _OPTIONS: dict[str, Any] = {
@@ -97,7 +122,9 @@ _OPTIONS: dict[str, Any] = {
     "aot_inductor.package_constants_in_so": False,
     "aot_inductor.package_constants_on_disk_format": "pickle_weights",
     "aot_inductor.enable_line_tables": False,
-    "aot_inductor.custom_ops_to_c_shims": {each: [_shim(each)] for each in _OPERATORS},
+    "aot_inductor.custom_ops_to_c_shims": {
+        each: [_shim(each)] for each in (*_OPERATORS, *_OPERATORS_OF_PYTORCH)
+    },
     # The program has checks of its own, which say what they found.
     "scalar_asserts": False,
     # What is held in 16 bits is rounded to them before it is used, as by the other engine.
@@ -301,7 +328,10 @@ def _compiled(
     with tempfile.TemporaryDirectory(prefix="polystate-") as folder:
         options = {**_OPTIONS, **_for(processor), "aot_inductor.output_path": folder}
         try:
-            with inductor_fixes.applied(), inductor_interface.compiled_once(processor):
+            with (
+                inductor_fixes.applied(_OPERATORS_OF_PYTORCH),
+                inductor_interface.compiled_once(processor),
+            ):
                 files = torch._inductor.aot_compile(method, examples, options=options)
         except Exception as error:  # the compiler raises many kinds
             raise ExportError(

@@ -6,22 +6,32 @@ Each says what goes wrong without it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from unittest import mock
 
+import torch
 from torch._inductor import lowering
 from torch._inductor.dependencies import MemoryDep, WeakDep
 from torch._inductor.ir import BaseView, TensorBox
 from torch._inductor.scheduler import Scheduler
+from torchgen.aoti.fallback_ops import inductor_fallback_ops
 
 
 @contextlib.contextmanager
-def applied() -> Iterator[None]:
-    """All corrections, for the length of the block."""
+def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
+    """All corrections, for the length of the block.
+
+    Parameters
+    ----------
+    with_shims
+        Operators of PyTorch that libraries call by functions of ours: where PyTorch has none of its
+        own, AOTInductor would call what it calls a proxy, which there is not.
+    """
     fusable = _with_every_name(Scheduler.fusable_weak_dep)
     with (
         mock.patch.object(Scheduler, "fusable_weak_dep", fusable),
+        mock.patch.dict(inductor_fallback_ops, {str(each): {} for each in with_shims}),
         mock.patch.object(lowering, "mutate_to", _of_known_values(lowering.mutate_to)),
     ):
         yield

@@ -35,5 +35,16 @@ inline constexpr std::array kAtenFamilies = {
     &polynomial_operators, &pooling_operators,   &sampling_operators,     &scan_operators,
     &scatter_operators,    &searching_operators, &segment_operators,      &sorting_operators,
     &unique_operators,     &upsampling_operators};
+std::span<const ListedOperator> ldl_operators();
+std::span<const ListedOperator> linear_solve_operators();
+std::span<const ListedOperator> lu_operators();
+std::span<const ListedOperator> matrix_exponential_operators();
+std::span<const ListedOperator> qr_operators();
+std::span<const ListedOperator> scan_operators();
+std::span<const ListedOperator> spectral_operators();
+
+inline constexpr std::array kAtenFamilies = {
+    &cholesky_operators,           &ldl_operators, &linear_solve_operators, &lu_operators,
+    &matrix_exponential_operators, &qr_operators,  &scan_operators,         &spectral_operators};
 
 }  // namespace polystate

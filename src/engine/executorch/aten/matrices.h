@@ -13,10 +13,9 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
-#include <span>
 #include <vector>
 
 #include "kernels/parallel.h"

@@ -1,0 +1,292 @@
+// PyTorch's operators of linear algebra as libraries of AOTInductor call them: libtorch has them,
+// but no C form of theirs. The exporter declares these to AOTInductor from the operators' schemas
+// (python/polystate/export/lowering/inductor.py).
+#include <torch/csrc/inductor/aoti_torch/c/macros.h>
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
+#include <torch/csrc/stable/c/shim.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/aoti/operator_failure.h"
+#include "engine/aoti/tensor_handle.h"
+#include "kernels/vector_sign.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+namespace polystate {
+namespace {
+
+struct None {};
+
+// A value as libtorch's dispatcher takes it.
+template <typename Value>
+StableIValue bits_of(Value value) {
+  static_assert(sizeof(Value) <= sizeof(StableIValue));
+  StableIValue bits = 0;
+  std::memcpy(&bits, &value, sizeof(Value));
+  return bits;
+}
+
+StableIValue passed(bool value) { return bits_of(value); }
+StableIValue passed(None /*value*/) { return 0; }
+// The dispatcher deletes the handles that it is given.
+StableIValue passed(AtenTensorHandle tensor) {
+  AtenTensorHandle copy = nullptr;
+  (void)aoti_torch_new_tensor_handle(tensor, &copy);
+  return bits_of(copy);
+}
+StableIValue passed(const char* text) {
+  StringHandle copy = nullptr;
+  (void)torch_new_string_handle(text, std::string_view(text).size(), &copy);
+  return bits_of(copy);
+}
+
+template <std::size_t kCount>
+using Results = std::array<AtenTensorHandle*, kCount>;  // null where nobody wants one
+
+template <std::size_t kCount, typename... Values>
+AOTITorchError call(const char* name, const Results<kCount>& results, Values... values) {
+  std::array<StableIValue, std::max(kCount, sizeof...(Values))> stack = {passed(values)...};
+  if (aoti_torch_call_dispatcher(name, "", stack.data()) != AOTI_TORCH_SUCCESS) {
+    const char* const why = torch_exception_get_what_without_backtrace();
+    record_operator_failure(
+        {ErrorCode::kEngine, std::string(name) + ": " + (why == nullptr ? "it failed" : why)});
+    return AOTI_TORCH_FAILURE;
+  }
+  for (std::size_t i = 0; i < kCount; ++i) {
+    AtenTensorHandle result = nullptr;
+    std::memcpy(&result, &stack[i], sizeof(result));
+    if (results[i] == nullptr) {
+      (void)aoti_torch_delete_tensor_object(result);
+    } else {
+      *results[i] = result;
+    }
+  }
+  return AOTI_TORCH_SUCCESS;
+}
+
+// The vectors that a tensor has along its last dimension but one, or along the last one.
+class Vectors {
+ public:
+  Vectors(TensorView tensor, bool are_rows) : tensor_(std::move(tensor)) {
+    const std::size_t rank = tensor_.shape.size();
+    along_ = rank - (are_rows ? 1 : 2);
+    across_ = rank - (are_rows ? 2 : 1);
+    for (std::size_t i = 0; i + 2 < rank; ++i) batch_ *= tensor_.shape[i];
+  }
+
+  [[nodiscard]] std::int64_t batch() const { return batch_; }
+  [[nodiscard]] std::int64_t count() const { return tensor_.shape[across_]; }
+  [[nodiscard]] bool has_other_sign(std::int64_t batch, std::int64_t vector) const {
+    const std::int64_t at = place(batch, vector);
+    if (tensor_.dtype == DType::kFloat32) {
+      return polystate::has_other_sign(elements<float>() + at, size(), stride());
+    }
+    return polystate::has_other_sign(elements<double>() + at, size(), stride());
+  }
+  void negate(std::int64_t batch, std::int64_t vector) const {
+    const std::int64_t at = place(batch, vector);
+    for (std::int64_t i = 0; i < size(); ++i) {
+      if (tensor_.dtype == DType::kFloat32) {
+        elements<float>()[at + i * stride()] *= -1;
+      } else {
+        elements<double>()[at + i * stride()] *= -1;
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t size() const { return tensor_.shape[along_]; }
+  [[nodiscard]] std::int64_t stride() const { return tensor_.strides[along_]; }
+  template <typename T>
+  [[nodiscard]] T* elements() const {
+    return reinterpret_cast<T*>(tensor_.data);
+  }
+  [[nodiscard]] std::int64_t place(std::int64_t batch, std::int64_t vector) const {
+    std::int64_t at = vector * tensor_.strides[across_];
+    for (std::size_t i = tensor_.shape.size() - 2; i > 0; --i) {
+      at += batch % tensor_.shape[i - 1] * tensor_.strides[i - 1];
+      batch /= tensor_.shape[i - 1];
+    }
+    return at;
+  }
+
+  TensorView tensor_;
+  std::size_t along_ = 0;
+  std::size_t across_ = 0;
+  std::int64_t batch_ = 1;
+};
+
+// Chooses the signs of vectors, and of `partners` with the first `shared` of them.
+void choose_signs(const Vectors& vectors, const Vectors* partners, std::int64_t shared) {
+  for (std::int64_t batch = 0; batch < vectors.batch(); ++batch) {
+    for (std::int64_t i = 0; i < vectors.count(); ++i) {
+      if (!vectors.has_other_sign(batch, i)) continue;
+      vectors.negate(batch, i);
+      if (i < shared) partners->negate(batch, i);
+    }
+    for (std::int64_t i = shared; partners != nullptr && i < partners->count(); ++i) {
+      if (partners->has_other_sign(batch, i)) partners->negate(batch, i);
+    }
+  }
+}
+
+Result<Vectors> vectors_of(AtenTensorHandle tensor, bool are_rows) {
+  Result<TensorView> found = view(tensor);
+  if (!found) return found.error();
+  return Vectors(*std::move(found), are_rows);
+}
+
+Status choose_signs_of_eigenvectors(AtenTensorHandle eigenvectors) {
+  const Result<Vectors> vectors = vectors_of(eigenvectors, false);
+  if (!vectors) return vectors.error();
+  choose_signs(*vectors, nullptr, 0);
+  return {};
+}
+
+Status choose_signs_of_singular_vectors(AtenTensorHandle u, AtenTensorHandle vh) {
+  const Result<Vectors> left = vectors_of(u, false);
+  if (!left) return left.error();
+  const Result<Vectors> right = vectors_of(vh, true);
+  if (!right) return right.error();
+  choose_signs(*left, &*right, std::min(left->count(), right->count()));
+  return {};
+}
+
+AOTITorchError finished(const char* name, const Status& status) {
+  if (status) return AOTI_TORCH_SUCCESS;
+  record_operator_failure({status.error().code, std::string(name) + ": " + status.error().message});
+  return AOTI_TORCH_FAILURE;
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-function-size): libraries call them so
+extern "C" {
+
+#define POLYSTATE_SHIM __attribute__((visibility("default"))) AOTITorchError
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_inv_ex(AtenTensorHandle a, std::int32_t check_errors,
+                                            AtenTensorHandle* inverse, AtenTensorHandle* info) {
+  return call<2>("aten::linalg_inv_ex", {inverse, info}, a, check_errors != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu__linalg_solve_ex(AtenTensorHandle a, AtenTensorHandle b,
+                                               std::int32_t left, std::int32_t check_errors,
+                                               AtenTensorHandle* result, AtenTensorHandle* lu,
+                                               AtenTensorHandle* pivots, AtenTensorHandle* info) {
+  return call<4>("aten::_linalg_solve_ex", {result, lu, pivots, info}, a, b, left != 0,
+                 check_errors != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_solve_triangular(AtenTensorHandle a, AtenTensorHandle b,
+                                                      std::int32_t upper, std::int32_t left,
+                                                      std::int32_t unitriangular,
+                                                      AtenTensorHandle* result) {
+  return call<1>("aten::linalg_solve_triangular", {result}, a, b, upper != 0, left != 0,
+                 unitriangular != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_cholesky_ex(AtenTensorHandle a, std::int32_t upper,
+                                                 std::int32_t check_errors, AtenTensorHandle* l,
+                                                 AtenTensorHandle* info) {
+  return call<2>("aten::linalg_cholesky_ex", {l, info}, a, upper != 0, check_errors != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_lu_factor_ex(AtenTensorHandle a, std::int32_t pivot,
+                                                  std::int32_t check_errors, AtenTensorHandle* lu,
+                                                  AtenTensorHandle* pivots,
+                                                  AtenTensorHandle* info) {
+  return call<3>("aten::linalg_lu_factor_ex", {lu, pivots, info}, a, pivot != 0, check_errors != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_lu(AtenTensorHandle a, std::int32_t pivot, AtenTensorHandle* p,
+                                        AtenTensorHandle* l, AtenTensorHandle* u) {
+  return call<3>("aten::linalg_lu", {p, l, u}, a, pivot != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_lu_solve(AtenTensorHandle lu, AtenTensorHandle pivots,
+                                              AtenTensorHandle b, std::int32_t left,
+                                              std::int32_t adjoint, AtenTensorHandle* result) {
+  return call<1>("aten::linalg_lu_solve", {result}, lu, pivots, b, left != 0, adjoint != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_qr(AtenTensorHandle a, const char* mode, AtenTensorHandle* q,
+                                        AtenTensorHandle* r) {
+  return call<2>("aten::linalg_qr", {q, r}, a, mode);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_householder_product(AtenTensorHandle input,
+                                                         AtenTensorHandle tau,
+                                                         AtenTensorHandle* result) {
+  return call<1>("aten::linalg_householder_product", {result}, input, tau);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu__linalg_det(AtenTensorHandle a, AtenTensorHandle* result,
+                                          AtenTensorHandle* lu, AtenTensorHandle* pivots) {
+  return call<3>("aten::_linalg_det", {result, lu, pivots}, a);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu__linalg_slogdet(AtenTensorHandle a, AtenTensorHandle* sign,
+                                              AtenTensorHandle* logabsdet, AtenTensorHandle* lu,
+                                              AtenTensorHandle* pivots) {
+  return call<4>("aten::_linalg_slogdet", {sign, logabsdet, lu, pivots}, a);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu__linalg_eigh(AtenTensorHandle a, const char* uplo,
+                                           std::int32_t compute_v, AtenTensorHandle* eigenvalues,
+                                           AtenTensorHandle* eigenvectors) {
+  constexpr const char* kName = "aten::_linalg_eigh";
+  const AOTITorchError error = call<2>(kName, {eigenvalues, eigenvectors}, a, uplo, compute_v != 0);
+  if (error != AOTI_TORCH_SUCCESS || compute_v == 0 || eigenvectors == nullptr) return error;
+  return finished(kName, choose_signs_of_eigenvectors(*eigenvectors));
+}
+
+// `driver` is for other devices than a CPU.
+POLYSTATE_SHIM aoti_torch_cpu__linalg_svd(AtenTensorHandle a, std::int32_t full_matrices,
+                                          std::int32_t compute_uv, const char** /*driver*/,
+                                          AtenTensorHandle* u, AtenTensorHandle* s,
+                                          AtenTensorHandle* vh) {
+  constexpr const char* kName = "aten::_linalg_svd";
+  AtenTensorHandle left = nullptr;
+  AtenTensorHandle right = nullptr;
+  const AOTITorchError error =
+      call<3>(kName, {&left, s, &right}, a, full_matrices != 0, compute_uv != 0, None());
+  if (error != AOTI_TORCH_SUCCESS) return error;
+  TensorHandle all_left(left);
+  TensorHandle all_right(right);
+  const Status chosen = compute_uv != 0 ? choose_signs_of_singular_vectors(left, right) : Status();
+  if (u != nullptr) *u = all_left.release();
+  if (vh != nullptr) *vh = all_right.release();
+  return finished(kName, chosen);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_ldl_factor_ex(AtenTensorHandle a, std::int32_t hermitian,
+                                                   std::int32_t check_errors, AtenTensorHandle* ld,
+                                                   AtenTensorHandle* pivots,
+                                                   AtenTensorHandle* info) {
+  return call<3>("aten::linalg_ldl_factor_ex", {ld, pivots, info}, a, hermitian != 0,
+                 check_errors != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_ldl_solve(AtenTensorHandle ld, AtenTensorHandle pivots,
+                                               AtenTensorHandle b, std::int32_t hermitian,
+                                               AtenTensorHandle* result) {
+  return call<1>("aten::linalg_ldl_solve", {result}, ld, pivots, b, hermitian != 0);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_linalg_matrix_exp(AtenTensorHandle a, AtenTensorHandle* result) {
+  return call<1>("aten::linalg_matrix_exp", {result}, a);
+}
+
+}  // extern "C"
+// NOLINTEND(readability-function-size)
+
+}  // namespace polystate

@@ -1,0 +1,215 @@
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/matrices.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/result.h"
+
+// Factors A = Q R by reflections I - s v v^T, which are kept as LAPACK does: v below the diagonal,
+// where its first element, 1, is left out, and s apart. Computed in double precision.
+namespace polystate {
+namespace {
+
+using Columns = Eigen::MatrixXd;  // which lie one after another, as reflections use them
+
+// Applies reflection `i` of `packed` to `rows`, of which it changes those from `i` on.
+void apply_reflection(const Columns& packed, double scale, Eigen::Index i,
+                      Eigen::Ref<Columns> rows) {
+  const Eigen::Index below = packed.rows() - i - 1;
+  const auto tail = packed.col(i).tail(below);
+  for (Eigen::Index j = 0; j < rows.cols(); ++j) {
+    auto column = rows.col(j);
+    const double along = scale * (column(i) + tail.dot(column.tail(below)));
+    column(i) -= along;
+    column.tail(below) -= along * tail;
+  }
+}
+
+// Makes `a`, in place, R and the vectors of the reflections, whose scales it returns.
+DoubleVector reflect(Columns& a) {
+  const Eigen::Index count = std::min(a.rows(), a.cols());
+  DoubleVector scales = DoubleVector::Zero(count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    auto tail = a.col(i).tail(a.rows() - i - 1);
+    const double rest = tail.size() == 0 ? 0.0 : tail.stableNorm();
+    if (rest == 0.0) continue;
+    const double first = a(i, i);
+    const double length = -std::copysign(std::hypot(first, rest), first);
+    scales(i) = (length - first) / length;
+    tail /= first - length;
+    a(i, i) = length;
+    apply_reflection(a, scales(i), i, a.rightCols(a.cols() - i - 1));
+  }
+  return scales;
+}
+
+// Q X, or Q^T X, in place of X, where Q is the product of all reflections.
+void multiply(const Columns& packed, const DoubleVector& scales, bool is_transposed, Columns& x) {
+  const Eigen::Index count = scales.size();
+  for (Eigen::Index step = 0; step < count; ++step) {
+    const Eigen::Index i = is_transposed ? step : count - 1 - step;
+    apply_reflection(packed, scales(i), i, x);
+  }
+}
+
+std::int64_t cost_of(const Matrices& matrices) {
+  return 2 * matrices.rows() * matrices.columns() * std::min(matrices.rows(), matrices.columns());
+}
+
+struct LinalgQr {
+  static constexpr OperatorSchema kSchema{
+      "aten::linalg_qr.out(Tensor A, str mode=\"reduced\", *, Tensor(a!) Q, Tensor(b!) R) -> "
+      "(Tensor(a!) Q, Tensor(b!) R)"};
+  static Status run(ProgramArguments& arguments) {
+    const TensorArgument a = arguments.tensor(0);
+    const std::string_view mode = arguments.text(1);
+    if (!arguments.status()) return arguments.status();
+    if (mode != "reduced" && mode != "complete" && mode != "r") {
+      return Error{ErrorCode::kEngine, "mode is none of 'reduced', 'complete' and 'r'"};
+    }
+    const Result<Matrices> matrices = Matrices::of(a, "A");
+    if (!matrices) return matrices.error();
+    const std::int64_t rows = matrices->rows();
+    const std::int64_t columns = matrices->columns();
+    const std::int64_t size = mode == "complete" ? rows : std::min(rows, columns);
+    const bool has_q = mode != "r";
+    const std::vector<std::int64_t> none{0};
+    const Result<TensorArgument> q =
+        arguments.result_at(2, a.dtype(), has_q ? matrices->shape_with({rows, size}) : none);
+    if (!q) return q.error();
+    const Result<TensorArgument> r =
+        arguments.result_at(3, a.dtype(), matrices->shape_with({size, columns}));
+    if (!r) return r.error();
+    const Matrices qs = has_q ? *Matrices::of(*q, "Q") : *Matrices::of_vectors(*q, "Q");
+    const Matrices rs = *Matrices::of(*r, "R");
+    for_each_matrix(matrices->count(), cost_of(*matrices), [&](std::int64_t i) {
+      Columns packed = matrices->copy(i);
+      const DoubleVector scales = reflect(packed);
+      Matrix<double> upper = packed.topRows(size);
+      upper.triangularView<Eigen::StrictlyLower>().setZero();
+      rs.set(i, upper);
+      if (!has_q) return;
+      Columns product = Columns::Identity(rows, size);
+      multiply(packed, scales, false, product);
+      qs.set(i, product);
+    });
+    return {};
+  }
+};
+
+struct Geqrf {
+  static constexpr OperatorSchema kSchema{
+      "aten::geqrf.a(Tensor self, *, Tensor(a!) a, Tensor(b!) tau) -> (Tensor(a!) a, Tensor(b!) "
+      "tau)"};
+  static Status run(ProgramArguments& arguments) {
+    const TensorArgument self = arguments.tensor(0);
+    if (!arguments.status()) return arguments.status();
+    const Result<Matrices> matrices = Matrices::of(self, "self");
+    if (!matrices) return matrices.error();
+    const std::int64_t size = std::min(matrices->rows(), matrices->columns());
+    const Result<TensorArgument> a = arguments.result_at(1, self.dtype(), self.shape());
+    if (!a) return a.error();
+    const Result<TensorArgument> tau =
+        arguments.result_at(2, self.dtype(), matrices->shape_with({size}));
+    if (!tau) return tau.error();
+    const Matrices factors = *Matrices::of(*a, "a");
+    const Matrices all_scales = *Matrices::of_vectors(*tau, "tau");
+    for_each_matrix(matrices->count(), cost_of(*matrices), [&](std::int64_t i) {
+      Columns packed = matrices->copy(i);
+      const DoubleVector scales = reflect(packed);
+      factors.set(i, packed);
+      all_scales.set(i, scales);
+    });
+    return {};
+  }
+};
+
+// Fails where two tensors are not of one batch.
+Status require_same_batch(const Matrices& a, const Matrices& b) {
+  if (Status same = require_same_type(a, b); !same) return same;
+  if (a.batch() == b.batch()) return {};
+  return Error{ErrorCode::kEngine, "tensors of several batches"};
+}
+
+struct LinalgHouseholderProduct {
+  static constexpr OperatorSchema kSchema{
+      "aten::linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> "
+      "Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    const TensorArgument input = arguments.tensor(0);
+    const TensorArgument tau = arguments.tensor(1);
+    if (!arguments.status()) return arguments.status();
+    const Result<Matrices> vectors = Matrices::of(input, "input");
+    if (!vectors) return vectors.error();
+    const Result<Matrices> scales = Matrices::of_vectors(tau, "tau");
+    if (!scales) return scales.error();
+    if (Status same = require_same_batch(*vectors, *scales); !same) return same;
+    if (vectors->rows() < vectors->columns() || vectors->columns() < scales->rows()) {
+      return Error{ErrorCode::kEngine, "more reflections than input has columns, or rows"};
+    }
+    const Result<TensorArgument> out = arguments.result_at(2, input.dtype(), input.shape());
+    if (!out) return out.error();
+    const Matrices products = *Matrices::of(*out, "out");
+    for_each_matrix(vectors->count(), cost_of(*vectors), [&](std::int64_t i) {
+      Columns product = Columns::Identity(vectors->rows(), vectors->columns());
+      multiply(vectors->copy(i), scales->copy(i).col(0), false, product);
+      products.set(i, product);
+    });
+    return {};
+  }
+};
+
+struct Ormqr {
+  static constexpr OperatorSchema kSchema{
+      "aten::ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool "
+      "transpose=False, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    const TensorArgument self = arguments.tensor(0);
+    const TensorArgument tau = arguments.tensor(1);
+    const TensorArgument other = arguments.tensor(2);
+    const bool left = arguments.boolean(3);
+    const bool transpose = arguments.boolean(4);
+    if (!arguments.status()) return arguments.status();
+    const Result<Matrices> vectors = Matrices::of(self, "self");
+    if (!vectors) return vectors.error();
+    const Result<Matrices> scales = Matrices::of_vectors(tau, "input2");
+    if (!scales) return scales.error();
+    const Result<Matrices> factors = Matrices::of(other, "input3");
+    if (!factors) return factors.error();
+    if (Status same = require_same_batch(*vectors, *scales); !same) return same;
+    if (Status same = require_same_batch(*vectors, *factors); !same) return same;
+    const std::int64_t size = left ? factors->rows() : factors->columns();
+    if (vectors->rows() != size || scales->rows() > std::min(vectors->rows(), vectors->columns())) {
+      return Error{ErrorCode::kEngine, "self, input2 and input3 are of different sizes"};
+    }
+    const Result<TensorArgument> out = arguments.result_at(5, other.dtype(), other.shape());
+    if (!out) return out.error();
+    const Matrices products = *Matrices::of(*out, "out");
+    const std::int64_t cost = 2 * factors->rows() * factors->columns() * scales->rows();
+    for_each_matrix(vectors->count(), cost, [&](std::int64_t i) {
+      Columns product = factors->copy(i);
+      if (!left) product.transposeInPlace();  // X Q = (Q^T X^T)^T
+      multiply(vectors->copy(i), scales->copy(i).col(0), transpose == left, product);
+      if (!left) product.transposeInPlace();
+      products.set(i, product);
+    });
+    return {};
+  }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> qr_operators() {
+  return listed<Geqrf, LinalgHouseholderProduct, LinalgQr, Ormqr>();
+}
+
+}  // namespace polystate

@@ -1,0 +1,210 @@
+#include <Eigen/Core>
+#include <Eigen/Eigenvalues>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/matrices.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "kernels/tensor_argument.h"
+#include "kernels/vector_sign.h"
+#include "polystate/core/result.h"
+
+// Eigenvalues of symmetric matrices, and singular values, with their vectors. Computed in double
+// precision.
+namespace polystate {
+namespace {
+
+bool has_other_sign(const Eigen::Ref<const DoubleVector>& vector) {
+  return polystate::has_other_sign(vector.data(), vector.size(), 1);
+}
+
+// PyTorch refuses NaN, and makes all NaN of infinities.
+Status require_numbers(const Matrices& matrices, const char* api) {
+  for (std::int64_t i = 0; i < matrices.count(); ++i) {
+    if (matrices.copy(i).hasNaN()) {
+      return Error{ErrorCode::kEngine, std::string(api) +
+                                           ": the algorithm failed to converge because the input "
+                                           "matrix contained non-finite values"};
+    }
+  }
+  return {};
+}
+
+void fill_with_nan(const Matrices& matrices, std::int64_t index) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  matrices.set(index, Matrix<double>::Constant(matrices.rows(), matrices.columns(), kNan));
+}
+
+Status converged(bool failed, const char* api) {
+  if (!failed) return {};
+  return Error{ErrorCode::kEngine,
+               std::string(api) +
+                   ": the algorithm failed to converge because the input matrix is "
+                   "ill-conditioned or has too many repeated values"};
+}
+
+struct LinalgEigh {
+  static constexpr OperatorSchema kSchema{
+      "aten::_linalg_eigh.eigenvalues(Tensor A, str UPLO=\"L\", bool compute_v=True, *, Tensor(a!) "
+      "eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)"};
+
+  static Status run(ProgramArguments& arguments) {
+    const TensorArgument a = arguments.tensor(0);
+    const std::string_view triangle = arguments.text(1);
+    const bool has_vectors = arguments.boolean(2);
+    if (!arguments.status()) return arguments.status();
+    const bool is_upper = triangle == "U" || triangle == "u";
+    const Result<Matrices> matrices = Matrices::of(a, "A");
+    if (!matrices) return matrices.error();
+    if (Status square = require_square(*matrices, "A"); !square) return square;
+    if (Status right = require_numbers(*matrices, "linalg.eigh"); !right) return right;
+    const std::int64_t size = matrices->rows();
+    const Result<TensorArgument> values =
+        arguments.result_at(3, a.dtype(), matrices->shape_with({size}));
+    if (!values) return values.error();
+    const std::vector<std::int64_t> none{0};
+    const Result<TensorArgument> vectors =
+        arguments.result_at(4, a.dtype(), has_vectors ? matrices->shape_with({size, size}) : none);
+    if (!vectors) return vectors.error();
+    if (matrices->is_empty()) return {};
+    const Matrices all_values = *Matrices::of_vectors(*values, "eigenvalues");
+    const Matrices all_vectors = has_vectors ? *Matrices::of(*vectors, "eigenvectors")
+                                             : *Matrices::of_vectors(*vectors, "eigenvectors");
+    std::atomic<bool> failed = false;
+    for_each_matrix(matrices->count(), 9 * size * size * size, [&](std::int64_t i) {
+      Eigen::MatrixXd matrix = matrices->copy(i);
+      if (!matrix.allFinite()) {
+        fill_with_nan(all_values, i);
+        if (has_vectors) fill_with_nan(all_vectors, i);
+        return;
+      }
+      if (is_upper) matrix.transposeInPlace();
+      const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
+          matrix, has_vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
+      if (solver.info() != Eigen::Success) {
+        failed = true;
+        return;
+      }
+      all_values.set(i, solver.eigenvalues());
+      if (!has_vectors) return;
+      matrix = solver.eigenvectors();
+      for (auto vector : matrix.colwise()) {
+        if (has_other_sign(vector)) vector = -vector;
+      }
+      all_vectors.set(i, matrix);
+    });
+    return converged(failed, "linalg.eigh");
+  }
+};
+
+struct SingularVectors {
+  Eigen::MatrixXd left;
+  DoubleVector values;
+  Eigen::MatrixXd right;
+};
+
+void choose_signs(SingularVectors& found) {
+  for (Eigen::Index i = 0; i < found.left.cols(); ++i) {
+    if (!has_other_sign(found.left.col(i))) continue;
+    found.left.col(i) *= -1;
+    if (i < found.values.size()) found.right.col(i) *= -1;
+  }
+  for (Eigen::Index i = found.values.size(); i < found.right.cols(); ++i) {
+    if (has_other_sign(found.right.col(i))) found.right.col(i) *= -1;
+  }
+}
+
+// A [m, n] in terms of singular values and vectors; false where that failed.
+bool decompose(const Eigen::MatrixXd& a, bool has_vectors, bool full, SingularVectors& found) {
+  if (a.size() == 0) {
+    found.left.setIdentity(a.rows(), full ? a.rows() : 0);
+    found.right.setIdentity(a.cols(), full ? a.cols() : 0);
+    return true;
+  }
+  unsigned options = 0;
+  if (has_vectors) {
+    options = full ? Eigen::ComputeFullU | Eigen::ComputeFullV
+                   : Eigen::ComputeThinU | Eigen::ComputeThinV;
+  }
+  const Eigen::BDCSVD<Eigen::MatrixXd> svd(a, options);
+  if (svd.info() != Eigen::Success) return false;
+  found.values = svd.singularValues();
+  if (!has_vectors) return true;
+  found.left = svd.matrixU();
+  found.right = svd.matrixV();
+  choose_signs(found);
+  return found.left.allFinite() && found.right.allFinite();
+}
+
+struct LinalgSvd {
+  static constexpr OperatorSchema kSchema{
+      "aten::_linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? "
+      "driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, "
+      "Tensor(c!) Vh)"};
+
+  static Status run(ProgramArguments& arguments) {
+    const TensorArgument a = arguments.tensor(0);
+    const bool full = arguments.boolean(1);
+    const bool has_vectors = arguments.boolean(2);
+    if (!arguments.status()) return arguments.status();
+    const Result<Matrices> matrices = Matrices::of(a, "A");
+    if (!matrices) return matrices.error();
+    if (Status right = require_numbers(*matrices, "linalg.svd"); !right) return right;
+    const std::int64_t rows = matrices->rows();
+    const std::int64_t columns = matrices->columns();
+    const std::int64_t size = std::min(rows, columns);
+    const std::vector<std::int64_t> none{0};
+    const auto shape = [&](std::int64_t m, std::int64_t n) {
+      return has_vectors ? matrices->shape_with({m, n}) : none;
+    };
+    const auto u = arguments.result_at(4, a.dtype(), shape(rows, full ? rows : size));
+    if (!u) return u.error();
+    const auto s = arguments.result_at(5, a.dtype(), matrices->shape_with({size}));
+    if (!s) return s.error();
+    const auto vh = arguments.result_at(6, a.dtype(), shape(full ? columns : size, columns));
+    if (!vh) return vh.error();
+    const auto view = [&](const TensorArgument& tensor, const char* name) {
+      return has_vectors ? *Matrices::of(tensor, name) : *Matrices::of_vectors(tensor, name);
+    };
+    const Matrices left = view(*u, "U");
+    const Matrices values = *Matrices::of_vectors(*s, "S");
+    const Matrices right = view(*vh, "Vh");
+    std::atomic<bool> failed = false;
+    for_each_matrix(matrices->count(), 20 * rows * columns * size, [&](std::int64_t i) {
+      const Eigen::MatrixXd matrix = matrices->copy(i);
+      if (!matrix.allFinite()) {
+        fill_with_nan(values, i);
+        if (has_vectors) fill_with_nan(left, i);
+        if (has_vectors) fill_with_nan(right, i);
+        return;
+      }
+      SingularVectors found;
+      if (!decompose(matrix, has_vectors, full, found)) {
+        failed = true;
+        return;
+      }
+      if (size > 0) values.set(i, found.values);
+      if (!has_vectors) return;
+      left.set(i, found.left);
+      right.set(i, found.right.transpose());
+    });
+    return converged(failed, "linalg.svd");
+  }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> spectral_operators() { return listed<LinalgEigh, LinalgSvd>(); }
+
+}  // namespace polystate
