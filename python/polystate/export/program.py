@@ -40,6 +40,7 @@ from polystate.export.tracing import (
     decompositions,
     fast_paths,
     node_histories,
+    value_sizes,
     vector_signs,
 )
 from polystate.export.tracing.eager import EagerModule
@@ -234,6 +235,7 @@ def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _O
         decompositions.corrected(),
         node_histories.shared(),
         vector_signs.chosen(),
+        value_sizes.bounded(),
     ):
         eager = EagerModule(model)
         traced = []

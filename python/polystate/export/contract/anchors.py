@@ -35,6 +35,7 @@ def tie_in(
     condition: Collection[Node],
     must_follow: Collection[Node],
     fixed: Collection[Node],
+    uses: Collection[Node] = (),
 ) -> None:
     """Insert a check before given nodes, or just before some result. The graph must be functional.
 
@@ -50,19 +51,30 @@ def tie_in(
     fixed
         Tensors whose users must go on seeing them directly: weights and state, for delegates and
         operators that work in place. Only as a result a copy may take their place.
+    uses
+        Those of `must_follow` that are not to be computed before, where that is possible: for
+        others, a check of what they return will do.
     """
     before = _with_ancestors(condition)
     wanted = [node for node in must_follow if node not in before] or [graph.output_node()]
-    ways = _ways(graph, wanted, before, fixed)
+    used = [node for node in uses if node in wanted]
+    left = _insert_before(graph, check, _ways(graph, wanted, before, fixed, used))
+    if left:
+        _insert_before(graph, check, _ways(graph, left, before, fixed))
+    _sort(graph)
+
+
+def _insert_before(graph: Graph, check: Callable[[Node], Node], ways: _Ways) -> list[Node]:
+    """Insert a check where it reaches all wanted nodes; return those that it cannot reach."""
     tensors = _tensors(graph)
-    missing = reduce(operator.or_, map(ways.all_reached, tensors), 0)
+    reached = missing = reduce(operator.or_, map(ways.all_reached, tensors), 0)
     for tensor in sorted(tensors, key=lambda tensor: _cost(tensor, ways)):
         if ways.all_reached(tensor) & missing:
             missing &= ~ways.all_reached(tensor)
             _insert(graph, check, tensor, ways)
         if not missing:
             break
-    _sort(graph)
+    return [node for node, bit in ways.wanted.items() if not bit & reached]
 
 
 def _insert(graph: Graph, check: Callable[[Node], Node], tensor: Node, ways: _Ways) -> None:
@@ -80,11 +92,13 @@ class _Ways:
     wanted: Mapping[Node, int]
     through: Mapping[Node, int]
     fixed: Collection[Node]
+    uses: Collection[Node]
 
     def reached(self, tensor: Node, user: Node) -> int:
         """Tell what comes after a check between a tensor and one of its users."""
         if user.op == "output":
-            return self.wanted.get(tensor, 0) | self.wanted.get(user, 0)
+            returned = 0 if tensor in self.uses else self.wanted.get(tensor, 0)
+            return returned | self.wanted.get(user, 0)
         if tensor in self.fixed or _is_left_alone(tensor) or _is_left_alone(user):
             return 0
         return self.through.get(user, 0)
@@ -99,6 +113,7 @@ def _ways(
     wanted: Collection[Node],
     excluded: Collection[Node],
     fixed: Collection[Node],
+    uses: Collection[Node] = (),
 ) -> _Ways:
     bits = {node: 1 << i for i, node in enumerate(wanted)}
     through: dict[Node, int] = {}
@@ -107,7 +122,7 @@ def _ways(
             users = (through.get(user, 0) for user in node.users if user.op != "output")
             returned = bits.get(graph.output_node(), 0) if _is_returned(node) else 0
             through[node] = reduce(operator.or_, users, bits.get(node, 0) | returned)
-    return _Ways(bits, through, fixed)
+    return _Ways(bits, through, fixed, uses)
 
 
 def _is_returned(node: Node) -> bool:

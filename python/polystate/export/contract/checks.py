@@ -36,6 +36,12 @@ from polystate.export.contract.guards import guard
 from polystate.export.contract.indices import ComputedIndex, computed_indices
 from polystate.export.contract.input_bounds import input_bounds
 from polystate.export.contract.places import WrittenStep, written_steps
+from polystate.export.contract.value_sizes import (
+    NeededSize,
+    Repetitions,
+    needed_sizes,
+    repetitions,
+)
 from polystate.export.graph.expressions import INT64_MAX, INT64_MIN
 from polystate.export.graph.provenance import Provenance
 from polystate.export.graph.scalar_tensors import ScalarTensors, call
@@ -173,6 +179,10 @@ class _Lowering:
                 self._lower_index(alike)
             for step in written_steps(self.graph):
                 self._lower_places(step)
+            for needed in list(needed_sizes(self.graph)):
+                self._lower_needed_size(needed)
+            for repeated in list(repetitions(self.graph)):
+                self._lower_repetitions(repeated)
         self._lower_branches(checks_indices=indices is not None)
         self.graph.eliminate_dead_code()
         self.graph.lint()
@@ -268,6 +278,23 @@ class _Lowering:
         text, source = "every token has a place of its own", source_of(step.uses)
         self._add(operators.check_places.default, condition, text, source, before=step.uses)
 
+    def _lower_needed_size(self, needed: NeededSize) -> None:
+        """Check that a reduction has an element, before it is computed."""
+        size = call(self.graph, aten.sym_size.int, needed.tensor, needed.dimension)
+        text = f"{describe_tensor(needed.tensor, self._names)}.shape[{needed.dimension}] >= 1"
+        condition = (size, 1, INT64_MAX)
+        source = source_of([needed.use])
+        self._add(operators.check_size.default, condition, text, source, before=[needed.use])
+
+    def _lower_repetitions(self, repeated: Repetitions) -> None:
+        """Check how often elements are repeated, before they are."""
+        total = call(self.graph, aten.sum.default, repeated.counts)
+        label, source = describe_tensor(repeated.counts, self._names), source_of([repeated.use])
+        for value, text in ((repeated.counts, label), (total, f"sum({label})")):
+            condition = (value, 0, repeated.most)
+            text = f"0 <= {text} <= {repeated.most}"
+            self._add(operators.check_range.default, condition, text, source, [repeated.use])
+
     def _limit(self, name: str, bounds: Bounds, source: str) -> None:
         """Limit the elements of an input."""
         text = f"the method asserts {describe_bounds(bounds, name, self.sizes)}"
@@ -301,6 +328,7 @@ class _Lowering:
             nodes,
             must_follow=dict.fromkeys([*(results[i] for i in self.changed), *written, *read]),
             fixed=self.fixed,
+            uses=before,
         )
 
     def _lower_branches(self, checks_indices: bool) -> None:

@@ -7,26 +7,33 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from unittest import mock
 
+import sympy  # type: ignore[import-untyped]
 import torch
 import torch._meta_registrations
 from executorch.backends.xnnpack._passes.fuse_batch_norm import FuseBatchNormPass
 from executorch.backends.xnnpack.utils.utils import is_param_node
+from executorch.exir import tensor
+from executorch.exir.emit import _emitter
 from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
 from executorch.exir.passes import convert_constant_dim_order_pass
 from executorch.exir.program import _program
-from executorch.exir.tensor import TensorSpec
+from executorch.exir.tensor import TensorSpec, dim_order_from_stride
 from torch._subclasses import fake_impls
+from torch._subclasses.fake_impls import op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
+from polystate.export.graph.sizes import is_unbacked, to_sympy
 from polystate.export.lowering.weight_keys import distinct_keys
 from polystate.export.tracing.decompositions import view_of_any_order
+
+aten = torch.ops.aten
 
 
 @contextlib.contextmanager
@@ -59,6 +66,15 @@ def applied() -> Iterator[None]:
             "can_fuse",
             staticmethod(_with_constants_alone(FuseBatchNormPass.can_fuse)),
         ),
+        mock.patch.dict(
+            op_implementations_dict,
+            {
+                aten.nonzero.default: _row_by_row(op_implementations_dict[aten.nonzero.default]),
+                aten.slice_copy.Tensor: _slice_copy,
+            },
+        ),
+        mock.patch.object(tensor, "dim_order_from_stride", _order_of_any_sizes),
+        mock.patch.object(_emitter, "dim_order_from_stride", _order_of_any_sizes),
     ):
         yield
 
@@ -103,7 +119,7 @@ def _with_copying_views(table: Any) -> Any:
     """
 
     def table_with_copying_views() -> dict[Any, Any]:
-        return {**table(), torch.ops.aten.view.default: view_of_any_order}
+        return {**table(), aten.view.default: view_of_any_order}
 
     return table_with_copying_views
 
@@ -210,3 +226,38 @@ def _with_constants_alone(can_fuse: Any) -> Any:
         return are_constant and bool(can_fuse(before, norm, program, *rest))
 
     return can_fuse_constants
+
+
+def _row_by_row(fake: Any) -> Any:
+    """Lets places of nonzero elements lie as the kernel writes them, a row for each.
+
+    PyTorch's lie column by column. The kernel does not look at how they are to lie, so that rows
+    and columns would be exchanged.
+    """
+
+    def nonzero_by_rows(*args: Any) -> Any:
+        columns = fake(*args)
+        return columns.new_empty(columns.shape)
+
+    return nonzero_by_rows
+
+
+def _order_of_any_sizes(strides: Sequence[Any]) -> Any:
+    """Orders dimensions where strides depend on values, too.
+
+    Their comparison is refused, as a size may be 0 or 1; the order is that of other sizes.
+    """
+    if any(is_unbacked(stride) for stride in strides):
+        expressions = [sympy.sympify(to_sympy(stride)) for stride in strides]
+        strides = [int(each.subs(dict.fromkeys(each.free_symbols, 2))) for each in expressions]
+    return dim_order_from_stride(strides)
+
+
+def _slice_copy(mode: Any, operator: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    """Copies a part of a dimension whose size depends on values, which PyTorch's form refuses."""
+    dim = args[0] if args else kwargs.get("dim", 0)
+    if x.dim() == 0 or not is_unbacked(x.shape[dim]):
+        with mode:
+            return operator.decompose(x, *args, **kwargs)
+    part = op_implementations_dict[aten.slice.Tensor](mode, aten.slice.Tensor, x, *args, **kwargs)
+    return part.new_empty(part.shape)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import torch
+from torch._prims_common import is_contiguous_or_false
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.export.pt2_archive._package import PT2ArchiveWriter
@@ -298,7 +299,7 @@ def _copy_to_rows(graph: Graph, arguments: Sequence[Node], values: dict[Node, An
     """Gives arguments the one order of elements that our operators take."""
     for argument in arguments:
         example = argument.meta.get("val")
-        if isinstance(example, torch.Tensor) and not example.is_contiguous():
+        if isinstance(example, torch.Tensor) and not is_contiguous_or_false(example):
             values[argument] = graph.call_function(
                 torch.ops.aten.clone.default,
                 (values[argument],),

@@ -16,7 +16,6 @@ from executorch.exir import (
 )
 from executorch.exir.pass_base import PassResult
 from executorch.exir.passes import MemoryPlanningPass
-from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
 from torch.export import ExportedProgram
 from torch.export.graph_signature import ExportGraphSignature, InputKind
 
@@ -33,6 +32,7 @@ from polystate.export.lowering.kernels import (
     own_kernels,
     without_kernel,
 )
+from polystate.export.lowering.largest_sizes import LargestSizes, require_largest_sizes
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.partitioner import StateSafePartitioner, xnnpack_partitioner
 from polystate.export.lowering.passes import (
@@ -44,7 +44,6 @@ from polystate.export.lowering.passes import (
 )
 from polystate.export.lowering.rewrites import Form, rewrite_program
 from polystate.export.state import StateBuffer
-from polystate.export.tracing.assumptions import Assumptions
 
 PROGRAM_FILE = "model.pte"
 
@@ -75,18 +74,6 @@ class _StatePlanning(MemoryPlanningPass):
                 if name in self._stored:
                     node.meta["et_init_buffer"] = True
         return super().run(graph_module, graph_signature)
-
-
-class _LargestSizes(ConstraintBasedSymShapeEvalPass):
-    """Plans for the ranges that a method has now, not for those that passes narrow them to."""
-
-    def __init__(self, program: ExportedProgram) -> None:
-        super().__init__()
-        self._program, self._assumptions = program, Assumptions.of(program)
-
-    def call(self, graph_module: torch.fx.GraphModule) -> PassResult:
-        self._assumptions.restore_ranges(self._program)
-        return super().call(graph_module)
 
 
 def lower(
@@ -125,7 +112,9 @@ def lower(
                 graphs[name][stage] = readable(of(name))
 
     record("1_functional", lambda name: programs[name])
-    sizes = {name: _LargestSizes(program) for name, program in programs.items()}
+    for name, program in programs.items():
+        require_largest_sizes(name, program)
+    sizes = {name: LargestSizes(program) for name, program in programs.items()}
     before = {
         name: transformed(name, program, passes.before_lowering)
         for name, program in programs.items()

@@ -20,6 +20,7 @@ from polystate.export.lowering.edge_cleanup import (
     drop_full_copies,
     return_written_inputs,
 )
+from polystate.export.lowering.empty_parts import shape_joined_parts
 from polystate.export.lowering.fused_linears import fuse_into_linears
 from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
@@ -75,6 +76,7 @@ REWRITES = (
     Rewrite(give_dimensions, Form.FUNCTIONAL),
     Rewrite(keep_kernels_limits, Form.FUNCTIONAL),
     Rewrite(sum_convolutions_in_single, Form.FUNCTIONAL, backends=frozenset({"portable"})),
+    Rewrite(shape_joined_parts, Form.FUNCTIONAL),
     Rewrite(vectors_to_rows, Form.FUNCTIONAL),
     Rewrite(drop_undone_transposes, Form.FUNCTIONAL),
     Rewrite(fuse_into_linears, Form.FUNCTIONAL, Keeps.ROUNDED_VALUES, backends=_ALL),

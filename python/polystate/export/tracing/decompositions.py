@@ -288,6 +288,18 @@ def _edges_of_values(values: Tensor, bins: int) -> Tensor:
     return torch.where(places < (bins + 1) // 2, from_low, from_high)
 
 
+def _repeat_interleave(
+    x: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """As a choice of places, of which one operator says how often each is repeated."""
+    if dim is None:
+        x, dim = x.flatten(), 0
+    if repeats.dim() == 0 or (isinstance(repeats.shape[0], int) and repeats.shape[0] == 1):
+        repeats = repeats.reshape(1).expand(x.shape[dim])
+    places = aten.repeat_interleave.Tensor(repeats, output_size=output_size)
+    return x.index_select(dim, places)
+
+
 def _bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """As a linear of all products of an element of each."""
     products = x.unsqueeze(-1) * y.unsqueeze(-2)
@@ -360,6 +372,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.narrow_copy.default: _narrow_copy,
     aten.new_empty.default: _new_empty,
     aten.put.default: _put,
+    aten.repeat_interleave.self_Tensor: _repeat_interleave,
     aten.round.decimals: _round,
     aten.rrelu.default: _rrelu,
     aten.scatter.reduce: _scatter_reduce,

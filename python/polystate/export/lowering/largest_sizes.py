@@ -1,0 +1,79 @@
+"""How large what a method computes may be, for which memory is planned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from executorch.exir.pass_base import PassResult
+from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
+from torch.export import ExportedProgram
+from torch.fx import Graph, GraphModule, Node
+from torch.utils import _pytree as pytree
+from torch.utils._sympy.numbers import int_oo
+
+from polystate.errors import ExportError
+from polystate.export.graph.sizes import is_unbacked
+from polystate.export.graph.sources import source_of
+from polystate.export.tracing.assumptions import Assumptions
+
+# ExecuTorch's sizes have 32 bits.
+_LARGEST = 2**31 - 1
+
+
+class LargestSizes(ConstraintBasedSymShapeEvalPass):
+    """Plans for the ranges that a method has now, not for those that passes narrow them to."""
+
+    def __init__(self, program: ExportedProgram) -> None:
+        super().__init__()
+        self._program, self._assumptions = program, Assumptions.of(program)
+
+    def call(self, graph_module: GraphModule) -> PassResult:
+        """Write sizes into what is planned."""
+        self._assumptions.restore_ranges(self._program)
+        return super().call(graph_module)
+
+
+def require_largest_sizes(name: str, program: ExportedProgram) -> None:
+    """Refuses a functional program in which a size depends on values, and has no largest one.
+
+    Raises
+    ------
+    ExportError
+        With the method, the operator, and what to write.
+    """
+    graphs = [
+        each.graph for each in program.graph_module.modules() if isinstance(each, GraphModule)
+    ]
+    for node in (node for graph in graphs for node in _computing(graph)):
+        for value in pytree.tree_leaves(node.meta.get("val")):
+            shape = value.shape if isinstance(value, torch.Tensor) else ()
+            for dimension, size in enumerate(shape):
+                if not _has_largest(size):
+                    raise ExportError(
+                        f"method '{name}': dimension {dimension} of what '{_operator(node)}' gives"
+                        f"{_where(node)} depends on values and has no largest size, for which "
+                        f"memory is planned; say how large it may be: "
+                        f"n = y.shape[{dimension}]; torch._check(n <= 100)"
+                    )
+
+
+def _computing(graph: Graph) -> list[Node]:
+    return [node for node in graph.nodes if node.op == "call_function"]
+
+
+def _has_largest(size: int | torch.SymInt) -> bool:
+    if not isinstance(size, torch.SymInt) or not is_unbacked(size):
+        return True
+    upper = size.node.shape_env.bound_sympy(size.node.expr).upper
+    return bool(upper != int_oo and upper <= _LARGEST)
+
+
+def _operator(node: Node) -> str:
+    packet: Any = getattr(node.target, "overloadpacket", node.target)
+    return str(packet.__name__)
+
+
+def _where(node: Node) -> str:
+    source = source_of([node])
+    return f" ({source})" if source else ""
