@@ -16,35 +16,33 @@ std::span<const ListedOperator> elementary_operators();
 std::span<const ListedOperator> error_function_operators();
 std::span<const ListedOperator> gamma_operators();
 std::span<const ListedOperator> histogram_operators();
+std::span<const ListedOperator> ldl_operators();
 std::span<const ListedOperator> linear_solve_operators();
 std::span<const ListedOperator> lu_operators();
+std::span<const ListedOperator> matrix_exponential_operators();
 std::span<const ListedOperator> polynomial_operators();
 std::span<const ListedOperator> pooling_operators();
+std::span<const ListedOperator> qr_operators();
 std::span<const ListedOperator> sampling_operators();
 std::span<const ListedOperator> scan_operators();
 std::span<const ListedOperator> scatter_operators();
 std::span<const ListedOperator> searching_operators();
 std::span<const ListedOperator> segment_operators();
 std::span<const ListedOperator> sorting_operators();
+std::span<const ListedOperator> spectral_operators();
 std::span<const ListedOperator> unique_operators();
 std::span<const ListedOperator> upsampling_operators();
 
-inline constexpr std::array kAtenFamilies = {
-    &bessel_operators,     &cholesky_operators,  &elementary_operators,   &error_function_operators,
-    &gamma_operators,      &histogram_operators, &linear_solve_operators, &lu_operators,
-    &polynomial_operators, &pooling_operators,   &sampling_operators,     &scan_operators,
-    &scatter_operators,    &searching_operators, &segment_operators,      &sorting_operators,
-    &unique_operators,     &upsampling_operators};
-std::span<const ListedOperator> ldl_operators();
-std::span<const ListedOperator> linear_solve_operators();
-std::span<const ListedOperator> lu_operators();
-std::span<const ListedOperator> matrix_exponential_operators();
-std::span<const ListedOperator> qr_operators();
-std::span<const ListedOperator> scan_operators();
-std::span<const ListedOperator> spectral_operators();
-
-inline constexpr std::array kAtenFamilies = {
-    &cholesky_operators,           &ldl_operators, &linear_solve_operators, &lu_operators,
-    &matrix_exponential_operators, &qr_operators,  &scan_operators,         &spectral_operators};
+inline constexpr std::array kAtenFamilies = {&bessel_operators,     &cholesky_operators,
+                                             &elementary_operators, &error_function_operators,
+                                             &gamma_operators,      &histogram_operators,
+                                             &ldl_operators,        &linear_solve_operators,
+                                             &lu_operators,         &matrix_exponential_operators,
+                                             &polynomial_operators, &pooling_operators,
+                                             &qr_operators,         &sampling_operators,
+                                             &scan_operators,       &scatter_operators,
+                                             &searching_operators,  &segment_operators,
+                                             &sorting_operators,    &spectral_operators,
+                                             &unique_operators,     &upsampling_operators};
 
 }  // namespace polystate
