@@ -126,12 +126,13 @@ def _with_copying_views(table: Any) -> Any:
 
 def _solution(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Is as large as what solves A X = B, or X A = B."""
-    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    batch: Any = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # type: ignore[no-untyped-call]
     return b.new_empty((*batch, *b.shape[-2:]))
 
 
 def _reflectors(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    factors = a.new_empty((*a.shape[:-2], torch.sym_min(*a.shape[-2:])))
+    rank: Any = torch.sym_min(*a.shape[-2:])  # type: ignore[no-untyped-call]
+    factors = a.new_empty((*a.shape[:-2], rank))
     return a.new_empty(a.shape), factors
 
 
@@ -161,13 +162,14 @@ def _results_of_matrices_row_by_row() -> Iterator[None]:
     PyTorch's lie column by column, for LAPACK; kernels that read them would refuse them. What it
     remembers of operators that it traced is forgotten.
     """
-    strides_for = torch._meta_registrations.make_contiguous_strides_for
+    registrations: Any = torch._meta_registrations
+    strides_for = registrations.make_contiguous_strides_for
 
     def row_major_strides_for(shape: Any, row_major: bool = True) -> Any:
         return strides_for(shape)
 
     replaced = mock.patch.object(
-        torch._meta_registrations, "make_contiguous_strides_for", row_major_strides_for
+        registrations, "make_contiguous_strides_for", row_major_strides_for
     )
     FakeTensorMode.cache_clear()
     try:

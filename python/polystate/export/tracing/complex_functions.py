@@ -295,7 +295,7 @@ def prod(z: Complex, dim: int | None = None, keepdim: bool = False, **_: Any) ->
 
 
 @learned
-def cumprod(z: Complex, dim: int, **_: Any) -> Complex:
+def cumprod(z: Complex, dim: int, **_: Any) -> Any:
     """By steps that double how many factors are multiplied already."""
     if z.dim() == 0:
         return z
@@ -308,7 +308,7 @@ def cumprod(z: Complex, dim: int, **_: Any) -> Complex:
 
 
 @learned
-def vector_norm(z: Complex, *args: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
+def vector_norm(z: Complex, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
     return torch.linalg.vector_norm(z.abs(), *args, **kwargs)
 
 
@@ -316,14 +316,14 @@ Complex.functions["linalg_vector_norm"] = vector_norm
 
 
 @learned
-def norm(z: Complex, p: Any = "fro", dim: Any = None, keepdim: bool = False, **_: Any) -> Tensor:
+def norm(z: Complex, p: Any = "fro", dim: Any = None, keepdim: bool = False, **_: Any) -> Any:
     if p == "nuc":
         raise TypeError("an export has not learned the nuclear norm of complex numbers")
     return torch.norm(z.abs(), p, dim, keepdim)
 
 
 @learned
-def linalg_norm(z: Complex, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Tensor:
+def linalg_norm(z: Complex, ord: Any = None, dim: Any = None, keepdim: bool = False) -> Any:
     is_of_matrices = (
         z.dim() if dim is None else len(dim) if isinstance(dim, list | tuple) else 1
     ) == 2
@@ -340,7 +340,7 @@ def linalg_matrix_norm(
 
 
 @learned
-def dist(z: Any, other: Any, p: Any = 2) -> Tensor:
+def dist(z: Any, other: Any, p: Any = 2) -> Any:
     return torch.linalg.vector_norm(Complex.of(z).sub(other).abs(), p)
 
 
@@ -368,7 +368,7 @@ def _any(z: Complex, *args: Any, **kwargs: Any) -> Tensor:
 
 
 @learned
-def eq(z: Any, other: Any) -> Tensor:
+def eq(z: Any, other: Any) -> Any:
     (x, y), (u, v) = parts(Complex.of(z)), parts(other)
     return (x == u) & (y == v)
 
@@ -421,7 +421,7 @@ def logical_xor(z: Any, other: Any) -> Tensor:
 @learned
 def isclose(
     z: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Tensor:
+) -> Any:
     z, other = Complex.of(z), Complex.of(other)
     is_close = eq(z, other) | (isfinite(z) & (z.sub(other).abs() <= atol + rtol * other.abs()))
     return is_close | (isnan(z) & isnan(other)) if equal_nan else is_close

@@ -183,12 +183,12 @@ def _shift(x: Any, dim: Any, back: bool) -> Any:
     return x.roll([(size + 1) // 2 if back else size // 2 for size in sizes], dims)
 
 
-def _fftfreq(n: Any, d: float = 1.0, *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+def _fftfreq(n: Any, d: float = 1.0, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
     places = (torch.arange(n) + n // 2) % n - n // 2
     return places.to(dtype or torch.get_default_dtype()) / (n * d)
 
 
-def _rfftfreq(n: Any, d: float = 1.0, *, dtype: torch.dtype | None = None, **_: Any) -> Tensor:
+def _rfftfreq(n: Any, d: float = 1.0, *, dtype: torch.dtype | None = None, **_: Any) -> Any:
     return torch.arange(n // 2 + 1, dtype=dtype or torch.get_default_dtype()) / (n * d)
 
 

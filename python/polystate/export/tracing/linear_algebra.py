@@ -47,23 +47,6 @@ def _check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
     aten._assert_async.msg((info == 0).all(), f"{api_name}: {why}")
 
 
-def _checked(
-    operator: torch._ops.OpOverload, name: str, api_name: str
-) -> Callable[..., tuple[Tensor, ...] | Any]:
-    """Let an operator that tells whether it failed only do that, and check it where it should."""
-    place = [result.name for result in operator._schema.returns].index("info")
-
-    def run(*args: Any, check_errors: bool = False, **kwargs: Any) -> Any:
-        if not check_errors:
-            return NotImplemented
-        results = operator(*args, **kwargs)
-        _check_errors(results[place], api_name, is_matrix=False)
-        return results
-
-    run.__name__ = name
-    return run
-
-
 def _cholesky(x: Tensor, upper: bool = False) -> Tensor:
     factor, info = aten.linalg_cholesky_ex(x, upper=upper)
     _check_errors(info, "cholesky", is_matrix=False)
@@ -72,7 +55,7 @@ def _cholesky(x: Tensor, upper: bool = False) -> Tensor:
 
 def _pinv(
     x: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
-) -> Tensor:
+) -> Any:
     """As PyTorch does it: by the singular values or eigenvalues that are not nearly zero."""
     rows, columns = x.shape[-2:]
     if statically_known_true(rows * columns == 0):
