@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/doctor/doctor.h"
 #include "cli/exit_status.h"
+#include "cli/explain/explain.h"
 #include "cli/generate/complete.h"
 #include "cli/generate/score.h"
 #include "cli/generate/translate.h"
@@ -56,6 +57,7 @@ void declare(CLI::App& app, Action& action) {
   declare_score(app, action);
   declare_translate(app, action);
   declare_tokenize(app, action);
+  declare_explain(app, action);
   const std::string version = "polystate " + version_text();
   app.set_version_flag("--version", version, "Print the version and exit");
   for (CLI::App* const command : app.get_subcommands({})) {

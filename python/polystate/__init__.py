@@ -22,7 +22,7 @@ from polystate.errors import (
 
 if TYPE_CHECKING:
     from polystate._core import __version__
-    from polystate.export import Draws, Method, export
+    from polystate.export import Draws, Explanation, Method, explain, export
     from polystate.recipes.pretrained import export_pretrained
     from polystate.runtime import (
         ChatAnswer,
@@ -58,6 +58,7 @@ __all__ = [
     "Draws",
     "EngineError",
     "Error",
+    "Explanation",
     "ExportError",
     "GenerateOutput",
     "Grammar",
@@ -76,6 +77,7 @@ __all__ = [
     "UnsupportedError",
     "Usage",
     "__version__",
+    "explain",
     "export",
     "export_pretrained",
     "generate",
@@ -90,6 +92,7 @@ _LAZY = {
     "ChatUsage": "polystate.runtime",
     "Conversation": "polystate.runtime",
     "Draws": "polystate.export",
+    "Explanation": "polystate.export",
     "GenerateOutput": "polystate.runtime",
     "Grammar": "polystate.runtime",
     "GrammarState": "polystate.runtime",
@@ -105,6 +108,7 @@ _LAZY = {
     "Tokenizer": "polystate.runtime",
     "Usage": "polystate.runtime",
     "__version__": "polystate._core",
+    "explain": "polystate.export",
     "export": "polystate.export",
     "export_pretrained": "polystate.recipes.pretrained",
     "generate": "polystate.runtime",
@@ -112,11 +116,22 @@ _LAZY = {
     "pipeline": "polystate.runtime",
 }
 
+# What the extra `export` installs.
+_EXTRA = ("torch", "torchao", "transformers")
+
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'polystate' has no attribute '{name}'")
-    value = getattr(importlib.import_module(_LAZY[name]), name)
+    try:
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRA:
+            raise
+        raise ImportError(
+            f"polystate.{name} needs {error.name}, which is not installed: "
+            f"pip install 'polystate[export]'"
+        ) from None
     globals()[name] = value
     return value
 

@@ -18,7 +18,14 @@ from polystate.artifact import check_destination
 from polystate.cli.options import add_options, flags, overrides
 from polystate.cli.progress import step
 from polystate.cli.quiet import prints_to_stderr, quiet_libraries, quiet_transformers
-from polystate.cli.source import FORMS, FunctionSource, PretrainedSource, SourceError, parse_source
+from polystate.cli.source import (
+    FORMS,
+    FunctionSource,
+    PretrainedSource,
+    Source,
+    SourceError,
+    parse_source,
+)
 from polystate.errors import (
     ArtifactError,
     ContractError,
@@ -26,6 +33,7 @@ from polystate.errors import (
     ExportError,
     IoError,
 )
+from polystate.quiet import verbose
 
 if TYPE_CHECKING:
     from polystate.export import Program
@@ -78,11 +86,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
-        _export(options)
+        with verbose() if options.verbose else contextlib.nullcontext():
+            _export(options)
     except _ExitError as refusal:
         return _report(refusal.status, str(refusal))
     except Error as error:
+        if options.verbose and error.__cause__ is not None:
+            traceback.print_exception(error.__cause__)
         return _report(_status_of(error), str(error))
+    except ModuleNotFoundError as error:
+        told = f"{error.name} is not installed: pip install 'polystate[export]'"
+        return _report(ExitStatus.ENGINE, told)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception:
@@ -104,8 +118,12 @@ def _parser() -> argparse.ArgumentParser:
         "out",
         metavar="OUT",
         type=Path,
+        nargs="?",
         help="the artifact's directory; an older one is replaced",
     )
+    add("--explain", action="store_true", help="say how far each method gets on each backend")
+    add("--json", action="store_true", help="with --explain: as JSON")
+    add("--verbose", action="store_true", help="show what torch and executorch say, too")
     add("--report", action="store_true", help="print how state is updated, and why so")
     add("--version", action="version", version=f"polystate-export {polystate.__version__}")
     add_options(parser)
@@ -118,8 +136,15 @@ def _export(options: argparse.Namespace) -> None:
         arguments = overrides(options, source)
     except SourceError as error:
         raise _ExitError(ExitStatus.USAGE, str(error)) from error
+    if options.explain:
+        _explain(source, arguments, options)
+        return
+    if options.out is None or options.json:
+        what = "--json is for --explain" if options.json else "OUT is missing"
+        raise _ExitError(ExitStatus.USAGE, what)
     check_destination(options.out)
-    quiet_libraries()
+    if not options.verbose:
+        quiet_libraries()
     with prints_to_stderr():
         if isinstance(source, PretrainedSource):
             program = _export_model(source, options.out, arguments)
@@ -127,6 +152,26 @@ def _export(options: argparse.Namespace) -> None:
             program = _export_function(source, options.out, arguments)
     if options.report:
         _print(program.report())
+
+
+def _explain(source: Source, arguments: Mapping[str, Any], options: argparse.Namespace) -> None:
+    """Tells how far each method gets; exit status 4 where no backend exports all."""
+    unknown = arguments.keys() - {"backend"}
+    if not isinstance(source, FunctionSource) or unknown or options.out is not None:
+        told = f"takes no {flags(dict.fromkeys(unknown))}" if unknown else "takes a function alone"
+        raise _ExitError(ExitStatus.USAGE, f"--explain {told}")
+    if not options.verbose:
+        quiet_libraries()
+    with prints_to_stderr():
+        module, methods = _module_and_methods(source, _loaded(source))
+        from polystate.export import explain
+
+        given = [arguments["backend"]] if "backend" in arguments else None
+        with step(f"exporting {len(methods)} methods of {type(module).__name__}"):
+            explanation = explain(module, methods, backends=given)
+    _print(explanation.to_json() if options.json else str(explanation))
+    if not explanation.works:
+        raise _ExitError(ExitStatus.INPUT, "no backend that was tried exports all methods")
 
 
 def _export_model(source: PretrainedSource, out: Path, arguments: Mapping[str, Any]) -> Program:
@@ -138,15 +183,19 @@ def _export_model(source: PretrainedSource, out: Path, arguments: Mapping[str, A
 
 
 def _export_function(source: FunctionSource, out: Path, arguments: Mapping[str, Any]) -> Program:
-    with step(f"loading {source}"), _of_the_user():
-        try:
-            found = source.load()()
-        except SourceError as error:
-            raise _ExitError(ExitStatus.INPUT, str(error)) from error
-    program = _program(source, found, arguments)
+    program = _program(source, _loaded(source), arguments)
     with step(f"writing {out}"):
         program.save(out)
     return program
+
+
+def _loaded(source: FunctionSource) -> Any:
+    """What the user's function returns."""
+    with step(f"loading {source}"), _of_the_user():
+        try:
+            return source.load()()
+        except SourceError as error:
+            raise _ExitError(ExitStatus.INPUT, str(error)) from error
 
 
 def _program(source: FunctionSource, found: Any, arguments: Mapping[str, Any]) -> Program:
@@ -160,6 +209,12 @@ def _program(source: FunctionSource, found: Any, arguments: Mapping[str, Any]) -
                 f"{source} returned an exported program: {flags(arguments)} comes too late",
             )
         return found
+    module, methods = _module_and_methods(source, found)
+    with step(f"exporting {len(methods)} methods of {type(module).__name__}"):
+        return export(module, methods, **arguments)
+
+
+def _module_and_methods(source: FunctionSource, found: Any) -> tuple[Any, Mapping[str, Any]]:
     if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], Mapping)):
         raise _ExitError(
             ExitStatus.INPUT,
@@ -167,8 +222,7 @@ def _program(source: FunctionSource, found: Any, arguments: Mapping[str, Any]) -
             f"and returned {type(found).__name__}",
         )
     module, methods = found
-    with step(f"exporting {len(methods)} methods of {type(module).__name__}"):
-        return export(module, methods, **arguments)
+    return module, methods
 
 
 @contextlib.contextmanager

@@ -3,8 +3,9 @@
 from polystate.quiet import quiet
 
 with quiet():  # torchao says at every import which parts it did not find
+    from polystate.export.explanation import Explanation, Finding, explain
     from polystate.export.method import Method
     from polystate.export.program import Program, export
     from polystate.export.verification.draws import Draws
 
-__all__ = ["Draws", "Method", "Program", "export"]
+__all__ = ["Draws", "Explanation", "Finding", "Method", "Program", "explain", "export"]

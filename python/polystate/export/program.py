@@ -51,7 +51,7 @@ from polystate.export.verification.verify import Finished, Verification, open_on
 from polystate.quiet import quiet
 from polystate.steps import begin
 
-_BACKENDS = ("portable", "xnnpack", "aoti")
+BACKENDS = ("portable", "xnnpack", "aoti")
 
 
 @dataclass(frozen=True)
@@ -302,10 +302,8 @@ def _check_arguments(model: torch.nn.Module, methods: Mapping[str, Method], back
             raise ContractError(
                 f"method '{name}' is a {type(method).__name__}, not a polystate.Method"
             )
-    if backend not in _BACKENDS:
-        raise ContractError(
-            f"backend is {backend!r}; it may be {' or '.join(map(repr, _BACKENDS))}"
-        )
+    if backend not in BACKENDS:
+        raise ContractError(f"backend is {backend!r}; it may be {' or '.join(map(repr, BACKENDS))}")
 
 
 def _contract(eager: EagerModule, traced: Traced, backend: str) -> MethodContract:

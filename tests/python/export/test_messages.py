@@ -164,7 +164,7 @@ PROBLEMS = [
     ("write_in_branch", "return torch.cond(", "changes a buffer", "write it after them"),
     ("slice_by_number", "x[:n].sum()", "its range is not known", "torch._check(k >= 0)"),
     ("size_by_number", "return torch.zeros(", "has no maximum", "torch._check(n <= 64)"),
-    ("gradient", "torch.autograd.grad(", "computes gradients", "torch.func.grad(f)(x)"),
+    ("gradient", "torch.autograd.grad(", "computes gradients", "write the derivative"),
     ("complex_result", "", "a result is complex", "torch.view_as_real(y)"),
     ("sparse_result", "", "a tensor that is sparse", "x.to_dense()"),
     ("gpu", "x.cuda()", "asks for a GPU", ".to(x.device)"),
@@ -233,6 +233,30 @@ def test_weights_without_values_are_refused():
     model = nn.Linear(4, 4, device="meta")
     with pytest.raises(ps.ContractError, match="the parameter 'weight' is on the device 'meta'"):
         ps.export(model, {"step": ps.Method("forward", (X,))}, backend="portable")
+
+
+def test_what_torch_raised_is_kept_for_developers():
+    with pytest.raises(ps.ExportError) as refused:
+        ps.export(Ordinary(), {"step": ps.Method("branch", (X,))}, backend="portable")
+    assert type(refused.value.__context__).__name__ == "GuardOnDataDependentSymNode"
+
+
+def test_a_report_says_which_examples_are_fixed():
+    def scale(x, times, name):
+        return x * times
+
+    method = ps.Method(scale, (X, 3), kwargs={"name": "a"})
+    program = ps.export(Ordinary(), {"scale": method}, backend="portable", draws=ps.Draws(count=1))
+    assert "fixed at the export: times = 3, name = 'a'" in program.report()
+
+
+def test_without_torch_the_command_that_installs_it_is_told():
+    code = "import sys; sys.modules['torch'] = None; import polystate; polystate.export"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith(
+        "ImportError: polystate.export needs torch, which is not installed: "
+        "pip install 'polystate[export]'\n"
+    )
 
 
 def test_importing_the_exporter_prints_nothing():

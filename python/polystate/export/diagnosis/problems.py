@@ -178,7 +178,7 @@ _KINDS = (
     ),
     _Kind(
         "operator_without_trace",
-        ("UnsupportedOperatorException", "no fake impl or Meta kernel registered"),
+        ("UnsupportedOperatorException", "no fake impl (registered|or Meta kernel)"),
         "PyTorch cannot trace this operator, since it has no rule for the shape of its result",
         "give it one: @torch.library.register_fake('name::operator'); or compute it in the caller, "
         "and pass the result as an input",
@@ -230,7 +230,7 @@ _KINDS = (
         "self.scale in the branch",
     ),
     _Kind(
-        "while_loop",
+        "loop_on_values",
         ("Unsupported control flow operator: while_loop",),
         "the ExecuTorch runtime (backends 'xnnpack' and 'portable') has no while_loop",
         "run the loop as often as it may be needed: for _ in range(most): x = torch.where(p, "
@@ -256,7 +256,7 @@ _KINDS = (
         "each path",
     ),
     _Kind(
-        "tensor_in_list",
+        "attribute_that_changes",
         ("is mutated in the forward method",),
         "a tensor that is no buffer is changed",
         "register the tensor as a buffer: self.register_buffer(name, tensor)",
@@ -268,7 +268,7 @@ _KINDS = (
         "change a buffer itself, not its .data or a NumPy array over it: self.buffer.add_(x)",
     ),
     _Kind(
-        "buffer_set_to_buffer",
+        "buffers_that_exchange_names",
         ("is missing nn_module_stack metadata",),
         "a buffer is set to another buffer itself",
         "set it to a copy: self.a, self.b = self.b.clone(), self.a.clone()",
@@ -277,8 +277,8 @@ _KINDS = (
         "gradients_inside",
         ("does not require grad and does not have a grad_fn",),
         "this computes gradients, and a program computes without recording them",
-        "use torch.func.grad(f)(x), which is traced as the operators that it computes with; or "
-        "write the derivative",
+        "write the derivative with operators: of (x * x).sum() it is 2 * x; or compute it in the "
+        "caller, and pass it as an input",
     ),
     _Kind(
         "complex_result",
@@ -358,3 +358,7 @@ def _message(statement: Statement) -> str | None:
         raised = statement.body[0].exc
         found = raised.args[0] if isinstance(raised, ast.Call) and raised.args else None
     return repr(found.value) if isinstance(found, ast.Constant) else None
+
+
+# The pages that problems name.
+EXAMPLES = frozenset({kind.example for kind in _KINDS} | {"operator_without_kernel"})

@@ -23,6 +23,7 @@ def told_plainly() -> Iterator[None]:
         _name_example(error)
         if quiet.is_verbose():
             raise
+        error.__context__ = error.__cause__ or error.__context__
         raise error.with_traceback(None) from None
 
 
@@ -31,4 +32,13 @@ def _name_example(error: Error) -> None:
     if error.example is None:
         error.example = next((name for mark, name in PAGES if re.search(mark, message)), None)
     if error.example is not None:
-        error.args = (f"{message}\n  example: {error.example}",)
+        error.args = (message + _last_line(error),)
+
+
+def without_example(error: Error) -> str:
+    """What an error says, without the line that names the example."""
+    return str(error).removesuffix(_last_line(error))
+
+
+def _last_line(error: Error) -> str:
+    return "" if error.example is None else f"\n  example: {error.example}"

@@ -191,6 +191,11 @@ def _not_a_tensor(name: str, spec: OutputSpec) -> str:
         kind, rewrite = "int that depends on sizes or values", "torch.full((), n)"
     else:
         kind, rewrite = "number that depends on sizes or values", "torch.full((), value)"
+    if isinstance(spec.arg, ConstantArgument) and isinstance(spec.arg.value, str):
+        return (
+            f"result '{name}' is no tensor but a Python str; leave it out of the results: what is "
+            f"fixed can be one of the export's constants"
+        )
     return f"result '{name}' is no tensor but a Python {kind}; return {rewrite} instead"
 
 

@@ -8,6 +8,7 @@ replay at the corners of the ranges decides whether the graph is right there.
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -176,7 +177,7 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
             if deviation is None:
                 return traced
             failures.add(deviation)
-    raise failures.error()
+    raise failures.error() from failures.first
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,7 @@ class _Failures:
 
     method: str
     ranges: bool  # whether sizes vary
+    first: Exception | None = None  # what a library raised first
     _problems: dict[str, Problem] = field(default_factory=dict)  # by their kinds
     _others: list[str] = field(default_factory=list)
 
@@ -219,6 +221,7 @@ class _Failures:
             self._add_error(error, exported)
 
     def _add_error(self, error: Exception, exported: ExportedProgram | None) -> None:
+        self.first = self.first or error
         problem = problem_of(error, () if exported is None else (exported,))
         if problem is None:
             self.add(explain(error))
@@ -320,9 +323,20 @@ def _decomposed(
         exported=attempt.exported,
         functional=functional,
         assumptions=attempt.assumptions,
-        how="; ".join([attempt.rung.how, *attempt.paths]),
+        how="; ".join([attempt.rung.how, *attempt.paths, *_fixed(function, *examples)]),
         draw=method.draw,
     )
+
+
+def _fixed(function: Callable[..., Any], args: Any, kwargs: Any) -> list[str]:
+    """The numbers and texts among the examples, which are constants of the method, in words."""
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # a function without a signature
+        return []
+    named = {name: value for name, value in bound.items() if isinstance(value, int | float | str)}
+    told = ", ".join(f"{name} = {value!r}" for name, value in named.items())
+    return [f"fixed at the export: {told}"] if told else []
 
 
 @contextlib.contextmanager

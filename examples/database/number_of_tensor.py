@@ -1,0 +1,24 @@
+"""A number from a tensor as an index, without its range.
+
+`item()` makes a number that the trace knows nothing of: it might be negative, or past the end.
+torch._check says its range, and the program checks it; an index that stays a tensor needs none.
+"""
+
+import torch
+
+import polystate as ps
+
+
+class Program(torch.nn.Module):
+    def forward(self, table, i):
+        return table[i.item()]
+
+
+class Rewrite(torch.nn.Module):
+    def forward(self, table, i):
+        return table.index_select(0, i.reshape(1))[0]
+
+
+METHODS = {"forward": ps.Method("forward", (torch.ones(6, 4), torch.tensor(2)))}
+ERROR = """a number that is read from a tensor is used as a size or an index here"""
+REFUSED_BY = ("portable", "xnnpack")

@@ -1,0 +1,19 @@
+"""An operator without a kernel: quantized tensors.
+
+ExecuTorch's runtime computes with operators that it has kernels of. Quantization by arithmetic
+has them.
+"""
+
+import torch
+
+import polystate as ps
+
+
+class Program(torch.nn.Module):
+    def forward(self, x):
+        return torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize()
+
+
+METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
+ERROR = """has no kernel for PyTorch's operator"""
+REFUSED_BY = ("portable", "xnnpack")

@@ -1,0 +1,24 @@
+"""A tensor as large as a number from another tensor.
+
+Memory is planned when a program is exported, so each size needs a maximum. Make the tensor as
+large as it gets; a mask says how much of it counts.
+"""
+
+import torch
+
+import polystate as ps
+
+
+class Program(torch.nn.Module):
+    def forward(self, n):
+        return torch.ones(n.item())
+
+
+class Rewrite(torch.nn.Module):
+    def forward(self, n):
+        return (torch.arange(64) < n).to(torch.float32)
+
+
+METHODS = {"forward": ps.Method("forward", (torch.tensor(3),))}
+ERROR = """the size of a tensor is a number that is read from another one and has no maximum"""
+REFUSED_BY = ("portable", "xnnpack")

@@ -1,0 +1,97 @@
+"""The example database: what is called supported equals eager, the rest is refused as it says."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils import _pytree as pytree
+
+import polystate as ps
+from polystate.export.diagnosis.pages import PAGES
+from polystate.export.diagnosis.problems import EXAMPLES
+from tools import example_pages
+
+ROOT = Path(__file__).parents[3]
+FILES = sorted((ROOT / "examples" / "database").glob("*.py"))
+NAMES = [file.stem for file in FILES]
+
+
+def case(name):
+    """The module of a case, executed anew."""
+    path = ROOT / "examples" / "database" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"example_{name}", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where torch.cond looks for a branch's globals
+    spec.loader.exec_module(module)
+    return module
+
+
+def made(kind):
+    torch.manual_seed(0)
+    return kind()
+
+
+def copied(value):
+    return pytree.tree_map_only(torch.Tensor, torch.clone, value)
+
+
+def assert_equals_eager(kind, methods, backend, directory):
+    """The program's results are the module's, over two calls of each method."""
+    program = ps.export(made(kind), methods, backend=backend, draws=ps.Draws(count=4))
+    session = ps.load(program.save(directory / "artifact")).session()
+    model = made(kind)
+    for name, method in [*methods.items()] * 2:
+        args, kwargs = copied((tuple(method.args), dict(method.kwargs)))
+        with torch.no_grad():
+            expected = getattr(model, method.target)(*copied(args), **copied(kwargs))
+        leaves = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if torch.is_tensor(leaf)]
+        found = session.run(name, *leaves)
+        wanted = [leaf for leaf in pytree.tree_leaves(expected) if torch.is_tensor(leaf)]
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            torch.testing.assert_close(torch.as_tensor(a), b, rtol=1e-4, atol=1e-5)
+
+
+def assert_is_refused(name, backend):
+    module = case(name)
+    with pytest.raises(ps.Error, match=re.escape(module.ERROR)) as refused:
+        ps.export(made(module.Program), module.METHODS, backend=backend)
+    shown = refused.value.example
+    assert shown == getattr(module, "PAGE", name)
+    assert str(refused.value).endswith(f"\n  example: {shown}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_does_what_its_page_says(name, tmp_path):
+    module = case(name)
+    if hasattr(module, "ERROR"):
+        assert_is_refused(name, "portable")
+    else:
+        assert_equals_eager(module.Program, module.METHODS, "portable", tmp_path)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(case(name), "Rewrite")])
+def test_a_rewrite_is_exported_and_equals_eager(name, tmp_path):
+    module = case(name)
+    assert_equals_eager(module.Rewrite, module.METHODS, "portable", tmp_path)
+
+
+# A tenth of the cases on the other engines: those that are refused before anything is compiled.
+@pytest.mark.parametrize("name", ["branch_on_values", "attribute_that_changes", "numpy_inside"])
+@pytest.mark.parametrize("backend", ["xnnpack", "aoti"])
+def test_what_the_trace_refuses_every_engine_refuses(name, backend):
+    assert backend in case(name).REFUSED_BY
+    assert_is_refused(name, backend)
+
+
+def test_every_name_of_a_message_has_a_page():
+    assert {*EXAMPLES, *(name for _, name in PAGES)} <= set(NAMES)
+
+
+def test_the_pages_are_those_of_the_cases():
+    wanted = example_pages.pages(ROOT)
+    folder = ROOT / "docs" / "examples"
+    assert {file.name: file.read_text() for file in folder.glob("*.md")} == wanted
