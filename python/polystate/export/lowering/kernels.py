@@ -10,7 +10,7 @@ import torch
 from executorch.exir.operator.convert import to_out_variant
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
-from torchgen.aoti.fallback_ops import inductor_fallback_ops  # type: ignore[import-untyped]
+from torchgen.aoti.fallback_ops import inductor_fallback_ops
 
 from polystate import _core
 from polystate.export.diagnosis.lines import line_of_nodes

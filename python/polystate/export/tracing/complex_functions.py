@@ -335,7 +335,7 @@ def linalg_norm(z: Complex, ord: Any = None, dim: Any = None, keepdim: bool = Fa
 @learned
 def linalg_matrix_norm(
     z: Complex, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False
-) -> Tensor:
+) -> Any:
     return linalg_norm(z, ord, dim, keepdim)
 
 
@@ -374,7 +374,7 @@ def eq(z: Any, other: Any) -> Any:
 
 
 @learned
-def ne(z: Any, other: Any) -> Tensor:
+def ne(z: Any, other: Any) -> Any:
     return ~eq(z, other)
 
 
