@@ -76,9 +76,10 @@ def _segment(source: str, node: ast.stmt) -> str:
 def _joined(parts: list[str]) -> str:
     """Statements with the empty lines that PEP 8 wants between them."""
     text = parts[0]
-    for before, part in itertools.pairwise(parts):
-        is_import = before.startswith(("import", "from")) and part.startswith(("import", "from"))
-        text += ("\n" if is_import else "\n\n") + part
+    for pair in itertools.pairwise(parts):
+        are_imports = all(part.startswith(("import", "from")) for part in pair)
+        defines = any(part.startswith(("class", "def", "@")) for part in pair)
+        text += ("\n" if are_imports else "\n\n\n" if defines else "\n\n") + pair[1]
     return text
 
 
