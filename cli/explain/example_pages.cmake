@@ -1,9 +1,5 @@
 # Makes example_pages.cc of the pages of docs/examples, which the command has in itself.
-file(
-  GLOB example_pages
-  CONFIGURE_DEPENDS
-  "${PROJECT_SOURCE_DIR}/docs/examples/*.md"
-)
+file(GLOB example_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/examples/*.md")
 list(SORT example_pages)
 set(text "#include \"cli/explain/pages.h\"\n\n#include <array>\n#include <span>\n\n")
 string(APPEND text "namespace polystate::cli {\nnamespace {\n\n")

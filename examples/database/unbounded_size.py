@@ -20,5 +20,5 @@ class Rewrite(torch.nn.Module):
 
 
 METHODS = {"forward": ps.Method("forward", (torch.tensor(3),))}
-ERROR = """the size of a tensor is a number that is read from another one and has no maximum"""
+ERROR = """depends on values and has no maximum, for which memory is planned"""
 REFUSED_BY = ("portable", "xnnpack")

@@ -100,5 +100,5 @@ class Without(nn.Module):
 
 def test_a_size_without_a_bound_is_asked_for() -> None:
     method = ps.Method("forward", (torch.ones(3),))
-    with pytest.raises(ExportError, match=r"no largest size.*torch._check\(n <= 100\)"):
+    with pytest.raises(ExportError, match=r"no maximum.*torch._check\(n <= 100\)"):
         ps.export(Without(), {"forward": method}, backend="portable")

@@ -163,7 +163,7 @@ PROBLEMS = [
     ("constant_in_branch", "return torch.cond(", "a tensor of Python's numbers", "make it once"),
     ("write_in_branch", "return torch.cond(", "changes a buffer", "write it after them"),
     ("slice_by_number", "x[:n].sum()", "its range is not known", "torch._check(k >= 0)"),
-    ("size_by_number", "return torch.zeros(", "has no maximum", "torch._check(n <= 64)"),
+    ("size_by_number", "return torch.zeros(", "has no maximum", "torch._check(n <= 100)"),
     ("gradient", "torch.autograd.grad(", "computes gradients", "write the derivative"),
     ("complex_result", "", "a result is complex", "torch.view_as_real(y)"),
     ("sparse_result", "", "a tensor that is sparse", "x.to_dense()"),

@@ -282,7 +282,7 @@ _KINDS = (
     ),
     _Kind(
         "complex_result",
-        (r"complex_numbers\.Complex'> in output",),
+        (r"complex_parts\.Complex'> in output",),
         "a result is complex, and tensors of programs are real",
         "return its parts: torch.view_as_real(y)",
     ),

@@ -13,8 +13,8 @@ from torch.utils import _pytree as pytree
 from torch.utils._sympy.numbers import int_oo
 
 from polystate.errors import ExportError
+from polystate.export.diagnosis.lines import line_of_nodes
 from polystate.export.graph.sizes import is_unbacked
-from polystate.export.graph.sources import source_of
 from polystate.export.tracing.assumptions import Assumptions
 
 # ExecuTorch's sizes have 32 bits.
@@ -51,9 +51,9 @@ def require_largest_sizes(name: str, program: ExportedProgram) -> None:
             for dimension, size in enumerate(shape):
                 if not _has_largest(size):
                     raise ExportError(
-                        f"method '{name}': dimension {dimension} of what '{_operator(node)}' gives"
-                        f"{_where(node)} depends on values and has no largest size, for which "
-                        f"memory is planned; say how large it may be: "
+                        f"method '{name}': dimension {dimension} of what '{_operator(node)}' gives "
+                        f"depends on values and has no maximum, for which memory is planned"
+                        f"{_where(node)}; say how large it may be: "
                         f"n = y.shape[{dimension}]; torch._check(n <= 100)"
                     )
 
@@ -75,5 +75,5 @@ def _operator(node: Node) -> str:
 
 
 def _where(node: Node) -> str:
-    source = source_of([node])
-    return f" ({source})" if source else ""
+    line = line_of_nodes([node])
+    return f" (at {line})" if line else ""
