@@ -1,5 +1,7 @@
 """Stores weights, state and constants row by row: engines and kernels know no other order.
 
+Results that PyTorch lays out otherwise lie row by row, too, so that views of them may copy.
+
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
 
@@ -8,8 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._prims_common import is_contiguous_or_false
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
+from torch.fx import Node
+from torch.utils import _pytree as pytree
+
+from polystate.export.graph.signature import changed_graphs
+
+aten = torch.ops.aten
 
 _KINDS = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
 
@@ -36,6 +45,28 @@ def store_row_major(program: ExportedProgram) -> None:
                 row_major = torch.nn.Parameter(row_major, requires_grad=value.requires_grad)
             stored[name] = row_major
             node.meta["val"] = node.meta["val"].contiguous()
+
+
+def let_views_copy(program: ExportedProgram) -> None:
+    """Writes views as reshapes where a result lies otherwise in PyTorch than kernels write it.
+
+    PyTorch's linear algebra gives matrices column by column: a transpose of one can be viewed as a
+    vector there, and not here.
+    """
+    for graph in changed_graphs(program):
+        if any(_is_column_major(node) for node in graph.nodes):
+            for node in graph.find_nodes(op="call_function", target=aten.view.default):
+                node.target = aten.reshape.default
+
+
+def _is_column_major(node: Node) -> bool:
+    """Whether an operator gives new tensors whose last dimension does not run fastest."""
+    if not isinstance(node.target, torch._ops.OpOverload) or node.target.is_view:
+        return False
+    return any(
+        isinstance(value, torch.Tensor) and not is_contiguous_or_false(value)
+        for value in pytree.tree_leaves(node.meta.get("val"))
+    )
 
 
 def _is_row_major(tensor: torch.Tensor) -> bool:

@@ -31,7 +31,7 @@ from polystate.export.lowering.kernel_limits import (
 )
 from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
-from polystate.export.lowering.memory_order import store_row_major
+from polystate.export.lowering.memory_order import let_views_copy, store_row_major
 from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.scalar_operands import keep_precise_scalars
 from polystate.export.lowering.transposes import drop_undone_transposes
@@ -69,6 +69,7 @@ class Rewrite:
 
 REWRITES = (
     Rewrite(store_row_major, Form.FUNCTIONAL, backends=_ALL),
+    Rewrite(let_views_copy, Form.FUNCTIONAL),
     Rewrite(compute_constant_weights, Form.FUNCTIONAL, backends=_ALL, takes_state=True),
     Rewrite(rewrite_integer_divisions, Form.FUNCTIONAL, backends=_ALL),
     Rewrite(write_out_integer_powers, Form.FUNCTIONAL),
