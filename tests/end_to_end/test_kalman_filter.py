@@ -88,9 +88,7 @@ def test_a_kalman_filter_s_state_is_that_of_the_same_in_float64(
         torch.testing.assert_close(
             torch.as_tensor(likelihood).double(), right[0], rtol=1e-3, atol=1e-3
         )
-        torch.testing.assert_close(
-            torch.as_tensor(certainty).double(), right[1], rtol=1e-3, atol=0
-        )
+        torch.testing.assert_close(torch.as_tensor(certainty).double(), right[1], rtol=1e-3, atol=0)
 
 
 class Whitening(nn.Module):
