@@ -186,7 +186,9 @@ TEST(DrawnArguments, AreComputedOrRefused) {
           call_operator(std::string(schema.name()), arguments, count_results(schema));
       computed += shapes ? 1 : 0;
     }
-    if (!is_rarely_computed(schema.name())) EXPECT_GT(computed, 0);
+    if (!is_rarely_computed(schema.name())) {
+      EXPECT_GT(computed, 0);
+    }
   }
 }
 
