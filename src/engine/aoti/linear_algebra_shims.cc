@@ -30,7 +30,7 @@ template <typename Value>
 StableIValue bits_of(Value value) {
   static_assert(sizeof(Value) <= sizeof(StableIValue));
   StableIValue bits = 0;
-  std::memcpy(&bits, &value, sizeof(Value));
+  std::memcpy(&bits, static_cast<const void*>(&value), sizeof(Value));
   return bits;
 }
 
@@ -62,7 +62,7 @@ AOTITorchError call(const char* name, const Results<kCount>& results, Values... 
   }
   for (std::size_t i = 0; i < kCount; ++i) {
     AtenTensorHandle result = nullptr;
-    std::memcpy(&result, &stack[i], sizeof(result));
+    std::memcpy(static_cast<void*>(&result), &stack[i], sizeof(AtenTensorHandle));
     if (results[i] == nullptr) {
       (void)aoti_torch_delete_tensor_object(result);
     } else {
@@ -168,7 +168,7 @@ AOTITorchError finished(const char* name, const Status& status) {
 
 }  // namespace
 
-// NOLINTBEGIN(readability-function-size): libraries call them so
+// NOLINTBEGIN(readability-function-size, bugprone-reserved-identifier): libraries call them so
 extern "C" {
 
 #define POLYSTATE_SHIM __attribute__((visibility("default"))) AOTITorchError
@@ -287,6 +287,6 @@ POLYSTATE_SHIM aoti_torch_cpu_linalg_matrix_exp(AtenTensorHandle a, AtenTensorHa
 }
 
 }  // extern "C"
-// NOLINTEND(readability-function-size)
+// NOLINTEND(readability-function-size, bugprone-reserved-identifier)
 
 }  // namespace polystate

@@ -1,6 +1,5 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -79,7 +78,7 @@ struct LinalgCholeskyEx {
     if (!arguments.status()) return arguments.status();
     const Result<Matrices> matrices = Matrices::of(self, "self");
     if (!matrices) return matrices.error();
-    if (Status square = require_square(*matrices, "self"); !square) return square;
+    if (const Status square = require_square(*matrices, "self"); !square) return square;
     const Result<TensorArgument> l = arguments.result_at(3, self.dtype(), self.shape());
     if (!l) return l.error();
     const Result<TensorArgument> info =
@@ -116,10 +115,10 @@ struct CholeskySolve {
     if (!arguments.status()) return arguments.status();
     const Result<Matrices> factors = Matrices::of(l, "input2");
     if (!factors) return factors.error();
-    if (Status square = require_square(*factors, "input2"); !square) return square;
+    if (const Status square = require_square(*factors, "input2"); !square) return square;
     const Result<Matrices> sides = Matrices::of(b, "self");
     if (!sides) return sides.error();
-    if (Status same = require_same_type(*factors, *sides); !same) return same;
+    if (const Status same = require_same_type(*factors, *sides); !same) return same;
     if (sides->rows() != factors->rows()) {
       return Error{ErrorCode::kEngine, "self and input2 are of different sizes"};
     }
@@ -151,7 +150,7 @@ struct CholeskyInverse {
     if (!arguments.status()) return arguments.status();
     const Result<Matrices> factors = Matrices::of(self, "self");
     if (!factors) return factors.error();
-    if (Status square = require_square(*factors, "self"); !square) return square;
+    if (const Status square = require_square(*factors, "self"); !square) return square;
     const Result<TensorArgument> out = arguments.result_at(2, self.dtype(), self.shape());
     if (!out) return out.error();
     const Matrices inverses = *Matrices::of(*out, "out");

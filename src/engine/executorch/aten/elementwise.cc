@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
@@ -109,7 +108,10 @@ class OperandReader {
  private:
   template <typename From>
   static void convert(const From* from, std::int64_t stride, std::int64_t count, Number* to) {
-    for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<Number>(from[i * stride]);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const From value = from[i * stride];
+      to[i] = static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
+    }
   }
 
   // Goes through the last dimension at once.
@@ -180,6 +182,7 @@ class RangeOfElements {
 template <typename Number>
 void fill(const std::vector<Operand>& operands, const TensorArgument& out, Loop<Number> loop) {
   std::vector<OperandReader<Number>> readers;
+  readers.reserve(operands.size());
   for (const Operand& operand : operands) readers.emplace_back(operand, out);
   with_element_type(out.dtype(), [&]<typename T>() {
     // An operator computes floats from floats alone, and integers from integers.
@@ -206,7 +209,7 @@ Result<std::vector<Operand>> read_operands(ProgramArguments& arguments,
     }
     if (!arguments.status()) return arguments.status().error();
     if (!is_tensor) continue;
-    if (Status row_major = require_row_major(operand.tensor, "an operand"); !row_major) {
+    if (const Status row_major = require_row_major(operand.tensor, "an operand"); !row_major) {
       return row_major.error();
     }
   }

@@ -35,7 +35,10 @@ struct Lgamma {
 template <typename T>
 T digamma_of_positive(T x) {
   T result = 0;
-  for (; x < T{10}; x += 1) result -= 1 / x;
+  while (x < T{10}) {
+    result -= 1 / x;
+    x += 1;
+  }
   if (x == T{10}) return result + static_cast<T>(2.25175258906672110764);
   constexpr auto kSeries = coefficients<T>(
       {1.0 / 12, -691.0 / 32760, 1.0 / 132, -1.0 / 240, 1.0 / 252, -1.0 / 120, 1.0 / 12});

@@ -168,8 +168,8 @@ struct Positions {
 template <typename T>
 Status write(ProgramArguments& arguments, const Samples& samples, const std::vector<Axis<T>>& axes,
              Finding finding, const Positions& positions) {
-  std::vector<std::int64_t> shape;
-  for (const Axis<T>& axis : axes) shape.push_back(axis.bins());
+  std::vector<std::int64_t> shape(axes.size());
+  std::ranges::transform(axes, shape.begin(), [](const Axis<T>& axis) { return axis.bins(); });
   const auto counts = arguments.result_at(positions.counts, samples.self.dtype(), shape);
   if (!counts) return counts.error();
   if (positions.edges) {
@@ -435,9 +435,9 @@ struct Bincount {
     const DType dtype = dtype_of_counts(bins.empty() ? std::nullopt : weights);
     const Result<TensorArgument> out = arguments.result(dtype, {&size, 1});
     if (!out) return out.error();
-    if (dtype == DType::kFloat32) {
+    if (weights && dtype == DType::kFloat32) {
       add_weights<float>(bins, *weights, *out);
-    } else if (dtype == DType::kFloat64) {
+    } else if (weights && dtype == DType::kFloat64) {
       add_weights<double>(bins, *weights, *out);
     } else {
       const std::span<std::int64_t> counts = elements<std::int64_t>(*out);

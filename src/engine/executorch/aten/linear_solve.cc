@@ -63,6 +63,16 @@ void solve_on_right(const MatrixView<T>& lu, Pivots pivots, MatrixView<T> b, boo
   b = turned.transpose();
 }
 
+// X of A X = B, or of X A = B, in place of B.
+template <typename T>
+void solve_on(bool left, const MatrixView<T>& lu, Pivots pivots, MatrixView<T> b) {
+  if (left) {
+    solve_by_lu<T>(lu, pivots, b, false);
+  } else {
+    solve_on_right<T>(lu, pivots, b, false);
+  }
+}
+
 // B [..., n], of which each vector is a right-hand side, for A [..., n, n].
 bool is_of_vectors(const TensorArgument& a, const TensorArgument& b) {
   return b.rank() == 1 || (a.rank() == b.rank() + 1 &&
@@ -122,11 +132,7 @@ struct LinalgSolveEx {
         const std::int64_t system = batch->first[place];
         const Pivots rows = pivots_of(exchanges, system, size);
         results.at<T>(i) = sides->at<T>(batch->second[place]);
-        if (left) {
-          solve_by_lu<T>(factors.at<T>(system), rows, results.at<T>(i), false);
-        } else {
-          solve_on_right<T>(factors.at<T>(system), rows, results.at<T>(i), false);
-        }
+        solve_on<T>(left, factors.at<T>(system), rows, results.at<T>(i));
       });
     });
     return {};

@@ -111,7 +111,7 @@ void substitute_columns(const MatrixView<T>& a, const Triangle& triangle, Matrix
 
 template <unsigned kMode, typename T>
 void solve_in_blocks(const MatrixView<T>& a, bool is_transposed, MatrixView<T> b) {
-  constexpr unsigned kOther = kMode ^ (Eigen::Upper | Eigen::Lower);
+  constexpr unsigned kOther = kMode ^ (unsigned{Eigen::Upper} | unsigned{Eigen::Lower});
   if (is_transposed) {
     a.transpose().template triangularView<kOther>().solveInPlace(b);
   } else {

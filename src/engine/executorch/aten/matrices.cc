@@ -76,12 +76,12 @@ Matrices::Matrices(const TensorArgument& tensor, std::size_t dimensions)
 }
 
 Result<Matrices> Matrices::of(const TensorArgument& tensor, const char* name) {
-  if (Status right = require_matrices(tensor, 2, name); !right) return right.error();
+  if (const Status right = require_matrices(tensor, 2, name); !right) return right.error();
   return Matrices(tensor, 2);
 }
 
 Result<Matrices> Matrices::of_vectors(const TensorArgument& tensor, const char* name) {
-  if (Status right = require_matrices(tensor, 1, name); !right) return right.error();
+  if (const Status right = require_matrices(tensor, 1, name); !right) return right.error();
   return Matrices(tensor, 1);
 }
 

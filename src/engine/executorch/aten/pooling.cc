@@ -69,7 +69,8 @@ Result<Planes> planes_of(ProgramArguments& arguments, std::size_t rank) {
   Planes planes{.self = arguments.tensor(0), .rank = rank};
   if (!arguments.status()) return arguments.status().error();
   const TensorArgument& self = planes.self;
-  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major.error();
+  if (const Status row_major = require_row_major(self, "self"); !row_major)
+    return row_major.error();
   const auto all = static_cast<std::size_t>(self.rank());
   if (all != rank + 1 && all != rank + 2) {
     return refused("self has " + std::to_string(all) + " dimensions, not " +
@@ -142,14 +143,14 @@ Result<Grid> grid_of(ProgramArguments& arguments, const Planes& planes, bool has
     numbers = *found;
     return {};
   };
-  if (Status status = read(1, grid.kernel, 1, 1); !status) return status.error();
+  if (const Status status = read(1, grid.kernel, 1, 1); !status) return status.error();
   grid.stride = grid.kernel;
   if (!arguments.integers(2).empty()) {
-    if (Status status = read(2, grid.stride, 1, 1); !status) return status.error();
+    if (const Status status = read(2, grid.stride, 1, 1); !status) return status.error();
   }
-  if (Status status = read(3, grid.padding, 0, 0); !status) return status.error();
+  if (const Status status = read(3, grid.padding, 0, 0); !status) return status.error();
   if (has_dilation) {
-    if (Status status = read(4, grid.dilation, 1, 1); !status) return status.error();
+    if (const Status status = read(4, grid.dilation, 1, 1); !status) return status.error();
   }
   grid.ceil_mode = arguments.boolean(has_dilation ? 5 : 4);
   if (!arguments.status()) return arguments.status().error();
@@ -445,7 +446,7 @@ std::vector<Window> moved_windows(T sample, std::int64_t size, std::int64_t kern
 
 // Fails where samples are not those of 0 to 1 for each dimension of each plane.
 Status check_samples(const TensorArgument& samples, const Planes& planes) {
-  if (Status row_major = require_row_major(samples, "random_samples"); !row_major) {
+  if (const Status row_major = require_row_major(samples, "random_samples"); !row_major) {
     return row_major;
   }
   const auto rank = static_cast<std::int64_t>(planes.rank);
@@ -470,7 +471,7 @@ Status fractional_maxima(ProgramArguments& arguments, std::size_t rank) {
   if (!results) return results.error();
   const TensorArgument samples = arguments.tensor(3);
   if (!arguments.status()) return arguments.status();
-  if (Status status = check_samples(samples, *planes); !status) return status;
+  if (const Status status = check_samples(samples, *planes); !status) return status;
   for (std::size_t i = planes->begin(); i < 3; ++i) {
     if ((*results)[i] + (*kernel)[i] - 1 > planes->sizes[i]) {
       return refused("a plane is smaller than its windows");

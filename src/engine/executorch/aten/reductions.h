@@ -106,7 +106,7 @@ void with_combination(Reduction reduction, const Work& work) {
 template <typename V>
 V mean_of(V sum, std::int64_t count) {
   if constexpr (std::is_integral_v<V>) {
-    const auto wide = static_cast<std::int64_t>(sum);
+    const std::int64_t wide{sum};  // NOLINT(bugprone-signed-char-misuse): a number
     const std::int64_t quotient = wide / count;
     return static_cast<V>(quotient * count > wide ? quotient - 1 : quotient);
   } else {

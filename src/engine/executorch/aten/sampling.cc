@@ -136,8 +136,8 @@ struct GridSampler3d {
     const std::int64_t padding = arguments.integer(3);
     const bool align_corners = arguments.boolean(4);
     if (!arguments.status()) return arguments.status();
-    if (Status status = require_row_major(input, "input"); !status) return status;
-    if (Status status = require_row_major(grid, "grid"); !status) return status;
+    if (const Status status = require_row_major(input, "input"); !status) return status;
+    if (const Status status = require_row_major(grid, "grid"); !status) return status;
     if (input.rank() != 5 || grid.rank() != 5 || grid.size(4) != 3 ||
         grid.size(0) != input.size(0) || grid.dtype() != input.dtype()) {
       return refused("input and grid do not fit each other");

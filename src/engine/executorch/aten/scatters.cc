@@ -164,9 +164,9 @@ Result<Scatter> scatter_of(ProgramArguments& arguments) {
   const std::string_view name = arguments.text(4);
   scatter.includes_self = arguments.boolean(5);
   if (!arguments.status()) return arguments.status().error();
-  if (Status is = require_row_major(scatter.self, "self"); !is) return is.error();
-  if (Status is = require_row_major(scatter.source, "source"); !is) return is.error();
-  if (Status is = require_row_major(index, "index"); !is) return is.error();
+  if (const Status is = require_row_major(scatter.self, "self"); !is) return is.error();
+  if (const Status is = require_row_major(scatter.source, "source"); !is) return is.error();
+  if (const Status is = require_row_major(index, "index"); !is) return is.error();
   if (index.dtype() != DType::kInt64 && index.dtype() != DType::kInt32) {
     return Error{ErrorCode::kEngine, "the index has no integers"};
   }

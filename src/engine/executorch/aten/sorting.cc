@@ -45,7 +45,7 @@ Result<Operands> operands_of_equal_shape(ProgramArguments& arguments, Positions 
   operands.self = arguments.tensor(0);
   const std::int64_t dimension = arguments.integer(positions.dimension);
   if (!arguments.status()) return arguments.status().error();
-  if (Status row_major = require_row_major(operands.self, "self"); !row_major) {
+  if (const Status row_major = require_row_major(operands.self, "self"); !row_major) {
     return row_major.error();
   }
   const Result<Lanes> lanes = lanes_along(operands.self, dimension);
@@ -70,7 +70,7 @@ Result<Operands> operands_of_lanes(ProgramArguments& arguments, Positions positi
   const std::int64_t dimension = arguments.integer(positions.dimension);
   const bool keeps_dimension = arguments.boolean(positions.dimension + 1);
   if (!arguments.status()) return arguments.status().error();
-  if (Status row_major = require_row_major(operands.self, "self"); !row_major) {
+  if (const Status row_major = require_row_major(operands.self, "self"); !row_major) {
     return row_major.error();
   }
   const Result<Lanes> lanes = lanes_along(operands.self, dimension);

@@ -400,7 +400,7 @@ Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
   const bool align_corners = !picks && arguments.boolean(2);
   const std::size_t first_scale = picks ? 2 : 3;
   if (!arguments.status()) return arguments.status();
-  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
+  if (const Status row_major = require_row_major(self, "self"); !row_major) return row_major;
   if (static_cast<std::size_t>(self.rank()) != rank + 2 || sizes.size() != rank) {
     return refused("self or output_size has another number of dimensions");
   }
