@@ -136,17 +136,36 @@ def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
 
 def _signbit(x: Tensor) -> Tensor:
     """Whether numbers are negative, -0.0 included; no NaN is."""
+    if x.dtype == torch.bool:
+        return torch.zeros_like(x)
     if not x.is_floating_point():
         return x < 0
     return torch.where(x == 0, 1 / x, x) < 0
 
 
+def _sign(x: Tensor) -> Any:
+    """Of NaN it is zero, which ExecuTorch's is not."""
+    if not x.is_floating_point():
+        return NotImplemented
+    return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
+
+
+def _logit(x: Tensor, eps: float | None = None) -> Any:
+    """Of 16 bits as PyTorch computes it, in float32: ExecuTorch has none."""
+    if x.dtype not in (torch.float16, torch.bfloat16):
+        return NotImplemented
+    clamped = x if eps is None else x.clamp(eps, 1 - eps)
+    return torch.logit(clamped.float()).to(x.dtype)
+
+
 def _copysign(x: Tensor, sign: Tensor) -> Tensor:
-    return torch.where(_signbit(sign), -x.abs(), x.abs())
+    dtype = torch.result_type(x, sign)
+    size = x.to(dtype if dtype.is_floating_point else torch.get_default_dtype()).abs()
+    return torch.where(_signbit(sign), -size, size)
 
 
 def _copysign_of_number(x: Tensor, sign: float) -> Tensor:
-    size = torch.abs(x) * 1.0  # of integers, too, the result is a float
+    size = torch.abs(x * 1.0)  # of integers and bools, too, the result is a float
     return -size if math.copysign(1.0, sign) < 0 else size
 
 
@@ -367,6 +386,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.isin.Tensor_Scalar: _isin_of_number,
     aten.isin.Tensor_Tensor: _isin,
     aten.logaddexp2.default: _logaddexp2,
+    aten.logit.default: _logit,
     aten.max.default: _max,
     aten.min.default: _min,
     aten.narrow_copy.default: _narrow_copy,
@@ -379,6 +399,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.scatter.value_reduce: _scatter_reduce_number,
     aten.searchsorted.Scalar: _searchsorted_number,
     aten.searchsorted.Tensor: _searchsorted,
+    aten.sign.default: _sign,
     aten.signbit.default: _signbit,
     aten.split.Tensor: _split,
     aten.split_copy.Tensor: _split,

@@ -167,7 +167,7 @@ struct Nextafter {
       "aten::nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
     const DType dtype = arguments.tensor(2).dtype();
-    Loops loops = kFloatLoops<NextAfter>;
+    Loops loops = vectorised_loops<NextAfter>();
     if (dtype == DType::kFloat16) loops.of_floats = &each_element<NextOfSixteenBits<Half>, float>;
     if (dtype == DType::kBFloat16) {
       loops.of_floats = &each_element<NextOfSixteenBits<BFloat16>, float>;

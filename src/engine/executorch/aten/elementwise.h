@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/instruction_set.h"
+#include "core/vectorised.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
 #include "polystate/core/result.h"
@@ -26,17 +28,15 @@ struct Loops {
 Status compute_elements(ProgramArguments& arguments, const OperatorSchema& schema,
                         const Loops& loops);
 
-// `Function::of` of each element: of one operand, or of several.
+// `Function::of` of each element of one operand or of two.
 template <typename Function, typename Number>
 void each_element(const Number* const* operands, Number* results, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    if constexpr (requires(Number x) { Function::of(x); }) {
-      results[i] = Function::of(operands[0][i]);
-    } else if constexpr (requires(Number x) { Function::of(x, x); }) {
-      results[i] = Function::of(operands[0][i], operands[1][i]);
-    } else {
-      results[i] = Function::of(operands[0][i], operands[1][i], operands[2][i], operands[3][i]);
-    }
+  const Number* const first = operands[0];
+  if constexpr (requires(Number x) { Function::of(x); }) {
+    for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(first[i]);
+  } else {
+    const Number* const second = operands[1];
+    for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(first[i], second[i]);
   }
 }
 
@@ -51,6 +51,14 @@ template <typename Function>
 inline constexpr Loops kAllLoops{.of_floats = &each_element<Function, float>,
                                  .of_doubles = &each_element<Function, double>,
                                  .of_integers = &each_element<Function, std::int64_t>};
+
+// For functions without branches or calls, which the compiler vectorises.
+template <typename Function>
+Loops vectorised_loops() {
+  const InstructionSet set = best_instruction_set();
+  return {.of_floats = vectorised<&each_element<Function, float>>(set),
+          .of_doubles = vectorised<&each_element<Function, double>>(set)};
+}
 
 // Texts in one, without their ends.
 template <std::size_t... kSizes>

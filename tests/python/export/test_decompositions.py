@@ -1,0 +1,50 @@
+"""Operators that are written by others have the values and types of PyTorch's."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from polystate.export.tracing.decompositions import DECOMPOSED
+
+aten = torch.ops.aten
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+ALL = (*FLOATS, torch.int64, torch.int32, torch.int8, torch.uint8, torch.bool)
+ODD = torch.tensor([math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.25, 0.999, 7.5, -2.0])
+
+
+def values(dtype: torch.dtype) -> Tensor:
+    return ODD.to(dtype) if dtype.is_floating_point else torch.tensor([0, 1, 2, 100]).to(dtype)
+
+
+def assert_same(operator: torch._ops.OpOverload, *arguments: object) -> None:
+    found, right = DECOMPOSED[operator](*arguments), operator(*arguments)
+    if found is not NotImplemented:
+        torch.testing.assert_close(found, right, equal_nan=True)
+        assert torch.equal(found.signbit() & ~found.isnan(), right.signbit() & ~right.isnan())
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+def test_signs(dtype: torch.dtype) -> None:
+    x = values(dtype)
+    assert_same(aten.sign.default, x)
+    assert_same(aten.signbit.default, x[~x.isnan()])
+    for sign in (-0.0, 2.0, -1):
+        assert_same(aten.copysign.Scalar, x, sign)
+
+
+@pytest.mark.parametrize("dtypes", list(itertools.product(ALL, ALL)), ids=str)
+def test_copysign_of_all_pairs_of_types(dtypes: tuple[torch.dtype, torch.dtype]) -> None:
+    x, sign = values(dtypes[0]), values(dtypes[1])
+    assert_same(aten.copysign.Tensor, x[:, None], sign[~sign.isnan()])
+
+
+@pytest.mark.parametrize("eps", [None, 1e-3, 0.2])
+def test_logit_of_16_bits(eps: float | None) -> None:
+    for dtype in FLOATS:
+        assert_same(aten.logit.default, values(dtype), eps)
+    assert DECOMPOSED[aten.logit.default](ODD, eps) is NotImplemented
