@@ -30,6 +30,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
 from polystate.export.graph.sizes import is_unbacked, to_sympy
+from polystate.export.lowering.kernels import own_kernels
 from polystate.export.lowering.weight_keys import distinct_keys
 from polystate.export.tracing.decompositions import view_of_any_order
 
@@ -50,7 +51,7 @@ def applied() -> Iterator[None]:
         mock.patch.object(
             _program,
             "_default_decomposition_table",
-            _with_copying_views(_program._default_decomposition_table),
+            _of_what_has_no_kernel(_with_copying_views(_program._default_decomposition_table)),
         ),
         _results_of_matrices_row_by_row(),
         mock.patch.object(
@@ -122,6 +123,20 @@ def _with_copying_views(table: Any) -> Any:
         return {**table(), aten.view.default: view_of_any_order}
 
     return table_with_copying_views
+
+
+def _of_what_has_no_kernel(table: Any) -> Any:
+    """Keeps operators that our runtime has kernels of, for every backend.
+
+    ExecuTorch itself keeps them where there is no partitioner, but not from the second of the
+    tables that it decomposes by for XNNPACK.
+    """
+
+    def table_of_what_has_no_kernel() -> dict[Any, Any]:
+        kept = frozenset(own_kernels())
+        return {operator: each for operator, each in table().items() if operator not in kept}
+
+    return table_of_what_has_no_kernel
 
 
 def _solution(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

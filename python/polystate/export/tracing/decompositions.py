@@ -151,11 +151,11 @@ def _sign(x: Tensor) -> Any:
 
 
 def _logit(x: Tensor, eps: float | None = None) -> Any:
-    """Of 16 bits as PyTorch computes it, in float32: ExecuTorch has none."""
+    """Of 16 bits as PyTorch computes it, rounded at each step: ExecuTorch has none."""
     if x.dtype not in (torch.float16, torch.bfloat16):
         return NotImplemented
     clamped = x if eps is None else x.clamp(eps, 1 - eps)
-    return torch.logit(clamped.float()).to(x.dtype)
+    return torch.log(clamped / (1 - clamped))
 
 
 def _copysign(x: Tensor, sign: Tensor) -> Tensor:
