@@ -48,3 +48,12 @@ def test_logit_of_16_bits(eps: float | None) -> None:
     for dtype in FLOATS:
         assert_same(aten.logit.default, values(dtype), eps)
     assert DECOMPOSED[aten.logit.default](ODD, eps) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+def test_ldexp_of_numbers_of_all_sizes(dtype: torch.dtype) -> None:
+    x = torch.cat([values(dtype), torch.tensor([1e-30, -3e38, 1e-45]).to(dtype)])[:, None]
+    integers = [0, 1, -1, 20, 127, 160, -126, -160, 1100, -1100, 2**31 - 1, -(2**31), 2**32 + 3]
+    assert_same(aten.ldexp.Tensor, x, torch.tensor(integers))
+    assert_same(aten.ldexp.Tensor, x, torch.tensor([3, -3], dtype=torch.int8))
+    assert_same(aten.ldexp.Tensor, x, torch.tensor([1.5, -0.5, 3.0]))

@@ -134,6 +134,17 @@ def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(x.isinf() & (x == y), x, torch.maximum(x, y) + more)
 
 
+def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
+    """A product with powers of two, none of which is out of range where the product is not."""
+    if exponent.is_floating_point() or not x.is_floating_point():
+        return x * _exp2(exponent)
+    computed, largest = (x.dtype, 2200) if x.dtype == torch.float64 else (torch.float32, 300)
+    exponent = exponent.to(torch.int32).clamp(-largest, largest).to(computed)
+    third = torch.trunc(exponent / 3)
+    power = _exp2(third)
+    return (x.to(computed) * power * power * _exp2(exponent - 2 * third)).to(x.dtype)
+
+
 def _signbit(x: Tensor) -> Tensor:
     """Whether numbers are negative, -0.0 included; no NaN is."""
     if x.dtype == torch.bool:
@@ -385,6 +396,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.isin.Scalar_Tensor: _number_isin,
     aten.isin.Tensor_Scalar: _isin_of_number,
     aten.isin.Tensor_Tensor: _isin,
+    aten.ldexp.Tensor: _ldexp,
     aten.logaddexp2.default: _logaddexp2,
     aten.logit.default: _logit,
     aten.max.default: _max,
@@ -419,7 +431,6 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
         for operator in (
             aten.as_strided_copy.default,
             aten.dist.default,
-            aten.ldexp.Tensor,
             aten.permute_copy.default,
             aten.unfold.default,
             aten.view_copy.default,
