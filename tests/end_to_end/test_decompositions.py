@@ -80,6 +80,19 @@ class Elements(nn.Module):
         whole = y.nan_to_num(0, 3, -3).clamp(-9, 9).int()
         return x.exp2(), torch.ldexp(x, whole), torch.logaddexp2(x, y), whole.exp2()
 
+    def special(self, x, y):
+        functions = torch.special
+        of_one = [
+            functions.entr(x),
+            functions.i0e(x),
+            functions.erfcx(x),
+            torch.sinc(x.clamp(-9, 9)),
+        ]
+        size, other = x.abs().clamp(0.1, 9), y.abs().clamp(0.1, 9)
+        of_two = [functions.xlog1py(x, y), torch.xlogy(2.0, y), torch.igamma(size, other)]
+        degree = y.nan_to_num(0, 3, -3).clamp(0, 5).int()
+        return *of_one, *of_two, functions.chebyshev_polynomial_t(size, degree), x.sign()
+
     def extremes(self, x, y):
         return x.max(), y[3:].min(), (x > 0).max(), y[3].max(), (y[:3] * 5).int().min()
 
@@ -88,7 +101,7 @@ def test_functions_of_elements_equal_pytorchs_for_all_numbers(tmp_path, backend)
     generator = torch.Generator().manual_seed(0)
     odd = torch.tensor([0.0, -0.0, 1.5, -2.5, 3e30, -1e-30, torch.inf, -torch.inf, torch.nan])
     drawn = torch.randn(2, 90, generator=generator)
-    names = ["signs", "pairs", "powers", "extremes"]
+    names = ["signs", "pairs", "powers", "special", "extremes"]
     methods = {name: ps.Method(name, (drawn[0, :81], drawn[1, :81])) for name in names}
     twins = Twins(Elements(), methods, tmp_path, backend)
     for name in names:
