@@ -2,8 +2,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,7 +28,7 @@ constexpr std::int64_t kWorthAThread = 8'192;
 constexpr std::int64_t kTogether = 16;
 constexpr std::int64_t kFewestTogether = 4;
 constexpr std::int64_t kLong = 64;
-constexpr std::int64_t kCachedBytes = std::int64_t{1} << 18;
+constexpr std::int64_t kCachedBytes = 262'144;
 
 // A row-major tensor seen along one of its dimensions.
 struct Sequences {
@@ -55,53 +53,73 @@ struct Places {
   std::int64_t count;
 };
 
+// What is copied: places of a group of sequences.
+struct Copied {
+  const Sequences& of;
+  const Group& group;
+  Places places;
+
+  [[nodiscard]] std::int64_t step() const { return places.step * of.inner; }
+  // Of a sequence of the group.
+  [[nodiscard]] std::int64_t start(std::int64_t lane) const {
+    return of.start(group.first + lane) + places.first * of.inner;
+  }
+};
+
+// The elements of one sequence.
+template <typename Work>
+void for_each_place(const Copied& copied, const Work& work) {
+  const std::int64_t start = copied.start(0);
+  const std::int64_t step = copied.step();
+  const std::int64_t count = copied.places.count;
+  if (step == 1) {  // as constants, so that the compiler vectorises
+    for (std::int64_t i = 0; i < count; ++i) work(start + i, i);
+  } else if (step == 2) {
+    for (std::int64_t i = 0; i < count; ++i) work(start + 2 * i, i);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) work(start + i * step, i);
+  }
+}
+
+// The elements of sequences that lie beside one another.
+template <typename Work>
+void for_each_row(const Copied& copied, const Work& work) {
+  const std::int64_t lanes = copied.group.count;
+  const std::int64_t start = copied.start(0);
+  const std::int64_t step = copied.step();
+  for (std::int64_t i = 0; i < copied.places.count; ++i) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      work(start + i * step + lane, i * lanes + lane);
+    }
+  }
+}
+
 // Calls `work(element, at)`, of the tensor and of rows [places, group], near one another.
 template <typename Work>
-void for_each_element(const Sequences& of, const Group& group, const Places& places,
-                      const Work& work) {
+void for_each_element(const Copied& copied, const Work& work) {
+  const auto& [of, group, places] = copied;
+  if (group.count == 1) return for_each_place(copied, work);
+  if (group.first % of.inner + group.count <= of.inner) return for_each_row(copied, work);
   constexpr std::int64_t kBlock = 64;
-  const std::int64_t step = places.step * of.inner;
-  const std::int64_t first = places.first * of.inner;
-  if (group.count == 1) {
-    const std::int64_t start = of.start(group.first) + first;
-    if (step == 1) {  // as constants, so that the compiler vectorises
-      for (std::int64_t i = 0; i < places.count; ++i) work(start + i, i);
-    } else if (step == 2) {
-      for (std::int64_t i = 0; i < places.count; ++i) work(start + 2 * i, i);
-    } else {
-      for (std::int64_t i = 0; i < places.count; ++i) work(start + i * step, i);
-    }
-    return;
-  }
-  if (group.first % of.inner + group.count <= of.inner) {
-    const std::int64_t start = of.start(group.first) + first;
-    for (std::int64_t i = 0; i < places.count; ++i) {
-      for (std::int64_t lane = 0; lane < group.count; ++lane) {
-        work(start + i * step + lane, i * group.count + lane);
-      }
-    }
-    return;
-  }
+  const std::int64_t step = copied.step();
   for (std::int64_t block = 0; block < places.count; block += kBlock) {
     const std::int64_t end = std::min(block + kBlock, places.count);
     for (std::int64_t lane = 0; lane < group.count; ++lane) {
-      const std::int64_t start = of.start(group.first + lane) + first;
+      const std::int64_t start = copied.start(lane);
       for (std::int64_t i = block; i < end; ++i) work(start + i * step, i * group.count + lane);
     }
   }
 }
 
 template <typename T>
-void gather(const T* __restrict from, const Sequences& of, const Group& group, const Places& places,
-            T* __restrict rows) {
-  for_each_element(of, group, places,
+void gather(const T* __restrict from, const Copied& copied, T* __restrict rows) {
+  for_each_element(copied,
                    [&](std::int64_t element, std::int64_t at) { rows[at] = from[element]; });
 }
 
 template <typename T>
-void scatter(const T* __restrict rows, T scale, const Sequences& of, const Group& group,
-             const Places& places, T* __restrict to) {
-  for_each_element(of, group, places,
+void scatter(const T* __restrict rows, T scale, const Copied& copied, T* __restrict to) {
+  for_each_element(copied,
                    [&](std::int64_t element, std::int64_t at) { to[element] = scale * rows[at]; });
 }
 
@@ -214,19 +232,19 @@ void transform(const Call& call, bool inverse) {
   for_each_group<T>(of, call.real.tensor.element_count() / of.size, of.size,
                     [&](Rows<T>& rows, const Group& group) {
                       const Parts<T> values = rows.values();
-                      gather(real, of, group, all, values.real);
+                      gather(real, {of, group, all}, values.real);
                       if (imag == nullptr) {
                         std::fill_n(values.imag, of.size * group.count, T(0));
                       } else {
-                        gather(imag, of, group, all, values.imag);
+                        gather(imag, {of, group, all}, values.imag);
                       }
                       if (inverse) {
                         plan->transform(values.swapped(), rows.scratch(), group.count, set);
                       } else {
                         plan->transform(values, rows.scratch(), group.count, set);
                       }
-                      scatter(values.real, scale, of, group, all, out.real);
-                      scatter(values.imag, scale, of, group, all, out.imag);
+                      scatter(values.real, scale, {of, group, all}, out.real);
+                      scatter(values.imag, scale, {of, group, all}, out.imag);
                     });
 }
 
@@ -245,15 +263,15 @@ void to_spectrum(const Call& call) {
                     [&](Rows<T>& rows, const Group& group) {
                       const Parts<T> values = rows.values();
                       if (plan->is_paired()) {
-                        gather(x, of, group, {0, 2, of.size / 2}, values.real);
-                        gather(x, of, group, {1, 2, of.size / 2}, values.imag);
+                        gather(x, {of, group, {0, 2, of.size / 2}}, values.real);
+                        gather(x, {of, group, {1, 2, of.size / 2}}, values.imag);
                       } else {
-                        gather(x, of, group, {0, 1, of.size}, values.real);
+                        gather(x, {of, group, {0, 1, of.size}}, values.real);
                         std::fill_n(values.imag, of.size * group.count, T(0));
                       }
                       plan->to_spectrum(values, rows.scratch(), group.count, set);
-                      scatter(values.real, scale, to, group, whole, out.real);
-                      scatter(values.imag, scale, to, group, whole, out.imag);
+                      scatter(values.real, scale, {to, group, whole}, out.real);
+                      scatter(values.imag, scale, {to, group, whole}, out.imag);
                     });
 }
 
@@ -261,6 +279,7 @@ template <typename T>
 void from_spectrum(const Call& call) {
   const Sequences of = sequences_of(call.real.tensor, call.dimension);
   const Sequences to = sequences_of(call.out, call.dimension);
+  if (!call.imag || to.size == 0) return;
   const auto plan = plan_for<RealFourierPlan<T>>(to.size);
   const T scale = call.scale<T>(to.size);
   const T* const real = call.real.tensor.data<T>();
@@ -272,14 +291,14 @@ void from_spectrum(const Call& call) {
   for_each_group<T>(of, call.out.element_count() / to.size, size,
                     [&](Rows<T>& rows, const Group& group) {
                       const Parts<T> values = rows.values();
-                      gather(real, of, group, whole, values.real);
-                      gather(imag, of, group, whole, values.imag);
+                      gather(real, {of, group, whole}, values.real);
+                      gather(imag, {of, group, whole}, values.imag);
                       plan->from_spectrum(values, rows.scratch(), group.count, set);
                       if (plan->is_paired()) {
-                        scatter(values.real, scale, to, group, {0, 2, to.size / 2}, out);
-                        scatter(values.imag, scale, to, group, {1, 2, to.size / 2}, out);
+                        scatter(values.real, scale, {to, group, {0, 2, to.size / 2}}, out);
+                        scatter(values.imag, scale, {to, group, {1, 2, to.size / 2}}, out);
                       } else {
-                        scatter(values.real, scale, to, group, {0, 1, to.size}, out);
+                        scatter(values.real, scale, {to, group, {0, 1, to.size}}, out);
                       }
                     });
 }

@@ -148,12 +148,17 @@ template <typename T, typename Value, std::size_t kRadix>
   return twiddles;
 }
 
+// How many numbers a value has.
+template <typename T, typename Value>
+inline constexpr std::size_t kValues =
+    sizeof(Value) / sizeof(T);  // NOLINT(bugprone-sizeof-expression): of a number it is 1
+
 // Columns `q` on, as many as there are whole values of before `stride`; returns the next one.
 template <typename T, typename Value, std::size_t kRadix>
 [[gnu::always_inline]] inline std::int64_t columns(const PassCall<T>& call, std::int64_t p,
                                                    const Numbers<T, kRadix>& twiddles,
                                                    std::int64_t q) {
-  constexpr auto kWidth = static_cast<std::int64_t>(sizeof(Value) / sizeof(T));
+  constexpr auto kWidth = static_cast<std::int64_t>(kValues<T, Value>);
   const std::int64_t stride = call.stride;
   const Parts<T> x = call.x.from(stride * p);
   const Parts<T> y = call.y.from(stride * static_cast<std::int64_t>(kRadix) * p);
@@ -171,7 +176,7 @@ template <typename T, typename Value, std::size_t kRadix>
 // Of one column, in which several `p` are taken at once; returns the next one.
 template <typename T, typename Value, std::size_t kRadix>
 [[gnu::always_inline]] inline std::int64_t rows(const PassCall<T>& call, std::int64_t p) {
-  constexpr std::size_t kWidth = sizeof(Value) / sizeof(T);
+  constexpr std::size_t kWidth = kValues<T, Value>;
   const std::int64_t rest = call.pass->rest;
   for (; p + static_cast<std::int64_t>(kWidth) <= rest; p += static_cast<std::int64_t>(kWidth)) {
     const auto twiddles = twiddles_at<T, Value, kRadix>(*call.pass, p);

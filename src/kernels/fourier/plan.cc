@@ -1,6 +1,7 @@
 #include "kernels/fourier/plan.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -65,6 +66,7 @@ FourierPlan<T>::FourierPlan(std::int64_t size) : size_(size) {
   }
   const std::int64_t length = convenient_size(2 * size - 1);
   longer_ = std::make_shared<const FourierPlan<double>>(length);
+  assert(length > 0);
   filter_real_.resize(static_cast<std::size_t>(length));
   filter_imag_.resize(static_cast<std::size_t>(length));
   std::int64_t square = 0;  // modulo 2 size, which it may exceed otherwise by far

@@ -10,7 +10,6 @@
 #include <random>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "kernels/operator_schema.h"
@@ -40,6 +39,7 @@ class Draw {
 
   std::vector<OperatorArgument> arguments(const OperatorSchema& schema) {
     std::vector<OperatorArgument> arguments;
+    arguments.reserve(schema.argument_count());
     for (std::size_t i = 0; i < schema.argument_count(); ++i) {
       arguments.push_back(argument(schema.type_of(i)));
     }
@@ -55,7 +55,7 @@ class Draw {
   DType any_type() { return kTypes[below(below(2) == 0 ? 2 : kTypes.size())]; }
 
   OperatorArgument argument(std::string_view type) {
-    if (type.ends_with("?") && below(3) == 0) return std::monostate();
+    if (type.ends_with('?') && below(3) == 0) return std::monostate();
     const bool is_list = type.find('[') != std::string_view::npos;
     if (type == "Tensor?[]") return optional_tensors();
     if (type.starts_with("Tensor")) return is_list ? OperatorArgument(tensors()) : tensor();
@@ -137,7 +137,7 @@ class Draw {
 
   std::vector<Tensor> tensors() {
     std::vector<Tensor> made;
-    for (std::size_t count = below(4); made.size() < count;) made.push_back(tensor());
+    for (std::size_t left = below(4); left > 0; --left) made.push_back(tensor());
     return made;
   }
 
@@ -162,9 +162,10 @@ std::size_t count_results(const OperatorSchema& schema) {
 
 // Whether an operator's arguments have to go together as they are rarely drawn.
 bool is_rarely_computed(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "aten::_histogramdd", "aten::bincount", "aten::hist",  "aten::index_reduce",
-      "aten::kthvalue",     "aten::segment",  "aten::unique"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "aten::_histogramdd", "aten::bincount", "aten::hist",
+      "aten::index_reduce", "aten::kthvalue", "aten::segment",
+      "aten::unique",       "aten::upsample", "aten::_upsample"};
   return !name.starts_with("aten::") ||
          std::ranges::any_of(kNames, [name](auto each) { return name.starts_with(each); });
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/executorch/aten/families.h"
@@ -54,6 +55,37 @@ Status converged(bool failed, const char* api) {
                    "ill-conditioned or has too many repeated values"};
 }
 
+// Results of a batch, of which vectors may not be wanted.
+struct Spectra {
+  Matrices values;
+  std::vector<Matrices> vectors;  // of each kind, or none
+
+  void fill_with_nan(std::int64_t index) const {
+    polystate::fill_with_nan(values, index);
+    for (const Matrices& each : vectors) polystate::fill_with_nan(each, index);
+  }
+};
+
+// One symmetric matrix in terms of its eigenvalues and eigenvectors; false where that failed.
+bool decompose_symmetric(Eigen::MatrixXd matrix, const Spectra& spectra, std::int64_t index) {
+  if (!matrix.allFinite()) {
+    spectra.fill_with_nan(index);
+    return true;
+  }
+  const bool has_vectors = !spectra.vectors.empty();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
+      matrix, has_vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
+  if (solver.info() != Eigen::Success) return false;
+  spectra.values.set(index, solver.eigenvalues());
+  if (!has_vectors) return true;
+  matrix = solver.eigenvectors();
+  for (auto vector : matrix.colwise()) {
+    if (has_other_sign(vector)) vector = -vector;
+  }
+  spectra.vectors[0].set(index, matrix);
+  return true;
+}
+
 struct LinalgEigh {
   static constexpr OperatorSchema kSchema{
       "aten::_linalg_eigh.eigenvalues(Tensor A, str UPLO=\"L\", bool compute_v=True, *, Tensor(a!) "
@@ -78,31 +110,13 @@ struct LinalgEigh {
         arguments.result_at(4, a.dtype(), has_vectors ? matrices->shape_with({size, size}) : none);
     if (!vectors) return vectors.error();
     if (matrices->is_empty()) return {};
-    const Matrices all_values = *Matrices::of_vectors(*values, "eigenvalues");
-    const Matrices all_vectors = has_vectors ? *Matrices::of(*vectors, "eigenvectors")
-                                             : *Matrices::of_vectors(*vectors, "eigenvectors");
+    Spectra spectra{*Matrices::of_vectors(*values, "eigenvalues"), {}};
+    if (has_vectors) spectra.vectors.push_back(*Matrices::of(*vectors, "eigenvectors"));
     std::atomic<bool> failed = false;
     for_each_matrix(matrices->count(), 9 * size * size * size, [&](std::int64_t i) {
       Eigen::MatrixXd matrix = matrices->copy(i);
-      if (!matrix.allFinite()) {
-        fill_with_nan(all_values, i);
-        if (has_vectors) fill_with_nan(all_vectors, i);
-        return;
-      }
       if (is_upper) matrix.transposeInPlace();
-      const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
-          matrix, has_vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
-      if (solver.info() != Eigen::Success) {
-        failed = true;
-        return;
-      }
-      all_values.set(i, solver.eigenvalues());
-      if (!has_vectors) return;
-      matrix = solver.eigenvectors();
-      for (auto vector : matrix.colwise()) {
-        if (has_other_sign(vector)) vector = -vector;
-      }
-      all_vectors.set(i, matrix);
+      if (!decompose_symmetric(std::move(matrix), spectra, i)) failed = true;
     });
     return converged(failed, "linalg.eigh");
   }
@@ -147,6 +161,24 @@ bool decompose(const Eigen::MatrixXd& a, bool has_vectors, bool full, SingularVe
   return found.left.allFinite() && found.right.allFinite();
 }
 
+// One matrix, into the results of its batch.
+bool decompose_into(const Spectra& spectra, std::int64_t index, const Eigen::MatrixXd& matrix,
+                    bool full) {
+  if (!matrix.allFinite()) {
+    spectra.fill_with_nan(index);
+    return true;
+  }
+  const bool has_vectors = !spectra.vectors.empty();
+  SingularVectors found;
+  if (!decompose(matrix, has_vectors, full, found)) return false;
+  if (found.values.size() > 0) spectra.values.set(index, found.values);
+  if (has_vectors) {
+    spectra.vectors[0].set(index, found.left);
+    spectra.vectors[1].set(index, found.right.transpose());
+  }
+  return true;
+}
+
 struct LinalgSvd {
   static constexpr OperatorSchema kSchema{
       "aten::_linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? "
@@ -174,30 +206,11 @@ struct LinalgSvd {
     if (!s) return s.error();
     const auto vh = arguments.result_at(6, a.dtype(), shape(full ? columns : size, columns));
     if (!vh) return vh.error();
-    const auto view = [&](const TensorArgument& tensor, const char* name) {
-      return has_vectors ? *Matrices::of(tensor, name) : *Matrices::of_vectors(tensor, name);
-    };
-    const Matrices left = view(*u, "U");
-    const Matrices values = *Matrices::of_vectors(*s, "S");
-    const Matrices right = view(*vh, "Vh");
+    Spectra spectra{*Matrices::of_vectors(*s, "S"), {}};
+    if (has_vectors) spectra.vectors = {*Matrices::of(*u, "U"), *Matrices::of(*vh, "Vh")};
     std::atomic<bool> failed = false;
     for_each_matrix(matrices->count(), 20 * rows * columns * size, [&](std::int64_t i) {
-      const Eigen::MatrixXd matrix = matrices->copy(i);
-      if (!matrix.allFinite()) {
-        fill_with_nan(values, i);
-        if (has_vectors) fill_with_nan(left, i);
-        if (has_vectors) fill_with_nan(right, i);
-        return;
-      }
-      SingularVectors found;
-      if (!decompose(matrix, has_vectors, full, found)) {
-        failed = true;
-        return;
-      }
-      if (size > 0) values.set(i, found.values);
-      if (!has_vectors) return;
-      left.set(i, found.left);
-      right.set(i, found.right.transpose());
+      if (!decompose_into(spectra, i, matrices->copy(i), full)) failed = true;
     });
     return converged(failed, "linalg.svd");
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -132,20 +133,22 @@ void write_slices(const TensorArgument& self, const Lanes& lanes, const Groups& 
   }
 }
 
-// The shapes of the results.
-struct Shapes {
+// What elements or slices are compared in, and the shapes of the results.
+struct Compared {
+  TensorArgument self;
+  Lanes lanes;
   std::vector<std::int64_t> unique;
   std::vector<std::int64_t> groups;
 };
 
-Status write(ProgramArguments& arguments, const TensorArgument& self, const Lanes& lanes,
-             const Groups& found, const Wanted& wanted, const Shapes& shapes) {
+Status write(ProgramArguments& arguments, const Groups& found, const Wanted& wanted,
+             const Compared& compared) {
   const std::vector<std::int64_t> none{0};
   const std::vector<std::int64_t> one_each{static_cast<std::int64_t>(found.counts.size())};
-  const auto unique = arguments.result_at(wanted.out, self.dtype(), shapes.unique);
+  const auto unique = arguments.result_at(wanted.out, compared.self.dtype(), compared.unique);
   if (!unique) return unique.error();
   const auto groups =
-      arguments.result_at(wanted.out + 1, DType::kInt64, wanted.groups ? shapes.groups : none);
+      arguments.result_at(wanted.out + 1, DType::kInt64, wanted.groups ? compared.groups : none);
   if (!groups) return groups.error();
   if (wanted.has_counts) {
     const auto counts =
@@ -154,8 +157,9 @@ Status write(ProgramArguments& arguments, const TensorArgument& self, const Lane
     if (wanted.counts) std::ranges::copy(found.counts, elements<std::int64_t>(*counts).begin());
   }
   if (wanted.groups) std::ranges::copy(found.groups, elements<std::int64_t>(*groups).begin());
-  with_element_type(self.dtype(),
-                    [&]<typename T>() { write_slices<T>(self, lanes, found, *unique); });
+  with_element_type(compared.self.dtype(), [&]<typename T>() {
+    write_slices<T>(compared.self, compared.lanes, found, *unique);
+  });
   return {};
 }
 
@@ -174,9 +178,11 @@ Status unique_elements(ProgramArguments& arguments, const Wanted& wanted) {
   if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
   const Lanes lanes{.outer = 1, .size = self.element_count(), .inner = 1};
   const Groups groups = groups_along(self, lanes, wanted.consecutive);
-  const Shapes shapes{.unique = {static_cast<std::int64_t>(groups.counts.size())},
-                      .groups = {self.shape().begin(), self.shape().end()}};
-  return write(arguments, self, lanes, groups, wanted, shapes);
+  const Compared compared{.self = self,
+                          .lanes = lanes,
+                          .unique = {static_cast<std::int64_t>(groups.counts.size())},
+                          .groups = {self.shape().begin(), self.shape().end()}};
+  return write(arguments, groups, wanted, compared);
 }
 
 Status unique_slices(ProgramArguments& arguments, std::int64_t dimension, const Wanted& wanted) {
@@ -187,13 +193,15 @@ Status unique_slices(ProgramArguments& arguments, std::int64_t dimension, const 
   if (!lanes) return lanes.error();
   if (lanes->count() == 0) return Error{ErrorCode::kEngine, "slices have no elements"};
   const Groups groups = groups_along(self, *lanes, wanted.consecutive);
-  Shapes shapes{.unique = reduced_shape(self, dimension, /*keeps_dimension=*/true),
-                .groups = {lanes->size}};
-  if (shapes.unique.empty()) shapes.unique.push_back(1);
+  Compared compared{.self = self,
+                    .lanes = *lanes,
+                    .unique = reduced_shape(self, dimension, /*keeps_dimension=*/true),
+                    .groups = {lanes->size}};
+  if (compared.unique.empty()) compared.unique.push_back(1);
   const std::int64_t wrapped = dimension < 0 ? dimension + self.rank() : dimension;
-  shapes.unique[static_cast<std::size_t>(std::max<std::int64_t>(wrapped, 0))] =
+  compared.unique[static_cast<std::size_t>(std::max<std::int64_t>(wrapped, 0))] =
       static_cast<std::int64_t>(groups.counts.size());
-  return write(arguments, self, *lanes, groups, wanted, shapes);
+  return write(arguments, groups, wanted, compared);
 }
 
 struct Unique {
@@ -290,6 +298,7 @@ struct NonzeroStatic {
   // The coordinates of an element.
   static void write_place(const TensorArgument& self, std::int64_t element, std::int64_t* place) {
     for (int i = self.rank() - 1; i >= 0; --i) {
+      assert(self.size(i) > 0);
       place[i] = element % self.size(i);
       element /= self.size(i);
     }

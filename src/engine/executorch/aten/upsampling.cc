@@ -292,14 +292,14 @@ ByteTaps byte_taps(Taps<double> exact) {
   }
   for (const double weight : exact.weights) most = std::max(most, weight);
   ByteTaps bytes;
-  while (bytes.bits < 22 && 0.5 + most * (std::int64_t{2} << bytes.bits) < (1 << 15)) ++bytes.bits;
+  while (bytes.bits < 22 && 0.5 + most * std::ldexp(2.0, bytes.bits) < 32'768) ++bytes.bits;
   bytes.taps = {.size = exact.size,
                 .results = exact.results,
                 .taps = exact.taps,
                 .places = std::move(exact.places),
                 .counts = std::move(exact.counts)};
   for (const double weight : exact.weights) {
-    bytes.taps.weights.push_back(std::llround(weight * (std::int64_t{1} << bytes.bits)));
+    bytes.taps.weights.push_back(std::llround(std::ldexp(weight, bytes.bits)));
   }
   return bytes;
 }
@@ -308,21 +308,22 @@ void resample_bytes(std::span<const std::uint8_t> from, std::int64_t inner, cons
                     std::span<std::uint8_t> to) {
   std::vector<std::int64_t> sums(to.size());
   resample(from, inner, taps.taps, std::span(sums));
-  const std::int64_t half = taps.bits > 0 ? std::int64_t{1} << (taps.bits - 1) : 0;
+  const auto one = static_cast<std::int64_t>(std::ldexp(1.0, taps.bits));
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    to[i] =
-        static_cast<std::uint8_t>(std::clamp<std::int64_t>((sums[i] + half) >> taps.bits, 0, 255));
+    to[i] = static_cast<std::uint8_t>(std::clamp<std::int64_t>((sums[i] + one / 2) / one, 0, 255));
   }
 }
 
 // Weights of 16 bits, as PyTorch keeps them for elements of such a type; two of them make up 1.
 template <typename T, typename C>
-void round_weights(Taps<C>& taps) {
+Taps<C> rounded(Taps<C> taps) {
+  if constexpr (sizeof(T) != 2) return taps;
   for (C& weight : taps.weights) weight = static_cast<C>(static_cast<T>(weight));
-  if (taps.taps != 2) return;
+  if (taps.taps != 2) return taps;
   for (std::size_t i = 0; i < taps.weights.size(); i += 2) {
     taps.weights[i] = static_cast<C>(static_cast<T>(C{1} - taps.weights[i + 1]));
   }
+  return taps;
 }
 
 // A type's resampling of one dimension, from elements to elements.
@@ -335,9 +336,7 @@ void resample_once(std::span<const T> from, std::int64_t inner, const Resampling
   if constexpr (std::is_same_v<T, std::uint8_t>) {
     resample_bytes(from, inner, byte_taps(taps_along<double>(way)), to);
   } else {
-    Taps<C> taps = taps_along<C>(way);
-    if constexpr (sizeof(T) == 2) round_weights<T>(taps);
-    resample(from, inner, taps, to);
+    resample(from, inner, rounded<T>(taps_along<C>(way)), to);
   }
 }
 
@@ -391,6 +390,12 @@ bool takes(Method method, std::size_t rank, DType dtype) {
   return is_float || is_byte;
 }
 
+// Whether a scale is about that of the sizes, which limits how many elements are read.
+bool has_fitting_scale(const Resampling& way) {
+  const double taps = static_cast<double>(taps_of<double>(way)) * static_cast<double>(way.results);
+  return taps <= 8.0 * static_cast<double>(way.size + way.results);
+}
+
 // The arguments of PyTorch's operators: self, output_size, align_corners of some methods, then a
 // scale for each dimension or None.
 Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
@@ -421,13 +426,8 @@ Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
   const Result<TensorArgument> out = arguments.result_at(first_scale + rank, self.dtype(), shape);
   if (!out) return out.error();
   if (out->element_count() == 0) return {};
-  for (const Resampling& way : ways) {
-    // As many as a scale has that is about that of the sizes.
-    const double taps =
-        static_cast<double>(taps_of<double>(way)) * static_cast<double>(way.results);
-    if (taps > 8.0 * static_cast<double>(way.size + way.results)) {
-      return refused("a scale is far from that of the sizes");
-    }
+  if (!std::ranges::all_of(ways, has_fitting_scale)) {
+    return refused("a scale is far from that of the sizes");
   }
   return with_element_type(self.dtype(), [&]<typename T>() -> Status {
     if constexpr (kIsFloat<T> || std::is_same_v<T, std::uint8_t>) {

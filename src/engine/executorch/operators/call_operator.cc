@@ -48,6 +48,7 @@ class Values {
   // As a kernel wants them: the arguments, then a result.
   std::vector<EValue*> stack() {
     std::vector<EValue*> stack;
+    stack.reserve(values_.size() + 1);
     for (EValue& value : values_) stack.push_back(&value);
     stack.push_back(&values_.back());
     return stack;
@@ -75,11 +76,13 @@ class Values {
   }
   EValue value_of(const std::vector<Tensor>& tensors) {
     std::vector<EValue> elements;
+    elements.reserve(tensors.size());
     for (const Tensor& tensor : tensors) elements.emplace_back(view(tensor));
     return list(std::move(elements), tensors_);
   }
   EValue value_of(const std::vector<std::optional<Tensor>>& tensors) {
     std::vector<EValue> elements;
+    elements.reserve(tensors.size());
     for (const std::optional<Tensor>& tensor : tensors) {
       elements.push_back(tensor ? EValue(view(*tensor)) : EValue());
     }
