@@ -78,6 +78,7 @@ FourierPlan<T>::FourierPlan(std::int64_t size) : size_(size) {
       filter_real_[static_cast<std::size_t>(place)] = root.real / static_cast<double>(length);
       filter_imag_[static_cast<std::size_t>(place)] = -root.imag / static_cast<double>(length);
     }
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is a j below size
     square = (square + 2 * j + 1) % (2 * size);
   }
   std::vector<double> real(filter_real_.size());
