@@ -8,9 +8,6 @@
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/polynomials.h"
 #include "engine/executorch/operators/listed.h"
-#include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
-#include "polystate/core/result.h"
 
 // Bessel's functions and Airy's, as Cephes computes them, of a float as of a double: far from zero
 // they are off as PyTorch's are.
@@ -307,15 +304,9 @@ struct AiryAi {
 };
 
 // Whose operand PyTorch calls x.
+constexpr char kFormOfX[] = ".out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)";
 template <typename Function>
-struct OfX {
-  static constexpr auto kText =
-      joined("aten::", Function::kName, ".out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)");
-  static constexpr OperatorSchema kSchema = schema_of(kText);
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
-  }
-};
+using OfX = OfFloats<Function, kFormOfX>;
 
 }  // namespace
 

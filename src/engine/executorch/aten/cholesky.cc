@@ -31,7 +31,7 @@ T dot(const T* a, const T* b, std::int64_t count) {
 }
 
 // L in place of the lower triangle. The place of the first minor that is not positive, counted from
-// 1; 0 where there is none.
+// 1; 0 where every minor is positive.
 template <typename T>
 std::int32_t factor_small(MatrixView<T> a) {
   const std::int64_t size = a.rows();

@@ -42,7 +42,8 @@ struct Entr {
   }
 };
 
-struct XlogyFunction {
+struct Xlogy {
+  static constexpr char kName[] = "xlogy";
   template <typename T>
   static T of(T x, T y) {
     if (std::isnan(y)) return y;
@@ -50,29 +51,12 @@ struct XlogyFunction {
   }
 };
 
-struct Xlogy {
-  static constexpr OperatorSchema kSchema{
-      "aten::xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<XlogyFunction>);
-  }
-};
-
-struct XlogyOfNumber {
-  static constexpr OperatorSchema kSchema{
-      "aten::xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<XlogyFunction>);
-  }
-};
-
-struct XlogyWithNumber {
-  static constexpr OperatorSchema kSchema{
-      "aten::xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<XlogyFunction>);
-  }
-};
+constexpr char kXlogyOfTensors[] =
+    ".OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kXlogyOfNumber[] =
+    ".OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kXlogyWithNumber[] =
+    ".OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
 
 struct Xlog1py {
   static constexpr char kName[] = "special_xlog1py";
@@ -209,7 +193,8 @@ struct Frexp {
 }  // namespace
 
 std::span<const ListedOperator> elementary_operators() {
-  return listed<OfOne<Sinc>, OfOne<Entr>, Xlogy, XlogyOfNumber, XlogyWithNumber, OfTwo<Xlog1py>,
+  return listed<OfOne<Sinc>, OfOne<Entr>, OfFloats<Xlogy, kXlogyOfTensors>,
+                OfFloats<Xlogy, kXlogyOfNumber>, OfFloats<Xlogy, kXlogyWithNumber>, OfTwo<Xlog1py>,
                 OfNumberAndOther<Xlog1py>, OfSelfAndNumber<Xlog1py>, Gcd, Lcm, Heaviside, Nextafter,
                 Frexp>();
 }

@@ -77,50 +77,32 @@ constexpr OperatorSchema schema_of(const std::array<char, kSize>& text) {
   return OperatorSchema({text.data(), kSize});
 }
 
-// Operators of PyTorch over a function of floats, whose `kName` is the operator's.
-template <typename Function>
-struct OfOne {
-  static constexpr auto kText =
-      joined("aten::", Function::kName, ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)");
+// An operator of PyTorch over a function of floats: `Function::kName` is its name, `kForm` the rest
+// of its schema.
+template <typename Function, const auto& kForm>
+struct OfFloats {
+  static constexpr auto kText = joined("aten::", Function::kName, kForm);
   static constexpr OperatorSchema kSchema = schema_of(kText);
   static Status run(ProgramArguments& arguments) {
     return compute_elements(arguments, kSchema, kFloatLoops<Function>);
   }
 };
 
-template <typename Function>
-struct OfTwo {
-  static constexpr auto kText =
-      joined("aten::", Function::kName,
-             ".out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)");
-  static constexpr OperatorSchema kSchema = schema_of(kText);
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
-  }
-};
+inline constexpr char kFormOfOne[] = ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
+inline constexpr char kFormOfTwo[] =
+    ".out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+inline constexpr char kFormOfNumberAndOther[] =
+    ".self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+inline constexpr char kFormOfSelfAndNumber[] =
+    ".other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
 
-// The first operand is a number.
 template <typename Function>
-struct OfNumberAndOther {
-  static constexpr auto kText =
-      joined("aten::", Function::kName,
-             ".self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)");
-  static constexpr OperatorSchema kSchema = schema_of(kText);
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
-  }
-};
-
-// The second operand is a number.
+using OfOne = OfFloats<Function, kFormOfOne>;
 template <typename Function>
-struct OfSelfAndNumber {
-  static constexpr auto kText =
-      joined("aten::", Function::kName,
-             ".other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)");
-  static constexpr OperatorSchema kSchema = schema_of(kText);
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
-  }
-};
+using OfTwo = OfFloats<Function, kFormOfTwo>;
+template <typename Function>
+using OfNumberAndOther = OfFloats<Function, kFormOfNumberAndOther>;
+template <typename Function>
+using OfSelfAndNumber = OfFloats<Function, kFormOfSelfAndNumber>;
 
 }  // namespace polystate

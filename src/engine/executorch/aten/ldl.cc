@@ -88,7 +88,7 @@ void eliminate_two(Matrix<double>& a, Eigen::Index k) {
   }
 }
 
-// The place of the first block that is zero, counted from 1; 0 where there is none.
+// The place of the first block that is zero, counted from 1; 0 where no block is zero.
 std::int32_t factor(Matrix<double>& a, std::span<std::int32_t> pivots) {
   std::int32_t first_zero = 0;
   for (Eigen::Index k = 0; k < a.rows();) {

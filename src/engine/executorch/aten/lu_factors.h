@@ -12,7 +12,7 @@ using Pivots = std::span<std::int32_t>;
 
 // Makes matrices, in place, L (below the diagonal, ones on it left out) and U of P A = L U.
 // `pivots` are as many as the shorter side is long. The place of the first zero on U's diagonal,
-// counted from 1; 0 where there is none.
+// counted from 1; 0 where no element is zero.
 template <typename T>
 std::int32_t factor_lu(MatrixView<T> a, Pivots pivots);
 

@@ -6,9 +6,6 @@
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/operators/listed.h"
-#include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
-#include "polystate/core/result.h"
 
 // Orthogonal polynomials by their recurrences. A degree is the number's whole part; of a negative
 // one the polynomial is zero.
@@ -133,89 +130,43 @@ struct FourthKind {
   }
 };
 
-// Degrees above `by_angle` are computed by the angle where there is one, as PyTorch's are.
-template <typename Kind, typename T>
-T chebyshev(T x, T degree, int by_angle) {
-  degree = whole(degree);
-  if (degree < T{0}) return T{0};
-  if (x == T{1}) return Kind::at_one(degree);
-  if (x == T{-1}) return Kind::at_minus_one(degree);
-  if (degree > static_cast<T>(by_angle) && std::abs(x) < T{1}) {
-    return Kind::at_angle(degree, std::acos(x), x);
+// A Chebyshev polynomial. Degrees above `kByAngle` are computed by the angle where there is one, as
+// PyTorch's are.
+template <const auto& kOperator, typename Kind, int kByAngle>
+struct Chebyshev {
+  static constexpr auto& kName = kOperator;
+  template <typename T>
+  static T of(T x, T degree) {
+    degree = whole(degree);
+    if (degree < T{0}) return T{0};
+    if (x == T{1}) return Kind::at_one(degree);
+    if (x == T{-1}) return Kind::at_minus_one(degree);
+    if (degree > static_cast<T>(kByAngle) && std::abs(x) < T{1}) {
+      return Kind::at_angle(degree, std::acos(x), x);
+    }
+    return by_recurrence(degree, Kind::of_degree_one(x),
+                         [x](T, T last, T before) { return (x + x) * last - before; });
   }
-  return by_recurrence(degree, Kind::of_degree_one(x),
-                       [x](T, T last, T before) { return (x + x) * last - before; });
-}
+};
 
 // One that is defined between 0 and 1.
-template <typename Kind, typename T>
-T shifted_chebyshev(T x, T degree, int by_angle) {
-  return chebyshev<Kind>(x + x - T{1}, degree, by_angle);
-}
-
-struct ChebyshevT {
-  static constexpr char kName[] = "special_chebyshev_polynomial_t";
+template <const auto& kOperator, typename Kind, int kByAngle>
+struct ShiftedChebyshev {
+  static constexpr auto& kName = kOperator;
   template <typename T>
   static T of(T x, T degree) {
-    return chebyshev<FirstKind>(x, degree, 6);
+    return Chebyshev<kOperator, Kind, kByAngle>::of(x + x - T{1}, degree);
   }
 };
 
-struct ChebyshevU {
-  static constexpr char kName[] = "special_chebyshev_polynomial_u";
-  template <typename T>
-  static T of(T x, T degree) {
-    return chebyshev<SecondKind>(x, degree, 8);
-  }
-};
-
-struct ChebyshevV {
-  static constexpr char kName[] = "special_chebyshev_polynomial_v";
-  template <typename T>
-  static T of(T x, T degree) {
-    return chebyshev<ThirdKind>(x, degree, 8);
-  }
-};
-
-struct ChebyshevW {
-  static constexpr char kName[] = "special_chebyshev_polynomial_w";
-  template <typename T>
-  static T of(T x, T degree) {
-    return chebyshev<FourthKind>(x, degree, 8);
-  }
-};
-
-struct ShiftedChebyshevT {
-  static constexpr char kName[] = "special_shifted_chebyshev_polynomial_t";
-  template <typename T>
-  static T of(T x, T degree) {
-    return shifted_chebyshev<FirstKind>(x, degree, 6);
-  }
-};
-
-struct ShiftedChebyshevU {
-  static constexpr char kName[] = "special_shifted_chebyshev_polynomial_u";
-  template <typename T>
-  static T of(T x, T degree) {
-    return shifted_chebyshev<SecondKind>(x, degree, 6);
-  }
-};
-
-struct ShiftedChebyshevV {
-  static constexpr char kName[] = "special_shifted_chebyshev_polynomial_v";
-  template <typename T>
-  static T of(T x, T degree) {
-    return shifted_chebyshev<ThirdKind>(x, degree, 6);
-  }
-};
-
-struct ShiftedChebyshevW {
-  static constexpr char kName[] = "special_shifted_chebyshev_polynomial_w";
-  template <typename T>
-  static T of(T x, T degree) {
-    return shifted_chebyshev<FourthKind>(x, degree, 4);
-  }
-};
+constexpr char kT[] = "special_chebyshev_polynomial_t";
+constexpr char kU[] = "special_chebyshev_polynomial_u";
+constexpr char kV[] = "special_chebyshev_polynomial_v";
+constexpr char kW[] = "special_chebyshev_polynomial_w";
+constexpr char kShiftedT[] = "special_shifted_chebyshev_polynomial_t";
+constexpr char kShiftedU[] = "special_shifted_chebyshev_polynomial_u";
+constexpr char kShiftedV[] = "special_shifted_chebyshev_polynomial_v";
+constexpr char kShiftedW[] = "special_shifted_chebyshev_polynomial_w";
 
 // The degree above which PyTorch has NaN for Hermite's polynomials.
 template <typename T>
@@ -271,49 +222,24 @@ struct LegendreP {
   }
 };
 
-template <typename Function>
-struct OfTensors {
-  static constexpr auto kText = joined("aten::", Function::kName,
-                                       ".out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)");
-  static constexpr OperatorSchema kSchema = schema_of(kText);
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
-  }
-};
-
-template <typename Function>
-struct OfNumber {
-  static constexpr auto kText =
-      joined("aten::", Function::kName,
-             ".x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)");
-  static constexpr OperatorSchema kSchema = schema_of(kText);
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
-  }
-};
-
-template <typename Function>
-struct OfDegree {
-  static constexpr auto kText =
-      joined("aten::", Function::kName,
-             ".n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)");
-  static constexpr OperatorSchema kSchema = schema_of(kText);
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
-  }
-};
+constexpr char kOfTensors[] = ".out(Tensor x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kOfNumber[] = ".x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kOfDegree[] = ".n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)";
 
 template <typename... Functions>
 std::span<const ListedOperator> in_all_forms() {
-  return listed<OfTensors<Functions>..., OfNumber<Functions>..., OfDegree<Functions>...>();
+  return listed<OfFloats<Functions, kOfTensors>..., OfFloats<Functions, kOfNumber>...,
+                OfFloats<Functions, kOfDegree>...>();
 }
 
 }  // namespace
 
 std::span<const ListedOperator> polynomial_operators() {
-  return in_all_forms<ChebyshevT, ChebyshevU, ChebyshevV, ChebyshevW, ShiftedChebyshevT,
-                      ShiftedChebyshevU, ShiftedChebyshevV, ShiftedChebyshevW, HermiteH, HermiteHe,
-                      LaguerreL, LegendreP>();
+  return in_all_forms<
+      Chebyshev<kT, FirstKind, 6>, Chebyshev<kU, SecondKind, 8>, Chebyshev<kV, ThirdKind, 8>,
+      Chebyshev<kW, FourthKind, 8>, ShiftedChebyshev<kShiftedT, FirstKind, 6>,
+      ShiftedChebyshev<kShiftedU, SecondKind, 6>, ShiftedChebyshev<kShiftedV, ThirdKind, 6>,
+      ShiftedChebyshev<kShiftedW, FourthKind, 4>, HermiteH, HermiteHe, LaguerreL, LegendreP>();
 }
 
 }  // namespace polystate

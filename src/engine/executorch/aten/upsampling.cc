@@ -438,115 +438,64 @@ Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
   });
 }
 
-struct UpsampleNearest1d {
-  static constexpr OperatorSchema kSchema{
-      "aten::upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, "
-      "Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return upsample(arguments, Method::kNearest, 1);
-  }
+template <const auto& kText, Method kMethod, std::size_t kRank>
+struct Upsample {
+  static constexpr OperatorSchema kSchema{kText};
+  static Status run(ProgramArguments& arguments) { return upsample(arguments, kMethod, kRank); }
 };
 
-struct UpsampleNearest2d {
-  static constexpr OperatorSchema kSchema{
-      "aten::upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, "
-      "float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return upsample(arguments, Method::kNearest, 2);
-  }
-};
-
-struct UpsampleNearest3d {
-  static constexpr OperatorSchema kSchema{
-      "aten::upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, "
-      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return upsample(arguments, Method::kNearest, 3);
-  }
-};
-
-struct UpsampleNearestExact1d {
-  static constexpr OperatorSchema kSchema{
-      "aten::_upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? "
-      "scales=None, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return upsample(arguments, Method::kNearestExact, 1);
-  }
-};
-
-struct UpsampleNearestExact2d {
-  static constexpr OperatorSchema kSchema{
-      "aten::_upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? "
-      "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return upsample(arguments, Method::kNearestExact, 2);
-  }
-};
-
-struct UpsampleNearestExact3d {
-  static constexpr OperatorSchema kSchema{
-      "aten::_upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? "
-      "scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
-      "Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return upsample(arguments, Method::kNearestExact, 3);
-  }
-};
-
-struct UpsampleLinear1d {
-  static constexpr OperatorSchema kSchema{
-      "aten::upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? "
-      "scales=None, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) { return upsample(arguments, Method::kLinear, 1); }
-};
-
-struct UpsampleBilinear2d {
-  static constexpr OperatorSchema kSchema{
-      "aten::upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, "
-      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) { return upsample(arguments, Method::kLinear, 2); }
-};
-
-struct UpsampleTrilinear3d {
-  static constexpr OperatorSchema kSchema{
-      "aten::upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, "
-      "float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
-      "Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) { return upsample(arguments, Method::kLinear, 3); }
-};
-
-struct UpsampleBicubic2d {
-  static constexpr OperatorSchema kSchema{
-      "aten::upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? "
-      "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) { return upsample(arguments, Method::kCubic, 2); }
-};
-
-struct UpsampleSmoothBilinear2d {
-  static constexpr OperatorSchema kSchema{
-      "aten::_upsample_bilinear2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, "
-      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return upsample(arguments, Method::kSmoothLinear, 2);
-  }
-};
-
-struct UpsampleSmoothBicubic2d {
-  static constexpr OperatorSchema kSchema{
-      "aten::_upsample_bicubic2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, "
-      "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    return upsample(arguments, Method::kSmoothCubic, 2);
-  }
-};
+constexpr char kNearest1d[] =
+    "aten::upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, "
+    "Tensor(a!) out) -> Tensor(a!)";
+constexpr char kNearest2d[] =
+    "aten::upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, "
+    "float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kNearest3d[] =
+    "aten::upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, "
+    "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kNearestExact1d[] =
+    "aten::_upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? "
+    "scales=None, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kNearestExact2d[] =
+    "aten::_upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? "
+    "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kNearestExact3d[] =
+    "aten::_upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? "
+    "scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
+    "Tensor(a!)";
+constexpr char kLinear1d[] =
+    "aten::upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? "
+    "scales=None, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kBilinear2d[] =
+    "aten::upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, "
+    "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kTrilinear3d[] =
+    "aten::upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, "
+    "float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> "
+    "Tensor(a!)";
+constexpr char kBicubic2d[] =
+    "aten::upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? "
+    "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kSmoothBilinear2d[] =
+    "aten::_upsample_bilinear2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, "
+    "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kSmoothBicubic2d[] =
+    "aten::_upsample_bicubic2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, "
+    "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)";
 
 }  // namespace
 
 std::span<const ListedOperator> upsampling_operators() {
-  return listed<UpsampleNearest1d, UpsampleNearest2d, UpsampleNearest3d, UpsampleNearestExact1d,
-                UpsampleNearestExact2d, UpsampleNearestExact3d, UpsampleLinear1d,
-                UpsampleBilinear2d, UpsampleTrilinear3d, UpsampleBicubic2d,
-                UpsampleSmoothBilinear2d, UpsampleSmoothBicubic2d>();
+  return listed<Upsample<kNearest1d, Method::kNearest, 1>,
+                Upsample<kNearest2d, Method::kNearest, 2>,
+                Upsample<kNearest3d, Method::kNearest, 3>,
+                Upsample<kNearestExact1d, Method::kNearestExact, 1>,
+                Upsample<kNearestExact2d, Method::kNearestExact, 2>,
+                Upsample<kNearestExact3d, Method::kNearestExact, 3>,
+                Upsample<kLinear1d, Method::kLinear, 1>, Upsample<kBilinear2d, Method::kLinear, 2>,
+                Upsample<kTrilinear3d, Method::kLinear, 3>, Upsample<kBicubic2d, Method::kCubic, 2>,
+                Upsample<kSmoothBilinear2d, Method::kSmoothLinear, 2>,
+                Upsample<kSmoothBicubic2d, Method::kSmoothCubic, 2>>();
 }
 
 }  // namespace polystate
