@@ -53,7 +53,6 @@ def applied() -> Iterator[None]:
             "_default_decomposition_table",
             _of_what_has_no_kernel(_with_copying_views(_program._default_decomposition_table)),
         ),
-        _results_of_matrices_row_by_row(),
         mock.patch.object(
             _TopLevelEmitter, "__init__", _without_structures(_TopLevelEmitter.__init__)
         ),
@@ -171,7 +170,7 @@ _ROW_MAJOR_FAKES = {
 
 
 @contextlib.contextmanager
-def _results_of_matrices_row_by_row() -> Iterator[None]:
+def matrices_row_by_row() -> Iterator[None]:
     """Lets the results of linear algebra, too, lie row by row, as kernels write them.
 
     PyTorch's lie column by column, for LAPACK; kernels that read them would refuse them. What it

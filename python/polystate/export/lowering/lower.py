@@ -34,6 +34,7 @@ from polystate.export.lowering.kernels import (
 )
 from polystate.export.lowering.largest_sizes import LargestSizes, require_largest_sizes
 from polystate.export.lowering.lowered import Lowered, readable
+from polystate.export.lowering.memory_order import has_column_major_results
 from polystate.export.lowering.partitioner import StateSafePartitioner, xnnpack_partitioner
 from polystate.export.lowering.passes import (
     Pass,
@@ -121,8 +122,11 @@ def lower(
     }
     for program in before.values():
         _prepare(program)
+    has_matrices = any(map(has_column_major_results, before.values()))
+    rows = executorch_fixes.matrices_row_by_row() if has_matrices else contextlib.nullcontext()
     with (
         executorch_fixes.applied(),
+        rows,
         xnnpack_patterns.looked_for_where_possible(),
         xnnpack_passes.traced_where_they_change(),
         separated_changes(),

@@ -13,7 +13,7 @@ import torch
 from torch._prims_common import is_contiguous_or_false
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
-from torch.fx import Node
+from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from polystate.export.graph.signature import changed_graphs
@@ -53,10 +53,16 @@ def let_views_copy(program: ExportedProgram) -> None:
     PyTorch's linear algebra gives matrices column by column: a transpose of one can be viewed as a
     vector there, and not here.
     """
-    for graph in changed_graphs(program):
-        if any(_is_column_major(node) for node in graph.nodes):
+    if has_column_major_results(program):
+        for graph in changed_graphs(program):
             for node in graph.find_nodes(op="call_function", target=aten.view.default):
                 node.target = aten.reshape.default
+
+
+def has_column_major_results(program: ExportedProgram) -> bool:
+    """Whether an operator of a functional program gives such results."""
+    modules = (each for each in program.graph_module.modules() if isinstance(each, GraphModule))
+    return any(_is_column_major(node) for module in modules for node in module.graph.nodes)
 
 
 def _is_column_major(node: Node) -> bool:

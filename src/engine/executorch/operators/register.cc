@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/executorch/aten/families.h"
@@ -45,10 +46,14 @@ const std::vector<ListedOperator>& all_operators() {
 void register_kernels() {
   static std::once_flag once;
   std::call_once(once, [] {
+    // A second copy of this library in one process shares ExecuTorch's registry, which aborts on a
+    // repeated name.
+    std::unordered_set<std::string_view> names;
+    for (const Kernel& kernel : executorch::runtime::get_registered_kernels()) {
+      names.insert(kernel.name_);
+    }
     for (const ListedOperator& listed : all_operators()) {
-      // A second copy of this library in one process shares ExecuTorch's registry, which aborts on
-      // a repeated name.
-      if (!is_registered(listed.name)) {
+      if (names.insert(listed.name).second) {
         (void)executorch::runtime::register_kernel(Kernel(listed.name, listed.function));
       }
     }
