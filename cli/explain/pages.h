@@ -17,7 +17,7 @@ struct ExamplePage {
 // All pages, by their names; compiled into the program (the build makes example_pages.cc).
 std::span<const ExamplePage> example_pages();
 
-// The text of a page; kContract where there is none of the name, with the names that are like it.
+// The text of the page that has this name; kContract where no page has it, with similar names.
 Result<std::string_view> example_page(std::string_view name);
 
 // A line for each page: its name and what it is about.

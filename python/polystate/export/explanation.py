@@ -46,7 +46,7 @@ class Finding:
     line
         The user's own line, with path and number; empty where it is not known.
     example
-        The page of the example database; None: there is none.
+        The page of the example database; None where no page shows the problem.
     """
 
     method: str
@@ -86,7 +86,7 @@ class Explanation:
         return bool(self.backends())
 
     def backends(self, method: str | None = None) -> list[str]:
-        """The backends that export a method; of None, those that export all together."""
+        """The backends that export a method, or, for None, all methods together."""
         found = [f for f in self.findings if method is None or f.method == method]
         tried = dict.fromkeys(finding.backend for finding in found)
         return [

@@ -117,57 +117,44 @@ def _ifftn(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> A
 
 
 def _each(transform: Callable[..., Any], x: Any, s: Any, dim: Any, norm: str | None) -> Any:
+    places = _places(x, s, dim)
+    steps = [(transform, place) for place in reversed(places)]
+    return _in_turn(x, steps, norm) if places else Complex.of(_floating(x))
+
+
+def _rfftn(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    *others, last = _places(x, s, dim)
+    return _in_turn(x, [(_rfft, last), *((_fft, place) for place in others)], norm)
+
+
+def _ihfftn(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    *others, last = _places(x, s, dim)
+    return _in_turn(x, [(_ihfft, last), *((_ifft, place) for place in others)], norm)
+
+
+def _irfftn(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    *others, last = _places(x, s, dim)
+    return _in_turn(x, [*((_ifft, place) for place in others), (_irfft, last)], norm)
+
+
+def _hfftn(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
+    *others, last = _places(x, s, dim)
+    return _in_turn(x, [*((_fft, place) for place in others), (_hfft, last)], norm)
+
+
+# A size, None for that of the input, and a dimension.
+_Place = tuple[Any, int]
+
+
+def _places(x: Any, s: Any, dim: Any) -> list[_Place]:
     dims = _dims(x, s, dim)
-    for size, each in reversed(list(zip(_sizes(s, dims), dims, strict=True))):
-        x = transform(x, size, each, norm)
-    return x if dims else Complex.of(_floating(x))
+    return list(zip(_sizes(s, dims), dims, strict=True))
 
 
-def _rfftn(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Complex:
-    return _last_first(_rfft, _fft, x, s, dim, norm)
-
-
-def _ihfftn(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Complex:
-    return _last_first(_ihfft, _ifft, x, s, dim, norm)
-
-
-def _last_first(
-    last: Callable[..., Any],
-    others: Callable[..., Any],
-    x: Any,
-    s: Any,
-    dim: Any,
-    norm: str | None,
-) -> Complex:
-    dims = _dims(x, s, dim)
-    sizes = _sizes(s, dims)
-    z = last(x, sizes[-1], dims[-1], norm)
-    for size, each in zip(sizes[:-1], dims[:-1], strict=True):
-        z = others(z, size, each, norm)
-    return z  # type: ignore[no-any-return]
-
-
-def _irfftn(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    return _last_last(_ifft, _irfft, x, s, dim, norm)
-
-
-def _hfftn(x: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
-    return _last_last(_fft, _hfft, x, s, dim, norm)
-
-
-def _last_last(
-    others: Callable[..., Any],
-    last: Callable[..., Any],
-    x: Any,
-    s: Any,
-    dim: Any,
-    norm: str | None,
-) -> Tensor:
-    dims = _dims(x, s, dim)
-    sizes = _sizes(s, dims)
-    for size, each in zip(sizes[:-1], dims[:-1], strict=True):
-        x = others(x, size, each, norm)
-    return last(x, sizes[-1], dims[-1], norm)  # type: ignore[no-any-return]
+def _in_turn(x: Any, steps: Sequence[tuple[Callable[..., Any], _Place]], norm: str | None) -> Any:
+    for transform, place in steps:
+        x = transform(x, *place, norm)
+    return x
 
 
 def _in_two(transform: Callable[..., Any]) -> Callable[..., Any]:
@@ -193,7 +180,7 @@ def _rfftfreq(n: Any, d: float = 1.0, *, dtype: torch.dtype | None = None, **_: 
 
 
 def _padded_window(window: Tensor | None, win_length: int, n_fft: int, like: Any) -> Any:
-    """The window in the middle of a frame; ones where there is none."""
+    """The window in the middle of a frame; ones where no window is given."""
     if window is None:
         window = torch.ones(win_length, dtype=like.real.dtype if is_complex(like) else like.dtype)
     left = (n_fft - win_length) // 2
