@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from executorch.exir.operator.convert import to_out_variant
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from polystate import _core
 from polystate.export.lowering.kernels import own_kernels
+from polystate.export.lowering.replaced_kernels import filling_form, kernel_name
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
@@ -96,9 +96,9 @@ def call_kernel(
     given = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
     given |= dict(zip((a.name for a in schema.arguments), args, strict=False)) | kwargs
     results = [torch.empty(each.shape, dtype=each.dtype) for each in like]
-    filling = to_out_variant(operator)[0]
+    filling = filling_form(operator)
     arguments = [_plain(given[a.name], a) for a in filling._schema.arguments if not a.is_out]
-    shapes = _core.call_operator(filling.name(), [*arguments, *results], len(results))
+    shapes = _core.call_operator(kernel_name(operator), [*arguments, *results], len(results))
     return [
         result.flatten()[: torch.Size(shape).numel()].reshape(shape)
         for result, shape in zip(results, shapes, strict=True)

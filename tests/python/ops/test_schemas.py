@@ -8,6 +8,7 @@ import polystate.ops  # noqa: F401  (registers the operators)
 from polystate import _core
 from polystate.export.lowering.inductor import _OPERATORS
 from polystate.export.lowering.kernels import own_kernels
+from polystate.export.lowering.replaced_kernels import kernel_name
 
 LISTED = sorted(_core.executorch_operators())
 
@@ -32,14 +33,25 @@ def test_the_runtime_has_the_schemas_that_are_registered() -> None:
 def test_operators_of_pytorch_have_its_schemas() -> None:
     for schema in LISTED:
         namespace, _, rest = schema.partition("(")[0].partition("::")
-        if namespace == "aten":
+        if namespace in ("aten", "polystate_aten"):
             packet, _, overload = rest.partition(".")
-            assert schema == str(getattr(getattr(torch.ops.aten, packet), overload)._schema)
+            operator = getattr(getattr(torch.ops.aten, packet), overload)
+            assert schema == str(operator._schema).replace("aten::", f"{namespace}::")
 
 
 def test_an_operator_of_pytorch_with_a_kernel_is_lowered_to_it() -> None:
-    packets = {s.partition(".")[0] for s in LISTED if s.startswith("aten::")}
-    assert {operator._schema.name for operator in own_kernels()} == packets
+    names = {s.partition("(")[0] for s in LISTED if not s.startswith("polystate::")}
+    assert {kernel_name(operator) for operator in own_kernels()} == names
+
+
+def test_a_name_that_executorch_has_is_in_a_namespace_of_ours() -> None:
+    from executorch.extension.pybindings import portable_lib  # takes a second
+
+    names = {schema.partition("(")[0] for schema in LISTED}
+    of_executorch = set(portable_lib._get_operator_names())
+    replaced = {name for name in names if name.startswith("polystate_aten::")}
+    assert not names & of_executorch
+    assert {name.replace("polystate_aten::", "aten::") for name in replaced} <= of_executorch
 
 
 def test_a_form_that_fills_a_result_has_the_arguments_of_the_one_that_returns_it() -> None:

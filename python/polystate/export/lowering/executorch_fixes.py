@@ -20,14 +20,20 @@ from executorch.exir import tensor
 from executorch.exir.emit import _emitter
 from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
 from executorch.exir.passes import convert_constant_dim_order_pass
+from executorch.exir.passes.executorch_prim_ops_registry import (
+    _EXECUTORCH_SYM_OPS,
+    _PYTHON_SYM_OPS_TO_EXECUTORCH_SYM_OPS,
+)
 from executorch.exir.program import _program
 from executorch.exir.tensor import TensorSpec, dim_order_from_stride
+from executorch.exir.verification import verifier
 from torch._subclasses import fake_impls
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from polystate.export.graph.sizes import is_unbacked, to_sympy
 from polystate.export.lowering.kernels import own_kernels
@@ -72,6 +78,16 @@ def applied() -> Iterator[None]:
                 aten.nonzero.default: _row_by_row(op_implementations_dict[aten.nonzero.default]),
                 aten.slice_copy.Tensor: _slice_copy,
             },
+        ),
+        mock.patch.object(
+            fake_impls, "_compute_slice_index", _place_at_any_size(fake_impls._compute_slice_index)
+        ),
+        # The smaller of two sizes is a Python function, at which its verifier stops
+        # (``AssertionError``), although its programs have it.
+        mock.patch.object(
+            verifier,
+            "_EXECUTORCH_SYM_OPS",
+            _EXECUTORCH_SYM_OPS | _PYTHON_SYM_OPS_TO_EXECUTORCH_SYM_OPS.keys(),
         ),
         mock.patch.object(tensor, "dim_order_from_stride", _order_of_any_sizes),
         mock.patch.object(_emitter, "dim_order_from_stride", _order_of_any_sizes),
@@ -269,10 +285,37 @@ def _order_of_any_sizes(strides: Sequence[Any]) -> Any:
     return dim_order_from_stride(strides)
 
 
+def _place_at_any_size(place: Any) -> Any:
+    """Lets no example decide whether a part such as ``x[:5]`` ends where its dimension does.
+
+    A part that memory is planned for as five elements cannot have less (``Attempted to resize a
+    static tensor``).
+    """
+
+    def place_at_any_size(size: Any, index: Any) -> Any:
+        smaller: Any = torch.sym_min
+        larger: Any = torch.sym_max
+        if isinstance(size, int) or is_unbacked(size) or is_unbacked(index):
+            return place(size, index)
+        if statically_known_true(index >= 0):
+            is_inside = statically_known_true(index <= size)
+            return index if is_inside else smaller(index, size)
+        if statically_known_true(index < 0):
+            is_inside = statically_known_true(index >= -size)
+            return index + size if is_inside else larger(index + size, 0)
+        return place(size, index)
+
+    return place_at_any_size
+
+
 def _slice_copy(mode: Any, operator: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """Copies a part of a dimension whose size depends on values, which PyTorch's form refuses."""
+    """Copies a part of a dimension whose size varies.
+
+    PyTorch's form refuses one that depends on values, and lets the example decide how large the
+    part of others is.
+    """
     dim = args[0] if args else kwargs.get("dim", 0)
-    if x.dim() == 0 or not is_unbacked(x.shape[dim]):
+    if x.dim() == 0 or not isinstance(x.shape[dim], torch.SymInt):
         with mode:
             return operator.decompose(x, *args, **kwargs)
     part = op_implementations_dict[aten.slice.Tensor](mode, aten.slice.Tensor, x, *args, **kwargs)

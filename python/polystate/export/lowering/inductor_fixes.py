@@ -6,16 +6,27 @@ Each says what goes wrong without it.
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 from unittest import mock
 
+import sympy  # type: ignore[import-untyped]
 import torch
 from torch._inductor import lowering
 from torch._inductor.dependencies import MemoryDep, WeakDep
 from torch._inductor.ir import BaseView, TensorBox
 from torch._inductor.scheduler import Scheduler
+from torch._inductor.virtualized import V
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils._sympy.functions import Max, Min
 from torchgen.aoti.fallback_ops import inductor_fallback_ops
+
+aten = torch.ops.aten
+
+# PyTorch declares no types for these.
+_SMALLER: Any = Min
+_LARGER: Any = Max
 
 
 @contextlib.contextmanager
@@ -33,6 +44,10 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         mock.patch.object(Scheduler, "fusable_weak_dep", fusable),
         mock.patch.dict(inductor_fallback_ops, {str(each): {} for each in with_shims}),
         mock.patch.object(lowering, "mutate_to", _of_known_values(lowering.mutate_to)),
+        mock.patch.dict(
+            lowering.lowerings,
+            {aten.slice.Tensor: _of_any_size(lowering.lowerings[aten.slice.Tensor])},
+        ),
     ):
         yield
 
@@ -77,3 +92,32 @@ def _of_known_values(mutate_to: Any) -> Any:
         return mutate_to(changed, value, *rest, **options)
 
     return mutate_to_known
+
+
+def _of_any_size(slice_: Any) -> Any:
+    """Lets no example decide whether a part such as ``x[:5]`` ends where its dimension does.
+
+    It would have five elements where there are less, and read what lies behind them.
+    """
+
+    def slice_of_any_size(
+        x: TensorBox, dim: int = 0, start: Any = 0, end: Any = sys.maxsize, *rest: Any, **more: Any
+    ) -> Any:
+        size = x.get_size()[dim]
+        return slice_(x, dim, _place(start, size), _place(end, size), *rest, **more)
+
+    return slice_of_any_size
+
+
+def _place(index: Any, size: Any) -> Any:
+    """An index of a slice, within its dimension where the size varies."""
+    expressions = [sympy.sympify(each) for each in (index, size) if each is not None]
+    symbols = set().union(*(each.free_symbols for each in expressions))
+    if index in (None, sys.maxsize) or not symbols or free_unbacked_symbols(expressions):
+        return index
+    sizes = V.graph.sizevars
+    if sizes.statically_known_geq(index, 0):
+        return index if sizes.statically_known_leq(index, size) else _SMALLER(index, size)
+    if sizes.statically_known_lt(index, 0):
+        return index if sizes.statically_known_geq(index, -size) else _LARGER(index + size, 0)
+    return index

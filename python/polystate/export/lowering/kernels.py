@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 
 import torch
-from executorch.exir.operator.convert import to_out_variant
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 from torchgen.aoti.fallback_ops import inductor_fallback_ops
@@ -15,6 +14,11 @@ from torchgen.aoti.fallback_ops import inductor_fallback_ops
 from polystate import _core
 from polystate.export.diagnosis.lines import line_of_nodes
 from polystate.export.diagnosis.problems import Problem
+from polystate.export.lowering.replaced_kernels import (
+    kernel_name,
+    replaced_kernels,
+    returning_overloads,
+)
 
 # Of ExecuTorch's, those outside of the core ATen set.
 _OF_EXECUTORCH: tuple[torch._ops.OpOverload, ...] = (
@@ -38,28 +42,13 @@ def operators_with_kernels() -> tuple[torch._ops.OpOverload, ...]:
 def own_kernels() -> tuple[torch._ops.OpOverload, ...]:
     """Those whose kernels are ours (src/engine/executorch/aten), in the form that returns."""
     names = {schema.partition("(")[0] for schema in _core.executorch_operators()}
-    return tuple(
+    found = (
         operator
         for name in sorted({name.partition(".")[0] for name in names if name.startswith("aten::")})
-        for operator in _overloads(name.removeprefix("aten::"))
-        if to_out_variant(operator)[0].name() in names
+        for operator in returning_overloads(name.removeprefix("aten::"))
+        if kernel_name(operator) in names
     )
-
-
-def _overloads(packet: str) -> Iterator[torch._ops.OpOverload]:
-    """Those that return new tensors, and have a form that fills given ones.
-
-    Not TorchScript's own, of numbers and lists, whose schemas nothing else reads.
-    """
-    operators = getattr(torch.ops.aten, packet)
-    for overload in operators.overloads():
-        operator = getattr(operators, overload)
-        try:
-            to_out_variant(operator)
-        except (AssertionError, AttributeError, RuntimeError):
-            continue
-        if not any(argument.is_out for argument in operator._schema.arguments):
-            yield operator
+    return (*found, *replaced_kernels())
 
 
 # How ExecuTorch and our runtime name an operator that they do not have.

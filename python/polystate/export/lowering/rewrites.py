@@ -33,6 +33,7 @@ from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.memory_order import let_views_copy, store_row_major
 from polystate.export.lowering.old_values import copy_old_values
+from polystate.export.lowering.replaced_kernels import call_replaced_kernels
 from polystate.export.lowering.scalar_operands import keep_precise_scalars
 from polystate.export.lowering.transposes import drop_undone_transposes
 from polystate.export.lowering.zero_dimensional import give_dimensions
@@ -91,6 +92,7 @@ REWRITES = (
     Rewrite(return_written_inputs, Form.EDGE),
     Rewrite(drop_constant_inputs, Form.EDGE),
     Rewrite(drop_full_copies, Form.EDGE),
+    Rewrite(call_replaced_kernels, Form.EDGE),
     Rewrite(copy_branch_results, Form.EDGE),
     Rewrite(copy_old_values, Form.EDGE),
 )

@@ -49,7 +49,7 @@ def _convolution(
     reach = dilations[0] * (depth - 1) + 1
     results = (planes.shape[2] - reach) // step + 1
     starts = [at * dilations[0] for at in range(depth)]
-    under = [planes[:, :, at : at + (results - 1) * step + 1 : step] for at in starts]
+    under = [planes[:, :, at : at + 1 - reach or None : step] for at in starts]
     batch, channels, height, width = x.shape[0], x.shape[1], x.shape[3], x.shape[4]
     stacked = torch.stack(under, 2).permute(0, 3, 1, 2, 4, 5)
     stacked = stacked.reshape(batch * results, channels * depth, height, width)
@@ -67,6 +67,28 @@ def _convolution(
     )
     result = flat.reshape(batch, results, *flat.shape[1:])
     return result.transpose(1, 2).contiguous()
+
+
+def _convolution_of_mode(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sequence[int],
+    padding: str,
+    dilation: Sequence[int],
+    groups: int,
+) -> Any:
+    """Pads a volume as the mode says; with "same", the odd plane of zeros comes last."""
+    if x.dim() != 5:
+        return NotImplemented
+    dilations = list(dilation) * (3 // len(dilation))
+    if padding == "same":
+        added = []
+        for size, step in zip(weight.shape[:1:-1], reversed(dilations), strict=True):
+            more = step * (size - 1)
+            added += [more // 2, more - more // 2]
+        x = aten.constant_pad_nd.default(x, added)
+    return _convolution(x, weight, bias, stride, [0], dilations, False, [0], groups)
 
 
 def _spread(x: Tensor, step: int) -> Tensor:
@@ -149,6 +171,7 @@ NETWORK_OPERATORS: dict[Any, Callable[..., Any]] = {
     aten._embedding_bag_forward_only.default: _embedding_bag,
     aten.addbmm.default: _addbmm,
     aten.addmv.default: _addmv,
+    aten._convolution_mode.default: _convolution_of_mode,
     aten.convolution.default: _convolution,
     **{
         operator: _composed(operator)

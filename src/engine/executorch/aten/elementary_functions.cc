@@ -101,6 +101,58 @@ struct Lcm {
   }
 };
 
+// Has the sign of the divisor. ExecuTorch's own computes float64 in float32.
+struct RemainderFunction {
+  template <typename T>
+  static T of(T x, T divisor) {
+    const T rest = std::fmod(x, divisor);
+    return rest != T{0} && (rest < T{0}) != (divisor < T{0}) ? rest + divisor : rest;
+  }
+};
+
+// Of integers, the low bits; ExecuTorch's own rounds them to float64.
+struct PowerFunction {
+  template <typename T>
+  static T of(T base, T exponent) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::pow(base, exponent);
+    } else {
+      if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
+      std::uint64_t result = 1;
+      auto square = static_cast<std::uint64_t>(base);
+      for (; exponent > 0; exponent /= 2, square *= square) {
+        if (exponent % 2 == 1) result *= square;
+      }
+      return static_cast<T>(result);
+    }
+  }
+};
+
+// PyTorch's operators whose kernels of ExecuTorch's compute otherwise: a schema and what it does.
+template <const auto& kText, const auto& kLoops>
+struct Replacing {
+  static constexpr OperatorSchema kSchema{kText};
+  static Status run(ProgramArguments& arguments) {
+    return compute_elements(arguments, kSchema, kLoops);
+  }
+};
+
+constexpr char kRemainder[] =
+    "polystate_aten::remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> "
+    "Tensor(a!)";
+constexpr char kRemainderOfScalar[] =
+    "polystate_aten::remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> "
+    "Tensor(a!)";
+constexpr char kPower[] =
+    "polystate_aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> "
+    "Tensor(a!)";
+constexpr char kPowerOfScalar[] =
+    "polystate_aten::pow.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> "
+    "Tensor(a!)";
+constexpr char kPowerWithScalar[] =
+    "polystate_aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> "
+    "Tensor(a!)";
+
 struct HeavisideFunction {
   template <typename T>
   static T of(T x, T at_zero) {
@@ -195,8 +247,13 @@ struct Frexp {
 std::span<const ListedOperator> elementary_operators() {
   return listed<OfOne<Sinc>, OfOne<Entr>, OfFloats<Xlogy, kXlogyOfTensors>,
                 OfFloats<Xlogy, kXlogyOfNumber>, OfFloats<Xlogy, kXlogyWithNumber>, OfTwo<Xlog1py>,
-                OfNumberAndOther<Xlog1py>, OfSelfAndNumber<Xlog1py>, Gcd, Lcm, Heaviside, Nextafter,
-                Frexp>();
+                OfNumberAndOther<Xlog1py>, OfSelfAndNumber<Xlog1py>,
+                Replacing<kRemainder, kFloatLoops<RemainderFunction>>,
+                Replacing<kRemainderOfScalar, kFloatLoops<RemainderFunction>>,
+                Replacing<kPower, kAllLoops<PowerFunction>>,
+                Replacing<kPowerOfScalar, kAllLoops<PowerFunction>>,
+                Replacing<kPowerWithScalar, kAllLoops<PowerFunction>>, Gcd, Lcm, Heaviside,
+                Nextafter, Frexp>();
 }
 
 }  // namespace polystate

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -29,6 +30,7 @@ constexpr std::int64_t kWorthAThread = 16 * kChunk;
 struct Operand {
   TensorArgument tensor;
   double number = 0.0;
+  std::optional<std::int64_t> integer;  // the number, where it is one
   bool is_number = false;
 };
 
@@ -87,7 +89,7 @@ class OperandReader {
   // Elements from `first` on: where they lie, or converted in `buffer`, which has room for them.
   const Number* read(std::int64_t first, std::int64_t count, Number* buffer) const {
     if (operand_.is_number) {
-      std::fill_n(buffer, count, static_cast<Number>(operand_.number));
+      std::fill_n(buffer, count, number_of());
       return buffer;
     }
     return with_element_type(operand_.tensor.dtype(), [&]<typename From>() -> const Number* {
@@ -106,6 +108,11 @@ class OperandReader {
   }
 
  private:
+  [[nodiscard]] Number number_of() const {
+    return operand_.integer ? static_cast<Number>(*operand_.integer)
+                            : static_cast<Number>(operand_.number);
+  }
+
   template <typename From>
   static void convert(const From* from, std::int64_t stride, std::int64_t count, Number* to) {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -206,6 +213,7 @@ Result<std::vector<Operand>> read_operands(ProgramArguments& arguments,
       operand.tensor = arguments.tensor(i);
     } else {
       operand.number = arguments.scalar(i);
+      if (arguments.is_integer(i)) operand.integer = arguments.integer(i);
     }
     if (!arguments.status()) return arguments.status().error();
     if (!is_tensor) continue;
@@ -228,7 +236,7 @@ Status compute_elements(ProgramArguments& arguments, const OperatorSchema& schem
   const DType dtype = arguments.tensor(last).dtype();
   if (!arguments.status()) return arguments.status();
   const bool has_floats = std::ranges::any_of(*operands, [](const Operand& operand) {
-    return operand.is_number || is_float(operand.tensor.dtype());
+    return operand.is_number ? !operand.integer : is_float(operand.tensor.dtype());
   });
   const bool is_possible =
       is_float(dtype) ? loops.of_floats != nullptr : loops.of_integers != nullptr && !has_floats;

@@ -12,6 +12,7 @@ namespace polystate {
 // failing operator has written nothing.
 std::span<const ListedOperator> bessel_operators();
 std::span<const ListedOperator> cholesky_operators();
+std::span<const ListedOperator> distance_operators();
 std::span<const ListedOperator> elementary_operators();
 std::span<const ListedOperator> error_function_operators();
 std::span<const ListedOperator> gamma_operators();
@@ -30,19 +31,33 @@ std::span<const ListedOperator> searching_operators();
 std::span<const ListedOperator> segment_operators();
 std::span<const ListedOperator> sorting_operators();
 std::span<const ListedOperator> spectral_operators();
+std::span<const ListedOperator> sum_operators();
 std::span<const ListedOperator> unique_operators();
 std::span<const ListedOperator> upsampling_operators();
 
-inline constexpr std::array kAtenFamilies = {&bessel_operators,     &cholesky_operators,
-                                             &elementary_operators, &error_function_operators,
-                                             &gamma_operators,      &histogram_operators,
-                                             &ldl_operators,        &linear_solve_operators,
-                                             &lu_operators,         &matrix_exponential_operators,
-                                             &polynomial_operators, &pooling_operators,
-                                             &qr_operators,         &sampling_operators,
-                                             &scan_operators,       &scatter_operators,
-                                             &searching_operators,  &segment_operators,
-                                             &sorting_operators,    &spectral_operators,
-                                             &unique_operators,     &upsampling_operators};
+inline constexpr std::array kAtenFamilies = {&bessel_operators,
+                                             &cholesky_operators,
+                                             &distance_operators,
+                                             &elementary_operators,
+                                             &error_function_operators,
+                                             &gamma_operators,
+                                             &histogram_operators,
+                                             &ldl_operators,
+                                             &linear_solve_operators,
+                                             &lu_operators,
+                                             &matrix_exponential_operators,
+                                             &polynomial_operators,
+                                             &pooling_operators,
+                                             &qr_operators,
+                                             &sampling_operators,
+                                             &scan_operators,
+                                             &scatter_operators,
+                                             &searching_operators,
+                                             &segment_operators,
+                                             &sorting_operators,
+                                             &spectral_operators,
+                                             &sum_operators,
+                                             &unique_operators,
+                                             &upsampling_operators};
 
 }  // namespace polystate

@@ -375,25 +375,35 @@ Result<Maxima> maxima_at(ProgramArguments& arguments, std::size_t index, const P
   return Maxima{*values, *indices};
 }
 
+Status maxima_of_windows(ProgramArguments& arguments, std::size_t rank) {
+  const Result<Planes> planes = planes_of(arguments, rank);
+  if (!planes) return planes.error();
+  const Result<Grid> grid = grid_of(arguments, *planes, true);
+  if (!grid) return grid.error();
+  const Result<Maxima> maxima = maxima_at(arguments, 6, *planes, grid->results);
+  if (!maxima) return maxima.error();
+  if (maxima->values.element_count() == 0) return {};
+  const Windows windows = windows_of(*grid, *planes);
+  find_maxima(*planes, grid->results, maxima->values, maxima->indices,
+              [&](std::int64_t) -> const Windows& { return windows; });
+  return {};
+}
+
+// ExecuTorch's own loses NaN.
+struct MaxPool2d {
+  static constexpr OperatorSchema kSchema{
+      "polystate_aten::max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] "
+      "stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, "
+      "Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"};
+  static Status run(ProgramArguments& arguments) { return maxima_of_windows(arguments, 2); }
+};
+
 struct MaxPool3d {
   static constexpr OperatorSchema kSchema{
       "aten::max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], "
       "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) "
       "indices) -> (Tensor(a!), Tensor(b!))"};
-
-  static Status run(ProgramArguments& arguments) {
-    const Result<Planes> planes = planes_of(arguments, 3);
-    if (!planes) return planes.error();
-    const Result<Grid> grid = grid_of(arguments, *planes, true);
-    if (!grid) return grid.error();
-    const Result<Maxima> maxima = maxima_at(arguments, 6, *planes, grid->results);
-    if (!maxima) return maxima.error();
-    if (maxima->values.element_count() == 0) return {};
-    const Windows windows = windows_of(*grid, *planes);
-    find_maxima(*planes, grid->results, maxima->values, maxima->indices,
-                [&](std::int64_t) -> const Windows& { return windows; });
-    return {};
-  }
+  static Status run(ProgramArguments& arguments) { return maxima_of_windows(arguments, 3); }
 };
 
 Status adaptive_maxima(ProgramArguments& arguments, std::size_t rank) {
@@ -517,8 +527,8 @@ struct FractionalMaxPool3d {
 }  // namespace
 
 std::span<const ListedOperator> pooling_operators() {
-  return listed<AvgPool3d, AdaptiveAvgPool3d, MaxPool3d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
-                FractionalMaxPool2d, FractionalMaxPool3d>();
+  return listed<AvgPool3d, AdaptiveAvgPool3d, MaxPool2d, MaxPool3d, AdaptiveMaxPool2d,
+                AdaptiveMaxPool3d, FractionalMaxPool2d, FractionalMaxPool3d>();
 }
 
 }  // namespace polystate

@@ -477,7 +477,8 @@ constexpr char kBicubic2d[] =
     "aten::upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? "
     "scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)";
 constexpr char kSmoothBilinear2d[] =
-    "aten::_upsample_bilinear2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, "
+    "polystate_aten::_upsample_bilinear2d_aa.out(Tensor self, SymInt[2] output_size, bool "
+    "align_corners, "
     "float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)";
 constexpr char kSmoothBicubic2d[] =
     "aten::_upsample_bicubic2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, "

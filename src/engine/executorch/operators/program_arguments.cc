@@ -132,6 +132,10 @@ double ProgramArguments::scalar(std::size_t index) {
   return read(index, "a number", &scalar_of, 0.0);
 }
 
+bool ProgramArguments::is_integer(std::size_t index) const {
+  return index < stack_.size() && stack_[index]->isInt();
+}
+
 std::optional<double> ProgramArguments::optional_scalar(std::size_t index) {
   return is_none(index) ? std::nullopt : std::optional(scalar(index));
 }

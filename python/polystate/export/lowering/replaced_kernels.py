@@ -1,0 +1,106 @@
+"""Calls kernels of ours in place of those of ExecuTorch that compute otherwise than PyTorch's.
+
+ExecuTorch sums float64 in float32, for instance, and its pools lose NaN. A kernel's name can be
+taken once: ours are in the namespace ``polystate_aten``, with PyTorch's names and schemas.
+
+Needs the edge program after delegation. Keeps what the method computes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from executorch.exir.dialects._ops import ops as exir_ops
+from executorch.exir.dialects.edge._ops import EdgeOpOverload
+from torch.export import ExportedProgram
+
+from polystate import _core
+from polystate.export.graph.signature import changed_graphs
+
+_NAMESPACE = "polystate_aten"
+_LIBRARY: Any = torch.library.Library(_NAMESPACE, "DEF")  # type: ignore[no-untyped-call]
+
+
+@functools.cache
+def replaced_kernels() -> dict[torch._ops.OpOverload, torch._ops.OpOverload]:
+    """PyTorch's operators, in the form that returns, and those that take their places."""
+    prefix = f"{_NAMESPACE}::"
+    filling = {
+        schema.partition("(")[0].removeprefix(prefix)
+        for schema in _core.executorch_operators()
+        if schema.startswith(prefix)
+    }
+    return {
+        operator: _defined(operator)
+        for packet in sorted({name.partition(".")[0] for name in filling})
+        for operator in returning_overloads(packet)
+        if _name(filling_form(operator)).removeprefix("aten::") in filling
+    }
+
+
+def kernel_name(operator: torch._ops.OpOverload) -> str:
+    """The name of the kernel that computes an operator of PyTorch in its form that returns."""
+    return _name(filling_form(replaced_kernels().get(operator, operator)))
+
+
+def call_replaced_kernels(program: ExportedProgram) -> None:
+    """Rewrite such calls, those in branches included."""
+    for graph in changed_graphs(program):
+        for node in graph.nodes:
+            if isinstance(node.target, EdgeOpOverload) and node.target._op in replaced_kernels():
+                node.target = _of_edge(replaced_kernels()[node.target._op])
+
+
+def returning_overloads(packet: str) -> Iterator[torch._ops.OpOverload]:
+    """Those of a name that return new tensors, and have a form that fills given ones."""
+    operators = getattr(torch.ops.aten, packet)
+    for overload in operators.overloads():
+        operator = getattr(operators, overload)
+        if not _results(operator) and _filling_forms(operator):
+            yield operator
+
+
+def filling_form(operator: torch._ops.OpOverload) -> torch._ops.OpOverload:
+    """The form of an operator that fills given results."""
+    return _filling_forms(operator)[0]
+
+
+def _name(operator: Any) -> str:
+    """With its namespace and overload: ``aten::sum.IntList_out``."""
+    name: str = operator.name()
+    return name
+
+
+def _filling_forms(operator: torch._ops.OpOverload) -> list[torch._ops.OpOverload]:
+    packet = operator.overloadpacket
+    others = (getattr(packet, overload) for overload in packet.overloads())
+    return [each for each in others if _results(each) and _inputs(each) == _inputs(operator)]
+
+
+def _inputs(operator: torch._ops.OpOverload) -> list[tuple[str, str]]:
+    arguments = operator._schema.arguments
+    return [(each.name, str(each.type)) for each in arguments if not each.is_out]
+
+
+def _results(operator: torch._ops.OpOverload) -> list[str]:
+    """The arguments that it fills."""
+    return [each.name for each in operator._schema.arguments if each.is_out]
+
+
+def _defined(operator: torch._ops.OpOverload) -> torch._ops.OpOverload:
+    """The operator of our namespace, whose eager form is PyTorch's."""
+    for form in (operator, filling_form(operator)):
+        _LIBRARY.define(str(form._schema).removeprefix("aten::"))
+        _LIBRARY.impl(_name(form).removeprefix("aten::"), form, "CompositeExplicitAutograd")
+    packet = getattr(torch.ops.polystate_aten, operator._schema.name.removeprefix("aten::"))
+    defined: torch._ops.OpOverload = getattr(packet, operator._overloadname)
+    return defined
+
+
+def _of_edge(operator: torch._ops.OpOverload) -> Any:
+    namespace = getattr(exir_ops.edge, _NAMESPACE)
+    packet = getattr(namespace, operator._schema.name.partition("::")[2])
+    return getattr(packet, operator._overloadname)

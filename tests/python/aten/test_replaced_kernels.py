@@ -1,0 +1,134 @@
+"""Kernels that take the places of ExecuTorch's give what PyTorch's do."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+
+from polystate import _core
+from tests.python.aten.compared_kernels import FLOATS, ComparedKernels, compare_samples
+
+aten = torch.ops.aten
+
+EXACT = (torch.float32, torch.float64)
+
+
+def test_samples_of_pytorch() -> None:
+    names = ["sum", "mean", "cdist", "pow", "float_power", "nn.functional.max_pool2d"]
+    counts = compare_samples([*names, "_upsample_bilinear2d_aa"])
+    assert counts.keys() >= {
+        "aten.sum.dim_IntList",
+        "aten.mean.dim",
+        "aten._cdist_forward.default",
+        "aten.pow.Tensor_Tensor",
+        "aten.max_pool2d_with_indices.default",
+        "aten._upsample_bilinear2d_aa.default",
+    }
+
+
+def test_samples_of_types_that_are_not_rounded_on_the_way() -> None:
+    counts = compare_samples(["remainder"], dtypes=FLOATS)
+    counts |= compare_samples(["grid_sampler_2d", "nn.functional.grid_sample"], dtypes=EXACT)
+    assert counts.keys() >= {"aten.remainder.Tensor", "aten.grid_sampler_2d.default"}
+
+
+def test_sums_over_any_dimensions() -> None:
+    torch.manual_seed(0)
+    with ComparedKernels() as compared:
+        for shape in ((3, 4, 5, 6), (1, 70, 1, 3), (2, 0, 3), (17, 130), (1,), ()):
+            x = torch.randn(shape, dtype=torch.float64)
+            some = itertools.chain.from_iterable(
+                itertools.combinations(range(len(shape)), count) for count in range(5)
+            )
+            for dims in some:
+                aten.sum.dim_IntList(x, dims)
+                aten.mean.dim(x, dims, True, dtype=torch.float32)
+                aten.sum.dim_IntList((x * 9).to(torch.int32), dims, dtype=torch.bool)
+    assert sum(compared.counts.values()) > 100
+
+
+def test_long_sums_are_as_exact_as_pytorchs() -> None:
+    x = torch.rand(1 << 20)
+    with ComparedKernels() as compared:
+        aten.sum.dim_IntList(x, [0])
+        aten.mean.dim(x.reshape(4, -1), [1])
+        aten.sum.dim_IntList(x.reshape(-1, 2), [0])
+    assert sum(compared.counts.values()) == 3
+
+
+def test_powers_of_integers_wrap() -> None:
+    numbers = torch.tensor([-(2**63), -3, -1, 0, 1, 2, 3, 2**62 + 1])
+    exponents = torch.tensor([-5, -2, -1, 0, 1, 2, 3, 62, 63, 64])
+    with ComparedKernels() as compared:
+        for dtype in (torch.int64, torch.int32, torch.int16, torch.int8):
+            aten.pow.Tensor_Tensor(numbers[:, None].to(dtype), exponents.to(dtype))
+        aten.pow.Tensor_Scalar(numbers, 2**53 + 1)
+        aten.pow.Scalar(2**53 + 1, exponents[3:])
+        aten.pow.Tensor_Scalar(torch.tensor([2.0, -1.0, math.nan]), 0.5)
+    assert sum(compared.counts.values()) == 7
+
+
+def test_places_of_planes_that_are_odd() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 4, 5)
+    grid = torch.randn(2, 3, 4, 2) * 1.5
+    grid[0, 0, 0] = torch.tensor([-1.0, 1.0])
+    with ComparedKernels() as compared:
+        for mode, padding, aligned in itertools.product((0, 1, 2), (0, 1, 2), (False, True)):
+            aten.grid_sampler_2d(x, grid, mode, padding, aligned)
+        grid[1, 1, 0] = torch.tensor([math.nan, 0.5])
+        grid[1, 2, 0] = torch.tensor([0.5, -math.inf])
+        for mode, aligned in itertools.product((0, 1), (False, True)):
+            aten.grid_sampler_2d(x, grid, mode, 0, aligned)
+    assert sum(compared.counts.values()) == 22
+
+
+def test_nan_is_the_largest_of_a_window() -> None:
+    x = torch.randn(2, 3, 7, 8)
+    x[0, 1, 2, 3], x[1, 0, 0, 0], x[1, 2] = math.nan, -math.inf, -math.inf
+    with ComparedKernels() as compared:
+        for size, stride, padding, dilation, ceil in (
+            ([2, 3], [], [0, 1], [1, 1], False),
+            ([3], [2], [1], [2], True),
+        ):
+            aten.max_pool2d_with_indices(x, size, stride, padding, dilation, ceil)
+            aten.max_pool2d_with_indices(x[0].half(), size, stride, padding, dilation, ceil)
+    assert sum(compared.counts.values()) == 4
+
+
+def test_distances_of_vectors_with_nan() -> None:
+    torch.manual_seed(0)
+    a, b = torch.randn(2, 1, 5, 3), torch.randn(4, 6, 3)
+    a[0, 0, 1, 2], b[2, 3, 0], a[1, 0, 0] = math.nan, math.inf, b[0, 0]
+    with ComparedKernels() as compared:
+        for p in (0.0, 0.5, 1.0, 2.0, 3.0, math.inf):
+            aten._cdist_forward(a, b, p, None)
+            aten._cdist_forward(a[:, :, :, :0], b[:, :, :0], p, None)
+            aten._cdist_forward(a[:, :, :0], b, p, None)
+    assert sum(compared.counts.values()) == 18
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("sum.IntList_out", [torch.ones(2, 3), (0, 0), False, None, torch.zeros(3)]),
+        ("sum.IntList_out", [torch.ones(2, 3), (2,), False, None, torch.zeros(3)]),
+        ("mean.out", [torch.ones(3).long(), (0,), False, None, torch.zeros(()).long()]),
+        ("_cdist_forward.out", [torch.ones(2, 3), torch.ones(2, 2), 2.0, None, torch.zeros(2, 2)]),
+        ("_cdist_forward.out", [torch.ones(2, 3), torch.ones(2, 3), -1.0, None, torch.zeros(2, 2)]),
+        (
+            "_cdist_forward.out",
+            [torch.ones(2, 1, 3), torch.ones(3, 1, 3), 2.0, None, torch.zeros(3, 1, 1)],
+        ),
+        ("pow.Scalar_out", [0.5, torch.tensor([1]), torch.tensor([0])]),
+    ],
+)
+def test_what_pytorch_refuses_is_refused(name: str, arguments: list[object]) -> None:
+    out = arguments[-1]
+    assert isinstance(out, torch.Tensor)
+    with pytest.raises(Exception, match="polystate_aten::"):
+        _core.call_operator(f"polystate_aten::{name}", arguments, 1)
+    assert not out.any()
