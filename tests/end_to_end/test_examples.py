@@ -5,7 +5,6 @@ The translation's is what the model of models/ is known to say.
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,11 +15,10 @@ import pytest
 import torch
 
 from tests.end_to_end.command_line import POLYSTATE
+from tests.support.examples import EXAMPLES, example
 from tests.support.executables import executable
 from tests.support.exported_models import demo_model
 from tests.support.warm_process import run_script
-
-ROOT = Path(__file__).parents[2]
 
 
 def eager_stateful(model: torch.nn.Module) -> Iterator[list[float]]:
@@ -65,28 +63,43 @@ def eager_encoder_decoder(model: torch.nn.Module) -> Iterator[list[float]]:
         yield token.tolist()
 
 
+def eager_histogram(model: torch.nn.Module) -> Iterator[list[float]]:
+    stream = (torch.arange(3000) * 37 % 1000) / 10
+    for piece in stream.split([500, 2500]):
+        count = model.add(piece)
+        yield [float(count), *model.quantiles(torch.tensor([0.1, 0.5, 0.99])).tolist()]
+
+
+def eager_kalman_filter(model: torch.nn.Module) -> Iterator[list[float]]:
+    for step in range(4):
+        tracks = torch.arange(5.0)
+        measured = torch.stack(
+            [5.0 + 0.125 * step + 0.03125 * tracks, 0.875 - 0.03125 * step + 0 * tracks], -1
+        )
+        likelihood, certainty = model.update(measured)
+        yield [float(likelihood[4]), float(certainty[4])]
+
+
+def eager_audio_features(model: torch.nn.Module) -> Iterator[list[float]]:
+    stream = ((torch.arange(30 * 160) * 7 % 11 - 5) / 5).reshape(-1, 160)
+    for piece in stream.split([2, 8, 20]):
+        features = model.hear(piece)
+        yield [float(features[-1, 0]), float(features[-1, 39])]
+
+
 EAGER: dict[str, Callable[[torch.nn.Module], Iterator[list[float]]]] = {
     "stateful": eager_stateful,
     "running_statistic": eager_running_statistic,
     "detector": eager_detector,
     "encoder_decoder": eager_encoder_decoder,
+    "histogram": eager_histogram,
+    "kalman_filter": eager_kalman_filter,
+    "audio_features": eager_audio_features,
 }
 
 
-def program(example: str) -> Path:
-    return executable(f"examples/{example}", target=f"example_{example}")
-
-
-def model_of(example: str) -> torch.nn.Module:
-    path = ROOT / "examples" / example / "export.py"
-    spec = importlib.util.spec_from_file_location(f"{example}_export", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    model, _ = module.program()
-    assert isinstance(model, torch.nn.Module)
-    return model
+def program(name: str) -> Path:
+    return executable(f"examples/{name}", target=f"example_{name}")
 
 
 def printed(command: list[object]) -> list[list[float]]:
@@ -101,24 +114,24 @@ def numbers(line: str) -> list[str]:
     return [word for word in line.split() if not word.isalpha()]
 
 
-@pytest.mark.parametrize("example", EAGER)
-def test_the_example_prints_what_eager_pytorch_computes(example: str, tmp_path: Path) -> None:
-    folder = ROOT / "examples" / example
-    artifact = tmp_path / example
+@pytest.mark.parametrize("name", EAGER)
+def test_the_example_prints_what_eager_pytorch_computes(name: str, tmp_path: Path) -> None:
+    folder = EXAMPLES / name
+    artifact = tmp_path / name
     exported = run_script(folder / "export.py", artifact)
     assert (exported.returncode, exported.stdout) == (0, ""), exported.stderr
     with torch.no_grad():
-        expected = list(EAGER[example](model_of(example)))
-    in_cpp = printed([program(example), artifact])
+        expected = list(EAGER[name](example(name).program()[0]))
+    in_cpp = printed([program(name), artifact])
     in_python = printed([sys.executable, folder / "run.py", artifact])
     assert in_cpp == in_python
     np.testing.assert_allclose(np.array(in_cpp), np.array(expected), atol=1e-4)
 
 
-@pytest.mark.parametrize("example", [*EAGER, "translation"])
-def test_the_example_says_what_is_wrong(example: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", [*EAGER, "translation"])
+def test_the_example_says_what_is_wrong(name: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [program(example), tmp_path / "nowhere"], capture_output=True, text=True, check=False
+        [program(name), tmp_path / "nowhere"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert "nowhere" in done.stderr
@@ -128,7 +141,7 @@ def test_the_translation_is_the_same_in_cpp_in_python_and_from_the_shell() -> No
     artifact, text = demo_model(), "Where is the station?"
     commands: list[list[object]] = [
         [program("translation"), artifact, text],
-        [sys.executable, ROOT / "examples/translation/run.py", artifact, text],
+        [sys.executable, EXAMPLES / "translation/run.py", artifact, text],
         [POLYSTATE, "translate", artifact, text],
     ]
     for command in commands:
@@ -139,6 +152,6 @@ def test_the_translation_is_the_same_in_cpp_in_python_and_from_the_shell() -> No
 
 
 def test_every_example_is_tested() -> None:
-    folders = {path.name for path in (ROOT / "examples").iterdir() if path.is_dir()}
+    folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
     # tests/python/export/test_examples.py has the database.
     assert folders == {*EAGER, "translation", "database"}

@@ -1,13 +1,12 @@
 """Fourier transforms inside of a method: spectra, spectrograms, a front-end for speech."""
 
-import math
-
 import torch
 from torch import nn
 from torch.export import Dim
 
 import polystate as ps
 from tests.end_to_end.twins import Twins, every_backend
+from tests.support.examples import example
 
 
 class Transforms(nn.Module):
@@ -53,60 +52,12 @@ def test_transforms_equal_pytorchs(tmp_path, backend):
         twins.call("restored", torch.randn(2, length, generator=chance))
 
 
-def mel_filters(bins, mels, rate):
-    """[bins, mels] triangles on the scale of mels, as torchaudio's ``melscale_fbanks`` has them."""
-    highest = 2595 * math.log10(1 + rate / 2 / 700)
-    points = 700 * (10 ** (torch.linspace(0, highest, mels + 2) / 2595) - 1)
-    slopes = points - torch.linspace(0, rate / 2, bins)[:, None]
-    widths = points.diff()
-    return torch.minimum(-slopes[:, :-2] / widths[:-1], slopes[:, 2:] / widths[1:]).clamp_min(0)
-
-
-class FrontEnd(nn.Module):
-    """Features of a stream of samples: logarithms of mel spectra, normalised as they come."""
-
-    size, hop, mels = 400, 160, 40
-
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("window", torch.hann_window(self.size))
-        self.register_buffer("filters", mel_filters(self.size // 2 + 1, self.mels, 16_000))
-        self.register_buffer("tail", torch.zeros(self.size - self.hop))
-        self.register_buffer("count", torch.tensor(1.0))
-        self.register_buffer("mean", torch.zeros(self.mels))
-        self.register_buffer("squares", torch.ones(self.mels))
-
-    def forward(self, chunk):
-        """[steps, hop] samples to [steps, mels] features."""
-        samples = torch.cat([self.tail, chunk.flatten()])
-        self.tail.copy_(samples[-self.tail.shape[0] :])
-        spectrum = torch.stft(
-            samples, self.size, self.hop, window=self.window, center=False, return_complex=True
-        )
-        power = spectrum.abs().pow(2).transpose(0, 1)
-        features = (power @ self.filters).clamp_min(1e-10).log()
-        self._update(features)
-        return (features - self.mean) / (self.squares / self.count).sqrt()
-
-    def _update(self, features):
-        added = features.shape[0]
-        count, difference = self.count + added, features.mean(0) - self.mean
-        self.squares += (features - features.mean(0)).square().sum(0)
-        self.squares += difference.square() * self.count * added / count
-        self.mean += difference * added / count
-        self.count.copy_(count)
+FRONT_END = example("audio_features")
 
 
 @every_backend
 def test_a_front_end_for_speech_reads_a_stream(tmp_path, backend):
     chance = torch.Generator().manual_seed(0)
-    methods = {
-        "forward": ps.Method(
-            "forward",
-            (torch.randn(4, FrontEnd.hop, generator=chance),),
-            dynamic_shapes=({0: Dim("steps", min=2, max=50)},),
-        )
-    }
-    twins = Twins(FrontEnd(), methods, tmp_path, backend, draws=ps.Draws(count=6))
+    twins = Twins(*FRONT_END.program(), tmp_path, backend, draws=ps.Draws(count=6))
     for steps in (2, 50, 7):
-        twins.call("forward", torch.randn(steps, FrontEnd.hop, generator=chance))
+        twins.call("hear", torch.randn(steps, FRONT_END.HOP, generator=chance))

@@ -1,0 +1,188 @@
+"""Compares kernels of PyTorch's operators with PyTorch's own, on one thread.
+
+`taskset 1 python run_operators.py` keeps both to one processor. Each family has some operators at
+about a million elements, called as a program calls them, beside eager. The table goes to stdout,
+every figure to a JSON file.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from run import Goal, goal_lines, processor
+from torch import Tensor
+
+from polystate import _core
+from polystate.export.lowering.replaced_kernels import filling_form, kernel_name
+
+aten = torch.ops.aten
+
+LIMIT = 1.5  # times eager's
+SECONDS = 0.2  # of a measurement, at least
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call of an operator; `limit` is None where the time is only reported."""
+
+    family: str
+    operator: torch._ops.OpOverload
+    arguments: tuple[Any, ...]
+    note: str = ""
+    limit: float | None = LIMIT
+
+    @property
+    def name(self) -> str:
+        return f"{self.operator._schema.name.removeprefix('aten::')} {self.note}".strip()
+
+
+def cases() -> Iterator[Case]:
+    torch.manual_seed(0)
+    rows = torch.randn(1000, 1000)
+    positive = torch.rand(1000, 1000) + 0.01
+    whole = torch.randint(0, 1000, (1_000_000,))
+    edges = torch.linspace(-3, 3, 1000)
+    yield Case("scans", aten.cumprod.default, (rows, 1))
+    yield Case("scans", aten.cummax.default, (rows, 1))
+    yield Case("scans", aten.logcumsumexp.default, (rows, 1))
+    yield Case("sorting", aten.sort.default, (rows, 1))
+    yield Case("sorting", aten.kthvalue.default, (rows, 500, 1))
+    yield Case("sorting", aten.median.dim, (rows, 1))
+    yield Case("searching", aten.searchsorted.Tensor, (edges, rows))
+    yield Case("searching", aten.bucketize.Tensor, (rows, edges))
+    yield Case("searching", aten.isin.Tensor_Tensor, (whole, torch.arange(0, 1000, 7)))
+    yield Case("histograms", aten.histc.default, (rows, 100, -3, 3))
+    yield Case("histograms", aten.bincount.default, (whole, None, 1000))
+    scattered = (torch.zeros(1000, 1000), 1, whole.reshape(1000, 1000), rows, "sum")
+    yield Case("scatters", aten.scatter_reduce.two, scattered)
+    yield Case("sums", aten.sum.dim_IntList, (rows, [0]), "of columns")
+    yield Case("sums", aten.sum.dim_IntList, (rows, [1]), "of rows")
+    yield Case("sums", aten.mean.dim, (rows, [0, 1]), "of all")
+    vectors = torch.randn(1000, 64)
+    yield Case(
+        "distances", aten._cdist_forward.default, (vectors, torch.randn(1000, 64), 1.0, None)
+    )
+    volume = torch.randn(1, 16, 40, 40, 40)
+    image = torch.randn(1, 16, 256, 256)
+    yield Case("pools", aten.max_pool2d_with_indices.default, (image, [2, 2]))
+    yield Case("pools", aten.max_pool3d_with_indices.default, (volume, [2, 2, 2]))
+    yield Case("pools", aten.avg_pool3d.default, (volume, [2, 2, 2]))
+    yield Case("resampling", aten.upsample_bilinear2d.default, (image, [384, 384], False))
+    yield Case("resampling", aten.upsample_bicubic2d.default, (image, [384, 384], False))
+    yield Case("resampling", aten._upsample_bilinear2d_aa.default, (image, [128, 128], False))
+    grid = torch.rand(1, 256, 256, 2) * 2 - 1
+    yield Case("sampling", aten.grid_sampler_2d.default, (image, grid, 0, 0, False))
+    places = torch.rand(1, 40, 40, 40, 3) * 2 - 1
+    yield Case("sampling", aten.grid_sampler_3d.default, (volume, places, 0, 0, False))
+    for operator in (
+        aten.lgamma,
+        aten.digamma,
+        aten.erfinv,
+        aten.special_ndtri,
+        aten.special_erfcx,
+    ):
+        x = positive if operator is not aten.erfinv else positive - 0.5
+        yield Case("special functions", operator.default, (x.clamp(max=0.99),))
+    for operator in (aten.i0, aten.special_i1, aten.special_bessel_j0):
+        yield Case("Bessel functions", operator.default, (rows,))
+    yield Case("polynomials", aten.special_chebyshev_polynomial_t.n_scalar, (rows, 5))
+    yield Case("elementwise", aten.xlogy.Tensor, (rows, positive))
+    yield Case("elementwise", aten.nextafter.default, (rows, positive))
+    yield Case("elementwise", aten.remainder.Tensor, (rows, positive))
+    yield Case("elementwise", aten.pow.Tensor_Tensor, (positive, rows))
+    for size, count, limit in ((10, 10_000, LIMIT), (1000, 1, None)):
+        matrices = torch.randn(count, size, size)
+        definite = matrices @ matrices.mT + torch.eye(size)
+        note = f"of {count:,} x {size} x {size}"
+        for operator, arguments in (
+            (aten.linalg_inv_ex.default, (matrices,)),
+            (aten._linalg_solve_ex.default, (matrices, matrices[..., :1].contiguous())),
+            (aten.linalg_cholesky_ex.default, (definite,)),
+            (aten._linalg_det.default, (matrices,)),
+            (aten.linalg_qr.default, (matrices,)),
+            (aten._linalg_eigh.default, (definite,)),
+        ):
+            yield Case("linear algebra (Eigen)", operator, arguments, note, limit)
+
+
+def kernel_call(case: Case) -> Callable[[], object]:
+    """A call of the runtime's kernel, with the results in memory that is there."""
+    schema = case.operator._schema
+    given = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    given |= dict(zip((a.name for a in schema.arguments), case.arguments, strict=False))
+    expected = case.operator(*case.arguments)
+    results = [
+        torch.empty(each.shape, dtype=each.dtype)
+        for each in torch.utils._pytree.tree_leaves(expected)
+    ]
+    filling = filling_form(case.operator)._schema.arguments
+    arguments = [_plain(given[a.name]) for a in filling if not a.is_out]
+    name = kernel_name(case.operator)
+    return lambda: _core.call_operator(name, [*arguments, *results], len(results))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.contiguous()
+    return tuple(value) if isinstance(value, list) else value
+
+
+def seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    count = 0
+    while count == 0 or time.perf_counter() - start < SECONDS:
+        call()
+        count += 1
+    return (time.perf_counter() - start) / count
+
+
+def measured(case: Case, rounds: int) -> dict[str, Any]:
+    """Both in turns, so that a noisy moment of the machine does not fall on one of them."""
+    kernel = kernel_call(case)
+    kernel()
+    pairs = [
+        (seconds(kernel), seconds(lambda: case.operator(*case.arguments))) for _ in range(rounds)
+    ]
+    return {
+        "family": case.family,
+        "operator": case.name,
+        "kernel": [ours for ours, _ in pairs],
+        "eager": [eager for _, eager in pairs],
+        "ratio": statistics.median(ours / eager for ours, eager in pairs),
+        "limit": case.limit,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="JSON file for every figure")
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    found = [measured(case, options.rounds) for case in cases()]
+    print(f"{'operator':<60}{'kernel':>12}{'eager':>12}{'times':>8}")
+    for line in found:
+        ours, eager = min(line["kernel"]) * 1e3, min(line["eager"]) * 1e3
+        print(f"{line['operator']:<60}{ours:>9.2f} ms{eager:>9.2f} ms{line['ratio']:>8.2f}")
+    goals = [
+        Goal(f"{line['family']}: {line['operator']}", line["ratio"], line["limit"], "x")
+        for line in found
+        if line["limit"] is not None
+    ]
+    print("\n" + "\n".join(goal_lines(goals)))
+    report = {
+        "processor": processor(),
+        "operators": found,
+        "goals": [goal.report() for goal in goals],
+    }
+    options.out.write_text(json.dumps(report, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
