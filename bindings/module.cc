@@ -11,6 +11,7 @@
 #include "grammar.h"
 #include "model.h"
 #include "operators.h"
+#include "report.h"
 #include "response.h"
 #include "session.h"
 #include "token_model.h"
@@ -23,6 +24,7 @@ PYBIND11_MODULE(_core, module) {
   polystate::python::bind_model(module);
   polystate::python::bind_tokenizer(module);
   polystate::python::bind_chat_template(module);
+  polystate::python::bind_report(module);
   polystate::python::bind_response(module);
   polystate::python::bind_grammar(module);
   polystate::python::bind_generation_options(module);

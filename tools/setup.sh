@@ -28,7 +28,7 @@ find_python() {
 # Prints the system packages that are missing for building with interpreter $1, and of the others.
 missing_system_packages() {
   local packages=(g++ clang libclang-rt-dev make git ccache nlohmann-json3-dev libcli11-dev
-    libeigen3-dev
+    libeigen3-dev chromium
     libgtest-dev libgmock-dev libbenchmark-dev libedit2 libpcre2-dev libssl-dev libutf8proc-dev
     locales patch tmux zlib1g-dev)
   local version

@@ -12,6 +12,8 @@
 #include "polystate/pipeline/chat.h"                 // IWYU pragma: export
 #include "polystate/pipeline/chat_encoding.h"        // IWYU pragma: export
 #include "polystate/pipeline/pipeline.h"             // IWYU pragma: export
+#include "polystate/report/document.h"               // IWYU pragma: export
+#include "polystate/report/render.h"                 // IWYU pragma: export
 #include "polystate/response/response_forms.h"       // IWYU pragma: export
 #include "polystate/response/response_parser.h"      // IWYU pragma: export
 #include "polystate/response/response_template.h"    // IWYU pragma: export

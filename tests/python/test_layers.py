@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 LAYERS = {
     *("core", "chat_template", "tokenizer", "artifact", "engine", "session", "sampler", "runner"),
-    *("grammar", "response", "pipeline"),
+    *("grammar", "report", "response", "pipeline"),
 }
 
 # What each part may include, besides itself.
@@ -28,6 +28,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "kernels": {"core"},
     "engine": {"core", "artifact", "kernels"},
     "session": {"core", "artifact", "engine"},
+    "report": {"core"},
     "sampler": {"core"},
     "grammar": {"core", "sampler", "tokenizer"},
     "response": {"core", "tokenizer", "chat_template"},
