@@ -19,6 +19,16 @@ class Program(torch.nn.Module):
         return x * self.calls
 
 
+class Rewrite(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.tensor(0))
+
+    def forward(self, x):
+        self.calls.add_(1)
+        return x * self.calls
+
+
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
 ERROR = """changes the attribute 'calls' of Program from 1 to 2"""
 REFUSED_BY = ("portable", "xnnpack", "aoti")

@@ -17,6 +17,11 @@ class Program(torch.nn.Module):
         return x * 3
 
 
+class Rewrite(torch.nn.Module):
+    def forward(self, x):
+        return torch.where(x.sum() > 0, x * 2, x * 3)
+
+
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
 ERROR = """this takes one of two paths by the values of a tensor"""
 REFUSED_BY = ("portable", "xnnpack", "aoti")

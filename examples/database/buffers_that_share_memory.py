@@ -20,6 +20,16 @@ class Program(torch.nn.Module):
         return self.first + self.second.sum()
 
 
+class Rewrite(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("first", torch.zeros(4))
+
+    def forward(self, x):
+        self.first.add_(x)
+        return self.first + self.first[:2].sum()
+
+
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
 ERROR = """shares memory with"""
 REFUSED_BY = ("portable", "xnnpack", "aoti")

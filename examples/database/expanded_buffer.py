@@ -19,6 +19,16 @@ class Program(torch.nn.Module):
         return self.rows.sum(0)
 
 
+class Rewrite(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("rows", torch.zeros(1, 4).expand(3, 4).clone())
+
+    def forward(self, x):
+        self.rows = self.rows + x
+        return self.rows.sum(0)
+
+
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
 ERROR = """which is expanded"""
 REFUSED_BY = ("portable", "xnnpack", "aoti")

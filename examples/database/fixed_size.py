@@ -14,6 +14,11 @@ class Program(torch.nn.Module):
         return x.reshape(3, 2, 2)
 
 
+class Rewrite(torch.nn.Module):
+    def forward(self, x):
+        return x.reshape(x.shape[0], 2, 2)
+
+
 METHODS = {
     "forward": ps.Method(
         "forward",

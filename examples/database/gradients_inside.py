@@ -15,6 +15,11 @@ class Program(torch.nn.Module):
         return torch.autograd.grad((x * x).sum(), x)[0]
 
 
+class Rewrite(torch.nn.Module):
+    def forward(self, x):
+        return 2 * x
+
+
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
 ERROR = """this computes gradients"""
 REFUSED_BY = ("portable", "xnnpack", "aoti")

@@ -16,6 +16,13 @@ class Program(torch.nn.Module):
         return x
 
 
+class Rewrite(torch.nn.Module):
+    def forward(self, x, n):
+        for i in range(8):
+            x = torch.where(i < n, x * 2, x)
+        return x
+
+
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]), torch.tensor(3)))}
 ERROR = """a number that is read from a tensor says how often this loop runs"""
 REFUSED_BY = ("portable", "xnnpack", "aoti")

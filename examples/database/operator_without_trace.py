@@ -19,6 +19,11 @@ class Program(torch.nn.Module):
         return tripled(x) + 1
 
 
+class Rewrite(torch.nn.Module):
+    def forward(self, x):
+        return x * 3 + 1
+
+
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
 ERROR = """PyTorch cannot trace this operator"""
 REFUSED_BY = ("portable", "xnnpack", "aoti")

@@ -13,6 +13,11 @@ class Program(torch.nn.Module):
         return x + torch.ones(4, device="cuda")
 
 
+class Rewrite(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.ones(4, device=x.device)
+
+
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
 ERROR = """this asks for a GPU, and programs run on the CPU"""
 REFUSED_BY = ("portable", "xnnpack", "aoti")

@@ -18,6 +18,16 @@ class Program(torch.nn.Module):
         return x * self.weight
 
 
+class Rewrite(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", torch.ones(4))
+
+    def forward(self, x):
+        self.weight.add_(x)
+        return x * self.weight
+
+
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
 ERROR = """changes the parameter 'weight'"""
 REFUSED_BY = ("portable", "xnnpack", "aoti")

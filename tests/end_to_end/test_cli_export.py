@@ -124,7 +124,8 @@ def test_a_terminal_shows_each_step_of_an_export_with_its_time(model: Path, tmp_
     begin = lines.index("exporting 1 methods of Counter ... ")
     assert lines[begin + 1 : begin + 6] == [
         "  tracing 'add', and comparing the graph with the module ... N s",
-        "  finding state and contract ... N s",
+        "  finding state ... N s",
+        "  making the contract ... N s",
         "  lowering for xnnpack ... N s",
         "  running the program beside the module ... N s",
         "exporting 1 methods of Counter: done in N s",

@@ -8,7 +8,7 @@ import enum
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -163,12 +163,13 @@ def _explain(source: Source, arguments: Mapping[str, Any], options: argparse.Nam
     if not options.verbose:
         quiet_libraries()
     with prints_to_stderr():
-        module, methods = _module_and_methods(source, _loaded(source))
+        function = _function(source)
+        module, methods = _module_and_methods(source, _called(function))
         from polystate.export import explain
 
         given = [arguments["backend"]] if "backend" in arguments else None
         with step(f"exporting {len(methods)} methods of {type(module).__name__}"):
-            explanation = explain(module, methods, backends=given)
+            explanation = explain(module, methods, backends=given, called_at=_line_of(function))
     _print(explanation.to_json() if options.json else str(explanation))
     if not explanation.works:
         raise _ExitError(ExitStatus.INPUT, "no backend that was tried exports all methods")
@@ -191,11 +192,26 @@ def _export_function(source: FunctionSource, out: Path, arguments: Mapping[str, 
 
 def _loaded(source: FunctionSource) -> Any:
     """What the user's function returns."""
+    return _called(_function(source))
+
+
+def _function(source: FunctionSource) -> Callable[[], Any]:
     with step(f"loading {source}"), _of_the_user():
         try:
-            return source.load()()
+            return source.load()
         except SourceError as error:
             raise _ExitError(ExitStatus.INPUT, str(error)) from error
+
+
+def _called(function: Callable[[], Any]) -> Any:
+    with _of_the_user():
+        return function()
+
+
+def _line_of(function: Callable[[], Any]) -> str:
+    """Where a function is written, as messages tell lines; empty where that is not known."""
+    code = getattr(function, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}: " if code is not None else ""
 
 
 def _program(source: FunctionSource, found: Any, arguments: Mapping[str, Any]) -> Program:

@@ -87,6 +87,10 @@ class Program:
         """What each method's caller must keep to, in words."""
         return {name: contract_lines(method) for name, method in self.methods.items()}
 
+    def how(self, name: str) -> str:
+        """By which attempt a method was traced, and what of its examples is fixed."""
+        return self._how[name]
+
     def report(self) -> str:
         """Methods, contract, state and how it is updated and why, for people."""
         return report(self.manifest, self._how, self.verification)
@@ -242,11 +246,12 @@ def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _O
         for name, method in methods.items():
             begin(f"tracing '{name}', and comparing the graph with the module")
             traced.append(trace(eager, name, method, at_corners=draws.at_corners))
-        begin("finding state and contract")
+        begin("finding state")
         for each in traced:
             grow_state(each.functional, options.pages)
         found_state = find_state(eager, [(t.name, t.functional) for t in traced])
         state = grown(found_state, options.pages)
+        begin("making the contract")
         contracts = [_contract(eager, t, backend) for t in traced]
         programs = {t.name: t.functional for t in traced}
         begin(f"lowering for {backend}")

@@ -34,7 +34,7 @@ def report(manifest: Manifest, how: Mapping[str, str], verification: Verificatio
                 "restored"
             )
         if verification is not None:
-            lines += [f"  {line}" for line in _verified(verification.tallies[method.name])]
+            lines += [f"  {line}" for line in verified_lines(verification.tallies[method.name])]
     if verification is not None:
         draws = verification.draws
         of = f" of {verification.part}" if verification.part else ""
@@ -48,7 +48,7 @@ def report(manifest: Manifest, how: Mapping[str, str], verification: Verificatio
     return "\n".join(lines)
 
 
-def _verified(tally: Tally) -> list[str]:
+def verified_lines(tally: Tally) -> list[str]:
     """What the drawn calls of a method show, one line each."""
     lines = [
         f"verified: {tally.agreed} of {_count(tally.drawn, 'drawn call')} agree with the module"

@@ -41,7 +41,7 @@ def explained(*names, backends=("portable",)):
 def test_every_method_is_tried_whatever_the_others_do():
     found = explained("add", "branch", "count", "quantize")
     assert [finding.method for finding in found.findings] == ["add", "branch", "count", "quantize"]
-    assert [finding.stage for finding in found.findings] == ["", "trace", "trace", "verification"]
+    assert [finding.stage for finding in found.findings] == ["", "trace", "state", "operators"]
     assert [finding.example for finding in found.findings] == [
         None,
         "branch_on_values",

@@ -283,7 +283,7 @@ def _attempt(
         ComplexAsParts(),
         traced_cumulative_averages(),
         _no_overlap_check(),
-        _no_printed_graphs(),
+        no_printed_graphs(),
         quiet(),
         torch.no_grad(),
     ):
@@ -352,7 +352,7 @@ def _no_overlap_check() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _no_printed_graphs() -> Iterator[None]:
+def no_printed_graphs() -> Iterator[None]:
     """Stops torch.export from printing the part of a graph that it traced before it failed."""
     if is_verbose():
         yield
