@@ -123,6 +123,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--explain", action="store_true", help="say how far each method gets on each backend")
     add("--json", action="store_true", help="with --explain: as JSON")
+    add("--html", metavar="FILE", type=Path, help="with --explain: as a page with pictures, too")
+    add("--no-rewrites", action="store_true", help="with --explain: write and try no other code")
     add("--verbose", action="store_true", help="show what torch and executorch say, too")
     add("--report", action="store_true", help="print how state is updated, and why so")
     add("--version", action="version", version=f"polystate-export {polystate.__version__}")
@@ -139,8 +141,10 @@ def _export(options: argparse.Namespace) -> None:
     if options.explain:
         _explain(source, arguments, options)
         return
-    if options.out is None or options.json:
-        what = "--json is for --explain" if options.json else "OUT is missing"
+    given = {"json": options.json, "html": options.html, "no-rewrites": options.no_rewrites}
+    misplaced = [f"--{name}" for name, value in given.items() if value]
+    if options.out is None or misplaced:
+        what = f"{misplaced[0]} is for --explain" if misplaced else "OUT is missing"
         raise _ExitError(ExitStatus.USAGE, what)
     check_destination(options.out)
     if not options.verbose:
@@ -169,7 +173,15 @@ def _explain(source: Source, arguments: Mapping[str, Any], options: argparse.Nam
 
         given = [arguments["backend"]] if "backend" in arguments else None
         with step(f"exporting {len(methods)} methods of {type(module).__name__}"):
-            explanation = explain(module, methods, backends=given, called_at=_line_of(function))
+            explanation = explain(
+                module,
+                methods,
+                backends=given,
+                rewrites=not options.no_rewrites,
+                called_at=_line_of(function),
+            )
+        if options.html is not None:
+            explanation.html(options.html)
     _print(explanation.to_json() if options.json else str(explanation))
     if not explanation.works:
         raise _ExitError(ExitStatus.INPUT, "no backend that was tried exports all methods")

@@ -13,6 +13,7 @@ from polystate.errors import ContractError, Error
 from polystate.export.diagnosis.lines import is_users, line_at
 from polystate.export.diagnosis.refusals import without_example
 from polystate.export.explanation import Explanation, Finding
+from polystate.export.inside import Inside, inside_of
 from polystate.export.method import Method
 from polystate.export.program import BACKENDS, Program, export
 from polystate.export.rewriting.spots import Problem
@@ -89,6 +90,7 @@ def explain(
         rewrites=beside.rewrites,
         values=beside.values,
         seconds_beside=beside.seconds,
+        insides={name: trial.insides.get(name, {}) for name in methods},
     )
 
 
@@ -114,6 +116,7 @@ class _Trial:
         self.findings: list[Finding] = []
         self.together: dict[str, str] = {}
         self.seconds: dict[str, float] = {}
+        self.insides: dict[str, dict[str, Inside]] = {}
 
     def run(self, backend: str) -> None:
         """Exports all methods together; where that fails, each by itself."""
@@ -162,6 +165,8 @@ class _Trial:
         methods = {name: self.methods[name] for name in names}
         result = self.exported(self.model, methods, backend, clock)
         if isinstance(result, Program):
+            for name in names:
+                self.insides.setdefault(name, {})[backend] = inside_of(result, name)
             return [
                 Finding(name, backend, stages=stages_of(result, name, clock.of(name, len(names))))
                 for name in names

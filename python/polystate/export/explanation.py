@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
+from polystate._core import render_html
+from polystate.errors import IoError
+from polystate.export.explanation_page import document
+from polystate.export.inside import Inside
 from polystate.export.rewriting.trial import Rewrite
 from polystate.export.stages import Stage
 from polystate.export.value_spots import ValueSpot
@@ -62,6 +68,8 @@ class Explanation:
         By method that cannot be traced, the places at which the trace lacks values.
     seconds_beside
         How long the rewrites, and the search for places, took beside that.
+    insides
+        By method and backend, the graph and the memory of what works.
     """
 
     findings: tuple[Finding, ...]
@@ -70,6 +78,7 @@ class Explanation:
     rewrites: Mapping[str, Rewrite] = field(default_factory=dict)
     values: Mapping[str, tuple[ValueSpot, ...]] = field(default_factory=dict)
     seconds_beside: Mapping[str, float] = field(default_factory=dict)
+    insides: Mapping[str, Mapping[str, Inside]] = field(default_factory=dict)
 
     @property
     def works(self) -> bool:
@@ -112,7 +121,31 @@ class Explanation:
             lines.append("")
         for backend, message in self.together.items():
             lines += [f"all methods together on {backend}", _indented(message, "    "), ""]
-        return "\n".join([*lines, *self._conclusion()])
+        took = ", ".join(f"{name} {each:.1f} s" for name, each in self.seconds_beside.items())
+        lines += [f"beside the exports: {took}"] if took else []
+        return "\n".join([*lines, self.conclusion()])
+
+    def html(self, path: str | os.PathLike[str]) -> Path:
+        """Writes all of it, with pictures, as one page that needs no network and runs no script.
+
+        Raises
+        ------
+        IoError
+            When the file cannot be written.
+        """
+        file = Path(path)
+        page = render_html(json.dumps(document(self)))
+        try:
+            file.write_text(page, encoding="utf-8")
+        except OSError as error:
+            raise IoError(f"'{file}' cannot be written: {error}") from error
+        return file
+
+    def conclusion(self) -> str:
+        """By which backends all methods can be exported."""
+        if self.backends():
+            return f"export it with backend={' or '.join(map(repr, self.backends()))}"
+        return "no backend that was tried exports all methods"
 
     def _told(self, method: str) -> list[str]:
         """A method's lines; what several backends say alike is told once."""
@@ -130,13 +163,6 @@ class Explanation:
             if findings[0].example:
                 lines.append(f"    example: polystate explain {findings[0].example}")
         return lines
-
-    def _conclusion(self) -> list[str]:
-        took = ", ".join(f"{name} {each:.1f} s" for name, each in self.seconds_beside.items())
-        lines = [f"beside the exports: {took}"] if took else []
-        if self.backends():
-            return [*lines, f"export it with backend={' or '.join(map(repr, self.backends()))}"]
-        return [*lines, "no backend that was tried exports all methods"]
 
 
 def _noted(finding: Finding) -> list[str]:

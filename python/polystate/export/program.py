@@ -8,7 +8,7 @@ import keyword
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +31,7 @@ from polystate.export.lowering.inductor import compile_methods
 from polystate.export.lowering.kernels import without_kernel
 from polystate.export.lowering.lower import lower
 from polystate.export.lowering.passes import Pass, Passes
+from polystate.export.lowering.planned_graph import Part
 from polystate.export.method import Method
 from polystate.export.packing import quantized
 from polystate.export.report import contract_lines, report
@@ -71,6 +72,7 @@ class Program:
     _files: Mapping[str, bytes | FileContent]
     _how: Mapping[str, str]
     verification: Verification | None = None
+    _parts: Callable[[str], tuple[Part, ...]] = lambda _: ()
 
     @property
     def methods(self) -> dict[str, DescribedMethod]:
@@ -90,6 +92,10 @@ class Program:
     def how(self, name: str) -> str:
         """By which attempt a method was traced, and what of its examples is fixed."""
         return self._how[name]
+
+    def parts(self, name: str) -> tuple[Part, ...]:
+        """The graph of a method as it runs, in its order."""
+        return self._parts(name)
 
     def report(self) -> str:
         """Methods, contract, state and how it is updated and why, for people."""
@@ -276,7 +282,7 @@ def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _O
                 verification = verify(eager, traced, finished, draws, taken)
                 finished = verification.recorded(finished)
     how = {t.name: t.how for t in traced}
-    return Program(finished.described, finished.files, how, verification)
+    return Program(finished.described, finished.files, how, verification, lowered.parts)
 
 
 @contextlib.contextmanager

@@ -67,6 +67,12 @@ def line_of_nodes(nodes: Iterable[Node]) -> str:
     return ""
 
 
+def lines_of_node(node: Node) -> list[str]:
+    """The innermost of the user's lines that a node comes from; empty: none."""
+    places = list(_places_in(node.meta.get("stack_trace") or ""))
+    return [line_at(*places[-1])] if places else []
+
+
 def _place(error: BaseException) -> tuple[str, int] | None:
     """A file and the number of a line; of the exception that was first, where others wrap it."""
     for each in _causes(error):

@@ -10,6 +10,7 @@ from torch.export import ExportedProgram
 
 from polystate.artifact import FileContent
 from polystate.export.lowering.in_place import Updates
+from polystate.export.lowering.planned_graph import Part
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Lowered:
     memory_plan, etrecord
         Of ExecuTorch: for each method the bytes of its arenas and where each tensor lies; what
         writes the record for its Inspector to a path.
+    parts
+        Gives the graph of a method as it runs.
     """
 
     engine: str
@@ -41,6 +44,7 @@ class Lowered:
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     memory_plan: Mapping[str, Any] | None = None
     etrecord: Callable[[str], None] | None = None
+    parts: Callable[[str], tuple[Part, ...]] = lambda _: ()
 
 
 def readable(program: ExportedProgram) -> str:

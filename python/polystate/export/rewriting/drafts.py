@@ -208,6 +208,8 @@ def _class_with(users: type, changed: Mapping[str, list[tuple[Code, object]]]) -
     """A class like the user's, with the edited functions that its instances would call."""
     functions: dict[str, object] = {}
     for name, edited in changed.items():
+        if name == "__init__":
+            continue  # the copy is made already, and what this sets was changed in it
         owner = next((each for each in users.__mro__ if name in vars(each)), None)
         for code, function in edited:
             if code.owner is owner:
