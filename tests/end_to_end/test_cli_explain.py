@@ -72,6 +72,17 @@ def test_the_explanation_is_json_too(source):
     assert told["findings"][0]["method"] == "double"
 
 
+def test_a_page_is_written_and_the_source_is_not(source, tmp_path):
+    before, page = source.read_bytes(), tmp_path / "explained.html"
+    arguments = ("--explain", "--backend", "portable", "--html", page)
+    done = polystate_export(f"{source}:program", *arguments)
+    assert done.returncode == 4
+    assert "  tried on portable: exports, and equals your module in " in done.stdout
+    assert "    +        return torch.where(x.sum() > 0, x * 2, x)\n" in done.stdout
+    assert "torch.where(x.sum() &gt; 0, x * 2, x)" in page.read_text()
+    assert source.read_bytes() == before
+
+
 def test_what_torch_says_is_shown_where_it_is_asked_for(source, tmp_path):
     arguments = (f"{source}:program", tmp_path / "artifact", "--backend", "portable")
     plain, verbose = polystate_export(*arguments), polystate_export(*arguments, "--verbose")
@@ -81,6 +92,8 @@ def test_what_torch_says_is_shown_where_it_is_asked_for(source, tmp_path):
     assert "GuardOnDataDependent" in verbose.stderr
 
 
-@pytest.mark.parametrize("arguments", [("OUT", "--explain"), ("--json",), ()])
+@pytest.mark.parametrize(
+    "arguments", [("OUT", "--explain"), ("--json",), ("OUT", "--html", "FILE"), ()]
+)
 def test_a_wrong_command_line_is_told(source, arguments):
     assert polystate_export(f"{source}:double", *arguments).returncode == 2

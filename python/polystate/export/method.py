@@ -80,7 +80,7 @@ def resolve(model: torch.nn.Module, name: str, method: Method) -> Callable[..., 
     """The callable that a method names; ExportError when the module has none such.
 
     ``"forward"`` means ``model(...)``, as a module in the place of a function does: with its hooks.
-    Any other name is the bare method.
+    Any other name is the bare method. Numbers among its results are tensors of no dimension.
     """
     function: Any = method.target
     if function == "forward":
@@ -88,12 +88,34 @@ def resolve(model: torch.nn.Module, name: str, method: Method) -> Callable[..., 
     elif isinstance(function, str):
         function = getattr(model, function, None)
     if isinstance(function, torch.nn.Module):
-        return _call_of(function)
+        function = _call_of(function)
     if not callable(function):
         raise ExportError(
             f"method '{name}': {type(model).__name__} has no method {method.target!r}"
         )
-    return cast("Callable[..., Any]", function)
+    return _with_tensors(cast("Callable[..., Any]", function))
+
+
+_NUMBERS = (bool, int, float, torch.SymBool, torch.SymInt, torch.SymFloat)
+
+
+def _with_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function like another one that returns tensors where that returns numbers."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return pytree.tree_map_only(_NUMBERS, _as_tensor, function(*args, **kwargs))
+
+    return call
+
+
+def _as_tensor(number: Any) -> torch.Tensor:
+    dtype = torch.float64  # a number of Python's has as many digits
+    if isinstance(number, bool | torch.SymBool):
+        dtype = torch.bool
+    elif isinstance(number, int | torch.SymInt):
+        dtype = torch.int64
+    return torch.scalar_tensor(number, dtype=dtype)
 
 
 def _call_of(module: torch.nn.Module) -> Callable[..., Any]:

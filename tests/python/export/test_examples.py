@@ -38,6 +38,13 @@ def copied(value):
     return pytree.tree_map_only(torch.Tensor, torch.clone, value)
 
 
+def as_tensor(result):
+    """A number as the program's result is one."""
+    is_tensor = torch.is_tensor(result)
+    dtype = torch.float64 if isinstance(result, float) else None
+    return result if is_tensor else torch.tensor(result, dtype=dtype)
+
+
 def assert_equals_eager(kind, methods, backend, directory):
     """The program's results are the module's, over two calls of each method."""
     program = ps.export(made(kind), methods, backend=backend, draws=ps.Draws(count=4))
@@ -49,7 +56,7 @@ def assert_equals_eager(kind, methods, backend, directory):
             expected = getattr(model, method.target)(*copied(args), **copied(kwargs))
         leaves = [leaf for leaf in pytree.tree_leaves((args, kwargs)) if torch.is_tensor(leaf)]
         found = session.run(name, *leaves)
-        wanted = [leaf for leaf in pytree.tree_leaves(expected) if torch.is_tensor(leaf)]
+        wanted = [as_tensor(leaf) for leaf in pytree.tree_leaves(expected) if leaf is not None]
         assert len(found) == len(wanted)
         for a, b in zip(found, wanted, strict=True):
             torch.testing.assert_close(torch.as_tensor(a), b, rtol=1e-4, atol=1e-5)

@@ -13,7 +13,6 @@ from torch.export.graph_signature import (
     InputKind,
     OutputKind,
     OutputSpec,
-    SymIntArgument,
     TensorArgument,
 )
 from torch.fx import Graph, GraphModule
@@ -124,7 +123,7 @@ def results(exported: ExportedProgram) -> list[Result]:
     Raises
     ------
     UnsupportedError
-        For a result that is a number or a string.
+        For a result that is neither a tensor nor a number.
     """
     outputs = _output_nodes(exported)
     names = _result_names(exported)
@@ -185,18 +184,11 @@ def _program_outputs(
 
 
 def _not_a_tensor(name: str, spec: OutputSpec) -> str:
-    if isinstance(spec.arg, ConstantArgument):
-        kind, rewrite = type(spec.arg.value).__name__, f"torch.tensor({spec.arg.value!r})"
-    elif isinstance(spec.arg, SymIntArgument):
-        kind, rewrite = "int that depends on sizes or values", "torch.full((), n)"
-    else:
-        kind, rewrite = "number that depends on sizes or values", "torch.full((), value)"
-    if isinstance(spec.arg, ConstantArgument) and isinstance(spec.arg.value, str):
-        return (
-            f"result '{name}' is no tensor but a Python str; leave it out of the results: what is "
-            f"fixed can be one of the export's constants"
-        )
-    return f"result '{name}' is no tensor but a Python {kind}; return {rewrite} instead"
+    kind = type(getattr(spec.arg, "value", None)).__name__
+    return (
+        f"result '{name}' is no tensor but a Python {kind}; leave it out of the results: what is "
+        f"fixed can be one of the export's constants"
+    )
 
 
 def _argument_names(exported: ExportedProgram) -> list[str]:

@@ -19,11 +19,7 @@ from executorch.backends.xnnpack.utils.utils import is_param_node
 from executorch.exir import tensor
 from executorch.exir.emit import _emitter
 from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
-from executorch.exir.passes import convert_constant_dim_order_pass
-from executorch.exir.passes.executorch_prim_ops_registry import (
-    _EXECUTORCH_SYM_OPS,
-    _PYTHON_SYM_OPS_TO_EXECUTORCH_SYM_OPS,
-)
+from executorch.exir.passes import convert_constant_dim_order_pass, executorch_prim_ops_registry
 from executorch.exir.program import _program
 from executorch.exir.tensor import TensorSpec, dim_order_from_stride
 from executorch.exir.verification import verifier
@@ -41,6 +37,13 @@ from polystate.export.lowering.weight_keys import distinct_keys
 from polystate.export.tracing.decompositions import view_of_any_order
 
 aten = torch.ops.aten
+
+# The verifier of edge programs knows those that PyTorch traces as functions of Python's, such as
+# torch.sym_min, only after they were replaced, and fails before that without a word.
+_OPERATORS_ON_SIZES = {
+    *verifier._EXECUTORCH_SYM_OPS,
+    *executorch_prim_ops_registry._PYTHON_SYM_OPS_TO_EXECUTORCH_SYM_OPS,
+}
 
 
 @contextlib.contextmanager
@@ -82,15 +85,9 @@ def applied() -> Iterator[None]:
         mock.patch.object(
             fake_impls, "_compute_slice_index", _place_at_any_size(fake_impls._compute_slice_index)
         ),
-        # The smaller of two sizes is a Python function, at which its verifier stops
-        # (``AssertionError``), although its programs have it.
-        mock.patch.object(
-            verifier,
-            "_EXECUTORCH_SYM_OPS",
-            _EXECUTORCH_SYM_OPS | _PYTHON_SYM_OPS_TO_EXECUTORCH_SYM_OPS.keys(),
-        ),
         mock.patch.object(tensor, "dim_order_from_stride", _order_of_any_sizes),
         mock.patch.object(_emitter, "dim_order_from_stride", _order_of_any_sizes),
+        mock.patch.object(verifier, "_EXECUTORCH_SYM_OPS", _OPERATORS_ON_SIZES),
     ):
         yield
 
