@@ -26,8 +26,8 @@ namespace py = pybind11;
 [[noreturn]] void refuse(const std::string& message) { raise({ErrorCode::kContract, message}); }
 
 bool is_numbers(const py::object& value) {
-  return PyLong_Check(value.ptr()) || PyFloat_Check(value.ptr()) || PyList_Check(value.ptr()) ||
-         PyTuple_Check(value.ptr());
+  return PyLong_Check(value.ptr()) || PyFloat_Check(value.ptr()) || PyComplex_Check(value.ptr()) ||
+         PyList_Check(value.ptr()) || PyTuple_Check(value.ptr());
 }
 
 // The array that Python makes of anything but a torch tensor or a NumPy array.

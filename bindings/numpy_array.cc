@@ -55,6 +55,10 @@ py::dtype from_dtype(DType dtype) {
       return py::dtype::of<float>();
     case DType::kFloat64:
       return py::dtype::of<double>();
+    case DType::kComplex64:
+      return py::dtype("complex64");
+    case DType::kComplex128:
+      return py::dtype("complex128");
   }
   return py::dtype();
 }

@@ -94,16 +94,15 @@ std::string Torch::obstacle(const py::object& tensor) const {
     return "a tensor that requires grad; pass .detach()";
   }
   if (tensor.attr("is_nested").cast<bool>()) return "a nested tensor; pass .to_padded_tensor(0)";
-  if (tensor.attr("is_neg")().cast<bool>()) {
-    return "a tensor that is negated lazily; pass .resolve_neg()";
-  }
   return "";
 }
 
-View Torch::view_of(const py::object& tensor, const std::string& where) const {
-  if (const std::string reason = obstacle(tensor); !reason.empty()) {
+View Torch::view_of(const py::object& given, const std::string& where) const {
+  if (const std::string reason = obstacle(given); !reason.empty()) {
     raise({ErrorCode::kContract, where + ": " + reason});
   }
+  const bool is_lazy = given.attr("is_neg")().cast<bool>() || given.attr("is_conj")().cast<bool>();
+  const py::object tensor = is_lazy ? given.attr("resolve_conj")().attr("resolve_neg")() : given;
   const std::string dtype = text(tensor.attr("dtype"));  // "torch.float32"
   const std::optional<DType> element = dtype_named(dtype.substr(dtype.find('.') + 1));
   if (!element) raise({ErrorCode::kContract, where + ": a tensor of " + dtype + " is no input"});
@@ -111,7 +110,7 @@ View Torch::view_of(const py::object& tensor, const std::string& where) const {
             .shape = integers(tensor.attr("shape")),
             .strides = integers(tensor.attr("stride")()),
             .data = memory_of(tensor, where),
-            .writable = true,
+            .writable = !is_lazy,  // what is written to a copy is lost
             .owner = tensor};
   for (std::int64_t& stride : view.strides) stride *= static_cast<std::int64_t>(size_of(*element));
   require_storage(tensor, view, where);

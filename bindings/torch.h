@@ -22,8 +22,9 @@ class Torch {
   [[nodiscard]] bool is_tensor(const pybind11::object& value) const;
 
   // The memory of a dense tensor on the CPU. ContractError, which begins with `where`, for any
-  // other: on another device, sparse, of a subclass, a lazy negation, or part of an autograd graph.
-  [[nodiscard]] View view_of(const pybind11::object& tensor, const std::string& where) const;
+  // other: on another device, sparse, of a subclass, or part of an autograd graph. Of a tensor that
+  // is negated or conjugated lazily it is that of a copy, which is read-only.
+  [[nodiscard]] View view_of(const pybind11::object& given, const std::string& where) const;
 
   // A torch.Tensor over the tensor's memory, which it keeps alive.
   [[nodiscard]] pybind11::object give(const Tensor& tensor) const;

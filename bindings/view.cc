@@ -70,7 +70,7 @@ std::pair<std::uintptr_t, std::uintptr_t> reach_of(const View& view) {
 }  // namespace
 
 bool is_dense(const View& view) {
-  if (reinterpret_cast<std::uintptr_t>(view.data) % size_of(view.dtype) != 0) return false;
+  if (reinterpret_cast<std::uintptr_t>(view.data) % alignment_of(view.dtype) != 0) return false;
   return is_empty(view) || walked_dimensions(view) == 0;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/element.h"
 
 #include <cassert>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -47,8 +48,17 @@ Element element_at(const Tensor& tensor, std::size_t index) {
       return double{tensor.values<float>()[index]};
     case DType::kFloat64:
       return tensor.values<double>()[index];
+    case DType::kComplex64:
+      return std::complex<double>(tensor.values<std::complex<float>>()[index]);
+    case DType::kComplex128:
+      return tensor.values<std::complex<double>>()[index];
   }
   return false;
+}
+
+std::string real_text(const Tensor& tensor, double number) {
+  const bool is_double = part_of(tensor.dtype()).value_or(tensor.dtype()) == DType::kFloat64;
+  return is_double ? number_text(number) : number_text(static_cast<float>(number));
 }
 
 std::string element_text(const Tensor& tensor, std::size_t index) {
@@ -57,9 +67,11 @@ std::string element_text(const Tensor& tensor, std::size_t index) {
   if (const std::int64_t* integer = std::get_if<std::int64_t>(&element)) {
     return std::to_string(*integer);
   }
-  const double value = std::get<double>(element);
-  return tensor.dtype() == DType::kFloat64 ? number_text(value)
-                                           : number_text(static_cast<float>(value));
+  if (const double* number = std::get_if<double>(&element)) return real_text(tensor, *number);
+  const auto value = std::get<std::complex<double>>(element);
+  const std::string imaginary = real_text(tensor, value.imag());
+  return real_text(tensor, value.real()) + (imaginary.starts_with('-') ? "" : "+") + imaginary +
+         "j";
 }
 
 }  // namespace polystate::cli

@@ -24,6 +24,7 @@ double largest_of(DType dtype) {
                                   : std::numeric_limits<float>::max();
 }
 
+// Of a tensor without complex numbers.
 double scale_of(const Tensor& expected) {
   const double infinite = largest_of(expected.dtype()) / 2;
   double scale = 1;
@@ -75,11 +76,16 @@ std::optional<Difference> first_difference(const Recorded& expected, const Tenso
   if (expected.shape != found.shape()) {
     return Difference{"shape", to_string(expected.shape), to_string(found.shape()), ""};
   }
-  const Limits limits(values, tolerance);
-  for (std::size_t i = 0; i < values.element_count(); ++i) {
+  // Both parts of a complex number count by themselves.
+  const Tensor wanted_parts = values.pairs();
+  const Tensor found_parts = found.pairs();
+  const std::size_t parts = part_of(values.dtype()) ? 2 : 1;
+  const Limits limits(wanted_parts, tolerance);
+  for (std::size_t part = 0; part < wanted_parts.element_count(); ++part) {
+    const std::size_t i = part / parts;
     const std::size_t place = expected.places ? expected.places->at(i) : i;
-    const Element wanted = element_at(values, i);
-    if (limits.agree(wanted, element_at(found, place))) continue;
+    const Element wanted = element_at(wanted_parts, part);
+    if (limits.agree(wanted, element_at(found_parts, place * parts + part % parts))) continue;
     const double* const number = std::get_if<double>(&wanted);
     return Difference{place_text(expected.shape, place), element_text(values, i),
                       element_text(found, place),

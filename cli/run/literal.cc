@@ -65,6 +65,36 @@ bool append_float(std::vector<std::byte>& out, std::string_view word) {
   return true;
 }
 
+// Where the imaginary part of a complex number begins: at its sign, or at 0 where it has no real
+// one. A sign after "e" is an exponent's.
+std::size_t start_of_imaginary(std::string_view word) {
+  for (std::size_t i = word.size(); i-- > 1;) {
+    const bool is_sign = word[i] == '+' || word[i] == '-';
+    if (is_sign && word[i - 1] != 'e' && word[i - 1] != 'E') return i;
+  }
+  return 0;
+}
+
+// "1.5", "-2j", "1e3-2.5j".
+template <typename T>
+bool append_complex(std::vector<std::byte>& out, std::string_view word) {
+  T real = 0;
+  T imaginary = 0;
+  if (!word.ends_with('j')) {
+    if (!parse_float(word, real)) return false;
+  } else {
+    word.remove_suffix(1);
+    const std::size_t start = start_of_imaginary(word);
+    if (start > 0 && !parse_float(word.substr(0, start), real)) return false;
+    word.remove_prefix(start);
+    if (start > 0 && word.starts_with('+')) word.remove_prefix(1);
+    if (!parse_float(word, imaginary)) return false;
+  }
+  append_bytes(out, real);
+  append_bytes(out, imaginary);
+  return true;
+}
+
 bool append_bool(std::vector<std::byte>& out, std::string_view word) {
   if (word != "true" && word != "false" && word != "1" && word != "0") return false;
   out.push_back(std::byte{word == "true" || word == "1"});
@@ -93,6 +123,10 @@ bool append_element(std::vector<std::byte>& out, std::string_view word, DType dt
       return append_float<float>(out, word);
     case DType::kFloat64:
       return append_float<double>(out, word);
+    case DType::kComplex64:
+      return append_complex<float>(out, word);
+    case DType::kComplex128:
+      return append_complex<double>(out, word);
   }
   return false;
 }

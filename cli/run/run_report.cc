@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -32,15 +33,22 @@ std::string heading(const NamedTensor& named, std::string_view remark) {
 
 // JSON has no NaN and no infinities: they become "nan", "inf" and "-inf". A finite number is the
 // shortest that reads back in the tensor's own precision.
+Json number_json(const Tensor& tensor, double number) {
+  std::string text = real_text(tensor, number);
+  if (!std::isfinite(number)) return text;
+  double value = 0.0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// Of a complex number both parts: [1.0, -0.5].
 Json element_json(const Tensor& tensor, std::size_t index) {
   const Element element = element_at(tensor, index);
   if (const bool* truth = std::get_if<bool>(&element)) return *truth;
   if (const std::int64_t* integer = std::get_if<std::int64_t>(&element)) return *integer;
-  std::string text = element_text(tensor, index);
-  if (!std::isfinite(std::get<double>(element))) return text;
-  double value = 0.0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
+  if (const double* number = std::get_if<double>(&element)) return number_json(tensor, *number);
+  const auto value = std::get<std::complex<double>>(element);
+  return Json::array({number_json(tensor, value.real()), number_json(tensor, value.imag())});
 }
 
 // The elements from dimension `dimension` on, nested; `offset` counts parts of that size.

@@ -13,6 +13,7 @@
 
 #include "artifact/artifact_folder.h"
 #include "artifact/checksums.h"
+#include "artifact/manifest_with_pairs.h"
 #include "artifact/verified_file.h"
 #include "core/file.h"
 #include "core/text.h"
@@ -166,6 +167,12 @@ Status Artifact::load_files() {
   if (!program) return program.error();
   program_ = *std::move(program);
   return {};
+}
+
+Artifact Artifact::with_pairs() const {
+  Artifact artifact = *this;
+  artifact.manifest_ = std::make_shared<const Manifest>(manifest_with_pairs(*manifest_));
+  return artifact;
 }
 
 std::string_view Artifact::manifest_text() const { return text_of(*manifest_bytes_); }

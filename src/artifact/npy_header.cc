@@ -27,7 +27,7 @@ constexpr std::size_t kMaxRank = 64;
 constexpr std::size_t kAlignment = 64;  // of the first element
 
 // NumPy's names; uint16 stands for bfloat16.
-constexpr std::array<std::pair<std::string_view, DType>, 10> kDescriptions = {{
+constexpr std::array<std::pair<std::string_view, DType>, 12> kDescriptions = {{
     {"|b1", DType::kBool},
     {"|u1", DType::kUInt8},
     {"|i1", DType::kInt8},
@@ -38,6 +38,8 @@ constexpr std::array<std::pair<std::string_view, DType>, 10> kDescriptions = {{
     {"<u2", DType::kBFloat16},
     {"<f4", DType::kFloat32},
     {"<f8", DType::kFloat64},
+    {"<c8", DType::kComplex64},
+    {"<c16", DType::kComplex128},
 }};
 
 Error no_npy(const std::string& what) { return {ErrorCode::kContract, "not a .npy file: " + what}; }

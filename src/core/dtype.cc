@@ -16,7 +16,7 @@ struct Description {
 };
 
 // In the order of DType.
-constexpr std::array<Description, 10> kDescriptions = {{
+constexpr std::array<Description, 12> kDescriptions = {{
     {"bool", 1, false},
     {"uint8", 1, true},
     {"int8", 1, true},
@@ -27,6 +27,8 @@ constexpr std::array<Description, 10> kDescriptions = {{
     {"bfloat16", 2, false},
     {"float32", 4, false},
     {"float64", 8, false},
+    {"complex64", 8, false},
+    {"complex128", 16, false},
 }};
 
 const Description& describe(DType dtype) {
@@ -38,6 +40,14 @@ const Description& describe(DType dtype) {
 }  // namespace
 
 std::size_t size_of(DType dtype) { return describe(dtype).size; }
+
+std::size_t alignment_of(DType dtype) { return size_of(part_of(dtype).value_or(dtype)); }
+
+std::optional<DType> part_of(DType dtype) {
+  if (dtype == DType::kComplex64) return DType::kFloat32;
+  if (dtype == DType::kComplex128) return DType::kFloat64;
+  return std::nullopt;
+}
 
 std::string_view name_of(DType dtype) { return describe(dtype).name; }
 

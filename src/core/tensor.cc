@@ -94,11 +94,27 @@ Result<Tensor> Tensor::adopt(DType dtype, Shape shape, void* data, std::shared_p
   if (data == nullptr && *count > 0) {
     return Error{ErrorCode::kContract, describe(dtype, shape) + " was given no memory"};
   }
-  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
+  if (reinterpret_cast<std::uintptr_t>(data) % alignment_of(dtype) != 0) {
     return Error{ErrorCode::kContract, describe(dtype, shape) + ": its memory is not aligned to " +
-                                           std::to_string(size_of(dtype)) + " bytes"};
+                                           std::to_string(alignment_of(dtype)) + " bytes"};
   }
   return Tensor(dtype, std::move(shape), static_cast<std::byte*>(data), std::move(owner), writable);
+}
+
+Tensor Tensor::pairs() const {
+  const std::optional<DType> part = part_of(dtype_);
+  if (!part) return *this;
+  Shape shape = shape_;
+  shape.push_back(2);
+  return {*part, std::move(shape), data_, owner_, writable_};
+}
+
+Result<Tensor> Tensor::of_pairs(DType dtype) const {
+  if (part_of(dtype) != dtype_ || shape_.empty() || shape_.back() != 2) {
+    return Error{ErrorCode::kContract, describe(dtype_, shape_) + " has no pairs that are " +
+                                           std::string(name_of(dtype))};
+  }
+  return Tensor(dtype, Shape(shape_.begin(), shape_.end() - 1), data_, owner_, writable_);
 }
 
 }  // namespace polystate

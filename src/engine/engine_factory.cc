@@ -26,7 +26,7 @@ Result<std::unique_ptr<Engine>> make_engine(const Artifact& artifact, const Mode
   if (const Status status = check_threads(options.threads); !status) return status.error();
   const std::string& engine = artifact.manifest().program.engine;
   if (engine == "executorch") {
-    return make_executorch_engine(artifact, options);
+    return make_executorch_engine(artifact.with_pairs(), options);
   }
   if (!options.trust_code) {
     return Error{ErrorCode::kArtifact,
@@ -34,7 +34,7 @@ Result<std::unique_ptr<Engine>> make_engine(const Artifact& artifact, const Mode
                      " holds machine code, which can do whatever this process can: it is run only "
                      "where it is trusted (trust_code, --trust-code)"};
   }
-  return make_aoti_engine(artifact, options);
+  return make_aoti_engine(artifact.with_pairs(), options);
 }
 
 }  // namespace polystate

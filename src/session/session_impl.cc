@@ -61,6 +61,29 @@ Status check_value(const StateSpec& spec, const std::string& what, const Shape& 
   return {};
 }
 
+// The inputs as the engine takes them: complex ones as pairs.
+std::vector<Tensor> pairs_of(std::span<const Tensor> inputs) {
+  std::vector<Tensor> pairs;
+  pairs.reserve(inputs.size());
+  for (const Tensor& input : inputs) pairs.push_back(input.pairs());
+  return pairs;
+}
+
+// What it gave, as the caller gets it.
+Result<std::vector<Tensor>> complex_of(const MethodSpec& spec, std::vector<Tensor> outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const DType dtype = spec.outputs[i].dtype;
+    if (!part_of(dtype)) continue;
+    Result<Tensor> output = outputs[i].of_pairs(dtype);
+    if (!output) {
+      return Error{ErrorCode::kEngine, "method '" + spec.name + "', output " + std::to_string(i) +
+                                           ": " + output.error().message};
+    }
+    outputs[i] = *std::move(output);
+  }
+  return outputs;
+}
+
 std::size_t total_size(std::span<const std::span<std::byte>> states) {
   std::size_t size = 0;
   for (const auto state : states) {
@@ -123,15 +146,19 @@ Result<std::vector<Tensor>> Session::Impl::run_by(EngineRun run, std::string_vie
   if (const Status accepted = check_contract(spec, inputs); !accepted) {
     return accepted.error();
   }
-  Result<std::vector<Tensor>> outputs =
-      or_out_of_memory("run method", spec.name, [&] { return ((*engine_).*run)(*index, inputs); });
+  Result<std::vector<Tensor>> outputs = or_out_of_memory("run method", spec.name, [&] {
+    const bool has_complex = std::ranges::any_of(
+        spec.inputs, [](const InputSpec& input) { return part_of(input.dtype).has_value(); });
+    return has_complex ? ((*engine_).*run)(*index, pairs_of(inputs))
+                       : ((*engine_).*run)(*index, inputs);
+  });
   if (!outputs && !engine_->state_intact()) {
     broken_by_ = spec.name;
     return Error{outputs.error().code, outputs.error().message +
                                            "; the state may be half updated: reset, restore or "
                                            "load the session before the next call"};
   }
-  return outputs;
+  return outputs ? complex_of(spec, *std::move(outputs)) : outputs;
 }
 
 void Session::Impl::reset() {

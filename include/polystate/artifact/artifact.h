@@ -50,6 +50,9 @@ class Artifact {
                                const ArtifactOptions& options = {});
 
   [[nodiscard]] const Manifest& manifest() const { return *manifest_; }
+  // The same artifact with the manifest of its program, which has pairs [..., 2] for complex
+  // tensors.
+  [[nodiscard]] Artifact with_pairs() const;
   // The bytes of manifest.json, which `manifest` was read from; valid as long as the artifact.
   [[nodiscard]] std::string_view manifest_text() const;
   // The SHA-256 of the file SHA256SUMS, which pins every other file: what `sha256sum SHA256SUMS`

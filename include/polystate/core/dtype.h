@@ -1,5 +1,6 @@
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,10 +21,18 @@ enum class DType : std::uint8_t {
   kBFloat16,  // the upper half of a binary32, as its bits
   kFloat32,
   kFloat64,
+  kComplex64,   // two binary32: the real part, then the imaginary one
+  kComplex128,  // two binary64
 };
 
 // Bytes per element.
 std::size_t size_of(DType dtype);
+
+// What the address of an element is a multiple of, in bytes.
+std::size_t alignment_of(DType dtype);
+
+// The type of both parts of a complex type; nothing for the others.
+std::optional<DType> part_of(DType dtype);
 
 // PyTorch's name without "torch.", and back.
 std::string_view name_of(DType dtype);
@@ -49,6 +58,10 @@ constexpr DType dtype_of() {
     return DType::kInt64;
   } else if constexpr (std::is_same_v<T, float>) {
     return DType::kFloat32;
+  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+    return DType::kComplex64;
+  } else if constexpr (std::is_same_v<T, std::complex<double>>) {
+    return DType::kComplex128;
   } else {
     static_assert(std::is_same_v<T, double>, "T is not the element type of any DType");
     return DType::kFloat64;

@@ -35,7 +35,7 @@ class Tensor {
   static Result<Tensor> copy_of(DType dtype, Shape shape, std::span<const std::byte> bytes);
 
   // Borrows memory that holds dtype and shape; kContract when `data` is null (unless there are no
-  // elements) or not aligned to the element size. A read-only tensor is refused as an input that a
+  // elements) or not aligned as the elements are. A read-only tensor is refused as an input that a
   // method writes.
   static Result<Tensor> borrow(DType dtype, Shape shape, void* data);
   static Result<Tensor> borrow_read_only(DType dtype, Shape shape, const void* data);
@@ -43,6 +43,11 @@ class Tensor {
   // As borrow, with an owner that is kept alive by the handles.
   static Result<Tensor> adopt(DType dtype, Shape shape, void* data, std::shared_ptr<void> owner,
                               bool writable = true);
+
+  // A complex tensor as pairs [..., 2] of its parts; any other as it is. The memory is the same.
+  [[nodiscard]] Tensor pairs() const;
+  // The reverse, for a complex `dtype`; kContract when this tensor is not [..., 2] of its parts.
+  [[nodiscard]] Result<Tensor> of_pairs(DType dtype) const;
 
   [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }

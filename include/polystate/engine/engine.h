@@ -17,6 +17,9 @@ namespace polystate {
 
 // One caller's copy of a program's state and working memory. Not for two threads at once: Session
 // sees to that.
+//
+// Programs have real tensors alone: an engine takes, gives and holds pairs [..., 2] for complex
+// ones (Tensor::pairs), and its manifest says so (Artifact::with_pairs).
 class EngineSession {
  public:
   virtual ~EngineSession() = default;

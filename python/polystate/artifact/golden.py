@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.generic]
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first date that a zip file can hold
-_DTYPES = frozenset(
-    ["bool", "uint8", "int8", "int16", "uint16", "int32", "int64", "float16", "float32", "float64"]
-)
+_INTEGERS = ("uint8", "int8", "int16", "uint16", "int32", "int64")
+_INEXACT = ("float16", "float32", "float64", "complex64", "complex128")
+_DTYPES = frozenset(("bool", *_INTEGERS, *_INEXACT))
 _PLAIN_FILE = 0o100644 << 16
 
 # Of results with more elements some are recorded, so that a vocabulary of logits does not make an
@@ -116,9 +116,10 @@ def _places(array: Array) -> NDArray[np.int64]:
     """
     step = array.size // _SAMPLE | 1  # odd, so that it meets every lane of a vector
     places = np.arange(0, array.size, step)
-    if array.dtype.kind != "f":
+    if array.dtype.kind not in "fc":
         return places
-    sizes = np.abs(array.reshape(-1).astype(np.float64))
+    flat = array.reshape(-1).astype(np.complex128)
+    sizes = np.maximum(np.abs(flat.real), np.abs(flat.imag))
     finite = sizes <= float(np.finfo(array.dtype.str).max) / 2
     return np.union1d(places, np.argmax(np.where(finite, sizes, 0)))
 

@@ -67,7 +67,7 @@ def _state(buffer: StateBuffer) -> manifest.State:
     return manifest.State(
         name=buffer.name,
         dtype=buffer.dtype,
-        shape=list(buffer.initial.shape),
+        shape=buffer.shape,
         initial="zeros" if buffer.zeros else "stored",
         preview=buffer.preview,
     )

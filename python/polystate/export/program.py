@@ -21,7 +21,12 @@ from polystate.artifact.manifest import Method as DescribedMethod
 from polystate.artifact.names import is_dotted_name
 from polystate.errors import ContractError, ExportError, UnsupportedError
 from polystate.export import hooks
-from polystate.export.contract.contract import MethodContract, declared_sizes, method_contract
+from polystate.export.contract.contract import (
+    MethodContract,
+    declared_sizes,
+    method_contract,
+    with_complex,
+)
 from polystate.export.contract.trial import Trial
 from polystate.export.debug import DebugFolder
 from polystate.export.describe import Findings, describe
@@ -338,7 +343,7 @@ def _contract(eager: EagerModule, traced: Traced, backend: str) -> MethodContrac
                 f"method '{traced.name}': dimension '{symbol.name}' has no maximum, and memory is "
                 f"planned at export; give it one: Dim.AUTO(max=...)"
             )
-    return contract
+    return with_complex(contract, traced.functional, traced.complex_places)
 
 
 def _checked_constants(constants: Mapping[str, Constant]) -> dict[str, Constant]:

@@ -10,6 +10,7 @@ from torch.export import ExportedProgram
 
 from polystate.errors import ContractError, ExportError, UnsupportedError
 from polystate.export.tracing.eager import EagerModule
+from polystate.export.tracing.pairs import complex_name, of_pairs
 
 _DTYPES = {
     torch.bool,
@@ -28,10 +29,17 @@ _PREVIEWED = 6
 
 @dataclass(frozen=True)
 class StateBuffer:
-    """A buffer that some method changes, by its fully qualified name, with its first value."""
+    """A buffer that some method changes, by its fully qualified name, with its first value.
+
+    Attributes
+    ----------
+    initial
+        Of a complex buffer as the program has it: pairs [..., 2].
+    """
 
     name: str
     initial: torch.Tensor
+    is_complex: bool = False
 
     @property
     def zeros(self) -> bool:
@@ -41,23 +49,30 @@ class StateBuffer:
     @property
     def dtype(self) -> str:
         """The element type as the manifest names it."""
-        return dtype_name(self.initial.dtype)
+        name = dtype_name(self.initial.dtype)
+        return complex_name(name) if self.is_complex else name
+
+    @property
+    def shape(self) -> list[int]:
+        """As the manifest has it: without the dimension of both parts of complex numbers."""
+        return list(self.initial.shape[:-1] if self.is_complex else self.initial.shape)
 
     @property
     def preview(self) -> str:
         """The first initial values, for people."""
-        values = self.initial.reshape(-1)[:_PREVIEWED].tolist()
-        shown = ", ".join(f"{v:.6g}" if isinstance(v, float) else str(v).lower() for v in values)
-        return shown + (", ..." if self.initial.numel() > _PREVIEWED else "")
+        values = of_pairs(self.initial) if self.is_complex else self.initial
+        shown = ", ".join(_previewed(value) for value in values.reshape(-1)[:_PREVIEWED].tolist())
+        return shown + (", ..." if values.numel() > _PREVIEWED else "")
+
+
+def _previewed(value: bool | float | complex) -> str:
+    if isinstance(value, complex):
+        return f"{value.real:.6g}{value.imag:+.6g}j"
+    return f"{value:.6g}" if isinstance(value, float) else str(value).lower()
 
 
 def dtype_name(dtype: torch.dtype) -> str:
     """PyTorch's name without the module; UnsupportedError for types that the runtime lacks."""
-    if dtype.is_complex:
-        raise UnsupportedError(
-            f"{dtype} is not supported, since tensors of programs are real; rewrite: pass and "
-            f"return torch.view_as_real(x), and begin with torch.view_as_complex(x)"
-        )
     if dtype not in _DTYPES:
         raise UnsupportedError(
             f"{dtype} is not supported; tensors of programs are of "
@@ -90,7 +105,11 @@ def find_state(
         raise ExportError(
             f"a constant is changed: {missing}; register it as a buffer of the module"
         )
-    state = [StateBuffer(name, eager.initial(name)) for name in names if name in changed]
+    state = [
+        StateBuffer(name, eager.initial(name), name in eager.complex_buffers)
+        for name in names
+        if name in changed
+    ]
     for buffer in state:
         dtype_name(buffer.initial.dtype)
     return state

@@ -22,7 +22,7 @@ def exact_array(numbers: Any, dtype: str, where: str) -> Array:
     Parameters
     ----------
     numbers
-        int, float or bool, or lists and tuples of them, of equal lengths at every level.
+        int, float, complex or bool, or lists and tuples of them, of equal lengths at every level.
     dtype
         As the manifest names it.
     where
@@ -42,11 +42,11 @@ def exact_array(numbers: Any, dtype: str, where: str) -> Array:
         given = np.asarray(numbers)
     except (ValueError, TypeError, RuntimeError) as error:  # RuntimeError: torch's, in lists
         raise ContractError(f"{where}: the list is no tensor: {error}") from error
-    if given.dtype.kind not in "biuf":
+    if given.dtype.kind not in "biufc":
         raise ContractError(f"{where}: {_first_stranger(numbers)} is no number of 64 bits")
     with np.errstate(all="ignore"):
         converted = _rounded(given, dtype)
-        same = _equal(given, converted)
+        same = _equal_parts(given, converted)
     if not same.all():
         value = given[~same].flat[0]
         raise ContractError(f"{where}: {value} cannot be {dtype} without a change of its value")
@@ -88,6 +88,8 @@ def shared_array(value: Any, written: bool, where: str) -> Array:
 
 def _rounded(given: Array, dtype: str) -> Array:
     """Round to the nearest value of a dtype; of bfloat16 as float32."""
+    if given.dtype.kind == "c" and not dtype.startswith("complex"):
+        given = given.real  # which is seen where it changes the value
     if dtype != "bfloat16":
         return given.astype(dtype)
     return (_bfloat16_bits(given.astype(np.float32)).astype(np.uint32) << 16).view(np.float32)
@@ -98,6 +100,14 @@ def _bfloat16_bits(values: Array) -> Array:
     bits = values.view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     return np.where(np.isnan(values), 0x7FC0 | ((bits >> 16) & 0x8000), rounded).astype(np.uint16)
+
+
+def _equal_parts(given: Array, converted: Array) -> NDArray[np.bool_]:
+    """Which values a conversion kept, of complex numbers both parts."""
+    if "c" not in given.dtype.kind + converted.dtype.kind:
+        return _equal(given, converted)
+    same = _equal(given.real, converted.real)
+    return same & _equal(np.asarray(given.imag), np.asarray(converted.imag))
 
 
 def _equal(given: Array, converted: Array) -> NDArray[np.bool_]:
@@ -124,7 +134,7 @@ def _buffer(value: Any) -> memoryview | None:
 def _first_stranger(numbers: Any) -> str:
     """Show the first value in nested lists that is no number NumPy has a type for."""
     for item in np.asarray(numbers, dtype=object).flat:
-        if np.asarray(item).dtype.kind not in "biuf":
+        if np.asarray(item).dtype.kind not in "biufc":
             return reprlib.repr(item)
     return reprlib.repr(numbers)
 

@@ -29,8 +29,8 @@ struct Pair {
   std::int32_t theirs;
 };
 
-const std::array<Pair, 10>& dtypes() {
-  static const std::array<Pair, 10> pairs{{
+const std::array<Pair, 12>& dtypes() {
+  static const std::array<Pair, 12> pairs{{
       {DType::kBool, aoti_torch_dtype_bool()},
       {DType::kUInt8, aoti_torch_dtype_uint8()},
       {DType::kInt8, aoti_torch_dtype_int8()},
@@ -41,6 +41,8 @@ const std::array<Pair, 10>& dtypes() {
       {DType::kBFloat16, aoti_torch_dtype_bfloat16()},
       {DType::kFloat32, aoti_torch_dtype_float32()},
       {DType::kFloat64, aoti_torch_dtype_float64()},
+      {DType::kComplex64, aoti_torch_dtype_complex64()},
+      {DType::kComplex128, aoti_torch_dtype_complex128()},
   }};
   return pairs;
 }

@@ -101,7 +101,7 @@ def test_a_missing_key_is_refused_at_every_level(
         lambda m: m["methods"][0].update(name="set-cache"),
         lambda m: m["methods"][0].update(name="2nd"),
         lambda m: m["methods"][0]["guards"][0].update(text=""),
-        lambda m: m["state"][0].update(dtype="complex64"),
+        lambda m: m["state"][0].update(dtype="complex32"),
         lambda m: m["state"][0].update(shape=[-1]),
         lambda m: m["state"][0].update(initial="ones"),
         lambda m: m["methods"][0]["inputs"][0].update(shape=[["/", 4, 2]]),

@@ -106,9 +106,6 @@ class Ordinary(nn.Module):
         x = x.clone().requires_grad_()
         return torch.autograd.grad((x * x).sum(), x)[0]
 
-    def complex_result(self, x):
-        return torch.complex(x, x)
-
     def sparse_result(self, x):
         return x.to_sparse()
 
@@ -165,7 +162,6 @@ PROBLEMS = [
     ("slice_by_number", "x[:n].sum()", "its range is not known", "torch._check(k >= 0)"),
     ("size_by_number", "return torch.zeros(", "has no maximum", "torch._check(n <= 100)"),
     ("gradient", "torch.autograd.grad(", "computes gradients", "write the derivative"),
-    ("complex_result", "", "a result is complex", "torch.view_as_real(y)"),
     ("sparse_result", "", "a tensor that is sparse", "x.to_dense()"),
     ("gpu", "x.cuda()", "asks for a GPU", ".to(x.device)"),
     ("quantized", "torch.quantize_per_tensor(", "has no kernel", "compute it in the caller"),

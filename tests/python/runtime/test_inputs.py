@@ -137,15 +137,16 @@ class Marked(torch.Tensor):
         (ROWS.numpy().astype(np.int64), "int64"),
         (np.float64(1.0), "float64"),
         (ROWS.numpy().astype(">f4"), "a NumPy array of dtype '>f4' is no tensor"),
-        (ROWS.numpy().astype(np.complex64), "a NumPy array of dtype '<c8' is no tensor"),
+        (ROWS.numpy().astype(np.complex64), "the dtype is complex64; it must be float32"),
+        (ROWS.numpy().astype(np.clongdouble), "a NumPy array of dtype '<c32' is no tensor"),
         (np.array([["a", "b", "c"]] * 2), "a NumPy array of dtype '<U1' is no tensor"),
-        (ROWS.to(torch.complex64), r"a tensor of torch.complex64 is no input"),
+        (ROWS.to(torch.complex64), "the dtype is complex64; it must be float32"),
+        (ROWS.to(torch.complex32), r"a tensor of torch.complex32 is no input"),
         (ROWS.clone().requires_grad_(), r"a tensor that requires grad; pass .detach\(\)"),
         (torch.nn.Parameter(ROWS.clone()), r"a tensor that requires grad"),
         (ROWS.to("meta"), "a tensor on the device 'meta'"),
         (ROWS.to_sparse(), "a tensor of the layout torch.sparse_coo"),
         (ROWS.as_subclass(Marked), "a tensor of the subclass 'Marked'"),
-        (torch.complex(ROWS, ROWS).conj().imag, "a tensor that is negated lazily"),
         (np.ma.masked_array(ROWS.numpy(), mask=False), "a masked array's mask would be lost"),
         (None, "a NoneType is no tensor"),
         ("text", "a str is no tensor"),
@@ -158,6 +159,12 @@ def test_a_value_that_is_no_input_is_refused_by_its_kind(
     with pytest.raises(ps.ContractError, match=message) as refusal:
         session.run("subtract", ROWS, x)
     assert str(refusal.value).startswith("method 'subtract', input 1 'y': ")
+
+
+def test_a_tensor_that_is_negated_lazily_is_an_input(session: ps.Session) -> None:
+    negated = torch.complex(ROWS, ROWS).conj().imag
+    assert negated.is_neg()
+    assert torch.equal(*session.run("subtract", ROWS, negated), 2 * ROWS)
 
 
 def test_a_tensor_inside_a_transform_is_refused(session: ps.Session) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from torch.export import ExportedProgram
 
@@ -27,7 +28,11 @@ from polystate.export.graph.signature import (
 from polystate.export.graph.sizes import Declared, DeclaredSize, Sizes, read_sizes
 from polystate.export.state import dtype_name
 from polystate.export.tracing.assertions import user_messages
+from polystate.export.tracing.complex_boundary import ComplexPlaces
 from polystate.export.tracing.dimensions import Axis, Dimensions
+from polystate.export.tracing.pairs import complex_name
+
+_Tensor = TypeVar("_Tensor", Input, Output)
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,30 @@ def method_contract(
             checks=checked.checks,
             constants=constant_arguments(functional),
         )
+
+
+def with_complex(
+    contract: MethodContract, functional: ExportedProgram, places: ComplexPlaces
+) -> MethodContract:
+    """The contract of callers, who pass and get complex tensors where the program has pairs."""
+    arguments, returned = tensor_arguments(functional), results(functional)
+    return dataclasses.replace(
+        contract,
+        inputs=[
+            _as_complex(each) if argument.position in places.arguments else each
+            for each, argument in zip(contract.inputs, arguments, strict=True)
+        ],
+        outputs=[
+            _as_complex(each) if result.position in places.results else each
+            for each, result in zip(contract.outputs, returned, strict=True)
+        ],
+    )
+
+
+def _as_complex(tensor: _Tensor) -> _Tensor:
+    return dataclasses.replace(
+        tensor, dtype=complex_name(tensor.dtype), shape=list(tensor.shape[:-1])
+    )
 
 
 def _sizes(

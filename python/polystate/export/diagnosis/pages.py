@@ -21,7 +21,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     (r"depends on values and has no maximum, for", "unbounded_size"),
     (r"has no maximum, and memory is planned", "dimension_without_maximum"),
     (r"is no tensor but a Python", "result_of_python"),
-    (r"torch\.complex\w+ is not supported", "complex_input"),
+    (r"is complex32, of which", "complex_half"),
     (r"returns a tensor that is sparse", "sparse_result"),
     (r"the example .* is sparse", "sparse_input"),
     (r"(parameter|buffer) '.*' is on the device 'meta'", "weights_without_values"),

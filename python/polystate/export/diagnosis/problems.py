@@ -281,12 +281,6 @@ _KINDS = (
         "caller, and pass it as an input",
     ),
     _Kind(
-        "complex_result",
-        (r"complex_parts\.Complex'> in output",),
-        "a result is complex, and tensors of programs are real",
-        "return its parts: torch.view_as_real(y)",
-    ),
-    _Kind(
         "no_result",
         ("graph_output_allocated not set",),
         "the method neither returns a tensor nor changes a buffer, so there is nothing to compute",

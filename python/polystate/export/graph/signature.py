@@ -105,6 +105,8 @@ class Result:
     ----------
     name
         ``0``, or for nested ones ``1.logits``.
+    position
+        Its index among all flattened results, those that are not tensors included.
     program_output
         Its index among the outputs of the lowered program: mutated arguments come first there, and
         results that are None keep their place.
@@ -113,6 +115,7 @@ class Result:
     """
 
     name: str
+    position: int
     program_output: int
     node: torch.fx.Node
 
@@ -126,14 +129,14 @@ def results(exported: ExportedProgram) -> list[Result]:
         For a result that is neither a tensor nor a number.
     """
     outputs = _output_nodes(exported)
-    names = _result_names(exported)
+    names = enumerate(_result_names(exported))
     found: list[Result] = []
     for index, (spec, node) in enumerate(_program_outputs(exported, outputs)):
         if spec.kind != OutputKind.USER_OUTPUT:
             continue
-        name = next(names)
+        position, name = next(names)
         if isinstance(spec.arg, TensorArgument):
-            found.append(Result(name, index, node))
+            found.append(Result(name, position, index, node))
         elif not (isinstance(spec.arg, ConstantArgument) and spec.arg.value is None):
             raise UnsupportedError(_not_a_tensor(name, spec))
     return found

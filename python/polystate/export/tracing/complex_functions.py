@@ -46,7 +46,12 @@ def positive(z: Complex) -> Complex:
 
 @learned
 def resolve_conj(z: Complex) -> Complex:
-    return z
+    return z if z._conjugate_of is None else z.clone()
+
+
+@learned
+def conj_physical(z: Complex) -> Complex:
+    return Complex(z.real, -z.imag, is_borrowed=True)
 
 
 @learned
@@ -69,6 +74,13 @@ def to(z: Complex, *args: Any, **kwargs: Any) -> Any:
         if isinstance(dtype, torch.dtype):
             return z.real.to(dtype)
     return z
+
+
+@learned
+def view(z: Complex, *shape: Any) -> Any:
+    if isinstance(shape[0], torch.dtype):
+        return z if shape[0].is_complex else z.view_as_real().flatten(-2).view(shape[0])
+    return z._same("view", shape, {})
 
 
 @learned

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from polystate.export.tracing import complex_functions  # noqa: F401  (what has been learned)
-from polystate.export.tracing.complex_parts import Complex, name_of, polar, real_type
+from polystate.export.tracing.complex_parts import Complex, knows, name_of, polar, real_type
 from polystate.export.tracing.fourier import TRANSFORMS
 
 # Functions that make tensors of a type, of which that of the parts is asked.
@@ -24,12 +24,9 @@ _MAKING = """
     new_tensor new_zeros ones ones_like scalar_tensor tensor zeros zeros_like
 """
 _FACTORIES = frozenset(_MAKING.split())
+_ATTRIBUTES = frozenset(("real", "imag", "T", "mT", "H", "mH"))
 # Methods that turn a real tensor into a complex one.
 _CONVERSIONS = {"cfloat": torch.complex64, "cdouble": torch.complex128}
-
-
-def _of_pairs(pairs: Tensor) -> Complex:
-    return Complex(pairs[..., 0], pairs[..., 1])
 
 
 def _of_parts(real: Tensor, imag: Tensor) -> Complex:
@@ -39,34 +36,74 @@ def _of_parts(real: Tensor, imag: Tensor) -> Complex:
 _MAKERS: Mapping[Any, Callable[..., Any]] = {
     torch.complex: _of_parts,
     torch.polar: polar,
-    torch.view_as_complex: _of_pairs,
+    torch.view_as_complex: Complex.over,
     **TRANSFORMS,
 }
 
 
 class ComplexAsParts(TorchFunctionMode):
-    """Makes complex tensors as their parts."""
+    """Makes complex tensors as their parts, and has those that it meets so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._constants: dict[int, tuple[Tensor, Complex]] = {}
 
     def __torch_function__(
         self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         kwargs = kwargs or {}
+        name = name_of(function)
+        if name == "get" and isinstance(args[0], Tensor):
+            return self._attribute(function, args)
+        if knows(name):
+            args, kwargs = self._by_parts(list(args)), self._by_parts(kwargs)
         if function in _MAKERS:
             return _MAKERS[function](*args, **kwargs)
-        name = name_of(function)
-        if name in _CONVERSIONS and isinstance(args[0], Tensor):
-            return Complex.of(args[0].to(real_type(_CONVERSIONS[name])))
         if any(isinstance(arg, Complex) for arg in (*args, *kwargs.values())):
             return Complex.call(name, args, kwargs)
         if name in _FACTORIES and _makes_complex(args, kwargs):
             return _made(function, args, kwargs)
-        if name in ("to", "type") and args and isinstance(args[0], Tensor):
-            for value in (*args[1:], *kwargs.values()):
-                if isinstance(value, torch.dtype) and value.is_complex:
-                    return Complex.of(args[0].to(real_type(value)))
+        dtype = _complex_type(name, args, kwargs)
+        if dtype is not None:
+            return _converted(name, args[0], dtype)
         if any(isinstance(arg, complex) for arg in args):
             return Complex.call(name, args, kwargs)
         return function(*args, **kwargs)
+
+    def _attribute(self, function: Any, args: Sequence[Any]) -> Any:
+        name = function.__self__.__name__
+        seen = self._by_parts(args[0]) if name in _ATTRIBUTES else args[0]
+        return function(*args) if seen is args[0] else getattr(seen, name)
+
+    def _by_parts(self, value: Any) -> Any:
+        """An argument with parts for complex tensors, such as attributes and global variables."""
+        if isinstance(value, dict):
+            return {key: self._by_parts(each) for key, each in value.items()}
+        if type(value) in (list, tuple):
+            return type(value)(self._by_parts(each) for each in value)
+        if type(value) not in (Tensor, torch.nn.Parameter) or not value.is_complex():
+            return value
+        if id(value) not in self._constants:
+            self._constants[id(value)] = value, Complex.of(value)
+        return self._constants[id(value)][1]
+
+
+def _complex_type(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.dtype | None:
+    """What a method makes of a real tensor, where that is complex."""
+    if not (args and isinstance(args[0], Tensor)):
+        return None
+    if name in _CONVERSIONS:
+        return _CONVERSIONS[name]
+    if name not in ("to", "type", "view"):
+        return None
+    dtypes = [each for each in (*args[1:], *kwargs.values()) if isinstance(each, torch.dtype)]
+    return next((dtype for dtype in dtypes if dtype.is_complex), None)
+
+
+def _converted(name: str, tensor: Tensor, dtype: torch.dtype) -> Complex:
+    if name == "view":  # of the memory
+        return Complex.over(tensor.unflatten(-1, (-1, 2)))
+    return Complex.of(tensor.to(real_type(dtype)))
 
 
 def _makes_complex(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 
 # Move, repeat, choose or add up elements: they do the same with both parts.
 _MOVING = """
@@ -31,7 +33,6 @@ _OTHER_NAMES = {
     "arctanh": "atanh",
     "concat": "cat",
     "concatenate": "cat",
-    "conj_physical": "conj",
     "divide": "div",
     "ger": "outer",
     "linalg_cross": "cross",
@@ -75,6 +76,15 @@ class Complex:
             dtype = torch.promote_types(real.dtype, imag.dtype)
             real, imag = real.to(dtype), imag.to(dtype)
         self.real, self.imag, self._is_borrowed = real, imag, is_borrowed
+        self._pairs: Tensor | None = None
+        self._conjugate_of: Complex | None = None
+
+    @classmethod
+    def over(cls, pairs: Tensor) -> Complex:
+        """Pairs [..., 2], which change with it."""
+        made = cls(pairs[..., 0], pairs[..., 1])
+        made._pairs = pairs
+        return made
 
     @classmethod
     def of(cls, value: Any) -> Complex:
@@ -85,8 +95,11 @@ class Complex:
             return cls(torch.tensor(value.real), torch.tensor(value.imag))
         real = torch.as_tensor(value)
         if real.is_complex():
-            pairs = torch.view_as_real(real.resolve_conj())
-            return cls(pairs[..., 0], pairs[..., 1])
+            is_constant = type(real) in (Tensor, torch.nn.Parameter)
+            # A trace that makes no note of it has the parts as constants themselves.
+            with _disable_current_modes() if is_constant else contextlib.nullcontext():
+                pairs = torch.view_as_real(real.resolve_conj())
+                return cls(pairs[..., 0], pairs[..., 1])
         if not real.is_floating_point():
             real = real.to(torch.get_default_dtype())
         return cls(real, torch.zeros_like(real), is_borrowed=True)
@@ -138,7 +151,14 @@ class Complex:
 
     def _change(self, value: Complex) -> Complex:
         """Gives it other values, where it lies."""
+        if self._conjugate_of is not None:  # of which it is a view
+            changed = self._conjugate_of._change(value.conj())
+            self.real, self.imag = changed.real, -changed.imag
+            return self
         self._own()
+        if self._pairs is not None:  # both parts at once
+            self._pairs.copy_(value.view_as_real())
+            return self
         self.real.copy_(value.real)
         self.imag.copy_(value.imag)
         return self
@@ -187,11 +207,15 @@ class Complex:
 
     def view_as_real(self) -> Tensor:
         """[..., 2], as PyTorch lays both parts out."""
+        if self._pairs is not None:
+            return self._pairs
         return torch.stack([self.real, self.imag], -1)
 
     def conj(self) -> Complex:
         """With the other sign of the imaginary part."""
-        return Complex(self.real, -self.imag, is_borrowed=True)
+        conjugate = Complex(self.real, -self.imag, is_borrowed=True)
+        conjugate._conjugate_of = self
+        return conjugate
 
     def abs(self) -> Tensor:
         """The distance from 0."""
@@ -242,6 +266,10 @@ class Complex:
         return self._same("getitem", (index,), {})  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if self._conjugate_of is not None:
+            self._conjugate_of[index] = Complex.of(value).conj()
+            self.imag = -self._conjugate_of.imag
+            return
         self._own()
         self.real[index], self.imag[index] = parts(value)
 
@@ -306,6 +334,12 @@ def learned(function: _Learned) -> _Learned:
     """Has a function computed that PyTorch calls by the same name."""
     Complex.functions[function.__name__.strip("_")] = function
     return function
+
+
+def knows(name: str) -> bool:
+    """Whether a function of that name is computed by parts."""
+    name = _plain(name)
+    return name in _SAME or name in Complex.functions or callable(getattr(Complex, name, None))
 
 
 def name_of(function: Any) -> str:

@@ -14,11 +14,15 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from polystate.export import hooks
 from polystate.export.tracing import attributes
+from polystate.export.tracing.pairs import as_pairs, of_pairs
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one call did: what it returned, and its inputs and every buffer afterwards."""
+    """What one call did: what it returned, and its inputs and every buffer afterwards.
+
+    Complex buffers are pairs [..., 2].
+    """
 
     outputs: list[Any]
     inputs: list[Any]
@@ -74,10 +78,13 @@ class EagerModule:
     """The user's module, with the values that it had when it was given to us.
 
     Every call starts from these values, and they are put back when it ends. Parameters are not
-    copied, but for the calls that find out whether a method changes them (hidden_state).
+    copied, but for the calls that find out whether a method changes them (hidden_state). Values of
+    complex buffers are given and taken as pairs [..., 2].
 
     Attributes
     ----------
+    complex_buffers
+        The names of those buffers that are complex.
     looked
         The methods that hidden_state looked at.
     """
@@ -86,6 +93,11 @@ class EagerModule:
         self.model = model
         self._values: dict[str, torch.Tensor] = {}
         self._values = self.buffers()
+        self.complex_buffers = frozenset(
+            name
+            for name, buffer in model.named_buffers(remove_duplicate=False)
+            if buffer.is_complex()
+        )
         self.looked: list[Looked] = []
 
     def initial(self, name: str) -> torch.Tensor:
@@ -133,7 +145,7 @@ class EagerModule:
     def buffers(self) -> dict[str, torch.Tensor]:
         """The values of all buffers now: copies, or the initial values where they are the same."""
         return {
-            name: self._kept(name, buffer.detach())
+            name: self._kept(name, as_pairs(buffer.detach()))
             for name, buffer in self.model.named_buffers(remove_duplicate=False)
         }
 
@@ -147,9 +159,10 @@ class EagerModule:
         """Gives buffers these values, by their names."""
         with torch.no_grad():
             for name, buffer in self.model.named_buffers(remove_duplicate=False):
-                if name in values and not identical(buffer, values[name]):
+                if name in values and not identical(as_pairs(buffer), values[name]):
+                    value = of_pairs(values[name]) if buffer.is_complex() else values[name]
                     with torch.inference_mode() if buffer.is_inference() else torch.no_grad():
-                        unexpanded(buffer).copy_(unexpanded(values[name], buffer))
+                        unexpanded(buffer).copy_(unexpanded(value, buffer))
 
     def reset(self) -> None:
         """Gives every buffer its initial value."""

@@ -24,6 +24,7 @@ from polystate.export.tracing.eager import (
     same_values,
     unexpanded,
 )
+from polystate.export.tracing.pairs import of_pairs
 from polystate.export.tracing.plain_tensors import refuse_unusual_results
 
 
@@ -282,7 +283,9 @@ def _refuse_reshaped_buffers(eager: EagerModule, method: str, lines: _Lines) -> 
                 f"export, with the value that it starts with: self.register_buffer("
                 f"'{key.rpartition('.')[2]}', torch.zeros({list(buffer.shape)}))"
             )
-        old, new = _form(initials[key]), _form(buffer)
+        is_complex = key in eager.complex_buffers
+        initial = of_pairs(initials[key]) if is_complex else initials[key]
+        old, new = _form(initial), _form(buffer)
         if old != new:
             raise ExportError(
                 f"method '{method}' changes the buffer '{key}' from {old} to {new}{where}: state "

@@ -11,7 +11,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import torch
@@ -33,6 +33,11 @@ from polystate.export.tracing.assertions import recorded_assertions, secure_asse
 from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
 from polystate.export.tracing.chunks import ChunksOfAnySize
+from polystate.export.tracing.complex_boundary import (
+    ComplexPlaces,
+    over_pairs,
+    registered_as_pairs,
+)
 from polystate.export.tracing.complex_numbers import ComplexAsParts
 from polystate.export.tracing.decompositions import DECOMPOSED
 from polystate.export.tracing.dimensions import Dimensions
@@ -71,6 +76,10 @@ class Traced:
 
     Attributes
     ----------
+    function
+        Takes and gives pairs [..., 2] for complex tensors; so do the graphs.
+    complex_places
+        Which arguments and results are such pairs.
     args, kwargs
         The user's examples, each with memory of its own.
     dimensions
@@ -89,6 +98,7 @@ class Traced:
 
     name: str
     function: Callable[..., Any]
+    complex_places: ComplexPlaces
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     dimensions: Dimensions
@@ -153,8 +163,9 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
         When the method hides state, or no attempt gives a graph that equals the module at the
         corners of its ranges.
     """
-    function = resolve(eager.model, name, method)
     refuse_unusual_examples(name, method.args, method.kwargs)
+    method, complex_places = over_pairs(eager.model, name, method)
+    function = resolve(eager.model, name, method)
     args, kwargs = method.examples()
     refuse_packed_sequences(name, args, kwargs)
     dimensions = Dimensions.of(name, function, args, kwargs, method.dynamic_shapes)
@@ -172,7 +183,7 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
     failures = _Failures(name, ranges=bool(dimensions.axes))
     for attempt in _attempts(eager, name, method, dimensions, failures):
         with failures.noted(attempt.exported):
-            traced = _decomposed(attempt, name, method, function, (args, kwargs))
+            traced = _decomposed(attempt, name, method, complex_places, (args, kwargs))
             deviation = _first_deviation(eager, traced, at_corners=at_corners)
             if deviation is None:
                 return traced
@@ -273,7 +284,8 @@ def _attempt(
         args, kwargs = dimensions.resized(args, kwargs, dimensions.interior(args, kwargs))
     with (
         eager.restored(),
-        as_forward(eager.model, resolve(eager.model, name, method)) as module,
+        registered_as_pairs(eager.model, resolve(eager.model, name, method)) as function,
+        as_forward(eager.model, function) as module,
         _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious),
         recorded_assertions(),
         recorded_sources(),
@@ -298,9 +310,10 @@ def _decomposed(
     attempt: _Attempt,
     name: str,
     method: Method,
-    function: Callable[..., Any],
+    complex_places: ComplexPlaces,
     examples: tuple[tuple[Any, ...], dict[str, Any]],
 ) -> Traced:
+    function = cast("Callable[..., Any]", method.target)
     oblivious = attempt.rung.oblivious
     secure_assertions(attempt.exported)
     declare_writes(attempt.exported)
@@ -317,6 +330,7 @@ def _decomposed(
     return Traced(
         name=name,
         function=function,
+        complex_places=complex_places,
         args=examples[0],
         kwargs=examples[1],
         dimensions=attempt.dimensions,

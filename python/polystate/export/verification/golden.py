@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from polystate.artifact import GoldenCall
+from polystate.artifact import GoldenCall, manifest
 from polystate.export.tracing.eager import Outcome
 from polystate.export.verification.arrays import Array, as_bits
 from polystate.export.verification.outcomes import tensors
-from polystate.export.verification.twins import Agreed, Call, Twins
+from polystate.export.verification.twins import Agreed, Call, Twins, as_described
 
 # Recorded arrays above this many bytes: the methods are called once instead of twice.
 _LARGE = 8 * 1024 * 1024
@@ -66,16 +66,16 @@ def _has_added(calls: list[tuple[str, GoldenCall]], twins: Twins, call: Call) ->
 
 def _add(calls: list[tuple[str, GoldenCall]], twins: Twins, call: Call, result: Any) -> None:
     if isinstance(result, Agreed):
-        inputs = twins.method(call.method.name).inputs
-        written = [i for i, tensor in enumerate(inputs) if tensor.written_from is not None]
-        calls.append((call.method.name, _golden(call, result.outcome, written)))
+        method = twins.method(call.method.name)
+        calls.append((method.name, _golden(method, call, result.outcome)))
 
 
-def _golden(call: Call, outcome: Outcome, written: Sequence[int]) -> GoldenCall:
-    after = _arrays(outcome.inputs)
+def _golden(method: manifest.Method, call: Call, outcome: Outcome) -> GoldenCall:
+    after = _arrays(method.inputs, outcome.inputs)
+    written = (i for i, tensor in enumerate(method.inputs) if tensor.written_from is not None)
     return GoldenCall(
-        _arrays((call.args, call.kwargs)),
-        _arrays(outcome.outputs),
+        _arrays(method.inputs, (call.args, call.kwargs)),
+        _arrays(method.outputs, outcome.outputs),
         {i: after[i] for i in written},
     )
 
@@ -84,5 +84,6 @@ def _bytes(calls: Sequence[tuple[str, GoldenCall]]) -> int:
     return sum(array.nbytes for _, call in calls for _, array in call.arrays())
 
 
-def _arrays(tree: Any) -> list[Array]:
-    return [as_bits(tensor) for tensor in tensors(tree)]
+def _arrays(described: Sequence[manifest.Input | manifest.Output], tree: Any) -> list[Array]:
+    both = zip(described, tensors(tree), strict=True)
+    return [as_bits(as_described(spec, tensor)) for spec, tensor in both]

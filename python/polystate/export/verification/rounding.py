@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from polystate.export.tracing.eager import Outcome
+from polystate.export.tracing.pairs import as_pairs
 from polystate.export.verification.dispatch import Operators
 from polystate.export.verification.outcomes import pairs
 from polystate.export.verification.tolerances import Tolerance, deviating, first_deviation
@@ -60,7 +61,9 @@ class Rounding(Operators):
         if function._overloadpacket not in _EXACT_OPERATORS and not function.is_view:
             is_elementwise = torch.Tag.pointwise in function.tags
             for result in results if isinstance(results, tuple | list) else (results,):
-                if isinstance(result, torch.Tensor) and result.dtype.is_floating_point:
+                if isinstance(result, torch.Tensor) and result.is_complex():
+                    self._round_parts(as_pairs(result), is_elementwise)
+                elif isinstance(result, torch.Tensor) and result.dtype.is_floating_point:
                     self._round(result, is_elementwise)
         return results
 
@@ -69,9 +72,20 @@ class Rounding(Operators):
         part = torch.rand(rows.shape, generator=self._generator).sub_(0.5).mul_(2 * _PART_OF_STEP)
         return rows + (part * steps).to(rows.dtype)
 
-    def _round(self, result: torch.Tensor, is_elementwise: bool) -> None:
+    def _round_parts(self, parts: torch.Tensor, is_elementwise: bool) -> None:
+        """Changes pairs [..., 2]: a part may be a difference of what is as large as the number."""
+        if not is_elementwise:
+            self._round(parts, is_elementwise)
+            return
+        sizes = parts.abs().amax(-1, keepdim=True)
+        parts.add_(self._signs(parts) * sizes.where(sizes.isfinite(), 0))
+
+    def _signs(self, result: torch.Tensor) -> torch.Tensor:
         units = _UNITS.get(result.dtype, _HALF_UNITS) * torch.finfo(result.dtype).eps
-        signs = torch.rand(result.shape, generator=self._generator).sub_(0.5).mul_(2 * units)
+        return torch.rand(result.shape, generator=self._generator).sub_(0.5).mul_(2 * units)
+
+    def _round(self, result: torch.Tensor, is_elementwise: bool) -> None:
+        signs = self._signs(result)
         if is_elementwise:
             result.mul_((1 + signs).to(result.dtype))
         else:  # sums, whose terms may be much larger than what they come to

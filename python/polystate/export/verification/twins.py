@@ -13,6 +13,7 @@ import torch
 from polystate.artifact import manifest
 from polystate.errors import ContractError, EngineError, ExportError
 from polystate.export.tracing.eager import EagerModule, Outcome
+from polystate.export.tracing.pairs import as_pairs, of_pairs
 from polystate.export.tracing.trace import Traced
 from polystate.export.verification.dispatch import Operators, under
 from polystate.export.verification.live_graph import LiveGraph
@@ -66,7 +67,8 @@ class LeftOut:
 class Twins:
     """The module and the program, in the same state.
 
-    Every call leaves both in one state; ExportError says how they differ.
+    Every call leaves both in one state; ExportError says how they differ. Complex tensors are
+    compared as pairs of their parts [..., 2].
     """
 
     eager: EagerModule
@@ -100,7 +102,10 @@ class Twins:
 
     def copy_state(self) -> None:
         """Give the program the module's state."""
-        self.program.set_state(self.state())
+        state = self.state()
+        self.program.set_state(
+            {each.name: as_described(each, state[each.name]) for each in self.described.state}
+        )
 
     def call_example(self, call: Call, *, is_given: bool) -> Agreed | LeftOut:
         """Call both with an example's values; a call that only one of them takes runs on neither.
@@ -185,12 +190,21 @@ class Twins:
 
     def _run(self, call: Call, seconds: float) -> Outcome:
         """Run the program; ExportError where it breaks what the contract promises."""
-        inputs = tensors((call.args, call.kwargs))
         try:
-            outputs, after = self.program.run(call.method.name, inputs, seconds)
+            outputs, after = self.program.run(call.method.name, self._inputs(call), seconds)
         except EngineError as error:
             raise fault(call, f"the lowered program fails: {error}") from error
-        return Outcome(list(outputs), list(after), dict(self.program.state()))
+        given, left = ([as_pairs(each) for each in found] for found in (outputs, after))
+        return Outcome(given, left, self._program_state())
+
+    def _inputs(self, call: Call) -> list[torch.Tensor]:
+        """The inputs of a call as a program's caller has them."""
+        given = tensors((call.args, call.kwargs))
+        described = self.method(call.method.name).inputs
+        return [as_described(spec, tensor) for spec, tensor in zip(described, given, strict=True)]
+
+    def _program_state(self) -> dict[str, torch.Tensor]:
+        return {name: as_pairs(value) for name, value in self.program.state().items()}
 
     def _expect_refusal(
         self, call: Call, before: Mapping[str, torch.Tensor], error: Exception
@@ -198,7 +212,7 @@ class Twins:
         """Refuse a program that takes what the module refuses, or changes its state for it."""
         refuses = f"the module refuses them ({type(error).__name__}: {error}"[:300] + ")"
         try:
-            self.program.run(call.method.name, tensors((call.args, call.kwargs)))
+            self.program.run(call.method.name, self._inputs(call))
         except ProgramEndedError as ended:
             raise fault(call, f"{refuses}; the lowered program fails: {ended}") from ended
         except ContractError:
@@ -211,7 +225,7 @@ class Twins:
             if LiveGraph(call.method).refuses(self.eager, call.args, call.kwargs):
                 raise fault(call, f"{refuses}; the lowered program takes them") from error
             self.copy_state()  # no result depends on what the module refuses
-        for name, value in self.program.state().items():
+        for name, value in self._program_state().items():
             if first_deviation(value, before[name], self.tolerance) is not None:
                 what = f"{refuses}; so does the lowered program, and it changes state '{name}'"
                 raise fault(call, what) from error
@@ -241,6 +255,13 @@ class Twins:
                 yield self._expected(call, Rounding(seed))
             except Exception:  # the module may raise anything
                 yield None
+
+
+def as_described(
+    described: manifest.Input | manifest.Output | manifest.State, tensor: torch.Tensor
+) -> torch.Tensor:
+    """A tensor as a program's caller has it, complex where the manifest says so."""
+    return of_pairs(tensor) if described.dtype.startswith("complex") else tensor
 
 
 def fault(call: Call, what: str) -> ExportError:

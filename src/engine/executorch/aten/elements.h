@@ -43,6 +43,8 @@ auto with_element_type(DType dtype, const Work& work) {
     case DType::kFloat32:
       return work.template operator()<float>();
     case DType::kFloat64:
+    case DType::kComplex64:  // which no tensor of a program is
+    case DType::kComplex128:
       break;
   }
   return work.template operator()<double>();

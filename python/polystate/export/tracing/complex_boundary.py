@@ -1,0 +1,203 @@
+"""Complex inputs, results and registered tensors, as pairs of real numbers.
+
+Programs have real tensors alone. A method with complex arguments becomes one that takes pairs
+[..., 2], and gives such for its complex results; the module itself computes with complex tensors.
+Under a trace, complex buffers and parameters are pairs as well, which the module's code meets as
+their parts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.export.dynamic_shapes import _combine_args, _tree_map_with_path
+from torch.utils import _pytree as pytree
+
+from polystate.errors import UnsupportedError
+from polystate.export.method import Draw, Method, resolve
+from polystate.export.tracing.complex_parts import Complex
+from polystate.export.tracing.pairs import as_pairs
+
+
+@dataclass(frozen=True)
+class ComplexPlaces:
+    """Which of a method's flattened arguments and results are complex.
+
+    Those of the results are known when it has been called.
+    """
+
+    arguments: frozenset[int] = frozenset()
+    results: set[int] = field(default_factory=set)
+
+
+def over_pairs(model: torch.nn.Module, name: str, method: Method) -> tuple[Method, ComplexPlaces]:
+    """A method that takes and gives pairs for complex tensors, and which tensors are complex.
+
+    Raises
+    ------
+    UnsupportedError
+        For complex numbers of half precision.
+    """
+    leaves, structure = pytree.tree_flatten((tuple(method.args), dict(method.kwargs)))
+    places = ComplexPlaces(frozenset(i for i, leaf in enumerate(leaves) if _is_complex(leaf)))
+    for place in places.arguments:
+        _refuse_half(leaves[place], f"method '{name}': an example")
+        leaves[place] = as_pairs(leaves[place].detach())
+    args, kwargs = pytree.tree_unflatten(leaves, structure)
+    function = resolve(model, name, method)
+    changed = dataclasses.replace(
+        method,
+        target=_called_with_pairs(name, function, places),
+        args=args,
+        kwargs=kwargs,
+        dynamic_shapes=_of_pairs_too(function, method),
+        draw=None if method.draw is None else _drawn_as_pairs(method.draw, places),
+    )
+    return changed, places
+
+
+def _called_with_pairs(
+    name: str, function: Callable[..., Any], places: ComplexPlaces
+) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _with_complex((args, kwargs), places)
+        results, structure = pytree.tree_flatten(function(*args, **kwargs))
+        for place, result in enumerate(results):
+            if _is_complex(result):
+                _refuse_half(result, f"method '{name}': a result")
+                places.results.add(place)
+                results[place] = _pairs_of(result)
+        return pytree.tree_unflatten(results, structure)
+
+    return call
+
+
+def _with_complex(arguments: Any, places: ComplexPlaces) -> Any:
+    leaves, structure = pytree.tree_flatten(arguments)
+    for place in places.arguments:
+        # Under a trace these are parts, which a mode makes of pairs.
+        leaves[place] = torch.view_as_complex(leaves[place])
+    return pytree.tree_unflatten(leaves, structure)
+
+
+def _pairs_of(value: Any) -> torch.Tensor:
+    return value.view_as_real() if isinstance(value, Complex) else as_pairs(value)
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, Complex) or (isinstance(value, torch.Tensor) and value.is_complex())
+
+
+def _refuse_half(value: Any, what: str) -> None:
+    if value.dtype == torch.complex32:
+        raise UnsupportedError(
+            f"{what} is complex32, of which PyTorch itself computes little on a CPU; "
+            f"rewrite: use x.to(torch.complex64)"
+        )
+
+
+def _of_pairs_too(function: Callable[..., Any], method: Method) -> Any:
+    """Dynamic shapes whose sequences of dimensions have one more, which is fixed."""
+    given = method.dynamic_shapes
+    if given is None:
+        return None
+
+    def with_last(path: Any, leaf: Any, spec: Any) -> Any:
+        is_sequence = isinstance(spec, tuple | list) and _is_complex(leaf)
+        return (*spec, None) if is_sequence else spec
+
+    combined: Any = _combine_args(function, tuple(method.args), dict(method.kwargs))
+    if isinstance(given, tuple | list):
+        combined = type(given)(combined.values())
+    try:
+        return _tree_map_with_path(with_last, combined, given, tree_name="inputs")
+    except Exception:  # it does not fit, which is told where dimensions are read
+        return given
+
+
+def _drawn_as_pairs(draw: Draw, places: ComplexPlaces) -> Draw:
+    def drawn(generator: torch.Generator, args: Any, kwargs: Any) -> Any:
+        made = draw(generator, *_with_complex((args, kwargs), places))
+        return pytree.tree_map_only(torch.Tensor, as_pairs, made)
+
+    return drawn
+
+
+@dataclass(frozen=True)
+class _Registered:
+    """A complex tensor that a module has registered."""
+
+    owner: torch.nn.Module
+    registry: dict[str, Any]
+    name: str
+
+
+@contextlib.contextmanager
+def registered_as_pairs(
+    model: torch.nn.Module, function: Callable[..., Any]
+) -> Iterator[Callable[..., Any]]:
+    """Makes pairs of complex buffers and parameters within the block.
+
+    Gives a function that does what `function` does with the module as it was: while it runs, the
+    module has these tensors as complex ones, by their parts. What it changes in them changes the
+    pairs.
+    """
+    found = list(_complex_tensors(model))
+    before = [each.registry[each.name] for each in found]
+    pairs: dict[int, torch.Tensor] = {}  # a tensor of two names stays one
+    for each, tensor in zip(found, before, strict=True):
+        each.registry[each.name] = pairs.setdefault(id(tensor), _registered_pairs(tensor))
+    try:
+        yield _seen_as_complex(found, function) if found else function
+    finally:
+        for each, tensor in zip(found, before, strict=True):
+            each.registry[each.name] = tensor
+
+
+def _complex_tensors(model: torch.nn.Module) -> Iterator[_Registered]:
+    for owner in model.modules():
+        for registry in (owner._parameters, owner._buffers):
+            for name, tensor in registry.items():
+                if tensor is not None and tensor.is_complex():
+                    yield _Registered(owner, registry, name)
+
+
+def _registered_pairs(tensor: torch.Tensor) -> torch.Tensor:
+    pairs = as_pairs(tensor.detach())
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(pairs, requires_grad=tensor.requires_grad)
+    return pairs
+
+
+def _seen_as_complex(
+    registered: list[_Registered], function: Callable[..., Any]
+) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        kept = [list(each.registry.items()) for each in registered]
+        pairs = [each.registry.pop(each.name) for each in registered]
+        seen: dict[int, Complex] = {}
+        for each, tensor in zip(registered, pairs, strict=True):
+            # A plain attribute, which the module may set to another complex tensor.
+            vars(each.owner)[each.name] = seen.setdefault(id(tensor), Complex.over(tensor))
+        try:
+            result = function(*args, **kwargs)
+            for each, tensor in zip(registered, pairs, strict=True):
+                value = vars(each.owner)[each.name]
+                if value is not seen[id(tensor)]:
+                    tensor.copy_(Complex.of(value).view_as_real())
+            return result
+        finally:
+            for each, items in zip(reversed(registered), reversed(kept), strict=True):
+                vars(each.owner).pop(each.name, None)
+                each.registry.clear()
+                each.registry.update(items)
+
+    return call
