@@ -307,6 +307,11 @@ def _lacking_kernels_told(programs: Mapping[str, ExportedProgram]) -> Iterator[N
 def _check_arguments(model: torch.nn.Module, methods: Mapping[str, Method], backend: str) -> None:
     if not isinstance(model, torch.nn.Module):
         raise ContractError(f"model is a {type(model).__name__}, not a torch.nn.Module")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise ContractError(
+            "model is a module of TorchScript, whose code torch.export does not trace; rewrite: "
+            "export the module that it was made of, without torch.jit.script and torch.jit.trace"
+        )
     if not isinstance(methods, Mapping):
         raise ContractError(f"methods is a {type(methods).__name__}, not a mapping of names")
     if not methods:

@@ -76,12 +76,12 @@ def _suitable_form(model: PreTrainedModel, capacity: Capacity, texts: Sequence[E
         except UnsupportedError:
             raise
         except Exception as error:  # model code may raise anything
-            failures.append(f"{form}: {error}")
+            failures.append(str(error).strip().partition("\n")[0] or type(error).__name__)
         else:
             return form
     raise ExportError(
         f"{type(model).__name__} does not compute over paged caches what it computes without: "
-        + "; ".join(failures)
+        + "; ".join(dict.fromkeys(failures))
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
 from polystate.artifact import check_destination
-from polystate.errors import ContractError
+from polystate.errors import ContractError, Error, ExportError
 from polystate.export import Program
 from polystate.recipes.capacity import capacity_of
 from polystate.recipes.deep_models import export_methods
@@ -103,8 +104,9 @@ def export_pretrained(
         quantization = CAUSAL_Q8
     if not isinstance(source, torch.nn.Module) and is_gguf(source):
         warn_of_requantization(Path(source), quantization)
-    capacity = capacity_of(model, max_length, max_batch)
-    files = generation_files(generation_config(model, tokenizer, languages))
+    with _refused_in_a_sentence(model):
+        capacity = capacity_of(model, max_length, max_batch)
+        files = generation_files(generation_config(model, tokenizer, languages))
     if tokenizer is not None:
         begin("comparing the tokenizer with its library's")
         files |= tokenizer_files(tokenizer)
@@ -116,7 +118,8 @@ def export_pretrained(
             stack.enter_context(consumed(model))
         stack.enter_context(shortened_positions(model, capacity))
         begin("comparing the methods with the model")
-        methods = stack.enter_context(packed_methods(model, capacity, quantization))
+        with _refused_in_a_sentence(model):
+            methods = stack.enter_context(packed_methods(model, capacity, quantization))
         program = export_methods(
             methods,
             capacity,
@@ -133,6 +136,21 @@ def export_pretrained(
     begin("saving")
     program.save(out)
     return program
+
+
+@contextlib.contextmanager
+def _refused_in_a_sentence(model: PreTrainedModel) -> Iterator[None]:
+    """Refuses a model that lacks what an export asks models of transformers for."""
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as error:  # model code may raise anything
+        sentence = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise ExportError(
+            f"{type(model).__name__} lacks what an export asks of models of transformers, and can "
+            f"be exported with polystate.export and methods of your own alone: {sentence}"
+        ) from error
 
 
 def _settings(

@@ -1,6 +1,7 @@
 """Rewrites of a user's code are exported, and compared with the module, before they are told."""
 
 import hashlib
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,19 @@ def test_edits_are_made_from_the_end_and_count_bytes():
         [Edit.replace(first.value, "torch.where(b, 'ü', c)"), Edit.after(second, "e")]
     )
     assert edited.now == "a = torch.where(b, 'ü', c)\nd = 1\ne\n"
+
+
+def test_a_file_that_knows_torch_by_another_name_imports_it(tmp_path):
+    file = tmp_path / "other_name.py"
+    file.write_text(
+        "from __future__ import annotations\n\nimport torch as t\n\n\nclass Model(t.nn.Module):\n"
+        "    def forward(self, x):\n        return x * 2 if x.sum() > 0 else x\n"
+    )
+    spec = importlib.util.spec_from_file_location("other_name", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    draft = Draft(module.Model(), {"m": ps.Method("forward", (X,))})
+    RULES["branch_on_values"][0](draft, Problem("", f"{file}:8: return x", "branch_on_values"))
+    assert "+import torch\n import torch as t\n" in draft.diff()
+    assert "+        return torch.where(x.sum() > 0, x * 2, x)" in draft.diff()
+    torch.testing.assert_close(draft.model(-X), -X)

@@ -24,7 +24,8 @@ PAGES: tuple[tuple[str, str], ...] = (
     (r"is complex32, of which", "complex_half"),
     (r"returns a tensor that is sparse", "sparse_result"),
     (r"the example .* is sparse", "sparse_input"),
-    (r"(parameter|buffer) '.*' is on the device 'meta'", "weights_without_values"),
+    (r"(parameter|buffer|attribute) '.*' is on the device 'meta'", "weights_without_values"),
+    (r"the example .* is on the device 'meta'", "weights_without_values"),
     (r"which the AOTInductor engine does not have", "operator_without_kernel"),
     (r"fails on its own examples", "fails_on_its_example"),
 )

@@ -14,7 +14,7 @@ import torch
 
 from polystate.export.diagnosis.lines import is_users, show_text
 from polystate.export.method import Method
-from polystate.export.rewriting.texts import Edit, Text, first_line
+from polystate.export.rewriting.texts import Edit, Function, Text, first_line
 
 # What is added to the path of a source that was edited, where messages name a line of it.
 _MARK = " (rewritten)"
@@ -78,10 +78,26 @@ class Draft:
             When the result is no Python, or a class overrides what is changed.
         """
         try:
-            self._texts[path] = self.text(path).edited(edits)
+            text = self.text(path).edited(edits)
+            self._texts[path] = text.edited(self._missing_import(text))
         except SyntaxError as error:
             raise CannotRewriteError(str(error)) from error
         self._rebuild()
+
+    def _missing_import(self, text: Text) -> list[Edit]:
+        """The import of torch, where an edited function uses it and the file does not."""
+        for code in self.codes():
+            if code.path == text.path and _changed(code, text):
+                known = {**code.function.__globals__, **_closure(code.function)}
+                if known.get("torch", torch) is not torch:
+                    raise CannotRewriteError("the name torch is something else in the file")
+                if (
+                    "torch" not in known
+                    and "torch" not in _imported(text)
+                    and _uses_torch(code, text)
+                ):
+                    return [Edit.before(text.first_import(), "import torch")]
+        return []
 
     def diff(self) -> str:
         """What is to change in the user's files."""
@@ -172,9 +188,17 @@ def _codes(owner: type) -> Iterator[Code]:
         if isinstance(function, types.FunctionType) and is_users(function.__code__.co_filename):
             path = function.__code__.co_filename
             first = function.__code__.co_firstlineno
-            for number, node in enumerate(Text(path).functions()):
+            for number, node in enumerate(_functions(path)):
                 if first_line(node) == first and node.name == function.__name__:
                     yield Code(owner, name, function, path, number)
+
+
+def _functions(path: str) -> tuple[Function, ...]:
+    """The functions of a file; none where it is no Python any more."""
+    try:
+        return Text(path).functions()
+    except SyntaxError:
+        return ()
 
 
 def _changed(code: Code, text: Text) -> bool:
@@ -183,14 +207,23 @@ def _changed(code: Code, text: Text) -> bool:
     return ast.dump(before) != ast.dump(after)
 
 
+def _imported(text: Text) -> set[str]:
+    """The names of modules that a file imports as a whole."""
+    imports = [node for node in text.tree.body if isinstance(node, ast.Import)]
+    return {alias.asname or alias.name for node in imports for alias in node.names}
+
+
+def _uses_torch(code: Code, text: Text) -> bool:
+    function = text.functions()[code.number]
+    return any(isinstance(node, ast.Name) and node.id == "torch" for node in ast.walk(function))
+
+
 def _compiled(code: Code, text: Text) -> object:
     """The edited function, with the globals and the closure of the user's."""
     function = code.function
-    names: dict[str, Any] = {"torch": torch}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        names[name] = cell.cell_contents
-    if "torch" in function.__globals__:
-        del names["torch"]
+    names = _closure(function)
+    if "torch" not in function.__globals__:
+        names.setdefault("torch", torch)  # which the edited file imports
     names.setdefault("__class__", code.owner)
     node = text.functions()[code.number]
     result = ast.Return(ast.Name(node.name, ast.Load()))
@@ -200,8 +233,20 @@ def _compiled(code: Code, text: Text) -> object:
     show_text(file, text.now)
     made: dict[str, Any] = {}
     tree = ast.fix_missing_locations(ast.Module([maker], []))
-    exec(compile(tree, file, "exec"), function.__globals__, made)
-    return made["_rewritten"](*names.values())
+    try:
+        exec(compile(tree, file, "exec"), function.__globals__, made)
+        return made["_rewritten"](*names.values())
+    except Exception as error:  # decorators are the user's code
+        raise CannotRewriteError(f"the edited function cannot be made: {error}") from error
+
+
+def _closure(function: types.FunctionType) -> dict[str, Any]:
+    """The variables of functions around a function, by their names."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    try:
+        return {name: cell.cell_contents for name, cell in cells}
+    except ValueError as error:
+        raise CannotRewriteError("a variable of the function has no value yet") from error
 
 
 def _class_with(users: type, changed: Mapping[str, list[tuple[Code, object]]]) -> type:

@@ -50,16 +50,16 @@ class Likeness:
         """Whether some calls were compared, and none differed."""
         return self.agreed > 0 and not self.difference
 
-    def told(self) -> str:
-        """In words."""
+    def told(self, module: str) -> str:
+        """In words; `module` says what it was compared with."""
         if self.difference:
-            return f"differs from your module: {self.difference}"
+            return f"differs from {module}: {self.difference}"
         if not self.agreed:
-            return "your module took none of the drawn values, so that nothing was compared"
-        told = f"equals your module in {self.agreed} calls with drawn values"
+            return f"{module} took none of the drawn values, so that nothing was compared"
+        told = f"equals {module} in {self.agreed} calls with drawn values"
         if self.refused:
             reason = f" ({self._reasons[0]})" if self._reasons else ""
-            told += f"; refuses {self.refused} more that your module takes{reason}"
+            told += f"; refuses {self.refused} more that it takes{reason}"
         return told
 
     def add_refusal(self, reason: Exception) -> None:

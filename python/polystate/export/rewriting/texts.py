@@ -69,15 +69,20 @@ class Text:
         text.tree  # noqa: B018 - parses it
         return text
 
-    @functools.cached_property
+    @property
     def tree(self) -> ast.Module:
-        """The syntax tree of the text as it is edited."""
-        return ast.parse(self.now)
+        """The syntax tree of the text as it is edited, which nobody changes."""
+        return _tree(self.now)
 
-    def functions(self) -> list[Function]:
+    def functions(self) -> tuple[Function, ...]:
         """All functions in the order of the text."""
-        found = [node for node in ast.walk(self.tree) if isinstance(node, Function)]
-        return sorted(found, key=lambda node: (node.lineno, node.col_offset))
+        return _functions(self.now)
+
+    def first_import(self) -> ast.stmt:
+        """The first import, those of ``__future__`` left out; without one the last statement."""
+        imports = [node for node in self.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        others = [node for node in imports if getattr(node, "module", "") != "__future__"]
+        return next(iter(others), self.tree.body[-1])
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
         """A node as it is written; in parentheses where it takes several lines."""
@@ -89,6 +94,17 @@ class Text:
         before, after = self.original.splitlines(), self.now.splitlines()
         lines = difflib.unified_diff(before, after, self.path, self.path, n=2, lineterm="")
         return "\n".join(lines)
+
+
+@functools.lru_cache(maxsize=64)
+def _tree(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+@functools.lru_cache(maxsize=64)
+def _functions(text: str) -> tuple[Function, ...]:
+    found = [node for node in ast.walk(_tree(text)) if isinstance(node, Function)]
+    return tuple(sorted(found, key=lambda node: (node.lineno, node.col_offset)))
 
 
 def first_line(function: Function) -> int:

@@ -89,7 +89,9 @@ def try_rewrites(
         if isinstance(result, Program):
             found = _likeness(model, methods, draft, result)
             seconds = time.monotonic() - started
-            told = f"exports, and {found.told()}"
+            is_like = _is_trained(model) == _is_trained(draft.model)
+            told = found.told("your module" if is_like else "your module in eval mode")
+            told = f"exports, and {told}"
             return Rewrite(tuple(changes), draft.diff(), found.holds, told, backend, seconds)
         told = f"does not export: {_first(result.message)}"
         if _is_same(problem, result):
@@ -132,13 +134,16 @@ def _likeness(
     model: torch.nn.Module, methods: Mapping[str, Method], draft: Draft, program: Program
 ) -> Likeness:
     (name,) = draft.methods
-    is_trained = any(module.training for module in draft.model.modules())
 
     def as_draft(users: torch.nn.Module) -> None:
-        if not is_trained:
+        if not _is_trained(draft.model):
             users.eval()
 
     return likeness(model, methods[name], draft, name, program.methods[name], as_draft)
+
+
+def _is_trained(model: torch.nn.Module) -> bool:
+    return any(module.training for module in model.modules())
 
 
 def _first(message: str) -> str:

@@ -26,6 +26,20 @@ def refuse_unusual_weights(model: torch.nn.Module) -> None:
             if unusual is not None:
                 what, weights = unusual
                 raise ContractError(f"the {kind} '{name}' {what}; rewrite: {weights}")
+    for name, tensor in _attributes(model):
+        if tensor.is_meta:
+            raise ContractError(
+                f"the attribute '{name}' {_META}; rewrite: make it on the CPU, or register it as a "
+                f"buffer, and load it"
+            )
+
+
+def _attributes(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """Tensors that are attributes of modules, neither parameters nor buffers."""
+    for path, module in model.named_modules():
+        for name, value in vars(module).items():
+            if isinstance(value, torch.Tensor):
+                yield f"{path}.{name}" if path else name, value
 
 
 def refuse_unusual_examples(method: str, args: Any, kwargs: Any) -> None:

@@ -8,6 +8,7 @@ replay at the corners of the ranges decides whether the graph is right there.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from polystate.export.graph.sources import recorded_sources
 from polystate.export.method import Draw, Method, as_forward, resolve
 from polystate.export.tracing import fast_paths
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
+from polystate.export.tracing.assumed_constants import with_assumed_constants
 from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
 from polystate.export.tracing.chunks import ChunksOfAnySize
@@ -172,6 +174,8 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
     try:
         sizes = [*dimensions.corners()[:1], dimensions.interior(args, kwargs)]
         others = [dimensions.resized(args, kwargs, each) for each in sizes if each]
+        function = with_assumed_constants(eager, function, args, kwargs)
+        method = dataclasses.replace(method, target=function)
         refuse_hidden_state(eager, Entry(name, function, [(args, kwargs), *others]))
     except Error:
         raise
@@ -181,7 +185,7 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
         refusal.example = problem.example if problem else None
         raise refusal from error
     failures = _Failures(name, ranges=bool(dimensions.axes))
-    for attempt in _attempts(eager, name, method, dimensions, failures):
+    for attempt in _attempts(eager, function, method, dimensions, failures):
         with failures.noted(attempt.exported):
             traced = _decomposed(attempt, name, method, complex_places, (args, kwargs))
             deviation = _first_deviation(eager, traced, at_corners=at_corners)
@@ -256,7 +260,11 @@ class _Failures:
 
 
 def _attempts(
-    eager: EagerModule, name: str, method: Method, dimensions: Dimensions, failures: _Failures
+    eager: EagerModule,
+    function: Callable[..., Any],
+    method: Method,
+    dimensions: Dimensions,
+    failures: _Failures,
 ) -> Iterator[_Attempt]:
     """Climbs the ladder: gives what covers all as it is found, then the others, widest first.
 
@@ -268,7 +276,7 @@ def _attempts(
             continue
         attempt = None
         with failures.noted():
-            attempt = _attempt(eager, name, method, dimensions, rung)
+            attempt = _attempt(eager, function, method, dimensions, rung)
         if attempt is not None and attempt.covers_all():
             yield attempt
         elif attempt is not None:
@@ -277,15 +285,19 @@ def _attempts(
 
 
 def _attempt(
-    eager: EagerModule, name: str, method: Method, dimensions: Dimensions, rung: _Rung
+    eager: EagerModule,
+    function: Callable[..., Any],
+    method: Method,
+    dimensions: Dimensions,
+    rung: _Rung,
 ) -> _Attempt:
     args, kwargs = method.examples()
     if rung.grown:
         args, kwargs = dimensions.resized(args, kwargs, dimensions.interior(args, kwargs))
     with (
         eager.restored(),
-        registered_as_pairs(eager.model, resolve(eager.model, name, method)) as function,
-        as_forward(eager.model, function) as module,
+        registered_as_pairs(eager.model, function) as traced,
+        as_forward(eager.model, traced) as module,
         _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious),
         recorded_assertions(),
         recorded_sources(),

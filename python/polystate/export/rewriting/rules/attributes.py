@@ -70,7 +70,7 @@ class Attribute:
 def as_buffer(draft: Draft, problem: Problem) -> str:
     """Registers a number or a tensor as a buffer, and changes it in place."""
     attribute = Attribute.of(draft, problem)
-    values = [getattr(module, attribute.name) for module in attribute.modules()]
+    values = [getattr(module, attribute.name, None) for module in attribute.modules()]
     if not all(isinstance(value, bool | int | float | torch.Tensor) for value in values):
         raise CannotRewriteError("the attribute is neither a number nor a tensor")
     edits: dict[str, list[Edit]] = {}
@@ -85,10 +85,8 @@ def as_buffer(draft: Draft, problem: Problem) -> str:
         raise CannotRewriteError("__init__ does not set the attribute")
     for module, value in zip(attribute.modules(), values, strict=True):
         delattr(module, attribute.name)
-        is_tensor = isinstance(value, torch.Tensor)
-        module.register_buffer(
-            attribute.name, value.detach().clone() if is_tensor else torch.tensor(value)
-        )
+        first = value.detach().clone() if isinstance(value, torch.Tensor) else torch.tensor(value)
+        module.register_buffer(attribute.name, first)
     attribute.edit(edits)
     return f"{attribute.written} is a buffer, which is changed in place"
 
@@ -137,8 +135,9 @@ def parameter_as_buffer(draft: Draft, problem: Problem) -> str:
     if not edits:
         raise CannotRewriteError("no class of the user's makes the parameter")
     for module in attribute.modules():
-        parameter = module._parameters.pop(attribute.name)
-        assert parameter is not None
+        parameter = module._parameters.pop(attribute.name, None)
+        if parameter is None:
+            raise CannotRewriteError("another module of the class has no such parameter")
         module.register_buffer(attribute.name, parameter.detach().clone())
     attribute.edit(edits)
     return f"{attribute.written} is a buffer"

@@ -23,7 +23,8 @@ _IN_PLACE = {ast.Add: "add_", ast.Sub: "sub_", ast.Mult: "mul_", ast.Div: "div_"
 def list_as_buffer(draft: Draft, problem: Problem) -> str:
     """Makes a list of tensors one buffer, and a buffer for how much of it is used."""
     attribute = Attribute.of(draft, problem)
-    if not all(getattr(module, attribute.name) == [] for module in attribute.modules()):
+    lists = [getattr(module, attribute.name, None) for module in attribute.modules()]
+    if not all(isinstance(each, list) and not each for each in lists):
         raise CannotRewriteError("the attribute is no list that is empty at first")
     row = _row(draft, problem)
     edits: dict[str, list[Edit]] = {}
@@ -168,7 +169,7 @@ def _read_edits(attribute: Attribute, statement: ast.stmt) -> list[Edit]:
 def dictionary_as_buffers(draft: Draft, problem: Problem) -> str:
     """Makes each value of a dictionary a buffer."""
     attribute = Attribute.of(draft, problem)
-    dictionaries = [getattr(module, attribute.name) for module in attribute.modules()]
+    dictionaries = [getattr(module, attribute.name, None) for module in attribute.modules()]
     if not all(_is_plain(each) for each in dictionaries):
         raise CannotRewriteError("the attribute is no dictionary of tensors by names")
     edits: dict[str, list[Edit]] = {}
@@ -176,7 +177,8 @@ def dictionary_as_buffers(draft: Draft, problem: Problem) -> str:
         for statement in statements(function):
             if any(attribute.is_meant(node) for node in _own_expressions(statement)):
                 edits.setdefault(code.path, []).append(_by_key(attribute, text, statement))
-    for module, dictionary in zip(attribute.modules(), dictionaries, strict=True):
+    for module in attribute.modules():
+        dictionary: dict[str, torch.Tensor] = getattr(module, attribute.name)
         delattr(module, attribute.name)
         for key, value in dictionary.items():
             module.register_buffer(f"{attribute.name}_{key}", value.detach().clone())
