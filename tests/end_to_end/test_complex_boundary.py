@@ -99,6 +99,54 @@ def test_complex_tensors_cross_a_methods_boundary(tmp_path, backend):
     twins.call("spectrum", x.real.repeat(2)[:6])
 
 
+# Each changes a buffer `z` [4, 3] in place.
+STATEMENTS = """
+    z.mul_(x); z.add_(x); z.sub_(x, alpha=2); z.div_(x + 3); z.mul_(0.5); z += r; z -= 2j
+    z[i] = v; z[1:] = z[:-1].clone(); z[..., 0] = x[..., 1]; z[0, 1] = 2.5; z[k] = 0; z[2] = r[0]
+    z[:, 1] *= 1j; z[1:3].add_(v); z[-1].copy_(x[0]); z.t()[0].mul_(2); z[:3].diagonal().add_(1)
+    z.copy_(z.flip(0)); z.copy_(x.conj()); z.copy_(r); z.fill_(2 - 1j); z.zero_(); z.neg_()
+    z.real.add_(r); z.imag.mul_(r); z.real = r; z.imag = r * 2; z[1].real.copy_(r[0])
+    torch.view_as_real(z)[..., 1].mul_(r); torch.view_as_real(z)[0].zero_()
+    z.view(-1)[2:5] += 1; z.view(2, 6)[1].mul_(1j); z.unbind(0)[2].mul_(1j); z.select(0, 1).add_(1)
+    z.chunk(2)[1].sub_(v); z.narrow(1, 1, 2).mul_(2j); z.transpose(0, 1)[2].copy_(x[:, 0])
+    z.index_copy_(0, i, v); z.index_add_(0, i, v); z.index_put_((i,), v); z.index_fill_(0, i, 0.5)
+    z.index_copy_(-1, i, x[:, :2]); z.masked_fill_(k, 1j); z.masked_fill_(k, 0.25)
+    z.conj().mul_(x); z.conj()[0] = 1j; z.exp_(); z.reciprocal_(); z.pow_(2); z.cumsum_(0)
+    z.addcmul_(x, x); z.lerp_(x, 0.25); z.conj_physical_(); z.sgn_(); z.tanh_()
+"""
+
+
+class Statements(nn.Module):
+    def __init__(self):
+        super().__init__()
+        listed = [each.strip() for each in STATEMENTS.replace("\n", ";").split(";")]
+        self.statements = [each for each in listed if each]
+        for number in range(len(self.statements)):
+            self.register_buffer(f"z{number}", drawn(4, 3, seed=number))
+
+    def change(self, x, v, r, i, k):
+        names = {"x": x, "v": v, "r": r, "i": i, "k": k, "torch": torch}
+        for number, statement in enumerate(self.statements):
+            exec(statement, {**names, "z": getattr(self, f"z{number}")})
+
+    def read(self):
+        return torch.stack([getattr(self, f"z{number}") for number in range(len(self.statements))])
+
+
+@every_backend
+def test_complex_state_is_changed_in_place_as_in_eager(tmp_path, backend):
+    def inputs(seed):
+        rows = torch.tensor([2, 0]) if seed else torch.tensor([0, 1])
+        real = drawn(4, 3, seed=seed, dtype=torch.float32)
+        return drawn(4, 3, seed=seed), drawn(2, 3, seed=seed + 1), real, rows, real > 0.5
+
+    methods = {"change": ps.Method("change", inputs(0)), "read": ps.Method("read")}
+    twins = Twins(Statements(), methods, tmp_path, backend)
+    for seed in range(2):
+        twins.call("change", *inputs(seed))
+    twins.call("read")
+
+
 class Accumulator(nn.Module):
     def __init__(self):
         super().__init__()

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "artifact/manifest_with_pairs.h"
 #include "artifact/tiny_artifact.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/core/dtype.h"
@@ -45,6 +46,26 @@ TEST(Manifest, KeepsConstantsWithTheirTypes) {
   EXPECT_EQ(std::get<double>(manifest.constants.at("scale")), -0.5);
   EXPECT_EQ(std::get<bool>(manifest.constants.at("tied")), true);
   EXPECT_EQ(std::get<std::string>(manifest.constants.at("task")), "toy");
+}
+
+TEST(Manifest, AProgramHasPairsForComplexTensors) {
+  Manifest manifest = tiny();
+  manifest.state[0].dtype = DType::kComplex128;
+  MethodSpec& method = manifest.methods[0];
+  method.inputs[0].dtype = DType::kComplex64;
+  method.outputs[0].dtype = DType::kComplex64;
+  const std::size_t rank = method.inputs[0].shape.size();
+  const Manifest pairs = manifest_with_pairs(manifest);
+  EXPECT_EQ(pairs.state[0].dtype, DType::kFloat64);
+  EXPECT_EQ(pairs.state[0].shape, (Shape{10, 20, 2}));
+  EXPECT_EQ(pairs.state[1].shape, Shape{});
+  const InputSpec& input = pairs.methods[0].inputs[0];
+  EXPECT_EQ(input.dtype, DType::kFloat32);
+  ASSERT_EQ(input.shape.size(), rank + 1);
+  EXPECT_EQ(text_of(input.shape.back(), pairs.methods[0]), "2");
+  const OutputSpec& output = pairs.methods[0].outputs[0];
+  EXPECT_EQ(output.dtype, DType::kFloat32);
+  EXPECT_EQ(text_of(output.shape.back(), pairs.methods[0]), "2");
 }
 
 TEST(Manifest, KeepsStates) {

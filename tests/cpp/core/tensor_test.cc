@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -134,6 +135,37 @@ TEST(Tensor, MemoryThatIsNotAlignedToItsElementsIsRefused) {
   EXPECT_EQ(tensor.error().message,
             "a int64 tensor of shape [1]: its memory is not aligned to 8 bytes");
   EXPECT_TRUE(Tensor::borrow(DType::kInt32, {1}, memory.data() + 4));
+}
+
+TEST(Tensor, ComplexMemoryIsAlignedAsItsPartsAre) {
+  alignas(8) std::array<std::byte, 32> memory{};
+  EXPECT_TRUE(Tensor::borrow(DType::kComplex64, {1}, memory.data() + 4));
+  EXPECT_EQ(Tensor::borrow(DType::kComplex128, {1}, memory.data() + 4).error().message,
+            "a complex128 tensor of shape [1]: its memory is not aligned to 8 bytes");
+}
+
+TEST(Tensor, AComplexTensorAndItsPairsShareMemory) {
+  const Tensor tensor = Tensor::of<std::complex<float>>({2}, {{1, 2}, {3, -4}}).value();
+  EXPECT_EQ(tensor.byte_count(), 16);
+  const Tensor pairs = tensor.pairs();
+  ASSERT_EQ(pairs.dtype(), DType::kFloat32);
+  EXPECT_EQ(pairs.shape(), (Shape{2, 2}));
+  EXPECT_EQ(pairs.values<float>()[3], -4);
+  const Tensor again = pairs.of_pairs(DType::kComplex64).value();
+  EXPECT_EQ(again.shape(), (Shape{2}));
+  EXPECT_EQ(again.values<std::complex<float>>()[1], std::complex<float>(3, -4));
+  EXPECT_EQ(again.bytes().data(), tensor.bytes().data());
+}
+
+TEST(Tensor, WhatIsNotComplexIsItsOwnPairs) {
+  const Tensor tensor = Tensor::of<float>({3}, {1, 2, 3}).value();
+  EXPECT_EQ(tensor.pairs().shape(), (Shape{3}));
+  const Result<Tensor> refused = tensor.of_pairs(DType::kComplex64);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "a float32 tensor of shape [3] has no pairs that are complex64");
+  EXPECT_FALSE(Tensor::of<float>({1, 2}, {1, 2}).value().of_pairs(DType::kComplex128));
+  EXPECT_FALSE(Tensor::of<float>({}, {1}).value().of_pairs(DType::kComplex64));
 }
 
 TEST(Tensor, AnAdoptedOwnerIsReleasedWithTheLastHandle) {

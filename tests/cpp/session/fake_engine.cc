@@ -33,7 +33,11 @@ FakeManifest fake_manifest() {
                   {.name = "fill",
                    .inputs = {{.name = "x", .dtype = "float32", .shape = {2}, .written_from = 0}},
                    .atomic = true},
-                  {.name = "get", .reads = {0, 1}, .atomic = true}},
+                  {.name = "get", .reads = {0, 1}, .atomic = true},
+                  {.name = "turn",
+                   .inputs = {{.name = "z", .dtype = "complex64", .shape = {2}}},
+                   .outputs = {{.name = "0", .dtype = "complex64", .shape = {2}}},
+                   .atomic = true}},
   };
 }
 

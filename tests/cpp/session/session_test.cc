@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -95,6 +96,40 @@ TEST_F(SessionTest, RefusesAReadOnlyInputThatAMethodWrites) {
   const Tensor x = Tensor::borrow_read_only(DType::kFloat32, {2}, values.data()).value();
   EXPECT_EQ(session.run("fill", {x}).error().code, ErrorCode::kContract);
   EXPECT_TRUE(session.run("fill", {floats({2}, {1, 2})}));
+}
+
+TEST_F(SessionTest, AnEngineSeesComplexNumbersAsPairs) {
+  using Complex = std::complex<float>;
+  script->run = [](std::size_t, std::span<const Tensor> inputs, States&) {
+    EXPECT_EQ(inputs[0].dtype(), DType::kFloat32);
+    EXPECT_EQ(inputs[0].shape(), Shape({2, 2}));
+    return Result<std::vector<Tensor>>(std::vector<Tensor>{inputs[0]});
+  };
+  const Tensor z = Tensor::of<Complex>({2}, {{1, 2}, {3, 4}}).value();
+  const std::vector<Tensor> outputs = session.run("turn", {z}).value();
+  ASSERT_EQ(outputs[0].shape(), Shape({2}));
+  EXPECT_THAT(outputs[0].values<Complex>(), ElementsAre(Complex(1, 2), Complex(3, 4)));
+}
+
+TEST_F(SessionTest, RefusesRealNumbersInThePlaceOfComplexOnes) {
+  const auto refused = session.run("turn", {floats({2, 2}, {1, 2, 3, 4})});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "method 'turn', input 0 'z': the dtype is float32; it must be complex64");
+  EXPECT_EQ(script->runs, 0);
+}
+
+TEST_F(SessionTest, RefusesAnOutputThatIsNoPairs) {
+  script->run = [](std::size_t, std::span<const Tensor>, States&) {
+    return Result<std::vector<Tensor>>(std::vector<Tensor>{floats({2, 1}, {1, 2})});
+  };
+  const Tensor z = Tensor::of<std::complex<float>>({2}, {{1, 2}, {3, 4}}).value();
+  const auto refused = session.run("turn", {z});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kEngine);
+  EXPECT_EQ(refused.error().message,
+            "method 'turn', output 0: a float32 tensor of shape [2, 1] has no pairs that are "
+            "complex64");
 }
 
 TEST_F(SessionTest, ReadsAndWritesStateByName) {

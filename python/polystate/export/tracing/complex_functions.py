@@ -242,6 +242,8 @@ def _writing(name: str) -> Any:
     def write(z: Any, *args: Any, **kwargs: Any) -> Complex:
         z = Complex.of(z)
         pairs = [parts(arg) if is_complex(arg) else (arg, arg) for arg in args]
+        if name in _OF_A_VALUE:
+            pairs[-1] = parts(args[-1])
         function = getattr(torch, name)
         x = function(z.real, *(first for first, _ in pairs), **kwargs)
         return Complex(x, function(z.imag, *(second for _, second in pairs), **kwargs))
@@ -249,6 +251,9 @@ def _writing(name: str) -> Any:
     write.__name__ = name
     return write
 
+
+# The last of whose arguments may be a real number.
+_OF_A_VALUE = ("index_fill", "scatter")
 
 for _name in (
     "diagonal_scatter",

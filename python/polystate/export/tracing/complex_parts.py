@@ -46,6 +46,8 @@ _OTHER_NAMES = {
     "unsafe_chunk": "chunk",
     "unsafe_split": "split",
 }
+# Write rows of a tensor, which are as well rows of its pairs.
+_WRITING_ROWS = frozenset(("index_add_", "index_copy_"))
 # Operators of Python whose operands come in the other order.
 _SWAPPED = frozenset(("radd", "rmul", "rsub", "rtruediv", "rdiv", "rpow", "rmatmul"))
 
@@ -75,7 +77,7 @@ class Complex:
         if real.dtype != imag.dtype:
             dtype = torch.promote_types(real.dtype, imag.dtype)
             real, imag = real.to(dtype), imag.to(dtype)
-        self.real, self.imag, self._is_borrowed = real, imag, is_borrowed
+        self._real, self._imag, self._is_borrowed = real, imag, is_borrowed
         self._pairs: Tensor | None = None
         self._conjugate_of: Complex | None = None
 
@@ -133,6 +135,8 @@ class Complex:
             return getattr(self.real, name)
         if name in self.functions:
             return lambda *args, **kwargs: self.functions[name](self, *args, **kwargs)
+        if name in _WRITING_ROWS and self._pairs is not None:
+            return lambda *args, **kwargs: self._write_rows(name, *args, **kwargs)
         if name.endswith("_") and not name.startswith("_"):
             return lambda *args, **kwargs: self._change(getattr(self, name[:-1])(*args, **kwargs))
         raise TypeError(
@@ -151,9 +155,11 @@ class Complex:
 
     def _change(self, value: Complex) -> Complex:
         """Gives it other values, where it lies."""
+        if value is self:  # which has been changed already
+            return self
         if self._conjugate_of is not None:  # of which it is a view
             changed = self._conjugate_of._change(value.conj())
-            self.real, self.imag = changed.real, -changed.imag
+            self._real, self._imag = changed.real, -changed.imag
             return self
         self._own()
         if self._pairs is not None:  # both parts at once
@@ -163,10 +169,36 @@ class Complex:
         self.imag.copy_(value.imag)
         return self
 
+    def _write_rows(
+        self, name: str, dim: int, index: Tensor, source: Any, **kwargs: Any
+    ) -> Complex:
+        assert self._pairs is not None
+        pairs = Complex.of(source).view_as_real()
+        getattr(self._pairs, name)(dim % max(self.dim(), 1), index, pairs, **kwargs)
+        return self
+
     def _own(self) -> None:
         if self._is_borrowed:
-            self.real, self.imag = self.real.clone(), self.imag.clone()
+            self._real, self._imag = self._real.clone(), self._imag.clone()
             self._is_borrowed = False
+
+    @property
+    def real(self) -> Tensor:
+        """The real part; setting it changes that part where it lies."""
+        return self._real
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._change(Complex(torch.as_tensor(value).expand(self.shape), self._imag))
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, as above."""
+        return self._imag
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._change(Complex(self._real, torch.as_tensor(value).expand(self.shape)))
 
     @property
     def dtype(self) -> torch.dtype:
@@ -263,12 +295,17 @@ class Complex:
         return Complex(real, torch.where(is_wide, b - a * ratio, b * ratio - a) / size)
 
     def __getitem__(self, index: Any) -> Complex:
+        if self._pairs is not None:
+            return Complex.over(self._pairs[_index_of_pairs(index)])
         return self._same("getitem", (index,), {})  # type: ignore[no-any-return]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._conjugate_of is not None:
             self._conjugate_of[index] = Complex.of(value).conj()
-            self.imag = -self._conjugate_of.imag
+            self._real, self._imag = self._conjugate_of.real, -self._conjugate_of.imag
+            return
+        if self._pairs is not None and not _has_mask(index):
+            self._pairs[_index_of_pairs(index)] = _as_pairs(value, self._pairs.dtype)
             return
         self._own()
         self.real[index], self.imag[index] = parts(value)
@@ -321,6 +358,23 @@ class Complex:
 
     def __itruediv__(self, other: Any) -> Complex:  # type: ignore[misc]
         return self._change(self.div(other))
+
+
+def _index_of_pairs(index: Any) -> Any:
+    """An index of complex numbers as one of pairs [..., 2]."""
+    places = index if isinstance(index, tuple) else (index,)
+    return (*places, slice(None)) if any(each is Ellipsis for each in places) else index
+
+
+def _has_mask(index: Any) -> bool:
+    places = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(each, Tensor) and each.dtype == torch.bool for each in places)
+
+
+def _as_pairs(value: Any, dtype: torch.dtype) -> Tensor:
+    if isinstance(value, bool | int | float | complex):
+        return torch.tensor([value.real, value.imag], dtype=dtype)
+    return Complex.of(value).view_as_real()
 
 
 def _plain(name: str) -> str:

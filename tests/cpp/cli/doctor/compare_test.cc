@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -48,6 +49,30 @@ TEST(Compare, OfSomePlacesTheOthersMayDiffer) {
   EXPECT_EQ(difference->place, "[1, 1]");
   EXPECT_EQ(difference->expected, "3");
   EXPECT_EQ(difference->found, "2");
+}
+
+TEST(Compare, BothPartsOfAComplexNumberCountByThemselves) {
+  const auto complex = [](const std::vector<std::complex<float>>& values) {
+    return Tensor::of<std::complex<float>>({2}, values).value();
+  };
+  const Tensor expected = complex({{1, 2}, {4, -1}});
+  EXPECT_FALSE(difference_between(expected, complex({{1, 2}, {4.25, -1}}), {0.125, 0}).has_value());
+  const Difference difference = difference_of(expected, complex({{1, 2}, {4, -1.25}}), {0.125, 0});
+  EXPECT_EQ(difference.place, "[1]");
+  EXPECT_EQ(difference.expected, "4-1j");
+  EXPECT_EQ(difference.found, "4-1.25j");
+  EXPECT_EQ(difference.limit, "0.125");
+}
+
+TEST(Compare, OfSomePlacesBothPartsAreCompared) {
+  const Tensor found = Tensor::of<std::complex<double>>({3}, {{9, 9}, {1, 2}, {3, 4}}).value();
+  const Recorded recorded{Tensor::of<std::complex<double>>({2}, {{1, 2}, {3, 5}}).value(),
+                          {3},
+                          std::vector<std::size_t>{1, 2}};
+  const std::optional<Difference> difference = first_difference(recorded, found, {});
+  ASSERT_TRUE(difference.has_value());
+  EXPECT_EQ(difference->place, "[2]");
+  EXPECT_EQ(difference->found, "3+4j");
 }
 
 TEST(Compare, TheFirstElementOverTheLimitIsNamed) {

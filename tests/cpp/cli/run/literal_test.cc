@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -52,6 +53,26 @@ TEST(Literal, ElementsTakeTheInputsDtype) {
   EXPECT_EQ(half.bytes()[1], std::byte{0x3C});
   const Tensor brain = parse_literal("[1]", DType::kBFloat16).value();
   EXPECT_EQ(brain.bytes()[1], std::byte{0x3F});
+}
+
+TEST(Literal, ComplexNumbersAreWrittenAsInPython) {
+  using Complex = std::complex<float>;
+  const Tensor tensor =
+      parse_literal("[1, -2j, 1.5+2j, -1e3-2.5e-1j, 1e+2j]", DType::kComplex64).value();
+  EXPECT_EQ(tensor.shape(), (Shape{5}));
+  EXPECT_EQ(tensor.values<Complex>()[0], Complex(1, 0));
+  EXPECT_EQ(tensor.values<Complex>()[1], Complex(0, -2));
+  EXPECT_EQ(tensor.values<Complex>()[2], Complex(1.5, 2));
+  EXPECT_EQ(tensor.values<Complex>()[3], Complex(-1000, -0.25));
+  EXPECT_EQ(tensor.values<Complex>()[4], Complex(0, 100));
+  const Tensor infinite = parse_literal("nan-infj", DType::kComplex128).value();
+  EXPECT_TRUE(std::isnan(infinite.values<std::complex<double>>()[0].real()));
+  EXPECT_EQ(infinite.values<std::complex<double>>()[0].imag(),
+            -std::numeric_limits<double>::infinity());
+  for (const std::string_view word : {"j", "1+j", "1+-2j", "1j+2", "1+2", "1+2i", "1e400j"}) {
+    EXPECT_EQ(message_of(word, DType::kComplex128),
+              "'" + std::string(word) + "' is no complex128, at character 1");
+  }
 }
 
 TEST(Literal, TheLargestIntegersAreExact) {
