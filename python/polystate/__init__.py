@@ -22,7 +22,7 @@ from polystate.errors import (
 
 if TYPE_CHECKING:
     from polystate._core import __version__
-    from polystate.export import Draws, Explanation, Method, explain, export
+    from polystate.export import Comparison, Draws, Explanation, Method, compare, explain, export
     from polystate.recipes.pretrained import export_pretrained
     from polystate.runtime import (
         ChatAnswer,
@@ -53,6 +53,7 @@ __all__ = [
     "ChatAnswer",
     "ChatPiece",
     "ChatUsage",
+    "Comparison",
     "ContractError",
     "Conversation",
     "Draws",
@@ -77,6 +78,7 @@ __all__ = [
     "UnsupportedError",
     "Usage",
     "__version__",
+    "compare",
     "explain",
     "export",
     "export_pretrained",
@@ -90,6 +92,7 @@ _LAZY = {
     "ChatAnswer": "polystate.runtime",
     "ChatPiece": "polystate.runtime",
     "ChatUsage": "polystate.runtime",
+    "Comparison": "polystate.export",
     "Conversation": "polystate.runtime",
     "Draws": "polystate.export",
     "Explanation": "polystate.export",
@@ -108,6 +111,7 @@ _LAZY = {
     "Tokenizer": "polystate.runtime",
     "Usage": "polystate.runtime",
     "__version__": "polystate._core",
+    "compare": "polystate.export",
     "explain": "polystate.export",
     "export": "polystate.export",
     "export_pretrained": "polystate.recipes.pretrained",

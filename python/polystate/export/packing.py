@@ -218,6 +218,11 @@ def quantized(model: nn.Module, quantization: str | None) -> Iterator[None]:
         yield
 
 
+def is_quantized(module: nn.Module) -> bool:
+    """Whether a block of :func:`quantized` has a module compute in 8 bits now."""
+    return isinstance(_read_by(module), _Bytes | _Groups)
+
+
 def _linears(model: nn.Module) -> Iterator[tuple[str, nn.Linear]]:
     """The linears whose weights are parameters that are not empty, by name."""
     for name, module in model.named_modules():

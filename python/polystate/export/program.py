@@ -40,7 +40,7 @@ from polystate.export.lowering.planned_graph import Part
 from polystate.export.method import Method
 from polystate.export.packing import quantized
 from polystate.export.report import contract_lines, report
-from polystate.export.state import find_state, grown
+from polystate.export.state import StateBuffer, find_state, grown
 from polystate.export.tracing import (
     composite_operators,
     decompositions,
@@ -229,18 +229,9 @@ class _Options:
     pages: dict[str, int]
 
 
-def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _Options) -> Program:
-    started = time.monotonic()
-    backend, quantization, draws = options.backend, options.quantization, options.draws
-    _check_arguments(model, methods, backend)
-    if options.target is not None and backend != "aoti":
-        raise ContractError(
-            f"target is {options.target!r}; backend {backend!r} has no code that is for a processor"
-        )
-    constants = _checked_constants(options.constants)
-    refuse_unusual_weights(model)
-    passes = options.passes
-    debug = None if options.debug_dir is None else DebugFolder.create(options.debug_dir)
+@contextlib.contextmanager
+def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[None]:
+    """What holds while a module is exported: PyTorch corrected and quiet, linears quantized."""
     with (
         quantized(model, quantization),
         quiet(),
@@ -252,19 +243,83 @@ def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _O
         vector_signs.chosen(),
         value_sizes.bounded(),
     ):
-        eager = EagerModule(model)
-        traced = []
-        for name, method in methods.items():
-            begin(f"tracing '{name}', and comparing the graph with the module")
-            traced.append(trace(eager, name, method, at_corners=draws.at_corners))
-        begin("finding state")
-        for each in traced:
-            grow_state(each.functional, options.pages)
-        found_state = find_state(eager, [(t.name, t.functional) for t in traced])
-        state = grown(found_state, options.pages)
-        begin("making the contract")
-        contracts = [_contract(eager, t, backend) for t in traced]
-        programs = {t.name: t.functional for t in traced}
+        yield
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A module's methods, ready to be lowered.
+
+    Attributes
+    ----------
+    traced, contracts
+        In the user's order, as many.
+    state
+        What the methods change, in the module's order.
+    """
+
+    eager: EagerModule
+    traced: Sequence[Traced]
+    contracts: Sequence[MethodContract]
+    state: Sequence[StateBuffer]
+
+    @property
+    def programs(self) -> dict[str, ExportedProgram]:
+        """The functional programs, with the checks of their contracts, by name."""
+        return {each.name: each.functional for each in self.traced}
+
+
+def prepare(
+    model: torch.nn.Module,
+    methods: Mapping[str, Method],
+    backend: str,
+    pages: Mapping[str, int],
+    *,
+    at_corners: bool,
+) -> Prepared:
+    """Traces methods within `surroundings`, and finds their state and contracts.
+
+    Parameters
+    ----------
+    at_corners
+        Whether graphs are compared with the module at the corners of the ranges, too.
+
+    Raises
+    ------
+    ExportError, UnsupportedError, ContractError
+        As ``export``.
+    """
+    eager = EagerModule(model)
+    traced = []
+    for name, method in methods.items():
+        begin(f"tracing '{name}', and comparing the graph with the module")
+        traced.append(trace(eager, name, method, at_corners=at_corners))
+    begin("finding state")
+    for each in traced:
+        grow_state(each.functional, pages)
+    found_state = find_state(eager, [(t.name, t.functional) for t in traced])
+    state = grown(found_state, pages)
+    begin("making the contract")
+    contracts = [_contract(eager, t, backend) for t in traced]
+    return Prepared(eager, traced, contracts, state)
+
+
+def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _Options) -> Program:
+    started = time.monotonic()
+    backend, quantization, draws = options.backend, options.quantization, options.draws
+    check_arguments(model, methods, backend)
+    if options.target is not None and backend != "aoti":
+        raise ContractError(
+            f"target is {options.target!r}; backend {backend!r} has no code that is for a processor"
+        )
+    constants = _checked_constants(options.constants)
+    refuse_unusual_weights(model)
+    passes = options.passes
+    debug = None if options.debug_dir is None else DebugFolder.create(options.debug_dir)
+    with surroundings(model, quantization):
+        prepared = prepare(model, methods, backend, options.pages, at_corners=draws.at_corners)
+        eager, traced, state = prepared.eager, prepared.traced, prepared.state
+        programs = prepared.programs
         begin(f"lowering for {backend}")
         if backend == "aoti":
             keep_graphs = debug is not None
@@ -273,7 +328,7 @@ def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _O
             lowered = lower(programs, state, backend, passes, keep_record=debug is not None)
         if debug is not None:
             debug.write(lowered)
-        found = Findings(traced, contracts, state, lowered)
+        found = Findings(traced, prepared.contracts, state, lowered)
         described = describe(found, backend, quantization)
         described = dataclasses.replace(described, constants=constants)
         finished = Finished(described, {lowered.file: lowered.content})
@@ -304,7 +359,8 @@ def _lacking_kernels_told(programs: Mapping[str, ExportedProgram]) -> Iterator[N
         raise refusal from error
 
 
-def _check_arguments(model: torch.nn.Module, methods: Mapping[str, Method], backend: str) -> None:
+def check_arguments(model: torch.nn.Module, methods: Mapping[str, Method], backend: str) -> None:
+    """Refuses what ``export`` cannot take, before any work is done for it; ContractError."""
     if not isinstance(model, torch.nn.Module):
         raise ContractError(f"model is a {type(model).__name__}, not a torch.nn.Module")
     if isinstance(model, torch.jit.ScriptModule):

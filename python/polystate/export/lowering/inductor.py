@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Mapping, Sequence, Set
+import zipfile
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -145,6 +146,7 @@ def compile_methods(
     passes: Passes,
     target: str | None = None,
     keep_graphs: bool = False,
+    constants_of: Callable[[str], Mapping[str, torch.Tensor]] = lambda _: {},
 ) -> Lowered:
     """Compiles every method, and packs them into one PT2 archive.
 
@@ -154,6 +156,9 @@ def compile_methods(
         The processors that it is for, as compilers name them (``-march``); None: this one.
     keep_graphs
         Whether the graphs that are compiled are kept.
+    constants_of
+        Values of constants of a method, by their names, which it gets instead of its own where
+        they have their type and shape.
 
     Raises
     ------
@@ -177,6 +182,7 @@ def compile_methods(
         rewrite_program(name, program, Form.FUNCTIONAL, "aoti", places)
         updates[name] = _updates(program, places, copied=write_after_checks(program))
         library, constants = _compiled(name, _flat(program, places), processor)
+        constants = _replaced(constants, constants_of(name))
         described = {constant: weights.add(value) for constant, value in constants.items()}
         libraries[name] = library, described
 
@@ -203,6 +209,40 @@ def compile_methods(
         graphs={n: {"1_functional": readable(p)} for n, p in programs.items() if keep_graphs},
         parts=lambda name: parts_of(programs[name]),
     )
+
+
+def stored_constants(archive: Path) -> dict[str, dict[str, torch.Tensor]]:
+    """The constants in an archive of this form, by method and name."""
+    found: dict[str, dict[str, torch.Tensor]] = {}
+    with zipfile.ZipFile(archive) as files:
+        places = {name.partition("/")[2]: name for name in files.namelist()}
+        for place, name in places.items():
+            if not (place.startswith(f"{_LIBRARIES}/") and place.endswith("/weights.json")):
+                continue
+            method = place.split("/")[-2]
+            found[method] = {}
+            for constant, described in json.loads(files.read(name)).items():
+                content = files.read(places[f"{_WEIGHTS}/{described['file']}"])
+                dtype = getattr(torch, described["dtype"])
+                shape = described["shape"]
+                found[method][constant] = (
+                    torch.frombuffer(bytearray(content), dtype=dtype).reshape(shape)
+                    if content
+                    else torch.empty(shape, dtype=dtype)
+                )
+    return found
+
+
+def _replaced(
+    constants: Mapping[str, torch.Tensor], others: Mapping[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """Constants, with the values of others of one name and form."""
+    replaced = dict(constants)
+    for name, value in constants.items():
+        other = others.get(name)
+        if other is not None and other.shape == value.shape and other.dtype == value.dtype:
+            replaced[name] = other
+    return replaced
 
 
 def _refuse_unknown_operators(programs: Mapping[str, ExportedProgram]) -> None:

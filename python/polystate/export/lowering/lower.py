@@ -121,18 +121,7 @@ def lower(
         name: transformed(name, program, passes.before_lowering)
         for name, program in programs.items()
     }
-    for program in before.values():
-        _prepare(program)
-    has_matrices = any(map(has_column_major_results, before.values()))
-    rows = executorch_fixes.matrices_row_by_row() if has_matrices else contextlib.nullcontext()
-    with (
-        executorch_fixes.applied(),
-        rows,
-        xnnpack_patterns.looked_for_where_possible(),
-        xnnpack_passes.traced_where_they_change(),
-        separated_changes(),
-        decomposed_once(),
-    ):
+    with _as_executorch_takes_them(before):
         for name, program in before.items():
             rewrite_program(name, program, Form.FUNCTIONAL, backend, names)
         with _explained(before, names, backend):
@@ -165,6 +154,52 @@ def lower(
         etrecord=lowered.get_etrecord().save if keep_record else None,
         parts=lambda name: parts_of(lowered.exported_program(name)),
     )
+
+
+def undelegated(
+    programs: Mapping[str, ExportedProgram], state: Sequence[StateBuffer], backend: str
+) -> dict[str, ExportedProgram]:
+    """The edge programs of a backend, without delegates: PyTorch's operators can run them.
+
+    Parameters
+    ----------
+    programs
+        The methods' functional programs by their names, which are changed in place.
+    backend
+        "portable" or "xnnpack".
+
+    Raises
+    ------
+    ExportError
+        As `lower`.
+    """
+    names = frozenset(buffer.name for buffer in state)
+    with _as_executorch_takes_them(programs):
+        for name, program in programs.items():
+            rewrite_program(name, program, Form.FUNCTIONAL, backend, names)
+        with _explained(programs, names, backend):
+            edge = _to_edge(programs, names, "portable", keep_record=False)
+        for name in programs:
+            rewrite_program(name, edge.exported_program(name), Form.EDGE, backend, names)
+    return {name: edge.exported_program(name) for name in programs}
+
+
+@contextlib.contextmanager
+def _as_executorch_takes_them(programs: Mapping[str, ExportedProgram]) -> Iterator[None]:
+    """Makes programs such that delegates take them, and corrects ExecuTorch for the block."""
+    for program in programs.values():
+        _prepare(program)
+    has_matrices = any(map(has_column_major_results, programs.values()))
+    rows = executorch_fixes.matrices_row_by_row() if has_matrices else contextlib.nullcontext()
+    with (
+        executorch_fixes.applied(),
+        rows,
+        xnnpack_patterns.looked_for_where_possible(),
+        xnnpack_passes.traced_where_they_change(),
+        separated_changes(),
+        decomposed_once(),
+    ):
+        yield
 
 
 def _prepare(program: ExportedProgram) -> None:

@@ -106,7 +106,7 @@ def verify(
     ExportError
         With the method, the sizes and the first value that differs, or what failed.
     """
-    tolerance = _tolerance(finished.described)
+    tolerance = tolerance_of(finished.described)
     with (
         tempfile.TemporaryDirectory(prefix="polystate-") as directory,
         _opened(finished, Path(directory), _leading(eager, finished.described)) as program,
@@ -125,7 +125,8 @@ def verify(
     return Verification(made, tallies, golden, tolerance)
 
 
-def _tolerance(described: manifest.Manifest) -> Tolerance:
+def tolerance_of(described: manifest.Manifest) -> Tolerance:
+    """How far results of a program may be off."""
     dtypes = {state.dtype for state in described.state}
     for method in described.methods:
         dtypes |= {tensor.dtype for tensor in method.inputs}

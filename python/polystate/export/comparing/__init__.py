@@ -1,0 +1,1 @@
+"""The stages of an export side by side, value by value."""
