@@ -1,4 +1,4 @@
-"""Features of speech as it comes: normalised mel spectra, as logarithms. Usage: export.py ARTIFACT"""
+"""Features of speech as it comes: logarithms of mel spectra. Usage: export.py ARTIFACT"""
 
 import math
 import sys
