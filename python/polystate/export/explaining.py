@@ -14,6 +14,7 @@ from polystate.export.diagnosis.lines import is_users, line_at
 from polystate.export.diagnosis.refusals import without_example
 from polystate.export.explanation import Explanation, Finding
 from polystate.export.inside import Inside, inside_of
+from polystate.export.lowering.planned_graph import parts_kept
 from polystate.export.method import Method
 from polystate.export.program import BACKENDS, Program, export
 from polystate.export.rewriting.spots import Problem
@@ -194,7 +195,7 @@ class _Trial:
         """A program, or what stops its export."""
         clock = clock or _Clock()
         try:
-            with told(clock.begin):
+            with told(clock.begin), parts_kept():
                 return export(model, methods, backend=backend, draws=self._draws)
         except Error as error:
             message = without_example(error)

@@ -8,8 +8,8 @@ import keyword
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -77,7 +77,7 @@ class Program:
     _files: Mapping[str, bytes | FileContent]
     _how: Mapping[str, str]
     verification: Verification | None = None
-    _parts: Callable[[str], tuple[Part, ...]] = lambda _: ()
+    _parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
 
     @property
     def methods(self) -> dict[str, DescribedMethod]:
@@ -99,8 +99,8 @@ class Program:
         return self._how[name]
 
     def parts(self, name: str) -> tuple[Part, ...]:
-        """The graph of a method as it runs, in its order."""
-        return self._parts(name)
+        """The graph of a method as it runs, in its order; empty but in explanations."""
+        return self._parts.get(name, ())
 
     def report(self) -> str:
         """Methods, contract, state and how it is updated and why, for people."""

@@ -36,7 +36,7 @@ from polystate.export.lowering.in_place import Update, Updates
 from polystate.export.lowering.kernels import executorch_has
 from polystate.export.lowering.lowered import Lowered, readable
 from polystate.export.lowering.passes import Passes, transformed
-from polystate.export.lowering.planned_graph import parts_of
+from polystate.export.lowering.planned_graph import parts_where_kept
 from polystate.export.lowering.processor import Processor, processor_named
 from polystate.export.lowering.rewrites import Form, rewrite_program
 from polystate.export.state import StateBuffer, dtype_name
@@ -207,7 +207,7 @@ def compile_methods(
         operators=[],
         delegates=[],
         graphs={n: {"1_functional": readable(p)} for n, p in programs.items() if keep_graphs},
-        parts=lambda name: parts_of(programs[name]),
+        parts=parts_where_kept(programs, programs.__getitem__),
     )
 
 

@@ -43,7 +43,7 @@ from polystate.export.lowering.passes import (
     transformed,
     valid_after_passes,
 )
-from polystate.export.lowering.planned_graph import parts_of
+from polystate.export.lowering.planned_graph import parts_where_kept
 from polystate.export.lowering.rewrites import Form, rewrite_program
 from polystate.export.state import StateBuffer
 
@@ -152,7 +152,7 @@ def lower(
         graphs=graphs,
         memory_plan=_memory_plan(lowered, list(programs)),
         etrecord=lowered.get_etrecord().save if keep_record else None,
-        parts=lambda name: parts_of(lowered.exported_program(name)),
+        parts=parts_where_kept(programs, lowered.exported_program),
     )
 
 

@@ -31,7 +31,7 @@ class Lowered:
         Of ExecuTorch: for each method the bytes of its arenas and where each tensor lies; what
         writes the record for its Inspector to a path.
     parts
-        Gives the graph of a method as it runs.
+        The graph of each method as it runs, where they were kept.
     """
 
     engine: str
@@ -44,7 +44,7 @@ class Lowered:
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     memory_plan: Mapping[str, Any] | None = None
     etrecord: Callable[[str], None] | None = None
-    parts: Callable[[str], tuple[Part, ...]] = lambda _: ()
+    parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
 
 
 def readable(program: ExportedProgram) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import dataclasses
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -71,6 +73,26 @@ class Part:
     changes: str
     shape: str
     places: tuple[Place, ...]
+
+
+_wanted = contextvars.ContextVar("whether parts are kept", default=False)
+
+
+@contextlib.contextmanager
+def parts_kept() -> Iterator[None]:
+    """Programs that are lowered within the block have their parts (`Program.parts`)."""
+    token = _wanted.set(True)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def parts_where_kept(
+    methods: Iterable[str], program: Callable[[str], ExportedProgram]
+) -> dict[str, tuple[Part, ...]]:
+    """The parts of each method's lowered program; nothing where nobody wants them."""
+    return {name: parts_of(program(name)) for name in methods} if _wanted.get() else {}
 
 
 def parts_of(program: ExportedProgram) -> tuple[Part, ...]:

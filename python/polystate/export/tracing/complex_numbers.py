@@ -102,7 +102,7 @@ def _complex_type(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
 def _converted(name: str, tensor: Tensor, dtype: torch.dtype) -> Complex:
     if name == "view":  # of the memory
-        return Complex.over(tensor.reshape(*tensor.shape[:-1], -1, 2))
+        return Complex.over(torch.unflatten(tensor, -1, (-1, 2)))
     return Complex.of(tensor.to(real_type(dtype)))
 
 
