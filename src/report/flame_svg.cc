@@ -7,7 +7,6 @@
 
 #include "polystate/report/document.h"
 #include "polystate/report/render.h"
-#include "report/graph_layout.h"
 #include "report/markup.h"
 #include "report/svg.h"
 #include "report/tones.h"

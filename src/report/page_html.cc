@@ -2,7 +2,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "polystate/report/document.h"
 #include "polystate/report/render.h"

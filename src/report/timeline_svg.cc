@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "polystate/report/document.h"
-#include "report/graph_layout.h"
 #include "report/markup.h"
 #include "report/svg.h"
 #include "report/tones.h"

@@ -44,7 +44,7 @@ std::string tone_rules() {
   std::string rules;
   for (const ToneColours& tone : kTones) {
     if (tone.name == "plain") continue;
-    rules += ".";
+    rules += '.';
     rules.append(tone.name).append("{background:").append(tone.fill);
     rules.append(";color:").append(tone.text).append(";border-color:").append(tone.stroke);
     rules += "}\n";

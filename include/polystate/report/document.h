@@ -169,8 +169,8 @@ struct Block;
 
 // Blocks that are shown when one asks for them.
 struct Details {
-  std::string summary = {};
-  std::vector<Block> blocks = {};
+  std::string summary;
+  std::vector<Block> blocks;
 };
 
 struct Block {

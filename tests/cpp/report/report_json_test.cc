@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "polystate/core/result.h"

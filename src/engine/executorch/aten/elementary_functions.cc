@@ -114,17 +114,23 @@ struct RemainderFunction {
 struct PowerFunction {
   template <typename T>
   static T of(T base, T exponent) {
-    if constexpr (std::is_floating_point_v<T>) {
-      return std::pow(base, exponent);
-    } else {
-      if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
-      std::uint64_t result = 1;
-      auto square = static_cast<std::uint64_t>(base);
-      for (; exponent > 0; exponent /= 2, square *= square) {
-        if (exponent % 2 == 1) result *= square;
-      }
-      return static_cast<T>(result);
+    return std::pow(base, exponent);
+  }
+  static std::int64_t of(std::int64_t base, std::int64_t exponent) {
+    if (exponent < 0) return of_reciprocal(base, exponent);
+    std::uint64_t result = 1;
+    auto square = static_cast<std::uint64_t>(base);
+    for (; exponent > 0; exponent /= 2, square *= square) {
+      if (exponent % 2 == 1) result *= square;
     }
+    return static_cast<std::int64_t>(result);
+  }
+
+ private:
+  // 0 but for 1 and -1.
+  static std::int64_t of_reciprocal(std::int64_t base, std::int64_t exponent) {
+    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    return base == 1 ? 1 : 0;
   }
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
@@ -88,26 +89,28 @@ Sum sum_of_run(const T* values, std::int64_t count) {
   return total;
 }
 
-// Calls `finish(place, sum)` for each result.
+// The sums of results whose elements lie in runs of `run`.
 template <typename T, typename Finish>
-void sum_all(Summands summands, const T* values, const Finish& finish) {
+void sum_runs(const Summands& summands, std::int64_t run, const T* values, const Finish& finish) {
+  using Sum = Accumulated<T>;
+  const std::int64_t runs = summands.summed.count();
+  for_each_range(summands.kept.count(), runs * run, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t place = first; place < last; ++place) {
+      const T* const of_result = values + summands.kept.at(place);
+      Sum sum{};
+      for (std::int64_t i = 0; i < runs; ++i) {
+        sum = Plus::of(sum, sum_of_run<Sum>(of_result + summands.summed.at(i), run));
+      }
+      finish(place, sum);
+    }
+  });
+}
+
+// The sums of results whose elements lie side by side, some results at a time.
+template <typename T, typename Finish>
+void sum_columns(Summands summands, const T* values, const Finish& finish) {
   using Sum = Accumulated<T>;
   const std::int64_t each = summands.summed.count();
-  const std::int64_t run = summands.summed.take_run();
-  if (run > 1 || each <= 1) {
-    for_each_range(summands.kept.count(), each, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t place = first; place < last; ++place) {
-        const T* const of_result = values + summands.kept.at(place);
-        Sum sum{};
-        for (std::int64_t i = 0; i < summands.summed.count(); ++i) {
-          sum = Plus::of(sum, sum_of_run<Sum>(of_result + summands.summed.at(i), run));
-        }
-        finish(place, sum);
-      }
-    });
-    return;
-  }
-  // The elements of neighbouring results lie side by side: some results at a time.
   const std::int64_t width = summands.kept.take_run();
   const std::int64_t pieces = (width + kColumns - 1) / kColumns;
   for_each_range(summands.kept.count() * pieces, each * kColumns,
@@ -130,6 +133,17 @@ void sum_all(Summands summands, const T* values, const Finish& finish) {
                      }
                    }
                  });
+}
+
+// Calls `finish(place, sum)` for each result.
+template <typename T, typename Finish>
+void sum_all(Summands summands, const T* values, const Finish& finish) {
+  const std::int64_t run = summands.summed.take_run();
+  if (run > 1 || summands.summed.count() <= 1) {
+    sum_runs(summands, run, values, finish);
+  } else {
+    sum_columns(std::move(summands), values, finish);
+  }
 }
 
 // The arguments of PyTorch's operators: self, dim, keepdim, dtype, out.
