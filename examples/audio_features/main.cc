@@ -20,7 +20,7 @@ polystate::Status hear(polystate::Session& session, std::int64_t first, std::int
   const auto outputs = session.run("hear", {*chunk});
   if (!outputs) return outputs.error();
   const auto features = (*outputs)[0].values<float>().last(40);  // of the last step
-  std::printf("lowest %g highest %g\n", features.front(), features.back());
+  std::printf("middle %g highest %g\n", features[20], features.back());
   return {};
 }
 

@@ -11,8 +11,9 @@ stream = (np.arange(3000) * 37 % 1000 / np.float32(10)).astype(np.float32)
 
 
 def add(values: np.ndarray) -> None:
-    count = session.run("add", values)
-    low, middle, high = session.run("quantiles", np.array([0.1, 0.5, 0.99], dtype=np.float32))
+    (count,) = session.run("add", values)
+    (found,) = session.run("quantiles", np.array([0.1, 0.5, 0.99], dtype=np.float32))
+    low, middle, high = found
     print(f"count {count} low {low:g} median {middle:g} high {high:g}")
 
 
