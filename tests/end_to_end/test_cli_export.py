@@ -122,7 +122,7 @@ def test_a_terminal_shows_each_step_of_an_export_with_its_time(model: Path, tmp_
     assert done.returncode == 0
     lines = re.sub(r"\d+\.\d s", "N s", shown.decode()).splitlines()
     begin = lines.index("exporting 1 methods of Counter ... ")
-    assert lines[begin + 1 : begin + 6] == [
+    assert lines[begin + 1 : begin + 7] == [
         "  tracing 'add', and comparing the graph with the module ... N s",
         "  finding state ... N s",
         "  making the contract ... N s",
