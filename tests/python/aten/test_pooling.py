@@ -36,7 +36,7 @@ def test_samples_of_pytorch() -> None:
             "max_pool3d",
         )
     ]
-    assert compare_samples(names, most=12).keys() == OPERATORS
+    assert compare_samples(names, most=12).keys() >= OPERATORS
 
 
 def test_odd_numbers_and_windows() -> None:

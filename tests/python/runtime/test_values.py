@@ -85,7 +85,6 @@ def test_a_number_that_a_dtype_lacks_is_refused(numbers: Any, dtype: str, value:
         ([None], "None"),
         ([[1, 2], [3, {}]], "{}"),
         (2**64, "18446744073709551616"),
-        ([1j], "1j"),
     ],
 )
 def test_what_is_no_number_is_named(numbers: Any, stranger: str) -> None:
