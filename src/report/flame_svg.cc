@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,7 +35,8 @@ std::vector<double> whole_values(const std::vector<Flame>& flames) {
   std::vector<double> values(flames.size(), 0);
   for (std::size_t i = flames.size(); i-- > 0;) {
     values[i] = std::max(flames[i].value, parts[i]);
-    if (flames[i].parent.has_value()) parts[*flames[i].parent] += values[i];
+    const std::optional<std::size_t> parent = flames[i].parent;
+    if (parent) parts[*parent] += values[i];
   }
   return values;
 }
@@ -50,12 +52,12 @@ std::vector<FlamePlace> places_of(const std::vector<Flame>& flames,
   double bottom_taken = 0;
   for (std::size_t i = 0; i < flames.size(); ++i) {
     const double width = total > 0 ? kFlamesWidth * values[i] / total : 0;
-    if (flames[i].parent.has_value()) {
-      const std::size_t index = *flames[i].parent;
-      const FlamePlace parent = places[index];
+    const std::optional<std::size_t> index = flames[i].parent;
+    if (index) {
+      const FlamePlace parent = places[*index];
       places.push_back(
           {.left = parent.left + parent.taken, .width = width, .depth = parent.depth + 1});
-      places[index].taken += width;
+      places[*index].taken += width;
     } else {
       places.push_back({.left = bottom_taken, .width = width});
       bottom_taken += width;
