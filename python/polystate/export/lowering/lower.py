@@ -43,15 +43,11 @@ from polystate.export.lowering.passes import (
     transformed,
     valid_after_passes,
 )
-from polystate.export.lowering.planned_graph import parts_where_kept
+from polystate.export.lowering.planned_graph import ACTIVATIONS, ARENAS, parts_where_kept
 from polystate.export.lowering.rewrites import Form, rewrite_program
 from polystate.export.state import StateBuffer
 
 PROGRAM_FILE = "model.pte"
-
-# Memory of a method, by ExecuTorch's index of planned buffers.
-_ACTIVATIONS = 1
-_ARENAS = {_ACTIVATIONS: "activations", 2: "state"}
 
 
 class _StatePlanning(MemoryPlanningPass):
@@ -145,7 +141,7 @@ def lower(
         content=FileContent(lowered.write_to_file),
         updates=dict(zip(programs, planning.updates, strict=True)),
         activation_bytes={
-            name: int(plan.non_const_buffer_sizes[_ACTIVATIONS]) for name, plan in plans.items()
+            name: int(plan.non_const_buffer_sizes[ACTIVATIONS]) for name, plan in plans.items()
         },
         operators=sorted({_operator_name(op) for plan in plans.values() for op in plan.operators}),
         delegates=sorted({d.id for plan in plans.values() for d in plan.delegates}),
@@ -229,13 +225,13 @@ def _memory_plan(program: ExecutorchProgramManager, methods: Sequence[str]) -> d
                 tensors.append(
                     {
                         "node": node.name,
-                        "arena": _ARENAS.get(spec.mem_id, str(spec.mem_id)),
+                        "arena": ARENAS.get(spec.mem_id, str(spec.mem_id)),
                         "offset": spec.mem_offset,
                         "bytes": spec.allocated_memory,
                         "lifetime": list(spec.lifetime),
                     }
                 )
-        arenas = {_ARENAS[i]: size for i, size in enumerate(sizes) if i in _ARENAS}
+        arenas = {ARENAS[i]: size for i, size in enumerate(sizes) if i in ARENAS}
         plans[name] = {"arenas": arenas, "tensors": tensors}
     return plans
 

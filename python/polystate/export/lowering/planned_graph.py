@@ -28,7 +28,10 @@ Kind = Literal[
 
 _COPIES = ("copy", "clone", "_to_copy", "_to_dim_order_copy", "_clone_dim_order", "copy_after")
 _CHECKS = ("check", "_assert", "sym_constrain")
-_ARENAS = {1: "activations", 2: "state"}
+
+# Memory of a method, by ExecuTorch's index of planned buffers.
+ACTIVATIONS = 1
+ARENAS = {ACTIVATIONS: "activations", 2: "state"}
 
 
 @dataclass(frozen=True)
@@ -236,6 +239,6 @@ def _places(node: Node) -> Iterator[Place]:
     specs: Any = node.meta.get("spec")
     for spec in specs if isinstance(specs, tuple | list) else (specs,):
         if getattr(spec, "mem_offset", None) is not None and spec.lifetime[0] is not None:
-            arena = _ARENAS.get(spec.mem_id, str(spec.mem_id))
+            arena = ARENAS.get(spec.mem_id, str(spec.mem_id))
             first, last = map(int, spec.lifetime)
             yield Place(arena, int(spec.mem_offset), int(spec.allocated_memory), first, last)

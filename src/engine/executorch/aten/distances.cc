@@ -21,25 +21,24 @@ namespace polystate {
 namespace {
 
 // A distance is `finish` of what `add` makes of the differences, from 0 on.
-struct Differing {  // p = 0: how many elements differ
-  template <typename C>
-  C add(C sum, C difference) const {
-    return sum + (std::isnan(difference) ? difference : static_cast<C>(difference != 0));
-  }
+struct WithoutRoot {
   template <typename C>
   C finish(C sum) const {
     return sum;
   }
 };
 
-struct Absolute {  // p = 1
+struct Differing : WithoutRoot {  // p = 0: how many elements differ
+  template <typename C>
+  C add(C sum, C difference) const {
+    return sum + (std::isnan(difference) ? difference : static_cast<C>(difference != 0));
+  }
+};
+
+struct Absolute : WithoutRoot {  // p = 1
   template <typename C>
   C add(C sum, C difference) const {
     return sum + difference;
-  }
-  template <typename C>
-  C finish(C sum) const {
-    return sum;
   }
 };
 
@@ -54,14 +53,10 @@ struct Euclidean {  // p = 2
   }
 };
 
-struct Largest {  // p = infinity; PyTorch leaves NaN out here
+struct Largest : WithoutRoot {  // p = infinity; PyTorch leaves NaN out here
   template <typename C>
   C add(C sum, C difference) const {
     return difference > sum ? difference : sum;
-  }
-  template <typename C>
-  C finish(C sum) const {
-    return sum;
   }
 };
 
