@@ -22,19 +22,27 @@ std::string sha256_fault(const std::string& text) {
 
 }  // namespace
 
+void declare_trusted(CLI::App& command, ArtifactOptions& options) {
+  command.add_flag_callback(
+      "--trusted", [&options] { options.verification = Verification::kTrusted; },
+      "Map the files without hashing them: nobody else may write to them");
+}
+
+void declare_json(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Answer in one line of JSON");
+}
+
 void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments) {
   command.add_option("DIR", arguments.directory, "The artifact's directory")
       ->type_name("")
       ->required();
-  command.add_flag_callback(
-      "--trusted", [&arguments] { arguments.options.verification = Verification::kTrusted; },
-      "Map the files without hashing them: nobody else may write to them");
+  declare_trusted(command, arguments.options);
   command
       .add_option("--expect-sha256", arguments.options.expect_sha256,
                   "Refuse an artifact whose SHA256SUMS has another SHA-256")
       ->type_name("HEX")
       ->check(sha256_fault);
-  command.add_flag("--json", arguments.json, "Answer in one line of JSON");
+  declare_json(command, arguments.json);
 }
 
 void declare_model_arguments(CLI::App& command, ModelArguments& arguments) {

@@ -27,6 +27,8 @@ struct ArtifactArguments {
   bool json = false;  // one line of JSON in place of text for people
 };
 
+void declare_trusted(CLI::App& command, ArtifactOptions& options);
+void declare_json(CLI::App& command, bool& json);
 void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments);
 
 // What a command takes that also runs the artifact.

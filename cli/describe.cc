@@ -7,9 +7,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "cli/text.h"
+#include "core/text.h"
 #include "polystate/artifact/expression.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/dtype.h"
@@ -90,6 +93,22 @@ std::uint64_t bytes_of(const StateSpec& state) {
   std::uint64_t bytes = size_of(state.dtype);
   for (const std::int64_t size : state.shape) bytes *= static_cast<std::uint64_t>(size);
   return bytes;
+}
+
+std::string listed(const std::vector<std::string>& parts) {
+  return parts.empty() ? "none" : joined(parts);
+}
+
+std::string constant_text(const Constant& constant) {
+  return std::visit(
+      [](const auto& value) -> std::string {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
+        if constexpr (std::is_same_v<T, std::int64_t>) return std::to_string(value);
+        if constexpr (std::is_same_v<T, double>) return number_text(value);
+        if constexpr (std::is_same_v<T, std::string>) return "\"" + value + "\"";
+      },
+      constant);
 }
 
 }  // namespace polystate::cli

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "polystate/artifact/manifest.h"
 
@@ -35,6 +36,12 @@ std::string update_text(const StateWrite& write);
 
 // The name of an update in the manifest: "in_place", "written_back".
 std::string update_name(StateUpdate update);
+
+// "a, b", or "none".
+std::string listed(const std::vector<std::string>& parts);
+
+// "true", "64", "0.5", "\"text\"".
+std::string constant_text(const Constant& constant);
 
 // Bytes of one state.
 std::uint64_t bytes_of(const StateSpec& state);

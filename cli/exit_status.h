@@ -15,6 +15,7 @@ enum class ExitStatus : std::uint8_t {
   kInput = 4,     // an input, a name or a session file that the model does not take
   kEngine =
       5,  // the engine failed, cannot run this artifact, or computes other values than recorded
+  kDifferent = 6,  // `diff`: the artifacts differ
 };
 
 ExitStatus status_of(ErrorCode code);

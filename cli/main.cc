@@ -15,6 +15,7 @@
 
 #include "cli/chat/chat.h"
 #include "cli/command.h"
+#include "cli/diff/diff.h"
 #include "cli/doctor/doctor.h"
 #include "cli/exit_status.h"
 #include "cli/explain/explain.h"
@@ -39,6 +40,7 @@ constexpr const char* kExitStatuses = R"(Exit status:
   3  the artifact or tokenizer is missing, damaged, inconsistent or not trusted
   4  an input, a name or a session file is one that it does not take
   5  the engine failed, cannot run the artifact, or computes other values than were recorded
+  6  diff: the artifacts differ
 )";
 
 ExitStatus report(ExitStatus status, const std::string& message) {
@@ -51,6 +53,7 @@ void declare(CLI::App& app, Action& action) {
   app.footer(kExitStatuses);
   declare_inspect(app, action);
   declare_run(app, action);
+  declare_diff(app, action);
   declare_doctor(app, action);
   declare_chat(app, action);
   declare_complete(app, action);

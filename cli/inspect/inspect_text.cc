@@ -1,9 +1,6 @@
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "cli/describe.h"
@@ -20,22 +17,6 @@
 
 namespace polystate::cli {
 namespace {
-
-std::string listed(const std::vector<std::string>& parts) {
-  return parts.empty() ? "none" : joined(parts);
-}
-
-std::string constant_text(const Constant& constant) {
-  return std::visit(
-      [](const auto& value) -> std::string {
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
-        if constexpr (std::is_same_v<T, std::int64_t>) return std::to_string(value);
-        if constexpr (std::is_same_v<T, double>) return number_text(value);
-        if constexpr (std::is_same_v<T, std::string>) return "\"" + value + "\"";
-      },
-      constant);
-}
 
 // Lays out an artifact section by section.
 class Report {

@@ -16,8 +16,10 @@
 #include "cli/exit_status.h"
 #include "cli/output.h"
 #include "cli/run/call.h"
+#include "cli/run/profile_report.h"
 #include "cli/run/run_report.h"
 #include "core/atomic_file.h"
+#include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/artifact/npz.h"
 #include "polystate/core/result.h"
@@ -37,7 +39,11 @@ struct RunArguments {
   fs::path output;                    // empty: standard output
   fs::path load_session;              // empty: the initial state
   fs::path save_session;              // empty: the state is dropped
-  fs::path profile;                   // empty: none is recorded
+  fs::path profile;                   // empty: no ETDump is written
+  fs::path flame;                     // empty: no flame graph is drawn
+  bool times = false;                 // the operators by their time in place of the results
+
+  [[nodiscard]] bool records() const { return times || !profile.empty() || !flame.empty(); }
 };
 
 // A call with everything read that it needs.
@@ -52,8 +58,8 @@ std::string empty_fault(const std::string& path) {
 
 // One file for two results would keep the last of them only.
 std::string shared_file_fault(const RunArguments& arguments) {
-  const std::array<fs::path, 3> files = {arguments.output, arguments.save_session,
-                                         arguments.profile};
+  const std::array<fs::path, 4> files = {arguments.output, arguments.save_session,
+                                         arguments.profile, arguments.flame};
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = i + 1; j < files.size(); ++j) {
       if (!files.at(i).empty() &&
@@ -135,6 +141,7 @@ Result<std::vector<CallResult>> run_calls(Session& session,
 Status write_results(const RunArguments& arguments, const std::vector<CallResult>& results,
                      Output& output) {
   if (arguments.output.empty()) {
+    if (arguments.times) return {};
     output.write(arguments.model.artifact.json ? results_json(results) : results_text(results));
     return output.status();
   }
@@ -145,19 +152,36 @@ Status write_results(const RunArguments& arguments, const std::vector<CallResult
   return write_npz(arguments.output, entries);
 }
 
-Status write_profile(const fs::path& path, Session& session) {
-  if (path.empty()) return {};
-  const Result<std::vector<std::byte>> profile = session.take_profile();
+// What was recorded of the calls, in the forms that are asked for.
+Status write_profile(const RunArguments& arguments, const Artifact& artifact, Session& session,
+                     Output& output) {
+  if (!arguments.records()) return {};
+  const Result<std::vector<std::byte>> etdump = session.take_profile();
+  if (!etdump) return etdump.error();
+  if (!arguments.profile.empty()) {
+    if (const Status written = write_file(arguments.profile, *etdump); !written) return written;
+  }
+  if (!arguments.times && arguments.flame.empty()) return {};
+  std::vector<std::string> methods;
+  for (const CallArguments& call : arguments.calls) methods.push_back(call.method);
+  const Result<CallProfile> profile = CallProfile::read(artifact, methods, *etdump);
   if (!profile) return profile.error();
-  return write_file(path, *profile);
+  if (!arguments.flame.empty()) {
+    const std::string svg = profile->flame_svg();
+    if (const Status written = write_file(arguments.flame, std::as_bytes(std::span(svg))); !written)
+      return written;
+  }
+  if (arguments.times)
+    output.write(arguments.model.artifact.json ? profile->times_json() : profile->times_text());
+  return output.status();
 }
 
 // The session is saved last: where a result cannot be written, the file still holds the state
 // before the calls, and the same command line may be tried again.
-Status save(const RunArguments& arguments, const std::vector<CallResult>& results, Session& session,
-            Output& output) {
+Status save(const RunArguments& arguments, const std::vector<CallResult>& results,
+            const Artifact& artifact, Session& session, Output& output) {
   if (Status status = write_results(arguments, results, output); !status) return status;
-  if (Status status = write_profile(arguments.profile, session); !status) return status;
+  if (Status status = write_profile(arguments, artifact, session, output); !status) return status;
   if (arguments.save_session.empty()) return {};
   return session.save(arguments.save_session);
 }
@@ -171,7 +195,7 @@ Result<ExitStatus> run(const RunArguments& arguments, Output& output) {
   const Status fits = check_output(arguments.output, *calls);
   if (!fits) return fits.error();
 
-  Result<Session> session = model->new_session({.profile = !arguments.profile.empty()});
+  Result<Session> session = model->new_session({.profile = arguments.records()});
   if (!session) return session.error();
   if (!arguments.load_session.empty()) {
     const Status status = session->load(arguments.load_session);
@@ -179,7 +203,7 @@ Result<ExitStatus> run(const RunArguments& arguments, Output& output) {
   }
   const Result<std::vector<CallResult>> results = run_calls(*session, *calls);
   if (!results) return results.error();
-  const Status saved = save(arguments, *results, *session, output);
+  const Status saved = save(arguments, *results, model->artifact(), *session, output);
   if (!saved) return saved.error();
   return ExitStatus::kSuccess;
 }
@@ -240,6 +264,11 @@ void declare_run(CLI::App& polystate, Action& action) {
   command->add_option("--profile", arguments->profile, "Write an ETDump of the calls")
       ->type_name("FILE")
       ->check(empty_fault);
+  command->add_option("--flame", arguments->flame, "Draw a flame graph of the calls, as SVG")
+      ->type_name("FILE")
+      ->check(empty_fault);
+  command->add_flag("--times", arguments->times,
+                    "Print which operators took how long, in place of the results");
   command->footer(kRunExamples);
   command->callback([arguments, &action] {
     if (const std::string fault = shared_file_fault(*arguments); !fault.empty()) {

@@ -2,9 +2,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/utf8.h"
 #include "polystate/report/document.h"
 #include "polystate/report/render.h"
+#include "report/markup.h"
 #include "report/tones.h"
 
 namespace polystate::report {
@@ -13,12 +13,10 @@ namespace {
 // A text in double quotes, as DOT has it: only these are special there.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : repaired_utf8(text)) {
+  for (const char c : visible(text)) {
     if (c == '"' || c == '\\') out += '\\';
     if (c == '\n') {
       out += "\\n";
-    } else if (is_control(static_cast<unsigned char>(c)) && static_cast<unsigned char>(c) < 0x80) {
-      out += ' ';
     } else {
       out += c;
     }

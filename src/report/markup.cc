@@ -27,51 +27,56 @@ void append_code(char32_t code_point, std::string& out) {
 // XML has no way to write these, beside the controls.
 bool is_no_character(char32_t c) { return (c & 0xFFFEU) == 0xFFFE || (c >= 0xFDD0 && c <= 0xFDEF); }
 
-void append_escaped(char32_t code_point, std::string_view bytes, std::string& out) {
-  switch (code_point) {
-    case U'&':
-      out += "&amp;";
-      return;
-    case U'<':
-      out += "&lt;";
-      return;
-    case U'>':
-      out += "&gt;";
-      return;
-    case U'"':
-      out += "&quot;";
-      return;
-    case U'\'':
-      out += "&#39;";
-      return;
-    case U'\n':
-    case U'\t':
-      out += bytes;
-      return;
+// What stands for a character of markup, nothing for others.
+std::string_view entity_of(char c) {
+  switch (c) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&#39;";
     default:
-      break;
-  }
-  if (is_unsafe_to_show(code_point) || is_no_character(code_point)) {
-    append_code(code_point, out);
-  } else {
-    out += bytes;
+      return {};
   }
 }
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
+std::string visible(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    if (character.size == 0) {
+    const auto [code_point, size] = first_character(text);
+    const bool stays = code_point == U'\n' || code_point == U'\t';
+    if (size == 0) {
       out += kReplacementCharacter;
       text.remove_prefix(malformed_at(text).size);
       continue;
     }
-    append_escaped(character.code_point, text.substr(0, character.size), out);
-    text.remove_prefix(character.size);
+    if (!stays && (is_unsafe_to_show(code_point) || is_no_character(code_point))) {
+      append_code(code_point, out);
+    } else {
+      out += text.substr(0, size);
+    }
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : visible(text)) {
+    const std::string_view entity = entity_of(c);
+    if (entity.empty()) {
+      out += c;
+    } else {
+      out += entity;
+    }
   }
   return out;
 }

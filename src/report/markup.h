@@ -8,9 +8,12 @@
 
 namespace polystate::report {
 
-// Any bytes as the text of an element or the value of an attribute in quotes, of HTML and of XML:
-// what is no UTF-8 becomes U+FFFD, and characters that could change how the text around them is
-// shown are named ("U+202E"). Line feeds and tabs stay.
+// Any bytes as text that looks like what it is: what is no UTF-8 becomes U+FFFD, and characters
+// that could change how the text around them is shown are named ("U+202E"). Line feeds and tabs
+// stay.
+std::string visible(std::string_view text);
+
+// The same as the text of an element or the value of an attribute in quotes, of HTML and of XML.
 std::string escaped(std::string_view text);
 
 // "12.5", "3": at most two digits behind the point.

@@ -38,6 +38,7 @@ pre{overflow:auto;max-height:80vh;border:1px solid #d1d9e0;border-radius:6px;pad
 .number{display:inline-block;width:4ch;margin-right:1ch;text-align:right;color:#59636e;
 user-select:none}
 .chip,.note{border:1px solid #8c959f;border-radius:6px;padding:0 6px}
+.chip{display:inline-block}
 .note{padding:6px 10px}
 .track{width:50%;min-width:120px}.bar{height:14px;min-width:1px;border-radius:2px;margin-top:4px}
 dl{display:grid;grid-template-columns:max-content minmax(0,1fr);gap:2px 14px}

@@ -136,6 +136,16 @@ def test_weights_are_stored_once_and_zeros_not_at_all(twins):
     assert [name for name in names if "/state/" in name] == ["archive/data/state/state_1"]
 
 
+def test_the_command_line_shows_what_is_in_the_archive_and_no_graph(twins, tmp_path):
+    graph = polystate("inspect", twins.path, "--graph", "read")
+    assert (graph.returncode, graph.stdout) == (5, "")
+    assert "model.pt2 is machine code, which has no graph of operators" in graph.stderr
+    page = tmp_path / "page.html"
+    assert polystate("inspect", twins.path, "--html", page).returncode == 0
+    assert "archive/data/aotinductor/read/method.so" in page.read_text()
+    assert polystate("diff", twins.path, twins.path).returncode == 0
+
+
 def test_machine_code_is_refused_unless_it_is_trusted(twins):
     with pytest.raises(ArtifactError, match="trust_code"):
         ps.load(twins.path)

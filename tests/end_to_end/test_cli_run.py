@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import subprocess
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,39 @@ def test_a_profile_is_an_etdump(toy: Path, tmp_path: Path) -> None:
     assert "Method::execute" in {event.name for event in events if event is not None}
 
 
+def test_the_times_of_operators_are_told(toy: Path) -> None:
+    calls = ["step", "--input", "x=[[1,2,3]]", "--input", "position=[1]", "--call", "read"]
+    done = polystate("run", toy, *calls, "--times", "--json")
+    assert done.returncode == 0, done.stderr
+    times = json.loads(done.stdout)["times"]
+    by_name = {time["name"]: time for time in times}
+    assert by_name["aten::mul.out"]["calls"] == 1
+    assert by_name["aten::mul.out"]["nanoseconds"] > 0
+    assert times[-1]["name"] == "outside of operators"
+    assert times[-1]["calls"] == 2
+    operators = [time["nanoseconds"] for time in times[:-1]]
+    assert operators == sorted(operators, reverse=True)
+    lines = polystate("run", toy, *calls, "--times").stdout.splitlines()
+    assert lines[0].split() == ["operator", "calls", "microseconds", "%"]
+    assert len(lines) == len(times) + 1
+
+
+def test_a_flame_graph_has_a_box_for_each_call_operator_and_instruction(
+    toy: Path, tmp_path: Path
+) -> None:
+    flame = tmp_path / "flame.svg"
+    calls = ["step", "--input", "x=[[1,2,3]]", "--input", "position=[1]", "--call", "read"]
+    done = polystate("run", toy, *calls, "--flame", flame, "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["calls"]) == 2
+    root = ElementTree.parse(flame).getroot()
+    titles = [title.text or "" for title in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert any(title.startswith("1: step\n") for title in titles)
+    assert any(title.startswith("2: read\n") for title in titles)
+    assert any(title.startswith("aten::mul.out\n") for title in titles)
+    assert all("\u00b5s" in title for title in titles)
+
+
 def test_inputs_that_the_method_does_not_take_are_named(toy: Path) -> None:
     message = refusal(toy, "no_such_method")
     assert "no_such_method" in message
@@ -244,8 +278,10 @@ def test_a_file_that_may_not_grow_is_an_output_that_cannot_be_written(
         ["--session", ""],
         ["--save-session", ""],
         ["--profile", ""],
+        ["--flame", ""],
         ["-o", "x.npz", "--save-session", "./x.npz"],
         ["--profile", "x", "--save-session", "x"],
+        ["--profile", "x", "--flame", "./x"],
     ],
 )
 def test_files_that_cannot_be_meant_are_errors_of_usage(

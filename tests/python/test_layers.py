@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 LAYERS = {
     *("core", "chat_template", "tokenizer", "artifact", "engine", "session", "sampler", "runner"),
-    *("grammar", "report", "response", "pipeline"),
+    *("grammar", "program", "report", "response", "pipeline"),
 }
 
 # What each part may include, besides itself.
@@ -29,6 +29,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "engine": {"core", "artifact", "kernels"},
     "session": {"core", "artifact", "engine"},
     "report": {"core"},
+    "program": {"core", "report"},
     "sampler": {"core"},
     "grammar": {"core", "sampler", "tokenizer"},
     "response": {"core", "tokenizer", "chat_template"},

@@ -35,6 +35,7 @@ _NEAREST = {
     "src/engine": ("tests/python/runtime", "tests/end_to_end/test_aoti"),
     "src/kernels": ("tests/python/ops",),
     "src/pipeline": ("tests/python/runtime/test_generation", "tests/end_to_end/test_cli_translate"),
+    "src/program": ("tests/end_to_end/test_cli_inspect", "tests/end_to_end/test_cli_diff"),
     "src/report": ("tests/python/report",),
     "src/runner": ("tests/python/runner", "tests/python/recipes/test_generate"),
     "src/sampler": ("tests/python/sampler", "tests/python/recipes/test_generate"),

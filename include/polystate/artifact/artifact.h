@@ -58,6 +58,8 @@ class Artifact {
   // The SHA-256 of the file SHA256SUMS, which pins every other file: what `sha256sum SHA256SUMS`
   // prints.
   [[nodiscard]] const Sha256& digest() const { return digest_; }
+  // The SHA-256 of every file that SHA256SUMS lists, as it lists them.
+  [[nodiscard]] const std::map<std::string, Sha256>& digests() const { return digests_; }
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
   // The program file (model.pte), already verified.
   [[nodiscard]] const std::shared_ptr<const FileBytes>& program() const { return program_; }

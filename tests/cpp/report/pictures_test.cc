@@ -46,6 +46,12 @@ TEST(Pictures, AGraphIsATextInDot) {
   EXPECT_THAT(dot, HasSubstr("n0 -> n1 [label=\"v1\"];\n}\n"));
 }
 
+TEST(Pictures, NamesInDotCannotMoveTheCursor) {
+  Graph graph;
+  graph.nodes.push_back({.label = "\x1b[2Ja\u202Eb", .group = {}});
+  EXPECT_THAT(graph_dot(graph), HasSubstr("label=\"U+001B[2JaU+202Eb\""));
+}
+
 TEST(Pictures, TimeGoesRightAndMemoryUp) {
   MemoryPlan plan{.caption = "", .steps = 2, .bytes = 4, .groups = {}, .blocks = {}};
   plan.blocks.push_back(
