@@ -2,6 +2,7 @@
 
 ``python -m tests.end_to_end.operator_samples --backend portable --results FILE`` tries all of them
 and goes on where it ended; ``--part 5`` tries every fifth, ``--first 1000`` begins with that one.
+``--through-views`` tries those that work in place, on a part of a buffer.
 """
 
 from __future__ import annotations
@@ -54,6 +55,22 @@ class SampledInPlace(Sampled):
         return [self.value.clone()]
 
 
+class SampledThroughView(SampledInPlace):
+    """The same on a part of a buffer, whose elements lie apart and in another order."""
+
+    def __init__(self, function: Callable[..., Any], sample: Any) -> None:
+        super().__init__(function, sample)
+        value = self.value.transpose(0, -1) if self.value.dim() > 1 else self.value
+        self.value = torch.stack([value, torch.zeros_like(value)], -1)
+
+    def forward(self, *inputs: torch.Tensor) -> list[torch.Tensor]:
+        self.count += 1
+        view = self.value[..., 0]
+        view = view.transpose(0, -1) if view.dim() > 1 else view
+        self._call(iter([view, *inputs]))
+        return [self.value.clone()]
+
+
 def _flat(sample: Any) -> Any:
     """The values of a sample, of which tensors can be copied, and their structure."""
     leaves, structure = pytree.tree_flatten((sample.input, sample.args, sample.kwargs))
@@ -64,23 +81,29 @@ def _tensors(result: Any) -> list[torch.Tensor]:
     return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
 
 
-def trials(first: int = 0, part: int = 1) -> Iterator[tuple[str, Callable[[], Trial | None]]]:
+def trials(
+    first: int = 0, part: int = 1, *, through_views: bool = False
+) -> Iterator[tuple[str, Callable[[], Trial | None]]]:
     """Samples by name from a number on, in an order that mixes the kinds; one of `part`."""
     from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
 
+    forms: list[tuple[int, type[Sampled], str]] = [(0, SampledThroughView, "_ of a view")]
+    if not through_views:
+        forms = [(0, Sampled, ""), (1, Sampled, " 1"), (0, SampledInPlace, "_")]
     names = [
-        (f"{info.formatted_name}{form}", functools.partial(_trial, info, number, in_place))
+        (f"{info.formatted_name}{form}", functools.partial(_trial, info, number, kind))
         for info in op_db
-        for number, in_place, form in ((0, False, ""), (1, False, " 1"), (0, True, "_"))
+        for number, kind, form in forms
     ]
     random.Random(0).shuffle(names)
     return itertools.islice(names, first, None, part)
 
 
-def _trial(info: Any, number: int, in_place: bool) -> Trial | None:
+def _trial(info: Any, number: int, kind: type[Sampled]) -> Trial | None:
     """Make the trial of a sample; None if the operator has no such sample, or draws numbers."""
     if torch.float32 not in info.dtypes:
         return None
+    in_place = issubclass(kind, SampledInPlace)
     function = info.get_inplace() if in_place else info.get_op()
     torch.manual_seed(0)
     samples = info.sample_inputs("cpu", torch.float32, requires_grad=False)
@@ -89,13 +112,12 @@ def _trial(info: Any, number: int, in_place: bool) -> Trial | None:
         return None
     if in_place and (not isinstance(sample.input, torch.Tensor) or sample.broadcasts_input):
         return None
-    model = (SampledInPlace if in_place else Sampled)(function, sample)
+    model = kind(function, sample)
     leaves = _tensors(_flat(sample)[0][1:] if in_place else _flat(sample)[0])
     inputs = tuple(leaf.detach().clone() for leaf in leaves)
     if _is_random(model, inputs):
         return None
-    name = info.formatted_name
-    return Trial(name, model, {"forward": [inputs, inputs]})
+    return Trial(info.formatted_name, model, {"forward": [inputs, inputs]})
 
 
 def _is_random(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bool:
@@ -122,11 +144,12 @@ def main() -> None:
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--part", type=int, default=1)
+    parser.add_argument("--through-views", action="store_true")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     run_resumable(
         "tests.end_to_end.operator_samples",
-        lambda: trials(options.first, options.part),
+        lambda: trials(options.first, options.part, through_views=options.through_views),
         options.backend,
         options.results,
         options.worker,

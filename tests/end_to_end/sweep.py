@@ -5,6 +5,9 @@
 float64`` takes one type, ``--first 1000 --part 5`` every fifth from that one on, in an order that
 mixes them. A case is equal only where every call of it is; those that PyTorch itself refuses, or
 that draw numbers, are none. `tools.operators_table` makes a table of the results.
+
+``--dynamic`` exports the first sample of each case with one size that varies, where torch.export
+lets it, and calls it at the smallest and at the largest size.
 """
 
 from __future__ import annotations
@@ -22,10 +25,18 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.export import Dim
 
 import polystate as ps
 from tests.end_to_end.operator_cases import DTYPES, Case, Sample, cases
-from tests.end_to_end.trials import DIFFERENT, EQUAL, REFUSED, UNTYPED, run_resumable
+from tests.end_to_end.trials import (
+    DIFFERENT,
+    EQUAL,
+    LEFT_OUT,
+    REFUSED,
+    UNTYPED,
+    run_resumable,
+)
 
 # The program is compared with the module at the examples alone, and then by the case.
 _NO_DRAWS = ps.Draws(count=0)
@@ -86,11 +97,89 @@ class CaseTrial:
         return call
 
 
+@dataclass(frozen=True)
+class DynamicTrial:
+    """A case's sample, of which one size varies: that of all dimensions of one size."""
+
+    case: Case
+    sample: Sample
+    size: int
+
+    @property
+    def name(self) -> str:
+        """The case's."""
+        return self.case.name
+
+    @classmethod
+    def of(cls, case: Case, samples: Sequence[Sample]) -> DynamicTrial | None:
+        """With the first size above 1; None where there is none."""
+        for sample in samples:
+            sizes = [size for each in sample.tensors for size in each.shape if size > 1]
+            if sample.kind == "sample" and sizes:
+                return cls(case, sample, sizes[0])
+        return None
+
+    def outcome(self, backend: str) -> tuple[str, str]:
+        """What came of it; "left out" where PyTorch's trace fixes the size."""
+
+        def call(*tensors: torch.Tensor) -> list[torch.Tensor]:
+            return self.sample.run(self.case.entry.op, tensors)
+
+        varying = {True: Dim.AUTO(min=1, max=2 * self.size), False: None}
+        ranges = tuple(
+            {dim: varying[size == self.size] for dim, size in enumerate(each.shape)}
+            for each in self.sample.tensors
+        )
+        method = ps.Method(call, self.sample.tensors, dynamic_shapes=(ranges,))
+        try:
+            program = ps.export(nn.Module(), {"run": method}, backend=backend, draws=_NO_DRAWS)
+        except ps.Error as error:
+            return REFUSED, f"{type(error).__name__}: {error}"
+        except Exception as error:
+            return UNTYPED, f"{type(error).__name__}: {error}"
+        symbols = program.methods["run"].symbols
+        if not symbols:
+            return LEFT_OUT, "torch.export fixes the size"
+        with tempfile.TemporaryDirectory() as directory:
+            session: Any = ps.load(
+                program.save(Path(directory) / "artifact"), trust_code=True
+            ).session()
+            for size in (max(each.min for each in symbols), min(each.max for each in symbols)):
+                different = self._deviation_at(session, size)
+                if different is not None:
+                    return DIFFERENT, f"at size {size}: {different}"
+        return EQUAL, ", ".join(f"{each.min}..{each.max}" for each in symbols)
+
+    def _deviation_at(self, session: Any, size: int) -> str | None:
+        resized = self.sample.changed(f"size {size}", lambda each: self._resized(each, size))
+        try:
+            expected = self.case.expected(resized)
+        except Exception:  # of any kind: PyTorch itself refuses the size
+            return None
+        try:
+            found = session.run("run", *resized.tensors)
+        except ps.Error as error:
+            return str(error)
+        deviations = (
+            self.case.deviation(torch.as_tensor(mine), right)
+            for mine, right in zip(found, expected, strict=True)
+        )
+        return next((each for each in deviations if each is not None), None)
+
+    def _resized(self, tensor: torch.Tensor, size: int) -> torch.Tensor:
+        """With its elements repeated, or the first of them."""
+        for dim, old in enumerate(tensor.shape):
+            if old == self.size:
+                tensor = tensor.index_select(dim, torch.arange(size) % old)
+        return tensor
+
+
 def trials(
-    dtypes: Sequence[str], first: int = 0, part: int = 1, seed: int = 0
-) -> Iterator[tuple[str, Callable[[], CaseTrial | None]]]:
+    dtypes: Sequence[str], first: int = 0, part: int = 1, seed: int = 0, *, dynamic: bool = False
+) -> Iterator[tuple[str, Callable[[], CaseTrial | DynamicTrial | None]]]:
     """Cases by name from a number on, in an order that mixes operators; one of `part`."""
-    found = [(case.name, functools.partial(_trial, case)) for case in cases(dtypes)]
+    make = _dynamic_trial if dynamic else _trial
+    found = [(case.name, functools.partial(make, case)) for case in cases(dtypes)]
     random.Random(seed).shuffle(found)
     return itertools.islice(found, first, None, part)
 
@@ -100,6 +189,10 @@ def _trial(case: Case) -> CaseTrial | None:
     return CaseTrial(case, samples) if samples else None
 
 
+def _dynamic_trial(case: Case) -> DynamicTrial | None:
+    return DynamicTrial.of(case, case.samples())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", required=True)
@@ -107,11 +200,14 @@ def main() -> None:
     parser.add_argument("--dtype", choices=DTYPES, action="append")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--part", type=int, default=1)
+    parser.add_argument("--dynamic", action="store_true")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     run_resumable(
         "tests.end_to_end.sweep",
-        lambda: trials(options.dtype or list(DTYPES), options.first, options.part),
+        lambda: trials(
+            options.dtype or list(DTYPES), options.first, options.part, dynamic=options.dynamic
+        ),
         options.backend,
         options.results,
         options.worker,

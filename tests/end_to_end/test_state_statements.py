@@ -9,7 +9,9 @@ import pytest
 import torch
 
 import polystate as ps
+from tests.end_to_end import state_views
 from tests.end_to_end.state_statements import Sequence, Sequences, Statement, drawn_inputs
+from tests.end_to_end.trials import EQUAL
 from tests.end_to_end.twins import aoti_first
 from tests.support.exported_models import exported
 
@@ -58,3 +60,47 @@ def check(sequences: list[Sequence], folder: Path, backend: str) -> None:
                 atol=1e-5,
                 msg=lambda text, of=statements: f"{of}: {text}",
             )
+
+
+@pytest.mark.parametrize(
+    ("backend", "seed"),
+    [
+        ("portable", 0),
+        *(pytest.param("portable", seed, marks=pytest.mark.exhaustive) for seed in (1, 2)),
+        *(pytest.param("xnnpack", seed, marks=pytest.mark.exhaustive) for seed in (3, 4, 5)),
+        *(pytest.param("aoti", seed, marks=pytest.mark.exhaustive) for seed in (6, 7)),
+    ],
+)
+def test_state_that_is_changed_through_views_is_what_eager_makes_of_it(
+    backend: str, seed: int
+) -> None:
+    assert state_views.drawn(seed).outcome(backend) == (EQUAL, "")
+
+
+def test_windows_that_leave_elements_out_are_written_through() -> None:
+    changes = [
+        state_views.Change(torch.float32, views, statement)
+        for views in (
+            ("v.unfold(0, 2, 3)",),
+            ("v.unfold(-1, 3, 4)",),
+            ("v[:5]", "v.unfold(0, 2, 2)"),
+            ("v.hsplit(2)[0]", "v.unfold(-1, 1, 1)"),
+        )
+        for statement in ("v.mul_(o)", "v[0] = 3")
+    ]
+    assert state_views.Group("windows", changes).outcome("portable") == (EQUAL, "")
+
+
+def test_a_view_with_elements_at_one_place_is_refused_as_by_pytorch() -> None:
+    class Expanded(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("s", torch.zeros(1, 3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.s.expand(2, 3).add_(x)
+            return self.s * 1
+
+    method = ps.Method("forward", (torch.ones(2, 3),))
+    with pytest.raises(ps.ExportError, match="single memory location"):
+        ps.export(Expanded(), {"forward": method})

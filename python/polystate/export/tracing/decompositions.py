@@ -33,6 +33,23 @@ def _diagonal_scatter(
     return changed.movedim((0, 1), (dim1, dim2)).contiguous()
 
 
+def _as_strided_scatter(
+    x: Tensor,
+    source: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Any:
+    """Of elements that lie in their order: strides are those of memory."""
+    if not is_contiguous_or_false(x):
+        return NotImplemented
+    places = torch.full([1] * len(size), storage_offset or 0, dtype=torch.int64)
+    for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
+        steps = torch.arange(count, device=x.device) * step
+        places = places + steps.view([-1 if at == dim else 1 for at in range(len(size))])
+    return torch.index_put(x.flatten(), (places,), source).view(x.shape)
+
+
 def _narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     return x.narrow(dim, start, length).clone(memory_format=torch.contiguous_format)
 
@@ -115,6 +132,14 @@ def _split(x: Tensor, size: int, dim: int = 0) -> list[Tensor]:
 
 def _unbind(x: Tensor, dim: int = 0) -> list[Tensor]:
     return [aten.select.int(x, dim, i) for i in range(x.shape[dim])]
+
+
+def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
+    """Returns windows by strides, which programs have for elements in their order only."""
+    if not is_contiguous_or_false(x):
+        x = x.clone(memory_format=torch.contiguous_format)
+    windows: Tensor = decomposition_table[aten.unfold.default](x, dim, size, step)
+    return windows
 
 
 def _glu(x: Tensor, dim: int = -1) -> Tensor:
@@ -383,6 +408,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.bucketize.Tensor: _bucketize,
     aten.copysign.Scalar: _copysign_of_number,
     aten.copysign.Tensor: _copysign,
+    aten.as_strided_scatter.default: _as_strided_scatter,
     aten.diagonal_scatter.default: _diagonal_scatter,
     aten.empty.memory_format: _empty,
     aten.exp2.default: _exp2,
@@ -420,6 +446,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.take.default: _take,
     aten.unbind.int: _unbind,
     aten.unbind_copy.int: _unbind,
+    aten.unfold.default: _unfold,
     aten.unsafe_split.Tensor: _split,
     aten.unsafe_split_with_sizes.default: _split_with_sizes,
     aten.var_mean.correction: _var_mean,
@@ -432,7 +459,6 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
             aten.as_strided_copy.default,
             aten.dist.default,
             aten.permute_copy.default,
-            aten.unfold.default,
             aten.view_copy.default,
         )
     },

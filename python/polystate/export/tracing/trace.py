@@ -53,6 +53,7 @@ from polystate.export.tracing.eager import (
 )
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.linear_algebra import LINEAR_ALGEBRA, checks_are_written_out
+from polystate.export.tracing.observers import FAKE_QUANTIZATION, without_branches
 from polystate.export.tracing.plain_tensors import refuse_unusual_examples
 from polystate.export.tracing.randomness import refuse_randomness
 from polystate.export.tracing.recurrent import (
@@ -62,6 +63,7 @@ from polystate.export.tracing.recurrent import (
     refuse_packed_sequences,
 )
 from polystate.export.tracing.undeclared_writes import declare_writes
+from polystate.export.tracing.windows import WindowsAsParts
 from polystate.quiet import is_verbose, quiet
 
 _SHAPE_CONFIG: Any = torch.fx.experimental._config
@@ -304,8 +306,10 @@ def _attempt(
         fast_paths.told() as paths,
         networks_of_any_length(),
         ChunksOfAnySize(),
+        WindowsAsParts(),
         ComplexAsParts(),
         traced_cumulative_averages(),
+        without_branches(eager.model),
         _no_overlap_check(),
         no_printed_graphs(),
         quiet(),
@@ -335,7 +339,7 @@ def _decomposed(
         checks_are_written_out(),
     ):
         functional = attempt.exported.run_decompositions(
-            {**DECOMPOSED, **LINEAR_ALGEBRA, **NETWORKS, **CELLS}
+            {**DECOMPOSED, **LINEAR_ALGEBRA, **NETWORKS, **CELLS, **FAKE_QUANTIZATION}
         )
     refuse_randomness(functional)
     attempt.assumptions.restore_ranges(functional)
