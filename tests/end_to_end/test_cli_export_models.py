@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -183,9 +184,28 @@ def test_a_name_that_the_hub_does_not_give_is_one_sentence(tmp_path: Path) -> No
 def test_a_model_of_another_kind_is_refused_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "clip"}')
     done = polystate_export(tmp_path, tmp_path / "out")
-    assert done.returncode == 5
+    assert done.returncode == 4
     (sentence,) = done.stderr.splitlines()
     assert "is a clip, which generates no text" in sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("fsmt", "FSMTForConditionalGeneration does not compute attention through transformers'"),
+        ("vision-encoder-decoder", "is a vision-encoder-decoder, which generates no text"),
+    ],
+)
+def test_a_model_that_lacks_what_an_export_needs_is_refused_before_it_is_read(
+    tmp_path: Path, kind: str, told: str
+) -> None:
+    joined = ("encoder", "decoder") if kind == "vision-encoder-decoder" else ()
+    config = {"model_type": kind, **{name: {"model_type": "bert"} for name in joined}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    done = polystate_export(tmp_path, tmp_path / "out")
+    assert done.returncode == 4
+    (sentence,) = done.stderr.splitlines()
+    assert told in sentence
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from polystate.errors import (
     Error,
     ExportError,
     IoError,
+    UnsupportedError,
 )
 from polystate.quiet import verbose
 
@@ -192,7 +193,10 @@ def _export_model(source: PretrainedSource, out: Path, arguments: Mapping[str, A
         quiet_transformers()
         from polystate.recipes.pretrained import export_pretrained
     with step(f"exporting {source} to {out}"):
-        return export_pretrained(source.name, out, **arguments)
+        try:
+            return export_pretrained(source.name, out, **arguments)
+        except UnsupportedError as error:  # no other backend takes the model either
+            raise _ExitError(ExitStatus.INPUT, str(error)) from error
 
 
 def _export_function(source: FunctionSource, out: Path, arguments: Mapping[str, Any]) -> Program:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -83,9 +83,27 @@ def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
             f"{os.fspath(source)} is a {config.model_type}, which generates no text: transformers "
             f"has no {kind.__name__} for it"
         )
+    _refuse_own_attention(source, kind._model_mapping[type(config)])
     with loaded_as_stored():
         model: PreTrainedModel = kind.from_pretrained(**place, dtype=torch.float32)
     return model
+
+
+def _refuse_own_attention(source: str | os.PathLike[str], classes: Any) -> None:
+    """Refuses a model whose attention cannot be replaced before its weights are read.
+
+    Parameters
+    ----------
+    classes
+        The model's class, or several of which one is taken.
+    """
+    known = classes if isinstance(classes, tuple | list) else (classes,)
+    if not any(each._can_set_attn_implementation() for each in known):
+        raise UnsupportedError(
+            f"{os.fspath(source)}: {known[0].__name__} does not compute attention through "
+            f"transformers' interface, by which an export puts its caches in the place of the "
+            f"model's; polystate.export takes methods of your own over it"
+        )
 
 
 def _loaded_tokenizer(source: str | os.PathLike[str]) -> PreTrainedTokenizerBase | None:
