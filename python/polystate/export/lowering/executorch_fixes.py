@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from unittest import mock
 
@@ -31,7 +31,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from polystate.export.graph.sizes import is_unbacked, to_sympy
+from polystate.export.graph.sizes import is_unbacked, shape_environment, to_sympy
 from polystate.export.lowering.kernels import own_kernels
 from polystate.export.lowering.weight_keys import distinct_keys
 from polystate.export.tracing.decompositions import view_of_any_order
@@ -183,12 +183,20 @@ _ROW_MAJOR_FAKES = {
 
 
 @contextlib.contextmanager
-def matrices_row_by_row() -> Iterator[None]:
+def matrices_row_by_row(programs: Iterable[ExportedProgram]) -> Iterator[None]:
     """Lets the results of linear algebra, too, lie row by row, as kernels write them.
 
     PyTorch's lie column by column, for LAPACK; kernels that read them would refuse them. What it
-    remembers of operators that it traced is forgotten.
+    remembers of operators that it traced, in these programs too, is forgotten.
     """
+    environments = [shape_environment(program) for program in programs]
+
+    def forget() -> None:
+        FakeTensorMode.cache_clear()
+        for environment in environments:
+            if environment is not None:
+                environment.fake_tensor_cache.clear()
+
     registrations: Any = torch._meta_registrations
     strides_for = registrations.make_contiguous_strides_for
 
@@ -198,12 +206,12 @@ def matrices_row_by_row() -> Iterator[None]:
     replaced = mock.patch.object(
         registrations, "make_contiguous_strides_for", row_major_strides_for
     )
-    FakeTensorMode.cache_clear()
+    forget()
     try:
         with replaced, mock.patch.dict(fake_impls.op_implementations_dict, _ROW_MAJOR_FAKES):
             yield
     finally:
-        FakeTensorMode.cache_clear()
+        forget()
 
 
 def _without_structures(make: Any) -> Any:

@@ -39,8 +39,9 @@ def spread_layer_norms(program: ExportedProgram) -> None:
 def _layer_norm(graph: Graph, node: Node) -> Node:
     x, shape, weight, bias, eps = _given(node, (None, None, 1e-5))
     form, dtype = x.meta["val"].shape, x.meta["val"].dtype
-    columns = math.prod(shape)
-    rows = _rows(graph, x, [*form[: len(form) - len(shape)], columns])
+    kept = len(form) - len(shape)
+    columns = math.prod(form[kept:])
+    rows = _rows(graph, x, [*form[:kept], columns])
     scale = _vector(graph, weight, columns, 1.0)
     offset = _vector(graph, bias, columns, 0.0)
     normed = call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)

@@ -186,7 +186,11 @@ def _as_executorch_takes_them(programs: Mapping[str, ExportedProgram]) -> Iterat
     for program in programs.values():
         _prepare(program)
     has_matrices = any(map(has_column_major_results, programs.values()))
-    rows = executorch_fixes.matrices_row_by_row() if has_matrices else contextlib.nullcontext()
+    rows = (
+        executorch_fixes.matrices_row_by_row(programs.values())
+        if has_matrices
+        else contextlib.nullcontext()
+    )
     with (
         executorch_fixes.applied(),
         rows,

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -8,6 +10,8 @@
 #include <span>
 #include <type_traits>
 
+#include "core/instruction_set.h"
+#include "core/vectorised.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
@@ -105,8 +109,53 @@ struct Lcm {
 struct RemainderFunction {
   template <typename T>
   static T of(T x, T divisor) {
-    const T rest = std::fmod(x, divisor);
-    return rest != T{0} && (rest < T{0}) != (divisor < T{0}) ? rest + divisor : rest;
+    return with_sign_of(divisor, std::fmod(x, divisor));
+  }
+
+  // float32 some at a time.
+  static void of_floats(const float* const* operands, float* results, std::int64_t count) {
+    std::array<float, 256> rests{};
+    const auto block = static_cast<std::int64_t>(rests.size());
+    for (std::int64_t first = 0; first < count; first += block) {
+      const std::int64_t size = std::min(block, count - first);
+      const float* const x = operands[0] + first;
+      const float* const divisors = operands[1] + first;
+      if (!of_small_quotients(x, divisors, rests.data(), size)) {
+        for (std::int64_t i = 0; i < size; ++i) {
+          rests[static_cast<std::size_t>(i)] = of(x[i], divisors[i]);
+        }
+      }
+      std::copy_n(rests.data(), size, results + first);
+    }
+  }
+
+ private:
+  // Both values are there before one is chosen, so that a compiler can do so for several at once.
+  template <typename T>
+  static T with_sign_of(T divisor, T rest) {
+    const T moved = rest + divisor;
+    return (rest != T{0}) & ((rest < T{0}) != (divisor < T{0})) ? moved : rest;
+  }
+
+  // float64 holds the products of quotients and divisors. False where a quotient is too large for
+  // that or no number, or a divisor is infinite.
+  static bool of_small_quotients(const float* x, const float* divisors, float* rests,
+                                 std::int64_t count) {
+    constexpr float kLargestQuotient = 0x1p22F;
+    std::int32_t misfits = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float size = std::abs(x[i]);
+      const float step = std::abs(divisors[i]);
+      const float quotient = size / step;  // rounded: its whole part is at most one too large
+      const bool fits = (quotient < kLargestQuotient) & (step <= std::numeric_limits<float>::max());
+      misfits |= static_cast<std::int32_t>(!fits);
+      const auto whole = static_cast<std::int32_t>(fits ? quotient : 0.0F);
+      const double rest = double{size} - static_cast<double>(whole) * double{step};
+      const double raised = rest + double{step};
+      const auto least = static_cast<float>(rest < 0.0 ? raised : rest);
+      rests[i] = with_sign_of(divisors[i], std::copysign(least, x[i]));
+    }
+    return misfits == 0;
   }
 };
 
@@ -158,6 +207,16 @@ constexpr char kPowerOfScalar[] =
 constexpr char kPowerWithScalar[] =
     "polystate_aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> "
     "Tensor(a!)";
+
+template <const auto& kText>
+struct Remainder {
+  static constexpr OperatorSchema kSchema{kText};
+  static Status run(ProgramArguments& arguments) {
+    Loops loops = kFloatLoops<RemainderFunction>;
+    loops.of_floats = vectorised<&RemainderFunction::of_floats>(best_instruction_set());
+    return compute_elements(arguments, kSchema, loops);
+  }
+};
 
 struct HeavisideFunction {
   template <typename T>
@@ -253,10 +312,8 @@ struct Frexp {
 std::span<const ListedOperator> elementary_operators() {
   return listed<OfOne<Sinc>, OfOne<Entr>, OfFloats<Xlogy, kXlogyOfTensors>,
                 OfFloats<Xlogy, kXlogyOfNumber>, OfFloats<Xlogy, kXlogyWithNumber>, OfTwo<Xlog1py>,
-                OfNumberAndOther<Xlog1py>, OfSelfAndNumber<Xlog1py>,
-                Replacing<kRemainder, kFloatLoops<RemainderFunction>>,
-                Replacing<kRemainderOfScalar, kFloatLoops<RemainderFunction>>,
-                Replacing<kPower, kAllLoops<PowerFunction>>,
+                OfNumberAndOther<Xlog1py>, OfSelfAndNumber<Xlog1py>, Remainder<kRemainder>,
+                Remainder<kRemainderOfScalar>, Replacing<kPower, kAllLoops<PowerFunction>>,
                 Replacing<kPowerOfScalar, kAllLoops<PowerFunction>>,
                 Replacing<kPowerWithScalar, kAllLoops<PowerFunction>>, Gcd, Lcm, Heaviside,
                 Nextafter, Frexp>();

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/instruction_set.h"
+#include "core/vectorised.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/offsets.h"
@@ -25,7 +27,7 @@ namespace polystate {
 namespace {
 
 // Results that are summed at a time where their elements lie side by side.
-constexpr std::int64_t kColumns = 64;
+constexpr std::int64_t kColumns = 256;
 
 // A tensor's elements as a sum sees them: those of one result, and those of the others.
 struct Summands {
@@ -71,45 +73,105 @@ Summands summands_of(const TensorArgument& self, const std::vector<bool>& is_sum
   return found;
 }
 
-// The sum of elements that lie one after another.
-template <typename Sum, typename T>
-Sum sum_of_run(const T* values, std::int64_t count) {
-  constexpr std::int64_t kLanes = 8;
-  std::array<Sum, kLanes> sums{};
+// The sum of elements that lie one after another: as many sums side by side as vectors take.
+template <typename T>
+Accumulated<T> sum_of_run(const T* values, std::int64_t count) {
+  using Sum = Accumulated<T>;
+  constexpr std::int64_t kLanes = 32;
+  std::array<Sum, kLanes> lanes{};
+  const auto add = [&lanes](const T* block, std::int64_t size) {
+    for (std::int64_t i = 0; i < size; ++i) {
+      Sum& sum = lanes[static_cast<std::size_t>(i)];
+      sum = Plus::of(sum, static_cast<Sum>(block[i]));
+    }
+  };
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      Sum& sum = sums[static_cast<std::size_t>(lane)];
-      sum = Plus::of(sum, static_cast<Sum>(values[i + lane]));
+  for (; i + kLanes <= count; i += kLanes) add(values + i, kLanes);
+  add(values + i, count - i);
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) {
+      lanes[lane] = Plus::of(lanes[lane], lanes[lane + half]);
     }
   }
-  Sum total{};
-  for (const Sum sum : sums) total = Plus::of(total, sum);
-  for (; i < count; ++i) total = Plus::of(total, static_cast<Sum>(values[i]));
-  return total;
+  return lanes[0];
+}
+
+// Rows that are added to sums at a time, which are read and written once for all of them.
+constexpr std::size_t kRows = 4;
+
+template <typename T>
+using RowPointers = std::array<const T*, kRows>;
+
+// Adds what lies side by side in rows to as many sums.
+template <typename T>
+void add_rows(Accumulated<T>* sums, const RowPointers<T>& rows, std::int64_t count) {
+  using Sum = Accumulated<T>;
+  const auto [first, second, third, fourth] = rows;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Sum two = Plus::of(static_cast<Sum>(first[i]), static_cast<Sum>(second[i]));
+    const Sum others = Plus::of(static_cast<Sum>(third[i]), static_cast<Sum>(fourth[i]));
+    sums[i] = Plus::of(sums[i], Plus::of(two, others));
+  }
+}
+
+template <typename T>
+void add_row(Accumulated<T>* sums, const T* row, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    sums[i] = Plus::of(sums[i], static_cast<Accumulated<T>>(row[i]));
+  }
 }
 
 // The sums of results whose elements lie in runs of `run`.
 template <typename T, typename Finish>
 void sum_runs(const Summands& summands, std::int64_t run, const T* values, const Finish& finish) {
   using Sum = Accumulated<T>;
+  const auto sum_run = vectorised<&sum_of_run<T>>(best_instruction_set());
   const std::int64_t runs = summands.summed.count();
   for_each_range(summands.kept.count(), runs * run, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t place = first; place < last; ++place) {
       const T* const of_result = values + summands.kept.at(place);
       Sum sum{};
       for (std::int64_t i = 0; i < runs; ++i) {
-        sum = Plus::of(sum, sum_of_run<Sum>(of_result + summands.summed.at(i), run));
+        sum = Plus::of(sum, sum_run(of_result + summands.summed.at(i), run));
       }
       finish(place, sum);
     }
   });
 }
 
+// Sums of elements that lie side by side, of a part of the results.
+template <typename T>
+class ColumnSums {
+ public:
+  // Adds the rows of `count` elements each that begin at offsets from `values`.
+  void add(const Offsets& offsets, const T* values, std::int64_t count) {
+    std::int64_t i = 0;
+    for (; i + kRowsAtOnce <= offsets.count(); i += kRowsAtOnce) {
+      RowPointers<T> rows{};
+      for (std::size_t row = 0; row < kRows; ++row) {
+        rows[row] = values + offsets.at(i + static_cast<std::int64_t>(row));
+      }
+      add_rows_(sums_.data(), rows, count);
+    }
+    for (; i < offsets.count(); ++i) add_row_(sums_.data(), values + offsets.at(i), count);
+  }
+
+  [[nodiscard]] Accumulated<T> of(std::int64_t column) const {
+    return sums_[static_cast<std::size_t>(column)];
+  }
+
+ private:
+  static constexpr auto kRowsAtOnce = static_cast<std::int64_t>(kRows);
+
+  std::array<Accumulated<T>, kColumns> sums_{};
+  InstructionSet set_ = best_instruction_set();
+  decltype(&add_rows<T>) add_rows_ = vectorised<&add_rows<T>>(set_);
+  decltype(&add_row<T>) add_row_ = vectorised<&add_row<T>>(set_);
+};
+
 // The sums of results whose elements lie side by side, some results at a time.
 template <typename T, typename Finish>
 void sum_columns(Summands summands, const T* values, const Finish& finish) {
-  using Sum = Accumulated<T>;
   const std::int64_t each = summands.summed.count();
   const std::int64_t width = summands.kept.take_run();
   const std::int64_t pieces = (width + kColumns - 1) / kColumns;
@@ -119,17 +181,10 @@ void sum_columns(Summands summands, const T* values, const Finish& finish) {
                      const std::int64_t row = piece / pieces;
                      const std::int64_t column = piece % pieces * kColumns;
                      const std::int64_t count = std::min(kColumns, width - column);
-                     const T* const of_results = values + summands.kept.at(row) + column;
-                     std::array<Sum, kColumns> sums{};
-                     for (std::int64_t i = 0; i < each; ++i) {
-                       const T* const beside = of_results + summands.summed.at(i);
-                       for (std::int64_t k = 0; k < count; ++k) {
-                         Sum& sum = sums[static_cast<std::size_t>(k)];
-                         sum = Plus::of(sum, static_cast<Sum>(beside[k]));
-                       }
-                     }
-                     for (std::int64_t k = 0; k < count; ++k) {
-                       finish(row * width + column + k, sums[static_cast<std::size_t>(k)]);
+                     ColumnSums<T> sums;
+                     sums.add(summands.summed, values + summands.kept.at(row) + column, count);
+                     for (std::int64_t i = 0; i < count; ++i) {
+                       finish(row * width + column + i, sums.of(i));
                      }
                    }
                  });

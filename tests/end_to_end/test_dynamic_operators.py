@@ -1,0 +1,62 @@
+"""Operators over a dimension whose size varies give what PyTorch gives at each size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+import polystate as ps
+from tests.end_to_end.twins import every_backend
+
+LARGEST = 6
+
+
+class Operators(nn.Module):
+    """Those whose rules for shapes read the size in ways of their own."""
+
+    def matrices(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        definite = x @ x.mT + 6 * torch.eye(x.shape[0])
+        factors, pivots = torch.linalg.lu_factor(definite)
+        lower = torch.linalg.cholesky(definite)
+        return (
+            torch.linalg.solve(definite, y),
+            torch.linalg.slogdet(definite).logabsdet,
+            factors.mT.flatten(),
+            pivots,
+            torch.cholesky_solve(y, lower),
+            torch.linalg.solve_triangular(lower, y, upper=False),
+            torch.linalg.inv(definite).mT.flatten(),
+        )
+
+    def norms(self, x: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
+        channels = x[None].expand(2, -1, -1, -1)
+        return (
+            nn.functional.layer_norm(x, x.shape[1:]),
+            nn.functional.layer_norm(x.mT, (x.shape[1],), weight, weight * 2),
+            nn.functional.group_norm(channels, 3),
+            nn.functional.instance_norm(channels),
+        )
+
+
+@every_backend
+def test_each_size_gives_what_pytorch_gives(tmp_path: Path, backend: str) -> None:
+    size = torch.export.Dim("size", min=2, max=LARGEST)
+    torch.manual_seed(0)
+    inputs = {
+        "matrices": lambda count: (torch.randn(count, count), torch.randn(count, 2)),
+        "norms": lambda count: (torch.randn(3, count, 4), torch.randn(count)),
+    }
+    varying = {"matrices": ({0: size, 1: size}, {0: size}), "norms": ({1: size}, {0: size})}
+    methods = {
+        name: ps.Method(name, inputs[name](4), dynamic_shapes=varying[name]) for name in inputs
+    }
+    program = ps.export(Operators(), methods, backend=backend)
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    for name, make in inputs.items():
+        for count in range(2, LARGEST + 1):
+            arguments = make(count)
+            expected = getattr(Operators(), name)(*arguments)
+            for found, right in zip(session.run(name, *arguments), expected, strict=True):
+                torch.testing.assert_close(torch.as_tensor(found), right, rtol=1e-4, atol=1e-5)
