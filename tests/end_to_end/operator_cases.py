@@ -109,12 +109,19 @@ class Case:
 
     def samples(self) -> list[Sample]:
         """Those that PyTorch takes, and for which it gives the same results each time."""
+        plain = self._drawn()
+        return [each for each in (*plain, *_odd(plain)) if self._is_stable(each)]
+
+    def plain_samples(self) -> list[Sample]:
+        """Of these the ones that PyTorch has itself."""
+        return [each for each in self._drawn() if self._is_stable(each)]
+
+    def _drawn(self) -> list[Sample]:
         torch.manual_seed(0)
         drawn = self.entry.sample_inputs("cpu", DTYPES[self.dtype], requires_grad=False)
         every = (Sample.of("sample", each) for each in drawn)
         dense = (each for each in every if all(map(_is_dense, each.tensors)))
-        plain = list(itertools.islice(dense, SAMPLES))
-        return [each for each in (*plain, *_odd(plain)) if self._is_stable(each)]
+        return list(itertools.islice(dense, SAMPLES))
 
     def expected(self, sample: Sample) -> list[Tensor]:
         """What PyTorch gives."""

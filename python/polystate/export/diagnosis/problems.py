@@ -274,6 +274,13 @@ _KINDS = (
         "set it to a copy: self.a, self.b = self.b.clone(), self.a.clone()",
     ),
     _Kind(
+        "strided_view_of_view",
+        (r"mutation on a view chain of length \d+, where view \d+ was an as_strided",),
+        "this changes a tensor through as_strided of another view (fill_diagonal_ is written with "
+        "it), which a trace cannot follow",
+        "use other views: x[:, :4].diagonal().fill_(1), x.unflatten(0, (2, -1)), x[::2]",
+    ),
+    _Kind(
         "gradients_inside",
         ("does not require grad and does not have a grad_fn",),
         "this computes gradients, and a program computes without recording them",

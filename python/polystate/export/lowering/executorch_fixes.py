@@ -19,7 +19,11 @@ from executorch.backends.xnnpack.utils.utils import is_param_node
 from executorch.exir import tensor
 from executorch.exir.emit import _emitter
 from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
-from executorch.exir.passes import convert_constant_dim_order_pass, executorch_prim_ops_registry
+from executorch.exir.passes import (
+    convert_constant_dim_order_pass,
+    executorch_prim_ops_registry,
+    replace_view_copy_with_view_pass,
+)
 from executorch.exir.program import _program
 from executorch.exir.tensor import TensorSpec, dim_order_from_stride
 from executorch.exir.verification import verifier
@@ -34,7 +38,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 from polystate.export.graph.sizes import is_unbacked, shape_environment, to_sympy
 from polystate.export.lowering.kernels import own_kernels
 from polystate.export.lowering.weight_keys import distinct_keys
-from polystate.export.tracing.decompositions import view_of_any_order
+from polystate.export.tracing.decompositions import DECOMPOSED
 
 aten = torch.ops.aten
 
@@ -60,7 +64,7 @@ def applied() -> Iterator[None]:
         mock.patch.object(
             _program,
             "_default_decomposition_table",
-            _of_what_has_no_kernel(_with_copying_views(_program._default_decomposition_table)),
+            _of_what_has_no_kernel(_with_ours(_program._default_decomposition_table)),
         ),
         mock.patch.object(
             _TopLevelEmitter, "__init__", _without_structures(_TopLevelEmitter.__init__)
@@ -88,6 +92,11 @@ def applied() -> Iterator[None]:
         mock.patch.object(tensor, "dim_order_from_stride", _order_of_any_sizes),
         mock.patch.object(_emitter, "dim_order_from_stride", _order_of_any_sizes),
         mock.patch.object(verifier, "_EXECUTORCH_SYM_OPS", _OPERATORS_ON_SIZES),
+        mock.patch.object(
+            replace_view_copy_with_view_pass,
+            "_is_view_copy",
+            _is_of_one_kind(replace_view_copy_with_view_pass._is_view_copy),
+        ),
     ):
         yield
 
@@ -124,17 +133,18 @@ def _of_no_kind(program: ExportedProgram, name: str, _: InputKind) -> None:
             node.meta["val"] = node.meta["val"].contiguous()
 
 
-def _with_copying_views(table: Any) -> Any:
-    """Lets views copy what does not lie as it did when the graph was traced.
+def _with_ours(table: Any) -> Any:
+    """Decomposes as our own table says, too, what operators are written by here.
 
-    Results of what operators are written by may lie in another order than the operators' own: those
-    of attention lie with the sequence outermost, and a view that joins the batch with it fails.
+    Of `var_mean` over one element, for instance, the kernel's mean is NaN. Results may also lie in
+    another order than the operators' own: those of attention lie with the sequence outermost, and
+    a view that joins the batch with it fails, where it does not copy.
     """
 
-    def table_with_copying_views() -> dict[Any, Any]:
-        return {**table(), aten.view.default: view_of_any_order}
+    def table_with_ours() -> dict[Any, Any]:
+        return {**table(), **DECOMPOSED}
 
-    return table_with_copying_views
+    return table_with_ours
 
 
 def _of_what_has_no_kernel(table: Any) -> Any:
@@ -288,6 +298,20 @@ def _order_of_any_sizes(strides: Sequence[Any]) -> Any:
         expressions = [sympy.sympify(to_sympy(stride)) for stride in strides]
         strides = [int(each.subs(dict.fromkeys(each.free_symbols, 2))) for each in expressions]
     return dim_order_from_stride(strides)
+
+
+def _is_of_one_kind(is_view: Any) -> Any:
+    """Keeps copies in another shape where of the two shapes one varies: the view is refused."""
+
+    def is_view_of_one_kind(node: Node) -> bool:
+        if not is_view(node):
+            return False
+        base = node.args[0]
+        assert isinstance(base, Node)
+        kinds = {tensor.determine_tensor_dynanism(each.meta["val"].shape) for each in (node, base)}
+        return len(kinds) == 1
+
+    return is_view_of_one_kind
 
 
 def _place_at_any_size(place: Any) -> Any:

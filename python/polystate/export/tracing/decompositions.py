@@ -16,7 +16,7 @@ from unittest import mock
 import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
-from torch._prims_common import is_contiguous_or_false
+from torch._prims_common import is_contiguous_or_false, make_contiguous_strides_for
 
 from polystate.export.tracing.network_decompositions import NETWORK_OPERATORS
 
@@ -63,6 +63,16 @@ def _new_empty(
     x: Tensor, size: Sequence[int], dtype: torch.dtype | None = None, **_: Any
 ) -> Tensor:
     return torch.zeros(size, dtype=x.dtype if dtype is None else dtype)
+
+
+def _empty_permuted(
+    size: Sequence[int], _: Sequence[int], dtype: torch.dtype | None = None, **__: Any
+) -> Tensor:
+    return torch.zeros(size, dtype=dtype)
+
+
+def _new_empty_strided(x: Tensor, size: Sequence[int], _: Sequence[int], **options: Any) -> Tensor:
+    return _new_empty(x, size, **options)
 
 
 def _round(x: Tensor, *, decimals: int) -> Tensor:
@@ -138,8 +148,9 @@ def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
     """Returns windows by strides, which programs have for elements in their order only."""
     if not is_contiguous_or_false(x):
         x = x.clone(memory_format=torch.contiguous_format)
-    windows: Tensor = decomposition_table[aten.unfold.default](x, dim, size, step)
-    return windows
+    strides = make_contiguous_strides_for(x.shape)  # those of a tensor are no values of a program
+    with_windows = torch._refs._get_unfold_shape_stride(x.shape, strides, dim, size, step)
+    return x.as_strided(*with_windows)
 
 
 def _glu(x: Tensor, dim: int = -1) -> Tensor:
@@ -374,6 +385,11 @@ def _var_mean(
     return aten.var.correction(x, dim, correction=correction, keepdim=keepdim), mean
 
 
+def _std_mean(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    var, mean = _var_mean(*args, **kwargs)
+    return var.sqrt(), mean
+
+
 @contextlib.contextmanager
 def corrected() -> Iterator[None]:
     """Corrects what torch.export itself writes by others over sizes that vary, within the block.
@@ -411,6 +427,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.as_strided_scatter.default: _as_strided_scatter,
     aten.diagonal_scatter.default: _diagonal_scatter,
     aten.empty.memory_format: _empty,
+    aten.empty_permuted.default: _empty_permuted,
     aten.exp2.default: _exp2,
     aten.fmax.default: _fmax,
     aten.fmin.default: _fmin,
@@ -429,6 +446,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.min.default: _min,
     aten.narrow_copy.default: _narrow_copy,
     aten.new_empty.default: _new_empty,
+    aten.new_empty_strided.default: _new_empty_strided,
     aten.put.default: _put,
     aten.repeat_interleave.self_Tensor: _repeat_interleave,
     aten.round.decimals: _round,
@@ -443,6 +461,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.split_copy.Tensor: _split,
     aten.split_with_sizes.default: _split_with_sizes,
     aten.split_with_sizes_copy.default: _split_with_sizes,
+    aten.std_mean.correction: _std_mean,
     aten.take.default: _take,
     aten.unbind.int: _unbind,
     aten.unbind_copy.int: _unbind,

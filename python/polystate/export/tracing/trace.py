@@ -34,7 +34,6 @@ from polystate.export.tracing.assertions import recorded_assertions, secure_asse
 from polystate.export.tracing.assumed_constants import with_assumed_constants
 from polystate.export.tracing.assumptions import Assumptions
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
-from polystate.export.tracing.chunks import ChunksOfAnySize
 from polystate.export.tracing.complex_boundary import (
     ComplexPlaces,
     over_pairs,
@@ -62,8 +61,8 @@ from polystate.export.tracing.recurrent import (
     networks_of_any_length,
     refuse_packed_sequences,
 )
+from polystate.export.tracing.replaced_functions import ReplacedFunctions
 from polystate.export.tracing.undeclared_writes import declare_writes
-from polystate.export.tracing.windows import WindowsAsParts
 from polystate.quiet import is_verbose, quiet
 
 _SHAPE_CONFIG: Any = torch.fx.experimental._config
@@ -305,8 +304,7 @@ def _attempt(
         recorded_sources(),
         fast_paths.told() as paths,
         networks_of_any_length(),
-        ChunksOfAnySize(),
-        WindowsAsParts(),
+        ReplacedFunctions(),
         ComplexAsParts(),
         traced_cumulative_averages(),
         without_branches(eager.model),

@@ -1,8 +1,8 @@
-"""Writes out what PyTorch's operators change without saying so in their schemas.
+"""Writes out what PyTorch's operators change where a trace does not follow them.
 
-A trace takes such an operator for one without effects: new averages of a buffer would be lost, and
-a tensor that is no buffer would be changed in a program that has it as a constant. Written out,
-the change is state, or is refused as that of a constant.
+Some do not say so in their schemas. A trace takes such an operator for one without effects: new
+averages of a buffer would be lost, and a tensor that is no buffer would be changed in a program
+that has it as a constant. Written out, the change is state, or is refused as that of a constant.
 """
 
 from __future__ import annotations
@@ -86,6 +86,17 @@ def _batch_norm_update_stats(
     graph.erase_node(node)
 
 
+def _copysign(graph: Graph, node: Node, x: Node, sign: Any) -> None:
+    """In place: what returns has the second operand's order of elements, which no view may take."""
+    operator = aten.copysign.Tensor if isinstance(sign, Node) else aten.copysign.Scalar
+    _replace(node, call(graph, aten.copy_.default, x, call(graph, operator, x, sign)))
+
+
+def _polygamma(graph: Graph, node: Node, x: Node, n: int) -> None:
+    """In place: its arguments have another order in PyTorch, which finds no form that returns."""
+    _replace(node, call(graph, aten.copy_.default, x, call(graph, aten.polygamma.default, n, x)))
+
+
 def _move(graph: Graph, average: Node, value: Node, momentum: float) -> None:
     """Moves a running average by a part of its distance from a value."""
     call(graph, aten.lerp_.Scalar, average, value, momentum)
@@ -99,5 +110,8 @@ def _replace(node: Node, result: Node) -> None:
 
 _WRITERS: dict[Any, Callable[..., None]] = {
     aten.batch_norm_update_stats.default: _batch_norm_update_stats,
+    aten.copysign_.Scalar: _copysign,
+    aten.copysign_.Tensor: _copysign,
     aten.instance_norm.default: _instance_norm,
+    aten.polygamma_.default: _polygamma,
 }

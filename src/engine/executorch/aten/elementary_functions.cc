@@ -111,6 +111,9 @@ struct RemainderFunction {
   static T of(T x, T divisor) {
     return with_sign_of(divisor, std::fmod(x, divisor));
   }
+  static std::int64_t of(std::int64_t x, std::int64_t divisor) {
+    return divisor == -1 ? 0 : with_sign_of(divisor, x % divisor);
+  }
 
   // float32 some at a time.
   static void of_floats(const float* const* operands, float* results, std::int64_t count) {
@@ -208,11 +211,29 @@ constexpr char kPowerWithScalar[] =
     "polystate_aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> "
     "Tensor(a!)";
 
+bool has_zero(const TensorArgument& tensor) {
+  return with_element_type(tensor.dtype(), [&]<typename T>() {
+    return std::ranges::any_of(elements<const T>(tensor), [](T x) { return x == T{0}; });
+  });
+}
+
+// Whether a result without a value would be asked for: floats have NaN.
+bool divides_integers_by_zero(ProgramArguments& arguments, const OperatorSchema& schema) {
+  const DType dtype = arguments.tensor(2).dtype();
+  const bool is_integer = with_element_type(dtype, []<typename T>() { return !kIsFloat<T>; });
+  if (!is_integer) return false;
+  if (schema.type_of(1) == "Tensor") return has_zero(arguments.tensor(1));
+  return arguments.is_integer(1) && arguments.integer(1) == 0;
+}
+
 template <const auto& kText>
 struct Remainder {
   static constexpr OperatorSchema kSchema{kText};
   static Status run(ProgramArguments& arguments) {
-    Loops loops = kFloatLoops<RemainderFunction>;
+    const bool has_no_value = divides_integers_by_zero(arguments, kSchema);
+    if (!arguments.status()) return arguments.status();
+    if (has_no_value) return Error{ErrorCode::kEngine, "an integer is divided by zero"};
+    Loops loops = kAllLoops<RemainderFunction>;
     loops.of_floats = vectorised<&RemainderFunction::of_floats>(best_instruction_set());
     return compute_elements(arguments, kSchema, loops);
   }

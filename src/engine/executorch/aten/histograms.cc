@@ -425,7 +425,11 @@ struct Bincount {
     if (!arguments.status()) return arguments.status();
     if (Status checked = check(self, weights); !checked) return checked;
     if (size < 0) return Error{ErrorCode::kEngine, "minlength " + std::to_string(size)};
-    const std::vector<std::int64_t> bins = converted<std::int64_t>(self);
+    const bool is_wide = self.dtype() == DType::kInt64;
+    const std::vector<std::int64_t> widened =
+        is_wide ? std::vector<std::int64_t>() : converted<std::int64_t>(self);
+    const std::span<const std::int64_t> bins =
+        is_wide ? elements<const std::int64_t>(self) : widened;
     for (const std::int64_t bin : bins) {
       if (bin < 0 || bin == std::numeric_limits<std::int64_t>::max()) {
         return Error{ErrorCode::kEngine, "bin " + std::to_string(bin)};

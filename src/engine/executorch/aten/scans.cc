@@ -51,16 +51,22 @@ Status accumulate(ProgramArguments& arguments, std::size_t out_index, double ini
   const Result<TensorArgument> out = arguments.result_at(out_index, self.shape());
   if (!out) return out.error();
   with_element_type(out->dtype(), [&]<typename T>() {
-    const std::vector<T> values = converted<T>(self);
     const std::span<T> results = elements<T>(*out);
-    for_each_lane(*lanes, [&](std::int64_t start) {
-      auto total = static_cast<Accumulated<T>>(initial);
-      for (std::int64_t i = 0, at = start; i < lanes->size; ++i, at += lanes->inner) {
-        const auto place = static_cast<std::size_t>(at);
-        total = combine(total, static_cast<Accumulated<T>>(values[place]));
-        results[place] = static_cast<T>(total);
-      }
-    });
+    const auto scan = [&](const auto& values) {
+      for_each_lane(*lanes, [&](std::int64_t start) {
+        auto total = static_cast<Accumulated<T>>(initial);
+        for (std::int64_t i = 0, at = start; i < lanes->size; ++i, at += lanes->inner) {
+          const auto place = static_cast<std::size_t>(at);
+          total = combine(total, static_cast<Accumulated<T>>(values[place]));
+          results[place] = static_cast<T>(total);
+        }
+      });
+    };
+    if (self.dtype() == out->dtype()) {
+      scan(elements<const T>(self));
+    } else {
+      scan(converted<T>(self));
+    }
   });
   return {};
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
@@ -37,13 +38,19 @@ struct OperandLanes {
 struct Scatter {
   TensorArgument self;
   TensorArgument source;
-  std::vector<std::int64_t> index;
+  TensorArgument index_tensor;
+  std::vector<std::int64_t> wide_index;  // of an index of int32
   // How much of the source is used: an operand of no dimensions counts as one of one element.
   std::vector<std::int64_t> sizes;
   int dimension = 0;             // that the index counts along
   bool index_is_shared = false;  // one lane of it for all
   Reduction reduction = Reduction::kSum;
   bool includes_self = true;
+
+  [[nodiscard]] std::span<const std::int64_t> index() const {
+    if (index_tensor.dtype() != DType::kInt64) return wide_index;
+    return elements<const std::int64_t>(index_tensor);
+  }
 
   [[nodiscard]] std::int64_t length() const { return sizes[static_cast<std::size_t>(dimension)]; }
 
@@ -92,10 +99,11 @@ template <typename Combine, typename T>
 void combine_lane(const Scatter& scatter, const OperandLanes& lanes, std::span<Combined<T>> totals,
                   std::span<std::int64_t> counts) {
   const T* const source = elements<const T>(scatter.source).data();
+  const std::span<const std::int64_t> index = scatter.index();
   const auto each = [&](const auto& work) {
     for (std::int64_t i = 0; i < scatter.length(); ++i) {
       const auto at = static_cast<std::size_t>(lanes.start.index + i * lanes.step.index);
-      work(static_cast<std::size_t>(lanes.start.self + scatter.index[at] * lanes.step.self),
+      work(static_cast<std::size_t>(lanes.start.self + index[at] * lanes.step.self),
            lanes.start.source + i * lanes.step.source);
     }
   };
@@ -111,9 +119,9 @@ void combine_lane(const Scatter& scatter, const OperandLanes& lanes, std::span<C
   each([&](std::size_t place, std::int64_t) { ++counts[place]; });
 }
 
+// Combines into `totals`, which begin as self's elements.
 template <typename T>
-void combine(const Scatter& scatter, const TensorArgument& out) {
-  std::vector<Combined<T>> totals = converted<Combined<T>>(scatter.self);
+void combine_all(const Scatter& scatter, std::span<Combined<T>> totals) {
   const bool is_mean = scatter.reduction == Reduction::kMean;
   std::vector<std::int64_t> counts(is_mean ? totals.size() : 0, scatter.includes_self ? 1 : 0);
   with_combination<T>(scatter.reduction, [&]<typename Combine>() {
@@ -127,8 +135,19 @@ void combine(const Scatter& scatter, const TensorArgument& out) {
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] > 1) totals[i] = mean_of(totals[i], counts[i]);
   }
+}
+
+template <typename T>
+void combine(const Scatter& scatter, const TensorArgument& out) {
   const std::span<T> results = elements<T>(out);
-  for (std::size_t i = 0; i < totals.size(); ++i) results[i] = static_cast<T>(totals[i]);
+  if constexpr (std::is_same_v<T, Combined<T>>) {
+    std::ranges::copy(elements<const T>(scatter.self), results.begin());
+    combine_all<T>(scatter, results);
+  } else {
+    std::vector<Combined<T>> totals = converted<Combined<T>>(scatter.self);
+    combine_all<T>(scatter, totals);
+    for (std::size_t i = 0; i < totals.size(); ++i) results[i] = static_cast<T>(totals[i]);
+  }
 }
 
 Status check(const Scatter& scatter) {
@@ -145,7 +164,7 @@ Status check(const Scatter& scatter) {
     }
   }
   const std::int64_t end = size_of_dimension(scatter.self, scatter.dimension);
-  for (const std::int64_t place : scatter.index) {
+  for (const std::int64_t place : scatter.index()) {
     if (place < 0 || place >= end) {
       return Error{ErrorCode::kEngine,
                    "index " + std::to_string(place) + " of " + std::to_string(end)};
@@ -178,7 +197,8 @@ Result<Scatter> scatter_of(ProgramArguments& arguments) {
     return Error{ErrorCode::kEngine,
                  "dimension " + std::to_string(dimension) + " of " + std::to_string(rank)};
   }
-  scatter.index = converted<std::int64_t>(index);
+  scatter.index_tensor = index;
+  if (index.dtype() != DType::kInt64) scatter.wide_index = converted<std::int64_t>(index);
   scatter.sizes.assign(index.shape().begin(), index.shape().end());
   if (scatter.sizes.empty()) scatter.sizes.push_back(1);
   scatter.dimension = static_cast<int>(wrapped);
@@ -203,7 +223,7 @@ struct ScatterReduce {
     if (!scatter) return scatter.error();
     const auto rank = static_cast<int>(scatter->sizes.size());
     // An index without elements may have any number of dimensions.
-    if (scatter->index.empty()) return copy_self(arguments, scatter->self);
+    if (scatter->index().empty()) return copy_self(arguments, scatter->self);
     if (rank != std::max(scatter->self.rank(), 1) || rank != std::max(scatter->source.rank(), 1)) {
       return Error{ErrorCode::kEngine, "operands differ in their number of dimensions"};
     }
@@ -229,7 +249,7 @@ struct IndexReduce {
     Result<Scatter> scatter = scatter_of(arguments);
     if (!scatter) return scatter.error();
     const int rank = std::max(scatter->self.rank(), 1);
-    const auto count = static_cast<std::int64_t>(scatter->index.size());
+    const auto count = static_cast<std::int64_t>(scatter->index().size());
     if (scatter->sizes.size() != 1 || rank != std::max(scatter->source.rank(), 1)) {
       return Error{ErrorCode::kEngine, "the index is no list, or the ranks differ"};
     }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
@@ -21,6 +22,8 @@
 // Operators that look elements up among others.
 namespace polystate {
 namespace {
+
+constexpr std::int64_t kStepsOfASearch = 16;
 
 // What is looked up, and where.
 struct Lookup {
@@ -109,7 +112,6 @@ void look_up(const Lookup& lookup, const TensorArgument& out) {
   const T* const values = elements<const T>(lookup.values).data();
   const T* const boundaries = elements<const T>(lookup.boundaries).data();
   const std::span<Place> places = elements<Place>(out);
-  constexpr std::int64_t kStepsOfASearch = 16;
   for_each_range(out.element_count(), kStepsOfASearch, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t start = i / row_values * size;
@@ -181,6 +183,19 @@ struct Bucketize {
   }
 };
 
+// Whether a value is among sorted ones. Steps without branches: none of them can be foreseen.
+template <typename V>
+bool contains(std::span<const V> sorted, V x) {
+  if (sorted.empty()) return false;
+  const V* at = sorted.data();
+  for (std::size_t count = sorted.size(); count > 1;) {
+    const std::size_t half = count / 2;
+    at += at[half] <= x ? half : 0;
+    count -= half;
+  }
+  return *at == x;
+}
+
 struct Isin {
   static constexpr OperatorSchema kSchema{
       "aten::isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool "
@@ -198,15 +213,19 @@ struct Isin {
     const Result<TensorArgument> out = arguments.result(DType::kBool, looked_up.shape());
     if (!out) return out.error();
     with_element_type(among.dtype(), [&]<typename T>() {
-      std::vector<Computed<T>> sorted = converted<Computed<T>>(among);
-      std::erase_if(sorted, [](Computed<T> x) { return is_nan(x); });  // equals nothing
+      // Of bools there is no row in memory.
+      using V = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, Computed<T>>;
+      std::vector<V> sorted = converted<V>(among);
+      std::erase_if(sorted, [](V x) { return is_nan(x); });  // equals nothing
       std::sort(sorted.begin(), sorted.end());
       const std::span<const T> values = elements<const T>(looked_up);
       const std::span<bool> found = elements<bool>(*out);
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        const auto x = static_cast<Computed<T>>(values[i]);
-        found[i] = (!is_nan(x) && std::binary_search(sorted.begin(), sorted.end(), x)) != inverts;
-      }
+      const auto count = static_cast<std::int64_t>(values.size());
+      for_each_range(count, kStepsOfASearch, [&](std::int64_t first, std::int64_t last) {
+        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
+          found[i] = contains<V>(sorted, static_cast<V>(values[i])) != inverts;
+        }
+      });
     });
     return {};
   }

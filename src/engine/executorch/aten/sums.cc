@@ -97,7 +97,7 @@ Accumulated<T> sum_of_run(const T* values, std::int64_t count) {
 }
 
 // Rows that are added to sums at a time, which are read and written once for all of them.
-constexpr std::size_t kRows = 4;
+constexpr std::size_t kRows = 8;
 
 template <typename T>
 using RowPointers = std::array<const T*, kRows>;
@@ -106,11 +106,13 @@ using RowPointers = std::array<const T*, kRows>;
 template <typename T>
 void add_rows(Accumulated<T>* sums, const RowPointers<T>& rows, std::int64_t count) {
   using Sum = Accumulated<T>;
-  const auto [first, second, third, fourth] = rows;
+  const auto of_two = [&rows](std::size_t first, std::int64_t i) {
+    return Plus::of(static_cast<Sum>(rows[first][i]), static_cast<Sum>(rows[first + 1][i]));
+  };
   for (std::int64_t i = 0; i < count; ++i) {
-    const Sum two = Plus::of(static_cast<Sum>(first[i]), static_cast<Sum>(second[i]));
-    const Sum others = Plus::of(static_cast<Sum>(third[i]), static_cast<Sum>(fourth[i]));
-    sums[i] = Plus::of(sums[i], Plus::of(two, others));
+    const Sum half = Plus::of(of_two(0, i), of_two(2, i));
+    const Sum other = Plus::of(of_two(4, i), of_two(6, i));
+    sums[i] = Plus::of(sums[i], Plus::of(half, other));
   }
 }
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/instruction_set.h"
+#include "core/vectorised.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/operators/listed.h"
@@ -225,7 +227,7 @@ Taps<C> taps_along(const Resampling& way) {
 template <typename C, typename From, typename To>
 void add_rows(const From* plane, std::int64_t inner, std::span<const std::int64_t> places,
               const C* weights, To* result) {
-  constexpr std::int64_t kBlock = 16;
+  constexpr std::int64_t kBlock = 64;
   std::array<C, kBlock> sums;
   for (std::int64_t begin = 0; begin < inner; begin += kBlock) {
     const std::int64_t count = std::min(kBlock, inner - begin);
@@ -242,10 +244,43 @@ void add_rows(const From* plane, std::int64_t inner, std::span<const std::int64_
   }
 }
 
+// The same for a plane of one dimension, of which each result has `kTaps` elements, or as many as
+// its count says.
+template <std::int64_t kTaps, typename C, typename From, typename To>
+void add_elements(const From* plane, const Taps<C>& taps, To* results) {
+  const std::int64_t* places = taps.places.data();
+  const C* weights = taps.weights.data();
+  for (std::int64_t i = 0; i < taps.results; ++i, places += taps.taps, weights += taps.taps) {
+    const std::int64_t count = kTaps > 0 ? kTaps : taps.counts[static_cast<std::size_t>(i)];
+    C sum{0};
+    for (std::int64_t tap = 0; tap < count; ++tap) {
+      sum += static_cast<C>(plane[places[tap]]) * weights[tap];
+    }
+    results[i] = static_cast<To>(sum);
+  }
+}
+
+// Resamples the last dimension of [outer, size].
+template <typename C, typename From, typename To>
+void resample_last(std::span<const From> from, const Taps<C>& taps, std::span<To> to) {
+  const auto add = !taps.counts.empty() ? &add_elements<0, C, From, To>
+                   : taps.taps == 2     ? &add_elements<2, C, From, To>
+                                        : &add_elements<4, C, From, To>;
+  const auto planes = static_cast<std::int64_t>(to.size()) / taps.results;
+  const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / (taps.results * taps.taps));
+  parallel_for(planes, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      add(from.data() + plane * taps.size, taps, to.data() + plane * taps.results);
+    }
+  });
+}
+
 // Resamples the middle dimension of [outer, size, inner].
 template <typename C, typename From, typename To>
 void resample(std::span<const From> from, std::int64_t inner, const Taps<C>& taps,
               std::span<To> to) {
+  if (inner == 1) return resample_last(from, taps, to);
+  const auto add = vectorised<&add_rows<C, From, To>>(best_instruction_set());
   const auto rows = static_cast<std::int64_t>(to.size()) / inner;
   const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / (inner * taps.taps));
   parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -254,9 +289,9 @@ void resample(std::span<const From> from, std::int64_t inner, const Taps<C>& tap
       const std::int64_t count =
           taps.counts.empty() ? taps.taps : taps.counts[static_cast<std::size_t>(at)];
       const std::int64_t tap = at * taps.taps;
-      add_rows(from.data() + row / taps.results * taps.size * inner, inner,
-               std::span(taps.places.data() + tap, static_cast<std::size_t>(count)),
-               taps.weights.data() + tap, to.data() + row * inner);
+      add(from.data() + row / taps.results * taps.size * inner, inner,
+          std::span(taps.places.data() + tap, static_cast<std::size_t>(count)),
+          taps.weights.data() + tap, to.data() + row * inner);
     }
   });
 }

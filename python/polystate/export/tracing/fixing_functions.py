@@ -1,45 +1,27 @@
-"""Chunks of a dimension whose size varies: their number must not, their sizes may.
+"""Functions of PyTorch's that fix a size that varies, written so that they do not.
 
-PyTorch's own function fixes the size.
+The sizes of chunks may vary, their number must not.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from polystate.errors import UnsupportedError
 
 aten = torch.ops.aten
 
 
-class ChunksOfAnySize(TorchFunctionMode):
-    """Lets torch.export trace them without the size of what they are parts of, within its block."""
-
-    def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: Sequence[type],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        if func in (torch.chunk, torch.Tensor.chunk):
-            chunks = _chunks(*args, **(kwargs or {}))
-            if chunks is not None:
-                return chunks
-        return func(*args, **(kwargs or {}))
-
-
-def _chunks(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...] | None:
-    """Parts of one size, rounded up, but for the last one; None where the size is known."""
+def _chunks(input: Tensor, chunks: int, dim: int = 0) -> Any:
+    """Parts of one size, rounded up, but for the last one; PyTorch's where the size is known."""
     size = input.shape[dim]
     if not isinstance(size, torch.SymInt):
-        return None
+        return NotImplemented
     count, largest = _count(size, chunks), (size + chunks - 1) // chunks
     ends = [0, *(i * largest for i in range(1, count)), size]
     return tuple(aten.slice.Tensor(input, dim, *each) for each in itertools.pairwise(ends))
@@ -63,3 +45,22 @@ def _count(size: torch.SymInt, chunks: int) -> int:
 def _count_of(size: int, chunks: int) -> int:
     largest = -(-size // chunks)
     return -(-size // largest) if largest else chunks
+
+
+def _kron(input: Tensor, other: Tensor) -> Tensor:
+    """Each element of the first operand times the second one."""
+    rank = max(input.dim(), other.dim())
+    outer, inner = ([1] * (rank - each.dim()) + list(each.shape) for each in (input, other))
+    blocks = input.reshape([size for n in outer for size in (n, 1)])
+    products = blocks * other.reshape([size for n in inner for size in (1, n)])
+    return products.reshape([n * m for n, m in zip(outer, inner, strict=True)])
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.chunk: _chunks,
+    torch.kron: _kron,
+    torch.unsafe_chunk: _chunks,
+    Tensor.chunk: _chunks,
+    Tensor.kron: _kron,
+    Tensor.unsafe_chunk: _chunks,
+}

@@ -1,0 +1,121 @@
+"""PyTorch's functions that ask for values while they compute, written so that they need not.
+
+``cov`` looks whether its divisor is positive, ``equal`` gives a bool of Python's, and the residuals
+of ``linalg.lstsq`` are there for some values alone. A trace has no values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_LeastSquares: Any = torch.return_types.linalg_lstsq  # type: ignore[attr-defined]
+
+
+def _equal(input: Tensor, other: Tensor) -> Any:
+    if input.dtype != other.dtype:
+        return NotImplemented
+    return input.shape == other.shape and (input == other).all().item()
+
+
+def _allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    return torch.isclose(input, other, rtol, atol, equal_nan).all().item()
+
+
+def _cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Any:
+    """Of rows as variables; zero divisors where there are too few observations, as PyTorch has."""
+    if input.dim() > 2 or input.dtype == torch.bool:
+        return NotImplemented
+    rows = input if input.dim() > 1 else input.reshape(1, -1)
+    weights = None
+    for given, name in ((fweights, "fweights"), (aweights, "aweights")):
+        if given is not None:
+            torch._assert_async((given >= 0).all(), f"cov: a negative number in {name}")
+            weights = given if weights is None else weights * given
+    if weights is None:
+        total: Any = rows.shape[1]
+        sums = rows.sum(1)
+        larger: Any = torch.sym_max
+        divisor = larger(total - correction, 0)
+    else:
+        total = weights.sum()
+        torch._assert_async(total != 0, "cov: the weights sum to zero")
+        sums = (rows * weights).sum(1)
+        lost: Any = correction
+        if correction != 0 and aweights is not None:
+            lost = correction * (weights * aweights).sum() / total
+        divisor = (total - lost).clamp(min=0)
+    centred = rows - (sums / total).unsqueeze(1)
+    weighted = centred if weights is None else centred * weights
+    return ((centred @ weighted.mH) / divisor).squeeze()
+
+
+def _corrcoef(input: Tensor) -> Any:
+    found = _cov(input)
+    if found is NotImplemented:
+        return found
+    if found.dim() == 0:
+        return found / found
+    deviations = found.diagonal().real.sqrt() if found.is_complex() else found.diagonal().sqrt()
+    found = found / deviations.unsqueeze(1) / deviations
+    return found if found.is_complex() else found.clamp(-1, 1)
+
+
+def _lstsq(
+    input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
+) -> Any:
+    """By singular values; the drivers of LAPACK differ in what else they return."""
+    driver = driver or "gelsy"
+    if driver not in ("gels", "gelsd", "gelss", "gelsy"):
+        return NotImplemented
+    is_vector = b.dim() == input.dim() - 1 and b.shape == input.shape[:-1]
+    right = b.unsqueeze(-1) if is_vector else b
+    rows, columns = input.shape[-2:]
+    left, sizes, axes = torch.linalg.svd(input, full_matrices=False)
+    if rcond is None:
+        rcond = torch.finfo(input.dtype).eps * max(rows, columns)
+    counts = sizes > rcond * sizes.amax(-1, keepdim=True)
+    if driver == "gels":
+        counts = torch.ones_like(counts)
+    inverses = torch.where(counts, sizes.reciprocal(), 0.0).to(input.dtype)
+    solution = axes.mH @ (inverses.unsqueeze(-1) * (left.mH @ right))
+    rank = counts.sum(-1)
+    residuals = input.new_zeros(0)
+    if rows > columns and driver != "gelsy":
+        if driver != "gels":
+            torch._assert_async((rank == columns).all(), "lstsq: a matrix has no full rank")
+        residuals = (right - input @ solution).abs().square().sum(-2)
+    if is_vector:
+        solution = solution.squeeze(-1)
+    return _LeastSquares(
+        (
+            solution,
+            residuals,
+            rank if driver != "gels" else rank.new_zeros(0),
+            sizes if driver in ("gelsd", "gelss") else input.new_zeros(0),
+        )
+    )
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.allclose: _allclose,
+    torch.corrcoef: _corrcoef,
+    torch.cov: _cov,
+    torch.equal: _equal,
+    torch.linalg.lstsq: _lstsq,
+    Tensor.allclose: _allclose,
+    Tensor.corrcoef: _corrcoef,
+    Tensor.cov: _cov,
+    Tensor.equal: _equal,
+}

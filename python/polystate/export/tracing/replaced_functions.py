@@ -1,0 +1,36 @@
+"""Functions of PyTorch's that a trace calls in another form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from torch.overrides import TorchFunctionMode
+
+from polystate.export.tracing import asking_functions, fixing_functions, losses, windows
+
+# Each gives NotImplemented where PyTorch's own is called.
+_FUNCTIONS = {
+    **asking_functions.FUNCTIONS,
+    **fixing_functions.FUNCTIONS,
+    **losses.FUNCTIONS,
+    **windows.FUNCTIONS,
+}
+
+
+class ReplacedFunctions(TorchFunctionMode):
+    """Calls them within its block."""
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in _FUNCTIONS:
+            result = _FUNCTIONS[func](*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+        return func(*args, **kwargs)

@@ -1,0 +1,70 @@
+"""Functions that ask for values in eager PyTorch are programs, which give what it gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import polystate as ps
+from tests.end_to_end.twins import Twins, every_backend
+
+ROWS, COLUMNS = 6, 4
+
+
+class Functions(nn.Module):
+    def covariances(self, x: Tensor, counts: Tensor, weights: Tensor) -> tuple[Tensor, ...]:
+        return (
+            torch.cov(x),
+            torch.cov(x[0]),
+            x.cov(correction=0),
+            torch.cov(x, correction=COLUMNS + 1),  # of too few observations
+            torch.cov(x, fweights=counts),
+            torch.cov(x, aweights=weights),
+            torch.cov(x, fweights=counts, aweights=weights, correction=2),
+            torch.cov(counts.reshape(2, -1)),
+            torch.corrcoef(x),
+            torch.corrcoef(x[:1]),
+        )
+
+    def least_squares(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        return (
+            torch.linalg.lstsq(x, y).solution,
+            torch.linalg.lstsq(x.mT, y[: x.shape[1]]).solution,
+            *torch.linalg.lstsq(x, y, driver="gels")[:2],
+            *torch.linalg.lstsq(x, y, driver="gelsd"),
+            torch.linalg.lstsq(torch.stack([x, x + 1]), torch.stack([y, y * 2])).rank,
+        )
+
+    def comparisons(self, x: Tensor, y: Tensor) -> tuple[bool, ...]:
+        return torch.equal(x, y), torch.allclose(x, y, atol=0.1), x.equal(x[:1])
+
+
+def _not_negative(generator: torch.Generator, args: Any, kwargs: Any) -> Any:
+    x, counts, weights = args
+    drawn = torch.randint(1, 5, counts.shape, generator=generator)
+    return (x, drawn, weights.abs() + 0.1), kwargs
+
+
+@pytest.mark.filterwarnings("ignore:cov.*degrees of freedom:UserWarning")
+@every_backend
+def test_values_are_pytorchs(tmp_path: Path, backend: str) -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(ROWS, COLUMNS), torch.randn(ROWS, 2)
+    counts, weights = torch.tensor([1, 2, 0, 3]), torch.rand(COLUMNS)
+    methods = {
+        "covariances": ps.Method("covariances", (x, counts, weights), draw=_not_negative),
+        "least_squares": ps.Method("least_squares", (x, y)),
+        "comparisons": ps.Method("comparisons", (x, x + 0.05)),
+    }
+    twins = Twins(Functions(), methods, tmp_path, backend)
+    twins.call("covariances", x * 3, counts + 1, weights)
+    twins.call("least_squares", x - 1, y)
+    for other in (x, x + 0.05, x + 1):
+        found = twins.session.run("comparisons", x, other)
+        assert [bool(each) for each in found] == list(Functions().comparisons(x, other))
+    with pytest.raises(ps.Error, match="value -1 at"):
+        twins.session.run("covariances", x, -counts, weights)
