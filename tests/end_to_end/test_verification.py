@@ -11,7 +11,7 @@ from torch.export import Dim
 import polystate as ps
 from polystate.export import hooks, program
 from polystate.export.lowering import executorch_fixes, inductor_fixes, rewrites
-from polystate.export.tracing import assertions, fast_paths
+from polystate.export.tracing import assertions, decompositions, fast_paths
 from tests.end_to_end.printed_programs import run, write_programs
 from tests.end_to_end.twins import BACKENDS
 
@@ -59,6 +59,27 @@ def test_a_constant_that_is_read_in_another_order():
     example = (torch.zeros(3, 2),)
     with without_pass("store_row_major"), pytest.raises(ps.ExportError, match="output 0"):
         ps.export(Table(), {"forward": ps.Method("forward", example)}, backend="aoti")
+
+
+class Spread(nn.Module):
+    def forward(self, x):
+        return torch.var_mean(x, dim=[0])
+
+
+@pytest.mark.filterwarnings("ignore:var_mean.*degrees of freedom:UserWarning")
+def test_a_mean_that_is_nan_beside_a_variance_that_is_so_rightly():
+    length = Dim("length", min=1, max=9)
+    method = ps.Method("forward", (torch.ones(5),), dynamic_shapes=({0: length},))
+    kept = {
+        operator: written
+        for operator, written in decompositions.DECOMPOSED.items()
+        if operator != torch.ops.aten.var_mean.correction
+    }
+    with (
+        mock.patch.dict(decompositions.DECOMPOSED, kept, clear=True),
+        pytest.raises(ps.ExportError, match="output 1 of the lowered program differs"),
+    ):
+        ps.export(Spread(), {"forward": method}, backend="portable")
 
 
 class Hooked(nn.Module):

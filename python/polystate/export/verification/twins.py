@@ -17,7 +17,12 @@ from polystate.export.tracing.pairs import as_pairs, of_pairs
 from polystate.export.tracing.trace import Traced
 from polystate.export.verification.dispatch import Operators, under
 from polystate.export.verification.live_graph import LiveGraph
-from polystate.export.verification.outcomes import difference, has_nan, tensors
+from polystate.export.verification.outcomes import (
+    difference,
+    differs_in_numbers,
+    has_nan,
+    tensors,
+)
 from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
 from polystate.export.verification.rounding import Rounding, is_explained
 from polystate.export.verification.tolerances import Tolerance, first_deviation
@@ -136,7 +141,7 @@ class Twins:
         differing = difference(found, expected, self.tolerance)
         if differing is None:
             return Agreed(expected)
-        reason = self._reason(call, before, expected)
+        reason = self._reason(call, before, found, expected)
         if reason is None:
             raise fault(call, f"{differing}; the module itself runs there")
         self.copy_state()
@@ -168,7 +173,7 @@ class Twins:
         differing = difference(found, expected, self.tolerance)
         if differing is None:
             return Agreed(expected)
-        reason = undefined.reason or self._reason(call, before, expected)
+        reason = undefined.reason or self._reason(call, before, found, expected)
         if reason is None:
             raise fault(call, differing)
         self.copy_state()
@@ -231,10 +236,10 @@ class Twins:
                 raise fault(call, what) from error
 
     def _reason(
-        self, call: Call, before: Mapping[str, torch.Tensor], expected: Outcome
+        self, call: Call, before: Mapping[str, torch.Tensor], found: Outcome, expected: Outcome
     ) -> str | None:
         """Why a difference does not count; None where it does."""
-        if has_nan(expected):
+        if has_nan(expected) and not differs_in_numbers(found, expected, self.tolerance):
             return "the module gave NaN"
         after = self.eager.buffers()
         self.eager.set_buffers(before)
