@@ -128,6 +128,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-rewrites", action="store_true", help="with --explain: write and try no other code")
     add("--verbose", action="store_true", help="show what torch and executorch say, too")
     add("--report", action="store_true", help="print how state is updated, and why so")
+    add(
+        "--bundled",
+        metavar="FILE",
+        type=Path,
+        help="write the program with recorded calls for ExecuTorch's own runtime, too",
+    )
     add("--version", action="version", version=f"polystate-export {polystate.__version__}")
     add_options(parser)
     return parser
@@ -147,6 +153,10 @@ def _export(options: argparse.Namespace) -> None:
     if options.out is None or misplaced:
         what = f"{misplaced[0]} is for --explain" if misplaced else "OUT is missing"
         raise _ExitError(ExitStatus.USAGE, what)
+    if options.bundled is not None and isinstance(source, PretrainedSource):
+        raise _ExitError(
+            ExitStatus.USAGE, "--bundled is for functions: models have operators of polystate's own"
+        )
     check_destination(options.out)
     if not options.verbose:
         quiet_libraries()
@@ -155,6 +165,9 @@ def _export(options: argparse.Namespace) -> None:
             program = _export_model(source, options.out, arguments)
         else:
             program = _export_function(source, options.out, arguments)
+        if options.bundled is not None:
+            with step(f"writing {options.bundled}"):
+                program.save_bundled(options.bundled)
     if options.report:
         _print(program.report())
 

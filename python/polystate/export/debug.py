@@ -26,11 +26,12 @@ class DebugFolder:
         return cls(path)
 
     def write(self, lowered: Lowered) -> None:
-        """Writes ``<method>/<stage>.txt``, ``memory_plan.json`` and ``etrecord.bin``.
+        """Writes ``<method>/<stage>.txt``, ``<method>/etrecord.bin`` and ``memory_plan.json``.
 
-        ExecuTorch's Inspector reads the last of these; for another engine there are only the first.
-        ExecuTorch cannot write some graphs, such as those with constants in branches: then there is
-        ``etrecord.txt``, which says so. IoError when something cannot be written.
+        ExecuTorch's Inspector reads an ETRecord with a profile of calls of its method; for another
+        engine there are only the texts. ExecuTorch cannot write some graphs, such as those with
+        constants in branches: then there is ``etrecord.txt``, which says so. IoError when something
+        cannot be written.
         """
         with _io_errors(self.path):
             for method, stages in lowered.graphs.items():
@@ -41,17 +42,18 @@ class DebugFolder:
             if lowered.memory_plan is not None:
                 plan = json.dumps(lowered.memory_plan, indent=2)
                 (self.path / "memory_plan.json").write_text(plan + "\n", encoding="utf-8")
-            if lowered.etrecord is not None:
-                self._write_record(lowered.etrecord)
+            for method, write in lowered.etrecords.items():
+                _write_record(self.path / method, write)
 
-    def _write_record(self, write: Callable[[str], None]) -> None:
-        try:
-            write(str(self.path / "etrecord.bin"))
-        except OSError:
-            raise
-        except Exception as error:  # its serialiser raises many kinds
-            told = f"ExecuTorch cannot write the ETRecord: {error}\n"
-            (self.path / "etrecord.txt").write_text(told, encoding="utf-8")
+
+def _write_record(folder: Path, write: Callable[[str], None]) -> None:
+    try:
+        write(str(folder / "etrecord.bin"))
+    except OSError:
+        raise
+    except Exception as error:  # its serialiser raises many kinds
+        told = f"ExecuTorch cannot write the ETRecord: {error}\n"
+        (folder / "etrecord.txt").write_text(told, encoding="utf-8")
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from polystate.artifact.manifest import Method as DescribedMethod
 from polystate.artifact.names import is_dotted_name
 from polystate.errors import ContractError, ExportError, UnsupportedError
 from polystate.export import hooks
+from polystate.export.bundle import write_bundled
 from polystate.export.contract.contract import (
     MethodContract,
     declared_sizes,
@@ -135,6 +136,25 @@ class Program:
         """
         path = Path(out)
         write_artifact(path, self.manifest, self._files)
+        return path
+
+    def save_bundled(self, file: str | os.PathLike[str]) -> Path:
+        """Writes a bundled program (`.bpte`): one file for ExecuTorch's own runtime and tools.
+
+        It has the program, and recorded calls with what they give, with which that runtime compares
+        its own results. Each method has its own state there.
+
+        Raises
+        ------
+        UnsupportedError
+            When ExecuTorch's own runtime cannot run the program: it is AOTInductor's, or has
+            operators that are polystate's own.
+        IoError
+            When it cannot be written.
+        """
+        path = Path(file)
+        calls = () if self.verification is None else self.verification.recorded_calls
+        write_bundled(path, self.manifest, self._files[self.manifest.program.file], calls)
         return path
 
 

@@ -97,16 +97,16 @@ def test_debugging_files_are_kept(tmp_path):
     folder = tmp_path / "debug" / "here"
     ps.export(Rectifier(), METHODS, backend="portable", debug_dir=folder)
     for method in METHODS:
-        stages = {path.name: path.read_text() for path in (folder / method).iterdir()}
+        stages = {path.name: path.read_text() for path in (folder / method).glob("*.txt")}
         assert sorted(stages) == ["1_functional.txt", "2_edge.txt", "3_planned.txt"]
         assert "torch.ops.aten.relu.default" in stages["1_functional.txt"]
         assert "%aten_relu_default" in stages["2_edge.txt"]
         assert "torch.ops.aten.relu.out" in stages["3_planned.txt"]
+        assert (folder / method / "etrecord.bin").stat().st_size > 0
     plan = json.loads((folder / "memory_plan.json").read_text())
     assert plan.keys() == METHODS.keys()
     assert plan["step"]["arenas"]["state"] >= Rectifier().total.nbytes
     assert all(tensor["bytes"] > 0 for tensor in plan["step"]["tensors"])
-    assert (folder / "etrecord.bin").stat().st_size > 0
 
 
 class Branches(nn.Module):
@@ -117,7 +117,7 @@ class Branches(nn.Module):
 def test_a_graph_that_executorch_cannot_record_leaves_the_other_files(tmp_path):
     methods = {"forward": ps.Method("forward", (torch.ones(2, 3),))}
     ps.export(Branches(), methods, backend="portable", debug_dir=tmp_path)
-    assert "cannot write the ETRecord" in (tmp_path / "etrecord.txt").read_text()
+    assert "cannot write the ETRecord" in (tmp_path / "forward/etrecord.txt").read_text()
     assert (tmp_path / "forward/3_planned.txt").exists()
 
 

@@ -147,7 +147,7 @@ def lower(
         delegates=sorted({d.id for plan in plans.values() for d in plan.delegates}),
         graphs=graphs,
         memory_plan=_memory_plan(lowered, list(programs)),
-        etrecord=lowered.get_etrecord().save if keep_record else None,
+        etrecords=_etrecords(lowered, list(programs)) if keep_record else {},
         parts=parts_where_kept(programs, lowered.exported_program),
     )
 
@@ -214,6 +214,32 @@ def _prepare(program: ExportedProgram) -> None:
     for spec in program.graph_signature.input_specs:
         if spec.kind is InputKind.CONSTANT_TENSOR:
             spec.kind, spec.persistent = InputKind.BUFFER, False
+
+
+def _etrecords(
+    program: ExecutorchProgramManager, methods: Sequence[str]
+) -> dict[str, Callable[[str], None]]:
+    """For each method, what writes its record to a path.
+
+    ExecuTorch's Inspector reads of a record what belongs to the method ``forward``, and no other.
+    """
+    from executorch.devtools.etrecord import ETRecord  # takes a second
+
+    whole = program.get_etrecord()
+    edge = whole.edge_dialect_program
+
+    def record_of(name: str) -> Any:
+        return ETRecord(
+            export_graph_id=whole.export_graph_id,
+            edge_dialect_program=edge[name] if isinstance(edge, dict) else edge,
+            _debug_handle_map={"forward": whole._debug_handle_map[name]},
+            _delegate_map={"forward": whole._delegate_map[name]},
+            _instruction_id_to_num_outs_map={
+                "forward": whole._instruction_id_to_num_outs_map[name]
+            },
+        )
+
+    return {name: record_of(name).save for name in methods}
 
 
 def _memory_plan(program: ExecutorchProgramManager, methods: Sequence[str]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Lowered:
         What the engine must have to run it.
     graphs
         By method and stage, as text; empty where they were not kept.
-    memory_plan, etrecord
+    memory_plan, etrecords
         Of ExecuTorch: for each method the bytes of its arenas and where each tensor lies; what
         writes the record for its Inspector to a path.
     parts
@@ -43,7 +43,7 @@ class Lowered:
     delegates: list[str]
     graphs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     memory_plan: Mapping[str, Any] | None = None
-    etrecord: Callable[[str], None] | None = None
+    etrecords: Mapping[str, Callable[[str], None]] = field(default_factory=dict)
     parts: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
 
 

@@ -60,6 +60,11 @@ class Verification:
     _tolerance: Tolerance
     part: str = ""
 
+    @property
+    def recorded_calls(self) -> Sequence[tuple[str, GoldenCall]]:
+        """Calls and what they gave, in their order from the initial state on."""
+        return self._golden
+
     def with_drawn_calls(self, other: Verification, part: str) -> Verification:
         """With those of a module that is a part of this one."""
         return dataclasses.replace(self, draws=other.draws, tallies=other.tallies, part=part)

@@ -1,0 +1,121 @@
+"""Bundled programs: what ExecuTorch's own runtime runs, with recorded calls to compare with."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import torch
+
+from polystate.artifact import FileContent, GoldenCall
+from polystate.artifact.golden import Array
+from polystate.artifact.manifest import Manifest, Method
+from polystate.errors import IoError, UnsupportedError
+from polystate.export.tracing.pairs import as_pairs
+
+
+def write_bundled(
+    path: Path,
+    manifest: Manifest,
+    content: bytes | FileContent,
+    calls: Sequence[tuple[str, GoldenCall]],
+) -> None:
+    """Writes a program of ExecuTorch with calls of its methods.
+
+    Each method has its own state there, which begins as the program says. So of the recorded calls
+    those are taken whose state no other method has changed.
+
+    Parameters
+    ----------
+    content
+        Of the program's file.
+    calls
+        In the order in which they ran, from the initial state on.
+
+    Raises
+    ------
+    UnsupportedError
+        The program is not ExecuTorch's, or has operators that are polystate's own.
+    IoError
+        The file cannot be written.
+    """
+    # These take seconds.
+    from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
+    from executorch.devtools.bundled_program.core import BundledProgram
+    from executorch.devtools.bundled_program.serialize import (
+        serialize_from_bundled_program_to_flatbuffer,
+    )
+
+    _refuse_others_operators(manifest)
+    methods = {method.name: method for method in manifest.methods}
+    suites: dict[str, list[MethodTestCase]] = {name: [] for name in methods}
+    for name, call in _of_own_state(methods, calls):
+        suites[name].append(MethodTestCase(*_case(methods[name], call)))
+    with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
+        program = Path(directory) / "model.pte"
+        program.write_bytes(content if isinstance(content, bytes) else b"".join(content.chunks()))
+        bundled = BundledProgram(
+            None,
+            [MethodTestSuite(name, cases) for name, cases in suites.items()],
+            pte_file_path=str(program),
+        )
+        serialized = serialize_from_bundled_program_to_flatbuffer(bundled)
+    try:
+        path.write_bytes(serialized)
+    except OSError as error:
+        raise IoError(f"the bundled program '{path}' cannot be written: {error}") from error
+
+
+def _refuse_others_operators(manifest: Manifest) -> None:
+    if manifest.program.engine != "executorch":
+        raise UnsupportedError(
+            f"a bundled program is one of ExecuTorch's, and backend "
+            f"{manifest.program.backend!r} makes none: export with 'portable' or 'xnnpack'"
+        )
+    from executorch.extension.pybindings import portable_lib
+
+    known = set(portable_lib._get_operator_names())
+    lacking = [name for name in manifest.program.operators if name not in known]
+    if lacking:
+        raise UnsupportedError(
+            f"ExecuTorch's own runtime cannot run the program: it lacks "
+            f"{', '.join(lacking)}, which polystate's runtime has"
+        )
+
+
+def _of_own_state(
+    methods: Mapping[str, Method], calls: Sequence[tuple[str, GoldenCall]]
+) -> Iterator[tuple[str, GoldenCall]]:
+    """The calls before which no other method, and no call that is left out, changed the state."""
+    changed_by: dict[int, set[str]] = {}
+    for name, call in calls:
+        method = methods[name]
+        if all(changed_by.get(state, set()) <= {name} for state in method.reads):
+            yield name, call
+        for write in method.writes:
+            changed_by.setdefault(write.state, set()).add(name)
+
+
+def _case(method: Method, call: GoldenCall) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The inputs of a call, and what the program gives, in its own order."""
+    inputs = [
+        _tensor(array, described.dtype)
+        for described, array in zip(method.inputs, call.inputs, strict=True)
+    ]
+    results = {
+        described.program_output: _tensor(array, described.dtype)
+        for described, array in zip(method.outputs, call.outputs, strict=True)
+    }
+    for index, array in call.written.items():
+        place = method.inputs[index].written_from
+        assert place is not None
+        results[place] = _tensor(array, method.inputs[index].dtype)
+    return inputs, [results[place] for place in sorted(results)]
+
+
+def _tensor(array: Array, dtype: str) -> torch.Tensor:
+    tensor = torch.from_numpy(array.copy())
+    if dtype == "bfloat16":
+        tensor = tensor.view(torch.bfloat16)
+    return as_pairs(tensor)
