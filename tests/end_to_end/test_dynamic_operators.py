@@ -39,6 +39,27 @@ class Operators(nn.Module):
             nn.functional.instance_norm(channels),
         )
 
+    def columns(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        lower = torch.linalg.cholesky(x @ x.mT + 6 * torch.eye(x.shape[0]))
+        return (
+            torch.linalg.solve_triangular(lower, y, upper=False),
+            torch.cholesky_solve(y, lower),
+            torch.cholesky_inverse(lower),
+        )
+
+    def losses(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        classes = (y[:, 0] > 0).to(torch.int64)
+        found = []
+        for reduction in ("none", "sum", "mean"):
+            found += [
+                nn.functional.cross_entropy(x, classes, reduction=reduction),
+                nn.functional.nll_loss(x, classes, torch.ones(3), reduction=reduction),
+                nn.functional.hinge_embedding_loss(x, y.sign(), reduction=reduction),
+                nn.functional.margin_ranking_loss(x, y, y.sign(), reduction=reduction),
+                nn.functional.gaussian_nll_loss(x, y, y.abs() + 1, True, reduction=reduction),
+            ]
+        return tuple(found)
+
     def elements(self, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
         return (
             *torch.var_mean(x, dim=[0]),
@@ -47,22 +68,30 @@ class Operators(nn.Module):
             torch.kron(x, torch.ones(2, 1)),
             x.unfold(-1, 2, 1),
             torch.empty_like(x).copy_(y),
-            nn.functional.hinge_embedding_loss(x, y.sign()),
             *x.unsafe_chunk(2, -1),
         )
 
 
 @every_backend
 def test_each_size_gives_what_pytorch_gives(tmp_path: Path, backend: str) -> None:
-    least = {"matrices": 2, "norms": 2, "elements": 1}
+    least = {"matrices": 2, "columns": 2, "norms": 2, "elements": 1, "losses": 1}
     sizes = {name: torch.export.Dim("size", min=least[name], max=LARGEST) for name in least}
     torch.manual_seed(0)
     inputs = {
         "matrices": lambda count: (torch.randn(count, count), torch.randn(count, 2)),
         "norms": lambda count: (torch.randn(3, count, 4), torch.randn(count)),
+        "columns": lambda count: (torch.randn(count, count), torch.randn(count, 1)),
         "elements": lambda count: (torch.randn(count, 3), torch.randn(count, 3)),
+        "losses": lambda count: (torch.randn(count, 3), torch.randn(count, 3)),
     }
-    dimensions = {"matrices": ((0, 1), (0,)), "norms": ((1,), (0,)), "elements": ((0,), (0,))}
+    of_matrices, of_rows = ((0, 1), (0,)), ((0,), (0,))
+    dimensions = {
+        "matrices": of_matrices,
+        "columns": of_matrices,
+        "norms": ((1,), (0,)),
+        "elements": of_rows,
+        "losses": of_rows,
+    }
     varying = {
         name: tuple(dict.fromkeys(each, sizes[name]) for each in dimensions[name])
         for name in inputs

@@ -47,6 +47,7 @@ from polystate.export.tracing import (
     decompositions,
     fast_paths,
     node_histories,
+    reductions,
     value_sizes,
     vector_signs,
 )
@@ -260,6 +261,7 @@ def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[N
         composite_operators.found_once(),
         decompositions.corrected(),
         node_histories.shared(),
+        reductions.named(),
         vector_signs.chosen(),
         value_sizes.bounded(),
     ):

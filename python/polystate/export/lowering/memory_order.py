@@ -7,8 +7,11 @@ Needs the functional program before it is lowered. Keeps what the method compute
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
+import sympy  # type: ignore[import-untyped]
 import torch
 from torch._prims_common import is_contiguous_or_false
 from torch.export import ExportedProgram
@@ -17,6 +20,7 @@ from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from polystate.export.graph.signature import changed_graphs
+from polystate.export.graph.sizes import to_sympy
 
 aten = torch.ops.aten
 
@@ -70,9 +74,20 @@ def _is_column_major(node: Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload) or node.target.is_view:
         return False
     return any(
-        isinstance(value, torch.Tensor) and not is_contiguous_or_false(value)
+        isinstance(value, torch.Tensor)
+        and not (is_contiguous_or_false(value) and _descends(value.stride()))
         for value in pytree.tree_leaves(node.meta.get("val"))
     )
+
+
+def _descends(strides: Sequence[Any]) -> bool:
+    """Whether none is smaller than the next one, at sizes above 1.
+
+    Those of one column, and of a batch without matrices, may be any; programs have them so.
+    """
+    expressions = [sympy.sympify(to_sympy(stride)) for stride in strides]
+    numbers = [each.subs(dict.fromkeys(each.free_symbols, 2)) for each in expressions]
+    return all(a >= b for a, b in itertools.pairwise(numbers))
 
 
 def _is_row_major(tensor: torch.Tensor) -> bool:

@@ -1,11 +1,13 @@
 """PyTorch's functions that ask for values while they compute, written so that they need not.
 
-``cov`` looks whether its divisor is positive, ``equal`` gives a bool of Python's, and the residuals
-of ``linalg.lstsq`` are there for some values alone. A trace has no values.
+``cov`` looks whether its divisor is positive, ``gaussian_nll_loss`` whether its variances are,
+``equal`` gives a bool of Python's, and the residuals of ``linalg.lstsq`` are there for some values
+alone. A trace has no values.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -108,12 +110,33 @@ def _lstsq(
     )
 
 
+def _gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Any:
+    if not isinstance(var, Tensor) or reduction not in ("none", "mean", "sum"):
+        return NotImplemented
+    if var.dim() != input.dim():
+        var = var.unsqueeze(-1)
+    torch._assert_async((var >= 0).all(), "gaussian_nll_loss: a variance is negative")
+    variances = var.clamp(min=eps)
+    loss = 0.5 * (variances.log() + (input - target).square() / variances)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return loss if reduction == "none" else getattr(loss, reduction)()
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.allclose: _allclose,
     torch.corrcoef: _corrcoef,
     torch.cov: _cov,
     torch.equal: _equal,
     torch.linalg.lstsq: _lstsq,
+    torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
     Tensor.allclose: _allclose,
     Tensor.corrcoef: _corrcoef,
     Tensor.cov: _cov,

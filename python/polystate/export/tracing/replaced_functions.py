@@ -7,15 +7,10 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-from polystate.export.tracing import asking_functions, fixing_functions, losses, windows
+from polystate.export.tracing import asking_functions, fixing_functions, windows
 
 # Each gives NotImplemented where PyTorch's own is called.
-_FUNCTIONS = {
-    **asking_functions.FUNCTIONS,
-    **fixing_functions.FUNCTIONS,
-    **losses.FUNCTIONS,
-    **windows.FUNCTIONS,
-}
+_FUNCTIONS = {**asking_functions.FUNCTIONS, **fixing_functions.FUNCTIONS, **windows.FUNCTIONS}
 
 
 class ReplacedFunctions(TorchFunctionMode):
