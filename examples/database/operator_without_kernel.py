@@ -1,7 +1,6 @@
 """An operator without a kernel: quantized tensors.
 
-ExecuTorch's runtime computes with operators that it has kernels of. Quantization by arithmetic
-has them.
+An engine computes with operators that it has. Quantization by arithmetic is written with these.
 """
 
 import torch
@@ -20,5 +19,5 @@ class Rewrite(torch.nn.Module):
 
 
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}
-ERROR = """has no kernel for PyTorch's operator"""
-REFUSED_BY = ("portable", "xnnpack")
+ERROR = """quantize"""
+REFUSED_BY = ("portable", "xnnpack", "aoti")

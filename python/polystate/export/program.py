@@ -232,7 +232,7 @@ def export(
         draws=draws or Draws(),
         pages=dict(pages or {}),
     )
-    with told_plainly():
+    with told_plainly(model, methods):
         return _exported(model, methods, options)
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from polystate import _core
+from polystate.errors import EngineError
 from tests.python.aten.compared_kernels import FLOATS, ComparedKernels, compare_samples
 
 aten = torch.ops.aten
@@ -17,11 +18,22 @@ EXACT = (torch.float32, torch.float64)
 
 
 def test_samples_of_pytorch() -> None:
-    names = ["sum", "mean", "cdist", "pow", "float_power", "nn.functional.max_pool2d"]
+    names = [
+        "sum",
+        "mean",
+        "amax",
+        "amin",
+        "cdist",
+        "pow",
+        "float_power",
+        "nn.functional.max_pool2d",
+    ]
     counts = compare_samples([*names, "_upsample_bilinear2d_aa"])
     assert counts.keys() >= {
         "aten.sum.dim_IntList",
         "aten.mean.dim",
+        "aten.amax.default",
+        "aten.amin.default",
         "aten._cdist_forward.default",
         "aten.pow.Tensor_Tensor",
         "aten.max_pool2d_with_indices.default",
@@ -48,6 +60,55 @@ def test_sums_over_any_dimensions() -> None:
                 aten.mean.dim(x, dims, True, dtype=torch.float32)
                 aten.sum.dim_IntList((x * 9).to(torch.int32), dims, dtype=torch.bool)
     assert sum(compared.counts.values()) > 100
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int32, torch.bool])
+def test_extremes_over_any_dimensions(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    with ComparedKernels() as compared:
+        for shape in ((3, 4, 5, 6), (1, 70, 1, 3), (0, 3), (300, 40), (1,), ()):
+            x = (torch.randn(shape) * 9).to(dtype)
+            if dtype.is_floating_point and x.numel() > 70:
+                x.view(-1)[::17] = math.nan
+                x.view(-1)[::13] = -math.inf
+            for count in range(1, 5):
+                for dims in itertools.combinations(range(len(shape)), count):
+                    if all(shape[dim] > 0 for dim in dims):
+                        aten.amax.default(x, dims)
+                        aten.amin.default(x, dims, True)
+    assert sum(compared.counts.values()) >= 50
+
+
+def test_extremes_of_no_elements_are_refused() -> None:
+    for name in ("amax", "amin"):
+        call = [torch.zeros(3, 0), (1,), False, torch.zeros(3)]
+        with pytest.raises(EngineError, match="of no elements none is the largest"):
+            _core.call_operator(f"polystate_aten::{name}.out", call, 1)
+
+
+def test_remainders_of_integers() -> None:
+    ends = torch.iinfo(torch.int64)
+    x = torch.tensor([7, -7, 0, ends.min, ends.max, -1])
+    name = "polystate_aten::remainder.Tensor_out"
+    for divisor in (3, -3, 1, -1, ends.max):
+        found = torch.zeros(6, dtype=torch.int64)
+        _core.call_operator(name, [x, torch.full((6,), divisor), found], 1)
+        torch.testing.assert_close(found, torch.remainder(x, divisor))
+    with pytest.raises(EngineError, match="an integer is divided by zero"):
+        _core.call_operator(name, [x, torch.zeros(6, dtype=torch.int64), torch.zeros_like(x)], 1)
+
+
+def test_remainders_of_large_quotients() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(10_000) * 10 ** torch.randint(-15, 15, (10_000,)).to(torch.float32)
+    divisors = torch.randn(10_000) * 10 ** torch.randint(-3, 3, (10_000,)).to(torch.float32)
+    odd = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, 3.0, -3.0])
+    with ComparedKernels() as compared:
+        aten.remainder.Tensor(x, divisors)
+        aten.remainder.Tensor(divisors, x)
+        aten.remainder.Tensor(odd.repeat_interleave(8), odd.repeat(8))
+        aten.remainder.Tensor(x.round(), torch.full_like(x, 0.1))
+    assert sum(compared.counts.values()) == 4
 
 
 def test_long_sums_are_as_exact_as_pytorchs() -> None:

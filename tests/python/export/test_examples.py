@@ -48,7 +48,7 @@ def as_tensor(result):
 def assert_equals_eager(kind, methods, backend, directory):
     """The program's results are the module's, over two calls of each method."""
     program = ps.export(made(kind), methods, backend=backend, draws=ps.Draws(count=4))
-    session = ps.load(program.save(directory / "artifact")).session()
+    session = ps.load(program.save(directory / "artifact"), trust_code=True).session()
     model = made(kind)
     for name, method in [*methods.items()] * 2:
         args, kwargs = copied((tuple(method.args), dict(method.kwargs)))
@@ -66,6 +66,7 @@ def assert_is_refused(name, backend):
     module = case(name)
     with pytest.raises(ps.Error, match=re.escape(module.ERROR)) as refused:
         ps.export(made(module.Program), module.METHODS, backend=backend)
+    assert re.search(r"\.py:\d+: ", str(refused.value))  # a line of the user's
     shown = refused.value.example
     assert shown == getattr(module, "PAGE", name)
     assert str(refused.value).endswith(f"\n  example: {shown}")
@@ -98,12 +99,29 @@ def test_a_rewrite_is_exported_and_equals_eager(name, tmp_path):
     assert_equals_eager(module.Rewrite, module.METHODS, "portable", tmp_path)
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("backend", ["xnnpack", "aoti"])
+def test_other_engines_do_what_a_page_says(name, backend, tmp_path):
+    module = case(name)
+    if backend in getattr(module, "REFUSED_BY", ()):
+        assert_is_refused(name, backend)
+    else:
+        assert_equals_eager(module.Program, module.METHODS, backend, tmp_path)
+    if hasattr(module, "Rewrite"):
+        assert_equals_eager(module.Rewrite, module.METHODS, backend, tmp_path / "rewrite")
+
+
 # A tenth of the cases on the other engines: those that are refused before anything is compiled.
 @pytest.mark.parametrize("name", ["branch_on_values", "attribute_that_changes", "numpy_inside"])
 @pytest.mark.parametrize("backend", ["xnnpack", "aoti"])
 def test_what_the_trace_refuses_every_engine_refuses(name, backend):
     assert backend in case(name).REFUSED_BY
     assert_is_refused(name, backend)
+
+
+def test_most_kinds_of_refusals_are_shown():
+    assert len(REFUSED) >= 40
 
 
 def test_every_name_of_a_message_has_a_page():

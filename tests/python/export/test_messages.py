@@ -162,7 +162,7 @@ PROBLEMS = [
     ("slice_by_number", "x[:n].sum()", "its range is not known", "torch._check(k >= 0)"),
     ("size_by_number", "return torch.zeros(", "has no maximum", "torch._check(n <= 100)"),
     ("gradient", "torch.autograd.grad(", "computes gradients", "write the derivative"),
-    ("sparse_result", "", "a tensor that is sparse", "x.to_dense()"),
+    ("sparse_result", "return x.to_sparse()", "a tensor that is sparse", "x.to_dense()"),
     ("gpu", "x.cuda()", "asks for a GPU", ".to(x.device)"),
     ("quantized", "torch.quantize_per_tensor(", "has no kernel", "compute it in the caller"),
     ("ctc", "functional.ctc_loss(", "depends on the values of a tensor", "torch.where(mask, x, 0)"),
@@ -195,7 +195,7 @@ def refusal(capfd, method, x, dynamic_shapes=None):
 )
 def test_a_message_has_the_line_the_cause_and_a_rewrite(capfd, method, line, cause, rewrite):
     message = refusal(capfd, method, X)
-    assert re.search(re.escape(__file__) + r":\d+: .*" + re.escape(line), message) or not line
+    assert re.search(re.escape(__file__) + r":\d+: .*" + re.escape(line), message)
     assert cause in message
     assert rewrite in message
 

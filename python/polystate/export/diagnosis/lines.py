@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import linecache
 import re
 import sysconfig
 import traceback
+import types
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -71,6 +73,42 @@ def lines_of_node(node: Node) -> list[str]:
     """The innermost of the user's lines that a node comes from; empty: none."""
     places = list(_places_in(node.meta.get("stack_trace") or ""))
     return [line_at(*places[-1])] if places else []
+
+
+def line_of_function(function: object) -> str:
+    """The line where a user's function begins, decorators included; empty: it is not the user's."""
+    code = _code(function)
+    return line_at(code.co_filename, code.co_firstlineno) if code is not None else ""
+
+
+def line_of_return(function: object) -> str:
+    """The line of a user's function that returns, if it has one alone; else where it begins."""
+    code = _code(function)
+    if code is None:
+        return ""
+    first = code.co_firstlineno
+    last = max((line for _, _, line in code.co_lines() if line is not None), default=first)
+    returns = [
+        statement.lineno
+        for statement in _statements(code.co_filename)
+        if isinstance(statement, ast.Return) and first <= statement.lineno <= last
+    ]
+    return line_at(code.co_filename, returns[0] if len(returns) == 1 else first)
+
+
+def line_of_class(kind: type) -> str:
+    """The line where a user's class begins; empty: it is not the user's."""
+    try:
+        path, (_, number) = inspect.getsourcefile(kind), inspect.getsourcelines(kind)
+    except (OSError, TypeError):  # it has no source
+        return ""
+    return line_at(path, number) if path is not None and is_users(path) else ""
+
+
+def _code(function: object) -> types.CodeType | None:
+    unwrapped = inspect.unwrap(function) if callable(function) else function
+    code = getattr(unwrapped, "__code__", None)
+    return code if isinstance(code, types.CodeType) and is_users(code.co_filename) else None
 
 
 def _place(error: BaseException) -> tuple[str, int] | None:

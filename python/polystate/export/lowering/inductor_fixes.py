@@ -104,7 +104,8 @@ def _of_any_size(slice_: Any) -> Any:
         x: TensorBox, dim: int = 0, start: Any = 0, end: Any = sys.maxsize, *rest: Any, **more: Any
     ) -> Any:
         size = x.get_size()[dim]
-        return slice_(x, dim, _place(start, size), _place(end, size), *rest, **more)
+        first = _place(0 if start is None else start, size)
+        return slice_(x, dim, first, _place(end, size), *rest, **more)
 
     return slice_of_any_size
 

@@ -55,6 +55,7 @@ def own_kernels() -> tuple[torch._ops.OpOverload, ...]:
 _LACKING = (
     re.compile(r"Operator torch\._ops\.(?P<name>[\w.]+) is not in Core ATen opset"),
     re.compile(r"Missing out variants: \{'(?P<name>[\w:.]+)'"),
+    re.compile(r"call_function:(?P<name>[\w.]+) is not supported in XNNPACK Delegate"),
     re.compile(r"needs the operator '(?P<name>[\w:.]+)', which this build lacks"),
 )
 

@@ -21,50 +21,51 @@
 #include "kernels/tensor_argument.h"
 #include "polystate/core/result.h"
 
-// Sums and means over dimensions. ExecuTorch's own add in float32, also elements of float64, one
-// after another, so that long sums are off by more than PyTorch's.
+// Sums, means, largest and smallest elements over dimensions. ExecuTorch's own add in float32, also
+// elements of float64, one after another, so that long sums are off by more than PyTorch's; its
+// largest and smallest elements end the process where a tensor has none.
 namespace polystate {
 namespace {
 
-// Results that are summed at a time where their elements lie side by side.
+// Results that are computed at a time where their elements lie side by side.
 constexpr std::int64_t kColumns = 256;
 
-// A tensor's elements as a sum sees them: those of one result, and those of the others.
-struct Summands {
+// A tensor's elements as a reduction sees them: where those of a result begin, and where they lie.
+struct Operands {
   Offsets kept;
-  Offsets summed;
+  Offsets reduced;
   std::vector<std::int64_t> shape;  // of the results
 };
 
-// Which of a tensor's dimensions are summed; None or an empty list: all.
-Result<std::vector<bool>> summed_dimensions(const TensorArgument& self,
-                                            const std::optional<std::vector<std::int64_t>>& given) {
+// Which of a tensor's dimensions are reduced; None or an empty list: all.
+Result<std::vector<bool>> reduced_dimensions(
+    const TensorArgument& self, const std::optional<std::vector<std::int64_t>>& given) {
   const auto rank = static_cast<std::int64_t>(self.rank());
   const bool all = !given || given->empty();
-  std::vector<bool> is_summed(static_cast<std::size_t>(rank), all);
-  if (all) return is_summed;
+  std::vector<bool> is_reduced(static_cast<std::size_t>(rank), all);
+  if (all) return is_reduced;
   for (const std::int64_t dimension : *given) {
     if (rank == 0 && (dimension == 0 || dimension == -1)) continue;
     const std::int64_t wrapped = dimension < 0 ? dimension + rank : dimension;
-    if (wrapped < 0 || wrapped >= rank || is_summed[static_cast<std::size_t>(wrapped)]) {
+    if (wrapped < 0 || wrapped >= rank || is_reduced[static_cast<std::size_t>(wrapped)]) {
       return Error{ErrorCode::kEngine,
                    "dimension " + std::to_string(dimension) + " is none, or is there twice"};
     }
-    is_summed[static_cast<std::size_t>(wrapped)] = true;
+    is_reduced[static_cast<std::size_t>(wrapped)] = true;
   }
-  return is_summed;
+  return is_reduced;
 }
 
-Summands summands_of(const TensorArgument& self, const std::vector<bool>& is_summed,
+Operands operands_of(const TensorArgument& self, const std::vector<bool>& is_reduced,
                      bool keeps_dimensions) {
-  Summands found;
-  std::vector<std::int64_t> strides(is_summed.size());
+  Operands found;
+  std::vector<std::int64_t> strides(is_reduced.size());
   std::int64_t stride = 1;
-  for (std::size_t i = is_summed.size(); i-- > 0; stride *= self.shape()[i]) strides[i] = stride;
-  for (std::size_t i = 0; i < is_summed.size(); ++i) {
+  for (std::size_t i = is_reduced.size(); i-- > 0; stride *= self.shape()[i]) strides[i] = stride;
+  for (std::size_t i = 0; i < is_reduced.size(); ++i) {
     const std::int64_t size = self.shape()[i];
-    (is_summed[i] ? found.summed : found.kept).add(size, strides[i]);
-    if (!is_summed[i]) {
+    (is_reduced[i] ? found.reduced : found.kept).add(size, strides[i]);
+    if (!is_reduced[i]) {
       found.shape.push_back(size);
     } else if (keeps_dimensions) {
       found.shape.push_back(1);
@@ -73,16 +74,25 @@ Summands summands_of(const TensorArgument& self, const std::vector<bool>& is_sum
   return found;
 }
 
-// The sum of elements that lie one after another: as many sums side by side as vectors take.
-template <typename T>
-Accumulated<T> sum_of_run(const T* values, std::int64_t count) {
-  using Sum = Accumulated<T>;
+// How elements of a type are combined, and what in.
+template <typename Combination, typename Total>
+struct Way {
+  using Combine = Combination;
+  using Sum = Total;
+};
+
+// Elements that lie one after another: as many results side by side as vectors take.
+template <typename Way, typename T>
+typename Way::Sum reduce_run(const T* values, std::int64_t count) {
+  using Combine = typename Way::Combine;
+  using Sum = typename Way::Sum;
   constexpr std::int64_t kLanes = 32;
-  std::array<Sum, kLanes> lanes{};
+  std::array<Sum, kLanes> lanes;
+  lanes.fill(Combine::template nothing<Sum>());
   const auto add = [&lanes](const T* block, std::int64_t size) {
     for (std::int64_t i = 0; i < size; ++i) {
       Sum& sum = lanes[static_cast<std::size_t>(i)];
-      sum = Plus::of(sum, static_cast<Sum>(block[i]));
+      sum = Combine::of(sum, static_cast<Sum>(block[i]));
     }
   };
   std::int64_t i = 0;
@@ -90,62 +100,66 @@ Accumulated<T> sum_of_run(const T* values, std::int64_t count) {
   add(values + i, count - i);
   for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
     for (std::size_t lane = 0; lane < half; ++lane) {
-      lanes[lane] = Plus::of(lanes[lane], lanes[lane + half]);
+      lanes[lane] = Combine::of(lanes[lane], lanes[lane + half]);
     }
   }
   return lanes[0];
 }
 
-// Rows that are added to sums at a time, which are read and written once for all of them.
+// Rows that are combined at a time with results, which are read and written once for all of them.
 constexpr std::size_t kRows = 8;
 
 template <typename T>
 using RowPointers = std::array<const T*, kRows>;
 
-// Adds what lies side by side in rows to as many sums.
-template <typename T>
-void add_rows(Accumulated<T>* sums, const RowPointers<T>& rows, std::int64_t count) {
-  using Sum = Accumulated<T>;
+// Combines what lies side by side in rows with as many results.
+template <typename Way, typename T>
+void add_rows(typename Way::Sum* sums, const RowPointers<T>& rows, std::int64_t count) {
+  using Combine = typename Way::Combine;
+  using Sum = typename Way::Sum;
   const auto of_two = [&rows](std::size_t first, std::int64_t i) {
-    return Plus::of(static_cast<Sum>(rows[first][i]), static_cast<Sum>(rows[first + 1][i]));
+    return Combine::of(static_cast<Sum>(rows[first][i]), static_cast<Sum>(rows[first + 1][i]));
   };
   for (std::int64_t i = 0; i < count; ++i) {
-    const Sum half = Plus::of(of_two(0, i), of_two(2, i));
-    const Sum other = Plus::of(of_two(4, i), of_two(6, i));
-    sums[i] = Plus::of(sums[i], Plus::of(half, other));
+    const Sum half = Combine::of(of_two(0, i), of_two(2, i));
+    const Sum other = Combine::of(of_two(4, i), of_two(6, i));
+    sums[i] = Combine::of(sums[i], Combine::of(half, other));
   }
 }
 
-template <typename T>
-void add_row(Accumulated<T>* sums, const T* row, std::int64_t count) {
+template <typename Way, typename T>
+void add_row(typename Way::Sum* sums, const T* row, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
-    sums[i] = Plus::of(sums[i], static_cast<Accumulated<T>>(row[i]));
+    sums[i] = Way::Combine::of(sums[i], static_cast<typename Way::Sum>(row[i]));
   }
 }
 
-// The sums of results whose elements lie in runs of `run`.
-template <typename T, typename Finish>
-void sum_runs(const Summands& summands, std::int64_t run, const T* values, const Finish& finish) {
-  using Sum = Accumulated<T>;
-  const auto sum_run = vectorised<&sum_of_run<T>>(best_instruction_set());
-  const std::int64_t runs = summands.summed.count();
-  for_each_range(summands.kept.count(), runs * run, [&](std::int64_t first, std::int64_t last) {
+// Results whose elements lie in runs of `run`.
+template <typename Way, typename T, typename Finish>
+void reduce_runs(const Operands& operands, std::int64_t run, const T* values,
+                 const Finish& finish) {
+  using Sum = typename Way::Sum;
+  const auto reduce = vectorised<&reduce_run<Way, T>>(best_instruction_set());
+  const std::int64_t runs = operands.reduced.count();
+  for_each_range(operands.kept.count(), runs * run, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t place = first; place < last; ++place) {
-      const T* const of_result = values + summands.kept.at(place);
-      Sum sum{};
+      const T* const of_result = values + operands.kept.at(place);
+      Sum sum = Way::Combine::template nothing<Sum>();
       for (std::int64_t i = 0; i < runs; ++i) {
-        sum = Plus::of(sum, sum_run(of_result + summands.summed.at(i), run));
+        sum = Way::Combine::of(sum, reduce(of_result + operands.reduced.at(i), run));
       }
       finish(place, sum);
     }
   });
 }
 
-// Sums of elements that lie side by side, of a part of the results.
-template <typename T>
-class ColumnSums {
+// Some results whose elements lie side by side.
+template <typename Way, typename T>
+class Columns {
  public:
-  // Adds the rows of `count` elements each that begin at offsets from `values`.
+  Columns() { sums_.fill(Way::Combine::template nothing<typename Way::Sum>()); }
+
+  // Combines the rows of `count` elements each that begin at offsets from `values`.
   void add(const Offsets& offsets, const T* values, std::int64_t count) {
     std::int64_t i = 0;
     for (; i + kRowsAtOnce <= offsets.count(); i += kRowsAtOnce) {
@@ -158,86 +172,122 @@ class ColumnSums {
     for (; i < offsets.count(); ++i) add_row_(sums_.data(), values + offsets.at(i), count);
   }
 
-  [[nodiscard]] Accumulated<T> of(std::int64_t column) const {
+  [[nodiscard]] typename Way::Sum of(std::int64_t column) const {
     return sums_[static_cast<std::size_t>(column)];
   }
 
  private:
   static constexpr auto kRowsAtOnce = static_cast<std::int64_t>(kRows);
 
-  std::array<Accumulated<T>, kColumns> sums_{};
+  std::array<typename Way::Sum, kColumns> sums_;
   InstructionSet set_ = best_instruction_set();
-  decltype(&add_rows<T>) add_rows_ = vectorised<&add_rows<T>>(set_);
-  decltype(&add_row<T>) add_row_ = vectorised<&add_row<T>>(set_);
+  decltype(&add_rows<Way, T>) add_rows_ = vectorised<&add_rows<Way, T>>(set_);
+  decltype(&add_row<Way, T>) add_row_ = vectorised<&add_row<Way, T>>(set_);
 };
 
-// The sums of results whose elements lie side by side, some results at a time.
-template <typename T, typename Finish>
-void sum_columns(Summands summands, const T* values, const Finish& finish) {
-  const std::int64_t each = summands.summed.count();
-  const std::int64_t width = summands.kept.take_run();
+// Results whose elements lie side by side, some of them at a time.
+template <typename Way, typename T, typename Finish>
+void reduce_columns(Operands operands, const T* values, const Finish& finish) {
+  const std::int64_t each = operands.reduced.count();
+  const std::int64_t width = operands.kept.take_run();
   const std::int64_t pieces = (width + kColumns - 1) / kColumns;
-  for_each_range(summands.kept.count() * pieces, each * kColumns,
+  for_each_range(operands.kept.count() * pieces, each * kColumns,
                  [&](std::int64_t first, std::int64_t last) {
                    for (std::int64_t piece = first; piece < last; ++piece) {
                      const std::int64_t row = piece / pieces;
                      const std::int64_t column = piece % pieces * kColumns;
                      const std::int64_t count = std::min(kColumns, width - column);
-                     ColumnSums<T> sums;
-                     sums.add(summands.summed, values + summands.kept.at(row) + column, count);
+                     Columns<Way, T> columns;
+                     columns.add(operands.reduced, values + operands.kept.at(row) + column, count);
                      for (std::int64_t i = 0; i < count; ++i) {
-                       finish(row * width + column + i, sums.of(i));
+                       finish(row * width + column + i, columns.of(i));
                      }
                    }
                  });
 }
 
 // Calls `finish(place, sum)` for each result.
-template <typename T, typename Finish>
-void sum_all(Summands summands, const T* values, const Finish& finish) {
-  const std::int64_t run = summands.summed.take_run();
-  if (run > 1 || summands.summed.count() <= 1) {
-    sum_runs(summands, run, values, finish);
+template <typename Way, typename T, typename Finish>
+void reduce_all(Operands operands, const T* values, const Finish& finish) {
+  const std::int64_t run = operands.reduced.take_run();
+  if (run > 1 || operands.reduced.count() <= 1) {
+    reduce_runs<Way>(operands, run, values, finish);
   } else {
-    sum_columns(std::move(summands), values, finish);
+    reduce_columns<Way>(std::move(operands), values, finish);
+  }
+}
+
+// What is reduced, and to what.
+struct Call {
+  TensorArgument self;
+  TensorArgument out;
+  Operands operands;
+};
+
+Result<Call> call_of(ProgramArguments& arguments,
+                     const std::optional<std::vector<std::int64_t>>& dimensions,
+                     std::size_t out_index) {
+  const TensorArgument self = arguments.tensor(0);
+  const bool keeps_dimensions = arguments.boolean(2);
+  if (!arguments.status()) return arguments.status().error();
+  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major.error();
+  const Result<std::vector<bool>> is_reduced = reduced_dimensions(self, dimensions);
+  if (!is_reduced) return is_reduced.error();
+  Operands operands = operands_of(self, *is_reduced, keeps_dimensions);
+  const Result<TensorArgument> out = arguments.result_at(out_index, operands.shape);
+  if (!out) return out.error();
+  return Call{self, *out, std::move(operands)};
+}
+
+// The elements in the type of the results, where they lie or in a copy; of bools as bytes.
+template <typename Way, typename T, typename Finish>
+void reduce(const Call& call, const Finish& finish) {
+  if (call.self.dtype() == call.out.dtype()) {
+    reduce_all<Way>(call.operands, elements<const T>(call.self).data(), finish);
+  } else {
+    const auto values =
+        converted<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(call.self);
+    reduce_all<Way>(call.operands, values.data(), finish);
   }
 }
 
 // The arguments of PyTorch's operators: self, dim, keepdim, dtype, out.
 Status sum_dimensions(ProgramArguments& arguments, Reduction reduction) {
-  const TensorArgument self = arguments.tensor(0);
-  const std::optional<std::vector<std::int64_t>> dimensions = arguments.optional_integers(1);
-  const bool keeps_dimensions = arguments.boolean(2);
-  if (!arguments.status()) return arguments.status();
-  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
-  const Result<std::vector<bool>> is_summed = summed_dimensions(self, dimensions);
-  if (!is_summed) return is_summed.error();
-  const Summands summands = summands_of(self, *is_summed, keeps_dimensions);
-  const Result<TensorArgument> out = arguments.result_at(4, summands.shape);
-  if (!out) return out.error();
-  const std::int64_t each = summands.summed.count();
-  return with_element_type(out->dtype(), [&]<typename T>() -> Status {
+  const Result<Call> call = call_of(arguments, arguments.optional_integers(1), 4);
+  if (!call) return call.error();
+  const std::int64_t each = call->operands.reduced.count();
+  return with_element_type(call->out.dtype(), [&]<typename T>() -> Status {
     if constexpr (!kIsFloat<T>) {
       if (reduction == Reduction::kMean) return Error{ErrorCode::kEngine, "a mean of integers"};
     }
-    const std::span<T> results = elements<T>(*out);
-    const auto finish = [&](std::int64_t place, Accumulated<T> sum) {
+    using Sum = Accumulated<T>;
+    const std::span<T> results = elements<T>(call->out);
+    reduce<Way<Plus, Sum>, T>(*call, [&](std::int64_t place, Sum sum) {
       if constexpr (kIsFloat<T>) {
-        if (reduction == Reduction::kMean) sum /= static_cast<Accumulated<T>>(each);
+        if (reduction == Reduction::kMean) sum /= static_cast<Sum>(each);
       }
       results[static_cast<std::size_t>(place)] = static_cast<T>(sum);
-    };
-    if (self.dtype() == out->dtype()) {
-      sum_all(summands, elements<const T>(self).data(), finish);
-    } else {
-      const auto values = converted<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(
-          self);  // of bools there is no row in memory
-      sum_all(summands, values.data(), [&](std::int64_t place, auto sum) {
-        finish(place, static_cast<Accumulated<T>>(sum));
-      });
-    }
+    });
     return {};
   });
+}
+
+// The arguments of PyTorch's operators: self, dim, keepdim, out.
+template <typename Combine>
+Status extreme_elements(ProgramArguments& arguments) {
+  const Result<Call> call = call_of(arguments, arguments.integers(1), 3);
+  if (!call) return call.error();
+  if (call->operands.reduced.count() == 0) {
+    return Error{ErrorCode::kEngine, "of no elements none is the largest or the smallest"};
+  }
+  with_element_type(call->out.dtype(), [&]<typename T>() {
+    using Extreme = Combined<T>;
+    const std::span<T> results = elements<T>(call->out);
+    reduce<Way<Combine, Extreme>, T>(*call, [&](std::int64_t place, Extreme found) {
+      results[static_cast<std::size_t>(place)] = static_cast<T>(found);
+    });
+  });
+  return {};
 }
 
 struct Sum {
@@ -258,8 +308,22 @@ struct Mean {
   }
 };
 
+struct Amax {
+  static constexpr OperatorSchema kSchema{
+      "polystate_aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) "
+      "-> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) { return extreme_elements<Larger>(arguments); }
+};
+
+struct Amin {
+  static constexpr OperatorSchema kSchema{
+      "polystate_aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) "
+      "-> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) { return extreme_elements<Smaller>(arguments); }
+};
+
 }  // namespace
 
-std::span<const ListedOperator> sum_operators() { return listed<Sum, Mean>(); }
+std::span<const ListedOperator> sum_operators() { return listed<Amax, Amin, Mean, Sum>(); }
 
 }  // namespace polystate
