@@ -22,7 +22,6 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.export.pt2_archive._package import PT2ArchiveWriter
 from torch.fx import Graph, GraphModule, Node
-from torch.utils import _pytree as pytree
 
 import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.artifact import FileContent
@@ -246,25 +245,26 @@ def _replaced(
     return replaced
 
 
+# Operators on tensors of quantized elements, which Inductor has no types for.
+_OF_QUANTIZED = frozenset(
+    (
+        torch.ops.aten.dequantize,
+        torch.ops.aten.quantize_per_channel,
+        torch.ops.aten.quantize_per_tensor,
+        torch.ops.aten.quantize_per_tensor_dynamic,
+    )
+)
+
+
 def _refuse_unknown_operators(programs: Mapping[str, ExportedProgram]) -> None:
     for name, program in programs.items():
         for node in program.graph.nodes:
             operator = called_operator(node)
             if operator is None:
                 continue
-            is_pytorchs = operator.namespace in ("aten", "prims") and not _is_quantized(node)
-            if not is_pytorchs and operator not in _OPERATORS:
+            is_known = operator.namespace in ("aten", "prims") or operator in _OPERATORS
+            if not is_known or operator.overloadpacket in _OF_QUANTIZED:
                 raise UnsupportedError(_no_operator(name, [str(operator)], node))
-
-
-# A tensor of the trace says by its type alone that it is one.
-_QUANTIZED = frozenset((torch.qint8, torch.quint8, torch.qint32))
-
-
-def _is_quantized(node: Node) -> bool:
-    """Whether an operator makes a tensor of quantized elements, which Inductor has no types for."""
-    leaves = pytree.tree_leaves(node.meta.get("val"))
-    return any(isinstance(leaf, torch.Tensor) and leaf.dtype in _QUANTIZED for leaf in leaves)
 
 
 @dataclass
