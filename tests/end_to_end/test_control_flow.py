@@ -23,6 +23,7 @@ class Branches(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("total", torch.tensor([1.0, -2.0, 0.5]))
+        self.linear = nn.Linear(3, 3)
 
     def two(self, p: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         a = torch.cond(p, lambda v: v * 2, lambda v: v * 3, (v,))
@@ -41,6 +42,9 @@ class Branches(nn.Module):
         b = torch.cond(p, inner, lambda v: v / 2, (v,))
         c = torch.cond(q, lambda v: v.abs(), lambda v: -v, (v,))
         return a + b, a * c
+
+    def with_weights(self, p: Tensor, v: Tensor) -> tuple[Tensor]:
+        return (torch.cond(p, lambda v: self.linear(v), lambda v: v * 2, (v,)),)
 
     def state_in_a_branch(self, p: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """The branch's result is taken before the state changes, and is not to change with it."""
@@ -64,6 +68,7 @@ METHODS = {
     "across": ps.Method("across", (TRUE, TRUE, torch.zeros(3))),
     "state_in_a_branch": ps.Method("state_in_a_branch", (TRUE, torch.zeros(3))),
     "chosen_state": ps.Method("chosen_state", (TRUE, torch.zeros(3))),
+    "with_weights": ps.Method("with_weights", (TRUE, torch.zeros(3))),
 }
 
 
@@ -76,6 +81,7 @@ def test_results_of_branches_have_memory_of_their_own(tmp_path: Path, backend: s
     for p in (TRUE, FALSE, FALSE, TRUE):
         twins.call("state_in_a_branch", p, torch.randn(3))
         twins.call("chosen_state", p, torch.randn(3))
+        twins.call("with_weights", p, torch.randn(3))
 
 
 def test_mapped_functions_have_results_of_their_own(tmp_path: Path, backend: str) -> None:

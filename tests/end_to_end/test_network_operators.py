@@ -103,3 +103,21 @@ def test_bags(tmp_path: Path) -> None:
     twins = Twins(Bags(), methods, tmp_path)
     for _ in range(2):
         twins.call("forward", words, begins, batch)
+
+
+class Slopes(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one = nn.PReLU()
+        self.each = nn.PReLU(3)
+
+    def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+        wide = x[..., None].expand(-1, -1, 2)
+        return [self.one(x), self.each(x), self.each(wide), self.each(wide[..., None])]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_slopes_of_tensors_of_any_rank(tmp_path: Path, backend: str) -> None:
+    x = torch.tensor([[1.0, -2.0, 3.0], [-1.0, 0.0, -4.0]])
+    twins = Twins(Slopes(), {"forward": ps.Method("forward", (x,))}, tmp_path, backend)
+    twins.call("forward", -x)

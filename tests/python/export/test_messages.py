@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch.export import Dim
 from torch.nn import functional
+from transformers import LlamaConfig, LlamaForCausalLM, StaticCache
 
 import polystate as ps
 
@@ -223,6 +224,38 @@ def test_unusual_examples_are_refused(example, told):
     with pytest.raises(ps.ContractError) as refused:
         ps.export(Ordinary(), {"step": ps.Method("branch", (example,))}, backend="portable")
     assert told in str(refused.value)
+
+
+class Cached(nn.Module):
+    """A cache of transformers', whose tensors are buffers, too."""
+
+    def __init__(self):
+        super().__init__()
+        config = LlamaConfig(
+            hidden_size=8,
+            intermediate_size=8,
+            num_hidden_layers=1,
+            num_attention_heads=1,
+            num_key_value_heads=1,
+            vocab_size=8,
+        )
+        self.model = LlamaForCausalLM(config).eval()
+        self.cache = StaticCache(config=config, max_cache_len=4)
+
+    def step(self, ids):
+        return self.model(ids, past_key_values=self.cache).logits
+
+    def with_buffers(self):
+        self.cache.early_initialization(1, 1, 8, torch.float32, torch.device("cpu"))
+        self.register_buffer("keys", self.cache.layers[0].keys)
+        return self
+
+
+@pytest.mark.parametrize("make", [Cached, lambda: Cached().with_buffers()])
+def test_a_cache_of_transformers_is_told_what_exports_one(make):
+    method = ps.Method("step", (torch.tensor([[1]]),))
+    with pytest.raises(ps.ExportError, match=r"attribute 'cache.*ps\.export_pretrained or polystate"):
+        ps.export(make(), {"step": method}, backend="portable")
 
 
 def test_weights_without_values_are_refused():

@@ -19,6 +19,7 @@ from executorch.backends.xnnpack.partition.config.generic_node_configs import (
     SinConfig,
     SquareRootConfig,
 )
+from executorch.backends.xnnpack.partition.config.node_configs import PreluConfig
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from executorch.exir.dialects._ops import ops as exir_ops
@@ -37,6 +38,19 @@ _COMPUTED_OTHERWISE = {
     SquareRootConfig,
 }
 
+# The rank of tensors that XNNPACK lays out with their channels last.
+_OF_IMAGES = 4
+
+
+class _PreluOfImages(PreluConfig):
+    """Takes those of images alone: XNNPACK's pass that moves channels refuses others."""
+
+    def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
+        x = node.args[0]
+        is_of_images = isinstance(x, torch.fx.Node) and x.meta["val"].dim() == _OF_IMAGES
+        return is_of_images and bool(super().check_constraints(node, ep))
+
+
 _COPIES = {
     exir_ops.edge.aten.clone.default,
     exir_ops.edge.dim_order_ops._clone_dim_order.default,
@@ -46,8 +60,9 @@ _TAG = "delegation_tag"
 
 def xnnpack_partitioner() -> XnnpackPartitioner:
     """Of all operators that XNNPACK computes as PyTorch does, for numbers of usual size."""
-    configs = [each for each in ALL_PARTITIONER_CONFIGS if each not in _COMPUTED_OTHERWISE]
-    return XnnpackPartitioner(configs)
+    replaced = {PreluConfig: _PreluOfImages, **dict.fromkeys(_COMPUTED_OTHERWISE)}
+    configs = [replaced.get(each, each) for each in ALL_PARTITIONER_CONFIGS]
+    return XnnpackPartitioner([each for each in configs if each is not None])
 
 
 class StateSafePartitioner(Partitioner):

@@ -20,6 +20,19 @@ _LISTS_OF_WEIGHTS = ("_flat_weights", "_flat_weight_refs")
 _SCALARS = (bool, int, float, complex, str, bytes, type(None))
 
 
+# What to do in place of an attribute that is a cache of keys and values.
+CACHE_ADVICE = (
+    "export the model with ps.export_pretrained or polystate-export, which make a cache of "
+    "transformers state; or keep keys and values in buffers of your own, without its classes"
+)
+
+
+def is_cache_of_transformers(value: object) -> bool:
+    """Whether a value is one of transformers' caches of keys and values."""
+    kind = type(value)
+    return kind.__module__.startswith("transformers.") and kind.__name__.endswith("Cache")
+
+
 @dataclass(frozen=True)
 class Attribute:
     """One attribute of one module: the module's class, and the path from the model."""

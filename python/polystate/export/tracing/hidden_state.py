@@ -379,6 +379,8 @@ def _held(model: torch.nn.Module, path: str) -> object:
 def _as_buffer(path: str, value: object) -> str:
     """What to write instead of an attribute that changes."""
     leaf = path.rpartition(".")[2]
+    if attributes.is_cache_of_transformers(value):
+        return attributes.CACHE_ADVICE
     if isinstance(value, list | tuple | set):
         return (
             f"make it one buffer that is as large as it gets, and a buffer for how much of it is "

@@ -66,10 +66,16 @@ def refuse_changed_twice(
     """Refuses a changed buffer whose memory had another name already when the method was called."""
     for buffer, other in _overlaps(before, changed):
         if other.kind == "attribute":
+            owner, _, leaf = other.name.rpartition(".")
+            held = getattr(model.get_submodule(owner), leaf, None)
+            advice = (
+                attributes.CACHE_ADVICE
+                if attributes.is_cache_of_transformers(held)
+                else "read the buffer itself in its place, or give the attribute a copy (.clone())"
+            )
             raise ExportError(
                 f"method '{method}' changes '{buffer.name}', which shares memory with {other}: an "
-                f"exported program would keep that attribute's first value; read the buffer "
-                f"itself in its place, or give the attribute a copy (.clone())"
+                f"exported program would keep that attribute's first value; {advice}"
             )
         if buffer.tensor is other.tensor:
             raise ExportError(_registered_twice(model, method, buffer.name, other.name))
