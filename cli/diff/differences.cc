@@ -11,7 +11,6 @@
 
 #include "cli/diff/artifact_facts.h"
 #include "cli/table.h"
-#include "cli/text.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"

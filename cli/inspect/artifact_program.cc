@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"

@@ -67,6 +67,7 @@ std::string types_of_inputs(const MethodSpec& method) {
 
 std::string types_of_outputs(const MethodSpec& method) {
   std::vector<std::string> outputs;
+  outputs.reserve(method.outputs.size());
   for (std::size_t i = 0; i < method.outputs.size(); ++i)
     outputs.push_back(method.outputs[i].name + ": " + output_type_text(method, i));
   return outputs.empty() ? "none" : joined(outputs, "\n");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +15,6 @@
 #include "polystate/artifact/manifest.h"
 #include "polystate/core/result.h"
 #include "polystate/report/document.h"
-#include "program/data_flow.h"
 #include "program/operator_counts.h"
 #include "program/pictures.h"
 #include "program/program.h"
@@ -72,6 +70,7 @@ Section weights_section(const program::Program& program) {
   std::vector<Part> parts;
   for (const program::Weight& weight : program::weights_of(program)) {
     std::vector<std::string> methods;
+    methods.reserve(weight.methods.size());
     for (const std::size_t index : weight.methods) methods.push_back(program.methods[index].name);
     parts.push_back({.label = weight_label(weight),
                      .details = methods.empty() ? "" : "used by " + joined(methods),

@@ -66,6 +66,7 @@ Result<CallProfile> CallProfile::read(const Artifact& artifact,
 
 std::vector<program::CallTimes> CallProfile::calls() const {
   std::vector<program::CallTimes> calls;
+  calls.reserve(methods_.size());
   for (std::size_t i = 0; i < methods_.size(); ++i)
     calls.push_back({.method = &program_.methods[methods_[i]], .call = calls_[i]});
   return calls;

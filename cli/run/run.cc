@@ -163,6 +163,7 @@ Status write_profile(const RunArguments& arguments, const Artifact& artifact, Se
   }
   if (!arguments.times && arguments.flame.empty()) return {};
   std::vector<std::string> methods;
+  methods.reserve(arguments.calls.size());
   for (const CallArguments& call : arguments.calls) methods.push_back(call.method);
   const Result<CallProfile> profile = CallProfile::read(artifact, methods, *etdump);
   if (!profile) return profile.error();

@@ -174,7 +174,7 @@ std::vector<std::size_t> state_values(const Method& method) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     const Tensor* const tensor = tensor_of(method, i);
     const bool has_state = tensor != nullptr && is_state(*tensor);
-    states[i] = has_state ? by_offset.try_emplace(tensor->place->offset, i).first->second : i;
+    states[i] = has_state ? by_offset.try_emplace(offset_of(*tensor), i).first->second : i;
   }
   return states;
 }
@@ -185,6 +185,10 @@ const Tensor* tensor_of(const Method& method, std::size_t value) {
 
 bool is_state(const Tensor& tensor) {
   return tensor.place.has_value() && tensor.place->arena == kState;
+}
+
+std::uint64_t offset_of(const Tensor& tensor) {
+  return tensor.place.has_value() ? tensor.place->offset : 0;
 }
 
 bool is_constant(const Tensor& tensor) { return tensor.data != 0 && !tensor.place.has_value(); }

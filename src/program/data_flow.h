@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,8 @@ std::vector<std::size_t> state_values(const Method& method);
 const Tensor* tensor_of(const Method& method, std::size_t value);
 
 bool is_state(const Tensor& tensor);
+// Where it lies in its arena; 0 where it has no place.
+std::uint64_t offset_of(const Tensor& tensor);
 // Whether its elements are in the file, and nothing writes them.
 bool is_constant(const Tensor& tensor);
 

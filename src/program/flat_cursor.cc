@@ -90,6 +90,7 @@ std::string FlatCursor::text(std::size_t field) const {
 std::vector<FlatCursor> FlatCursor::tables(std::size_t field) const {
   std::vector<FlatCursor> tables;
   const auto target = target_of(field);
+  if (!target) return tables;
   const std::size_t count = vector(field, sizeof(std::uint32_t)).size() / sizeof(std::uint32_t);
   tables.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {

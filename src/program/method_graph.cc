@@ -91,8 +91,7 @@ class GraphMaker {
 
   [[nodiscard]] std::string state_name(std::size_t state) const {
     const std::string& name = tensor_of(method_, state)->name;
-    return name.empty() ? "at byte " + std::to_string(tensor_of(method_, state)->place->offset)
-                        : name;
+    return name.empty() ? "at byte " + std::to_string(offset_of(*tensor_of(method_, state))) : name;
   }
 
   void add_instruction(std::size_t index) {

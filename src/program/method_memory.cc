@@ -27,10 +27,12 @@ struct Life {
 
 using Lives = std::vector<std::optional<Life>>;
 
-void extend(std::optional<Life>& life, std::size_t instruction) {
-  if (!life.has_value()) life = Life{instruction, instruction, std::nullopt};
-  life->first = std::min(life->first, instruction);
-  life->last = std::max(life->last, instruction);
+Life& extend(std::optional<Life>& known, std::size_t instruction) {
+  if (!known.has_value()) return known.emplace(Life{instruction, instruction, std::nullopt});
+  Life& life = *known;
+  life.first = std::min(life.first, instruction);
+  life.last = std::max(life.last, instruction);
+  return life;
 }
 
 Lives lives_of(const Method& method) {
@@ -39,8 +41,8 @@ Lives lives_of(const Method& method) {
   for (std::size_t i = 0; i < uses.size(); ++i) {
     for (const std::size_t value : uses[i].reads) extend(lives[value], i);
     for (const std::size_t value : uses[i].writes) {
-      extend(lives[value], i);
-      if (!lives[value]->writer.has_value()) lives[value]->writer = i;
+      Life& life = extend(lives[value], i);
+      if (!life.writer.has_value()) life.writer = i;
     }
   }
   if (uses.empty()) return lives;
@@ -50,8 +52,8 @@ Lives lives_of(const Method& method) {
 }
 
 std::uint64_t end_of(const Tensor& tensor) {
-  const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - tensor.place->offset;
-  return tensor.place->offset + std::min(room, tensor.bytes);
+  const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - offset_of(tensor);
+  return offset_of(tensor) + std::min(room, tensor.bytes);
 }
 
 bool is_activation(const Tensor& tensor) {
@@ -72,8 +74,9 @@ class PlanMaker {
     const Lives lives = lives_of(method_);
     for (std::size_t value = 0; value < lives.size(); ++value) {
       const Tensor* const tensor = tensor_of(method_, value);
-      if (tensor != nullptr && is_activation(*tensor) && lives[value].has_value())
-        add_block(value, *tensor, *lives[value]);
+      const std::optional<Life>& life = lives[value];
+      if (tensor != nullptr && is_activation(*tensor) && life.has_value())
+        add_block(value, *tensor, *life);
     }
     return std::move(plan_);
   }
@@ -87,7 +90,7 @@ class PlanMaker {
                             .details = writer.empty() ? writer : "written by " + writer,
                             .first = life.first,
                             .last = life.last,
-                            .offset = tensor.place->offset,
+                            .offset = offset_of(tensor),
                             .bytes = tensor.bytes,
                             .group = group_of(value, life)});
   }

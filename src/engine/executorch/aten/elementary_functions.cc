@@ -145,13 +145,13 @@ struct RemainderFunction {
   static bool of_small_quotients(const float* x, const float* divisors, float* rests,
                                  std::int64_t count) {
     constexpr float kLargestQuotient = 0x1p22F;
-    std::int32_t misfits = 0;
+    std::uint32_t misfits = 0;
     for (std::int64_t i = 0; i < count; ++i) {
       const float size = std::abs(x[i]);
       const float step = std::abs(divisors[i]);
       const float quotient = size / step;  // rounded: its whole part is at most one too large
       const bool fits = (quotient < kLargestQuotient) & (step <= std::numeric_limits<float>::max());
-      misfits |= static_cast<std::int32_t>(!fits);
+      misfits |= static_cast<std::uint32_t>(!fits);
       const auto whole = static_cast<std::int32_t>(fits ? quotient : 0.0F);
       const double rest = double{size} - static_cast<double>(whole) * double{step};
       const double raised = rest + double{step};

@@ -5,7 +5,6 @@
 #include <limits>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"

@@ -230,7 +230,9 @@ Result<Call> call_of(ProgramArguments& arguments,
   const TensorArgument self = arguments.tensor(0);
   const bool keeps_dimensions = arguments.boolean(2);
   if (!arguments.status()) return arguments.status().error();
-  if (Status row_major = require_row_major(self, "self"); !row_major) return row_major.error();
+  if (const Status row_major = require_row_major(self, "self"); !row_major) {
+    return row_major.error();
+  }
   const Result<std::vector<bool>> is_reduced = reduced_dimensions(self, dimensions);
   if (!is_reduced) return is_reduced.error();
   Operands operands = operands_of(self, *is_reduced, keeps_dimensions);
