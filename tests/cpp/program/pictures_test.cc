@@ -21,6 +21,7 @@ using ::testing::Not;
 
 std::vector<std::string> labels_of(const report::Graph& graph) {
   std::vector<std::string> labels;
+  labels.reserve(graph.nodes.size());
   for (const report::GraphNode& node : graph.nodes) labels.push_back(node.label);
   return labels;
 }
@@ -28,6 +29,7 @@ std::vector<std::string> labels_of(const report::Graph& graph) {
 // "a -> b" of every edge.
 std::vector<std::string> edges_of(const report::Graph& graph) {
   std::vector<std::string> edges;
+  edges.reserve(graph.edges.size());
   for (const report::GraphEdge& edge : graph.edges)
     edges.push_back(graph.nodes[edge.from].label + " -> " + graph.nodes[edge.to].label);
   return edges;
@@ -64,13 +66,13 @@ TEST(ProgramGraph, EveryGraphOfTheFixturesLeadsDownwards) {
 
 TEST(ProgramGraph, WhatReadsBehindBranchesMayHaveTheValueOfEach) {
   const Tensor tensor{.dtype = "float32", .sizes = {2}, .bytes = 8};
-  Method method{.values = {tensor, tensor, tensor, Value{true}},
-                .inputs = {0, 1},
-                .outputs = {2},
-                .instructions = {{Instruction::Kind::kJump, 3, {3}},
-                                 {Instruction::Kind::kMove, 0, {0, 2}},
-                                 {Instruction::Kind::kJump, 4, {3}},
-                                 {Instruction::Kind::kMove, 0, {1, 2}}}};
+  const Method method{.values = {tensor, tensor, tensor, Value{true}},
+                      .inputs = {0, 1},
+                      .outputs = {2},
+                      .instructions = {{Instruction::Kind::kJump, 3, {3}},
+                                       {Instruction::Kind::kMove, 0, {0, 2}},
+                                       {Instruction::Kind::kJump, 4, {3}},
+                                       {Instruction::Kind::kMove, 0, {1, 2}}}};
   const std::vector<std::string> edges = edges_of(graph_of(method, {}));
   EXPECT_EQ(std::ranges::count(edges, "move -> output 0"), 2);
 }

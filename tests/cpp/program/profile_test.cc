@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +43,7 @@ TEST(Profile, AFlameGraphGoesFromCallsToInstructions) {
   const CallTimes times = {.method = &method, .call = {9000, {{0, 2000}, {1, 5000}, {2, 1000}}}};
   const report::FlameGraph graph = flame_graph_of({times});
   std::vector<std::string> labels;
+  labels.reserve(graph.flames.size());
   for (const report::Flame& flame : graph.flames) labels.push_back(flame.label);
   EXPECT_THAT(labels, ElementsAre("1: step", "aten::add.out", "0", "aten::clone.out", "1", "2"));
   EXPECT_EQ(graph.flames[1].parent, 0);

@@ -85,6 +85,7 @@ TEST(ReadProgram, ValuesAreWrittenAsPeopleReadThem) {
                    Value{NumberList{.items = {1, 0.25}}},
                    Value{BoolList{.items = {true, false}}}};
   std::vector<std::string> texts;
+  texts.reserve(method.values.size());
   for (std::size_t i = 0; i < method.values.size(); ++i) texts.push_back(value_text(method, i));
   EXPECT_THAT(texts, ElementsAre("3", "true", "0.5", "\"a\"", "none", "[3, none, [...]]", "[[...]]",
                                  "[1, 0.25]", "[true, false]"));
