@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -32,11 +33,28 @@ using Facts = std::map<std::string, std::string>;
 // So many digits of a digest tell weights apart.
 constexpr std::size_t kDigits = 16;
 
-Result<std::string> short_digest(std::span<const std::byte> bytes) {
-  const Result<Sha256> digest = sha256_of(bytes);
-  if (!digest) return digest.error();
-  return to_hex(*digest).substr(0, kDigits);
-}
+// Digests of parts of a file, each computed once. Parts of a damaged file may lie in one another,
+// so that all of them together are far longer than the file.
+class Digests {
+ public:
+  explicit Digests(std::uint64_t file_bytes) : room_(4 * file_bytes) {}
+
+  Result<std::string> of(std::span<const std::byte> part) {
+    const auto [known, is_new] = digests_.try_emplace({part.data(), part.size()});
+    if (!is_new) return known->second;
+    if (part.size() > room_)
+      return Error{ErrorCode::kArtifact, "parts of the program lie in one another"};
+    room_ -= part.size();
+    const Result<Sha256> digest = sha256_of(part);
+    if (!digest) return digest.error();
+    known->second = to_hex(*digest).substr(0, kDigits);
+    return known->second;
+  }
+
+ private:
+  std::map<std::pair<const std::byte*, std::size_t>, std::string> digests_;
+  std::uint64_t room_;  // bytes that may still be read
+};
 
 Facts program_facts(const Manifest& manifest) {
   const ProgramSpec& program = manifest.program;
@@ -116,22 +134,25 @@ Facts operator_facts(const program::Program& program, const std::vector<std::str
 }
 
 // What has no name is told apart by its digest alone: of two equal ones there is one fact.
-Result<Facts> weight_facts(const program::Program& program) {
+// Of two with one name the second has its digest in its name.
+Result<Facts> weight_facts(const program::Program& program, std::uint64_t file_bytes) {
   Facts facts;
+  Digests digests(file_bytes);
   for (const program::Weight& weight : program::weights_of(program)) {
-    const Result<std::string> digest = short_digest(weight.bytes);
+    const Result<std::string> digest = digests.of(weight.bytes);
     if (!digest) return digest.error();
     const std::string size = bytes_text(weight.bytes.size());
     if (weight.name.empty()) {
       facts[weight.type + " of " + *digest] = size;
     } else {
-      facts[weight.name] =
-          joined({weight.type.empty() ? "delegate's" : weight.type, size, *digest});
+      const std::string name =
+          facts.contains(weight.name) ? weight.name + ", " + *digest : weight.name;
+      facts[name] = joined({weight.type.empty() ? "delegate's" : weight.type, size, *digest});
     }
   }
   for (const program::Method& method : program.methods) {
     for (const program::Delegate& delegate : method.delegates) {
-      const Result<std::string> digest = short_digest(delegate.data);
+      const Result<std::string> digest = digests.of(delegate.data);
       if (!digest) return digest.error();
       facts[delegate.backend + "'s program " + *digest] = bytes_text(delegate.data.size());
     }
@@ -190,7 +211,7 @@ Result<std::vector<FactSection>> facts_of(const Artifact& artifact,
     const Result<program::Program> program = program_of(artifact);
     if (!program) return program.error();
     sections.push_back({"Operators", operator_facts(*program, methods)});
-    Result<Facts> weights = weight_facts(*program);
+    Result<Facts> weights = weight_facts(*program, artifact.program()->bytes().size());
     if (!weights) return weights.error();
     sections.push_back({"Weights", *std::move(weights)});
   } else {

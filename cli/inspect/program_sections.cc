@@ -31,6 +31,7 @@ constexpr std::size_t kMostBars = 60;
 
 // A larger graph is for --graph: a page would take long to show it.
 constexpr std::size_t kMostNodes = 4000;
+constexpr std::size_t kMostEdges = 5 * kMostNodes;
 
 struct Part {
   std::string label;
@@ -98,10 +99,11 @@ report::Table operators_table(const program::Method& method) {
 
 Block graph_block(const program::Method& method, const MethodSpec& spec) {
   report::Graph graph = program::graph_of(method, names_of(spec));
-  if (graph.nodes.size() > kMostNodes) {
+  if (graph.nodes.size() > kMostNodes || graph.edges.size() > kMostEdges) {
     return Block{
         report::Paragraph{.text = "The graph has " + std::to_string(graph.nodes.size()) +
-                                  " nodes, too many for a page: `polystate inspect DIR --graph " +
+                                  " nodes and " + std::to_string(graph.edges.size()) +
+                                  " edges, too many for a page: `polystate inspect DIR --graph " +
                                   method.name + " --format svg` draws it."}};
   }
   graph.caption = "What " + method.name + " computes, from its inputs and states downwards";

@@ -19,6 +19,7 @@ using report::Tone;
 
 // What a picture shows of a value at most.
 constexpr std::size_t kMostText = 160;
+constexpr std::size_t kMostEdges = std::size_t{1} << 18U;
 
 std::string short_text(const Method& method, std::size_t value) {
   std::string text = value_text(method, value);
@@ -116,7 +117,11 @@ class GraphMaker {
     const bool follows_moves = is_move && moved_.contains(value) && writers.size() < kMostMoves;
     if (!follows_moves) writers.clear();
     writers.push_back(node);
-    if (is_move) moved_.insert(value);
+    if (is_move) {
+      moved_.insert(value);
+    } else {
+      moved_.erase(value);
+    }
     const Tensor* const tensor = tensor_of(method_, value);
     if (tensor != nullptr && is_state(*tensor)) written_states_.insert(value);
   }
@@ -124,6 +129,7 @@ class GraphMaker {
   void add_edges(std::size_t value, std::size_t to) {
     const auto found = writers_.find(states_[value]);
     if (found == writers_.end()) return;
+    if (graph_.edges.size() > kMostEdges) return;  // no picture shows them
     for (const std::size_t from : found->second)
       graph_.edges.push_back({.from = from, .to = to, .label = short_text(method_, value)});
   }

@@ -14,10 +14,16 @@
 namespace polystate::program {
 namespace {
 
+// What is shown of a text or a list, about: some have a million elements.
+constexpr std::size_t kLongestText = 1024;
+
 template <typename Items, typename Text>
 std::string listed(const Items& items, const Text& text) {
   std::string out = "[";
-  for (std::size_t i = 0; i < items.size(); ++i) out += (i == 0 ? "" : ", ") + text(items[i]);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (out.size() > kLongestText) return out + ", ...]";
+    out += (i == 0 ? "" : ", ") + text(items[i]);
+  }
   return out + "]";
 }
 
@@ -29,7 +35,9 @@ class ValueText {
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(double value) const { return number_text(value); }
-  std::string operator()(const std::string& value) const { return "\"" + value + "\""; }
+  std::string operator()(const std::string& value) const {
+    return "\"" + value.substr(0, kLongestText) + (value.size() > kLongestText ? "...\"" : "\"");
+  }
   std::string operator()(const Tensor& tensor) const {
     return tensor.name.empty() ? type_text(tensor) : tensor.name + ": " + type_text(tensor);
   }

@@ -126,6 +126,17 @@ Result<FileParts> split(Bytes file) {
   return FileParts{file.first(size), segments == 0 ? Bytes() : file.subspan(segments)};
 }
 
+// More than programs have. Tables are shared, so that a small file could show a long text often.
+constexpr std::size_t kMostDimensions = 16;
+constexpr std::size_t kLongestName = 1024;
+
+std::string name_in(const FlatCursor& at, std::size_t field) {
+  std::string name = at.text(field);
+  if (name.size() <= kLongestName) return name;
+  at.fail("a name of " + std::to_string(name.size()) + " bytes");
+  return {};
+}
+
 std::uint64_t bytes_of(const std::vector<std::int64_t>& sizes, std::uint64_t element) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t bytes = element;
@@ -142,6 +153,7 @@ Tensor read_tensor(const FlatCursor& at) {
   const bool is_known = type < kScalarTypes.size();
   tensor.dtype = is_known ? kScalarTypes.at(type).name : "type " + std::to_string(type);
   const auto sizes = at.numbers<std::int32_t>(field::tensor::kSizes);
+  if (sizes.size() > kMostDimensions) at.fail("a tensor of too many dimensions");
   tensor.sizes.assign(sizes.begin(), sizes.end());
   tensor.bytes = bytes_of(tensor.sizes, is_known ? kScalarTypes.at(type).bytes : 1);
   tensor.is_dynamic = at.number<std::uint8_t>(field::tensor::kDynamism) != 0;
@@ -153,7 +165,7 @@ Tensor read_tensor(const FlatCursor& at) {
                                    std::uint64_t{place->number<std::uint32_t>(2)} << kHigh};
   }
   if (const auto extra = at.table(field::tensor::kExtra))
-    tensor.name = extra->text(field::kExtraName);
+    tensor.name = name_in(*extra, field::kExtraName);
   return tensor;
 }
 
@@ -259,9 +271,12 @@ Instruction read_instruction(const FlatCursor& at, const Method& method, std::si
   return {};
 }
 
-// What the instructions of a method may use, all together: lists are shared, so that a small file
+// What the instructions of a program may use, all together: lists are shared, so that a small file
 // could have any number.
 constexpr std::size_t kMostUses = std::size_t{1} << 22U;
+
+// The bytes that a value has in a file at least.
+constexpr std::size_t kLeastValueBytes = 16;
 
 std::size_t uses_in(const Value& value) {
   const auto* const list = std::get_if<IndexList>(&value);
@@ -271,20 +286,22 @@ std::size_t uses_in(const Value& value) {
 class Reader {
  public:
   Reader(FlatFile& file, Bytes segments)
-      : root_(FlatCursor::root(file)), inlined_(root_.tables(field::program::kDelegateData)) {
+      : file_(file),
+        root_(FlatCursor::root(file)),
+        inlined_(root_.tables(field::program::kDelegateData)) {
     read_segments(segments);
   }
 
-  Program program(const FlatFile& file) {
+  Program program() {
     Program program;
     for (const FlatCursor& plan : root_.tables(field::program::kPlans)) {
-      if (!file.status()) break;
+      if (!file_.status()) break;
       program.methods.push_back(read_method(plan));
     }
     program.constants = read_constants();
     for (const FlatCursor& named : root_.tables(field::program::kNamedData)) {
       const Bytes data = segment(named, named.number<std::uint32_t>(1));
-      program.named_data.push_back({.name = named.text(0), .bytes = data});
+      program.named_data.push_back({.name = name_in(named, 0), .bytes = data});
     }
     return program;
   }
@@ -338,15 +355,20 @@ class Reader {
     return {};
   }
 
-  [[nodiscard]] Method read_method(const FlatCursor& plan) const {
-    Method method{.name = plan.text(field::plan::kName)};
+  Method read_method(const FlatCursor& plan) {
+    Method method{.name = name_in(plan, field::plan::kName)};
     for (const FlatCursor& at : plan.tables(field::plan::kOperators)) {
-      const std::string overload = at.text(1);
-      method.operators.push_back(at.text(0) + (overload.empty() ? "" : "." + overload));
+      const std::string overload = name_in(at, 1);
+      method.operators.push_back(name_in(at, 0) + (overload.empty() ? "" : "." + overload));
     }
     for (const FlatCursor& at : plan.tables(field::plan::kDelegates))
-      method.delegates.push_back({.backend = at.text(0), .data = delegate_data(at)});
+      method.delegates.push_back({.backend = name_in(at, 0), .data = delegate_data(at)});
     const std::vector<FlatCursor> values = plan.tables(field::plan::kValues);
+    if (values.size() > file_.bytes().size() / kLeastValueBytes) {
+      plan.fail("values share their tables");
+      return method;
+    }
+    method.values.reserve(values.size());
     for (const FlatCursor& at : values) method.values.push_back(read_value(at, values.size()));
     method.inputs = read_indices(plan, field::plan::kInputs, values.size());
     method.outputs = read_indices(plan, field::plan::kOutputs, values.size());
@@ -358,23 +380,28 @@ class Reader {
     return method;
   }
 
-  static void read_instructions(const FlatCursor& chain, Method& method) {
+  void read_instructions(const FlatCursor& chain, Method& method) {
     const std::vector<FlatCursor> instructions = chain.tables(field::kChainInstructions);
-    std::size_t uses = 0;
+    if (method.values.empty() && !instructions.empty()) {
+      chain.fail("instructions use values, and there are none");
+      return;
+    }
     for (const FlatCursor& at : instructions) {
       method.instructions.push_back(read_instruction(at, method, instructions.size()));
       for (const std::size_t argument : method.instructions.back().arguments)
-        uses += uses_in(method.values[argument]);
-      if (uses > kMostUses) {
+        uses_ += uses_in(method.values[argument]);
+      if (uses_ > kMostUses) {
         at.fail("instructions use more than " + std::to_string(kMostUses) + " values");
         return;
       }
     }
   }
 
+  const FlatFile& file_;
   FlatCursor root_;
   std::vector<FlatCursor> inlined_;  // data of delegates that lies among the tables
   std::vector<Bytes> segments_;
+  std::size_t uses_ = 0;
 };
 
 }  // namespace
@@ -383,7 +410,7 @@ Result<Program> read_program(std::span<const std::byte> file) {
   const Result<FileParts> parts = split(file);
   if (!parts) return parts.error();
   FlatFile tables(parts->program);
-  Program program = Reader(tables, parts->segments).program(tables);
+  Program program = Reader(tables, parts->segments).program();
   if (!tables.status()) return tables.status().error();
   return program;
 }

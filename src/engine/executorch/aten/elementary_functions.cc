@@ -15,6 +15,7 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -112,7 +113,7 @@ struct RemainderFunction {
     return with_sign_of(divisor, std::fmod(x, divisor));
   }
   static std::int64_t of(std::int64_t x, std::int64_t divisor) {
-    return divisor == -1 ? 0 : with_sign_of(divisor, x % divisor);
+    return divisor == 0 || divisor == -1 ? 0 : with_sign_of(divisor, x % divisor);
   }
 
   // float32 some at a time.
@@ -136,7 +137,7 @@ struct RemainderFunction {
   // Both values are there before one is chosen, so that a compiler can do so for several at once.
   template <typename T>
   static T with_sign_of(T divisor, T rest) {
-    const T moved = rest + divisor;
+    const T moved = Plus::of(rest, divisor);
     return (rest != T{0}) & ((rest < T{0}) != (divisor < T{0})) ? moved : rest;
   }
 
@@ -219,10 +220,15 @@ bool has_zero(const TensorArgument& tensor) {
 
 // Whether a result without a value would be asked for: floats have NaN.
 bool divides_integers_by_zero(ProgramArguments& arguments, const OperatorSchema& schema) {
+  const TensorArgument self = arguments.tensor(0);
   const DType dtype = arguments.tensor(2).dtype();
+  if (!arguments.status() || self.element_count() == 0) return false;
   const bool is_integer = with_element_type(dtype, []<typename T>() { return !kIsFloat<T>; });
   if (!is_integer) return false;
-  if (schema.type_of(1) == "Tensor") return has_zero(arguments.tensor(1));
+  if (schema.type_of(1) == "Tensor") {
+    const TensorArgument divisor = arguments.tensor(1);
+    return arguments.status() && has_zero(divisor);
+  }
   return arguments.is_integer(1) && arguments.integer(1) == 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/overlap.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -439,6 +440,7 @@ struct Bincount {
     const DType dtype = dtype_of_counts(bins.empty() ? std::nullopt : weights);
     const Result<TensorArgument> out = arguments.result(dtype, {&size, 1});
     if (!out) return out.error();
+    if (overlap(self, *out)) return Error{ErrorCode::kEngine, "out lies where self does"};
     if (weights && dtype == DType::kFloat32) {
       add_weights<float>(bins, *weights, *out);
     } else if (weights && dtype == DType::kFloat64) {

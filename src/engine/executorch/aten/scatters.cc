@@ -9,6 +9,7 @@
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/overlap.h"
 #include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
@@ -210,6 +211,12 @@ Status run_scatter(ProgramArguments& arguments, const Scatter& scatter) {
   if (Status checked = check(scatter); !checked) return checked;
   const auto out = arguments.result(scatter.self.dtype(), scatter.self.shape());
   if (!out) return out.error();
+  if (scatter.wide_index.empty() && overlap(scatter.index_tensor, *out)) {
+    return Error{ErrorCode::kEngine, "out lies where the index does"};
+  }
+  if (overlap(scatter.source, *out)) {
+    return Error{ErrorCode::kEngine, "out lies where the source does"};
+  }
   with_element_type(scatter.self.dtype(), [&]<typename T>() { combine<T>(scatter, *out); });
   return {};
 }

@@ -279,6 +279,9 @@ template <typename Combine>
 Status extreme_elements(ProgramArguments& arguments) {
   const Result<Call> call = call_of(arguments, arguments.integers(1), 3);
   if (!call) return call.error();
+  if (call->self.dtype() != call->out.dtype()) {
+    return Error{ErrorCode::kEngine, "self and out differ in their type"};
+  }
   if (call->operands.reduced.count() == 0) {
     return Error{ErrorCode::kEngine, "of no elements none is the largest or the smallest"};
   }
