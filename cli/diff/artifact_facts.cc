@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "artifact/zip_reader.h"
+#include "cli/artifact_program.h"
 #include "cli/describe.h"
 #include "cli/footprint.h"
-#include "cli/inspect/artifact_program.h"
 #include "cli/text.h"
 #include "core/text.h"
 #include "polystate/artifact/artifact.h"

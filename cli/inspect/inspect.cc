@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
+#include "cli/artifact_program.h"
 #include "cli/command.h"
 #include "cli/exit_status.h"
-#include "cli/inspect/artifact_program.h"
 #include "cli/inspect/inspect_page.h"
 #include "cli/inspect/inspect_report.h"
 #include "cli/output.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "artifact/zip_reader.h"
-#include "cli/inspect/artifact_program.h"
+#include "cli/artifact_program.h"
 #include "cli/text.h"
 #include "core/text.h"
 #include "polystate/artifact/artifact.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/inspect/artifact_program.h"
+#include "cli/artifact_program.h"
 #include "cli/table.h"
 #include "core/text.h"
 #include "polystate/artifact/artifact.h"

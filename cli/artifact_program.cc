@@ -1,4 +1,4 @@
-#include "cli/inspect/artifact_program.h"
+#include "cli/artifact_program.h"
 
 #include <cstddef>
 #include <string>
