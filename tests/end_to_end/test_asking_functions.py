@@ -68,3 +68,26 @@ def test_values_are_pytorchs(tmp_path: Path, backend: str) -> None:
         assert [bool(each) for each in found] == list(Functions().comparisons(x, other))
     with pytest.raises(ps.Error, match="value -1 at"):
         twins.session.run("covariances", x, -counts, weights)
+
+
+def test_matrices_without_full_rank_are_refused_by_gels(tmp_path: Path) -> None:
+    class Solved(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.linalg.lstsq(x, x[:, :1], driver="gels").solution
+
+    x = torch.randn(ROWS, COLUMNS)
+    program = ps.export(Solved(), {"forward": ps.Method("forward", (x,))}, backend="portable")
+    session = ps.load(program.save(tmp_path / "artifact")).session()
+    x[:, 1] = 0
+    with pytest.raises(ps.Error, match="full rank"):
+        session.run("forward", x)
+
+
+def test_other_forms_of_a_call_are_pytorchs() -> None:
+    class Forms(nn.Module):
+        def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+            filled = torch.empty(4, 8)
+            torch.kron(x, torch.ones(1, 2), out=filled)
+            return filled, torch.kron(x1=x, x2=x), *torch.chunk(x, 2, axis=1)
+
+    ps.export(Forms(), {"forward": ps.Method("forward", (torch.randn(4, 4),))}, backend="portable")

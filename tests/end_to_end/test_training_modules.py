@@ -70,3 +70,32 @@ def test_modules_in_training_do_what_eager_does(tmp_path: Path, backend: str) ->
     for scale in (1.0, 3.0, 0.5):
         twins.call("forward", torch.randn(2, 3, 4) * scale)
         twins.call("parameters")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_quantization_of_16_bits_and_of_nan_is_pytorchs(dtype: torch.dtype, tmp_path: Path) -> None:
+    class Fake(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.fake_quantize_per_tensor_affine(x, 0.05, 100, 0, 255)
+
+    x = torch.linspace(-6, 9, 400).to(dtype)
+    x[::50] = torch.nan
+    twins = Twins(Fake(), {"forward": ps.Method("forward", (x[:400],))}, tmp_path)
+    twins.call("forward", x)
+
+
+def test_a_method_that_turns_a_part_off_is_refused() -> None:
+    class Switched(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fake = FakeQuantize()
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.fake(x)
+
+        def freeze(self) -> None:
+            self.fake.disable_observer()
+
+    methods = {"forward": ps.Method("forward", (torch.ones(3),)), "freeze": ps.Method("freeze")}
+    with pytest.raises(ps.ExportError, match="changes the buffer 'fake"):
+        ps.export(Switched(), methods, backend="portable")

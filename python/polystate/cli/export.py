@@ -32,7 +32,6 @@ from polystate.errors import (
     Error,
     ExportError,
     IoError,
-    UnsupportedError,
 )
 from polystate.quiet import verbose
 
@@ -206,10 +205,7 @@ def _export_model(source: PretrainedSource, out: Path, arguments: Mapping[str, A
         quiet_transformers()
         from polystate.recipes.pretrained import export_pretrained
     with step(f"exporting {source} to {out}"):
-        try:
-            return export_pretrained(source.name, out, **arguments)
-        except UnsupportedError as error:  # no other backend takes the model either
-            raise _ExitError(ExitStatus.INPUT, str(error)) from error
+        return export_pretrained(source.name, out, **arguments)
 
 
 def _export_function(source: FunctionSource, out: Path, arguments: Mapping[str, Any]) -> Program:

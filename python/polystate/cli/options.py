@@ -113,7 +113,7 @@ _OF_FUNCTIONS = (
         {
             "metavar": "DIR",
             "type": Path,
-            "help": "keep graphs, memory plan and ETRecord here",
+            "help": "keep graphs, memory plan and ETRecords here",
         },
     ),
 )

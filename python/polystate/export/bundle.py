@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -52,16 +55,17 @@ def write_bundled(
     suites: dict[str, list[MethodTestCase]] = {name: [] for name in methods}
     for name, call in _of_own_state(methods, calls):
         suites[name].append(MethodTestCase(*_case(methods[name], call)))
-    with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
-        program = Path(directory) / "model.pte"
-        program.write_bytes(content if isinstance(content, bytes) else b"".join(content.chunks()))
-        bundled = BundledProgram(
-            None,
-            [MethodTestSuite(name, cases) for name, cases in suites.items()],
-            pte_file_path=str(program),
-        )
-        serialized = serialize_from_bundled_program_to_flatbuffer(bundled)
     try:
+        with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
+            program = Path(directory) / "model.pte"
+            held = content if isinstance(content, bytes) else b"".join(content.chunks())
+            program.write_bytes(held)
+            bundled = BundledProgram(
+                None,
+                [MethodTestSuite(name, cases) for name, cases in suites.items()],
+                pte_file_path=str(program),
+            )
+            serialized = serialize_from_bundled_program_to_flatbuffer(bundled)
         path.write_bytes(serialized)
     except OSError as error:
         raise IoError(f"the bundled program '{path}' cannot be written: {error}") from error
@@ -73,15 +77,26 @@ def _refuse_others_operators(manifest: Manifest) -> None:
             f"a bundled program is one of ExecuTorch's, and backend "
             f"{manifest.program.backend!r} makes none: export with 'portable' or 'xnnpack'"
         )
-    from executorch.extension.pybindings import portable_lib
-
-    known = set(portable_lib._get_operator_names())
+    known = _operators_of_executorch()
     lacking = [name for name in manifest.program.operators if name not in known]
     if lacking:
         raise UnsupportedError(
             f"ExecuTorch's own runtime cannot run the program: it lacks "
             f"{', '.join(lacking)}, which polystate's runtime has"
         )
+
+
+@functools.cache
+def _operators_of_executorch() -> frozenset[str]:
+    """Those of its own runtime: in a process of its own, as in this one there may be ours, too."""
+    code = (
+        "from executorch.extension.pybindings import portable_lib; "
+        "print('\\n'.join(portable_lib._get_operator_names()))"
+    )
+    listed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return frozenset(listed.stdout.split())
 
 
 def _of_own_state(

@@ -47,6 +47,7 @@ from polystate.export.tracing import (
     decompositions,
     fast_paths,
     node_histories,
+    observers,
     reductions,
     value_sizes,
     vector_signs,
@@ -202,7 +203,7 @@ def export(
         its edge graph after delegation, which ``"aoti"`` does not have. The module is then no
         reference for the program: nothing is compared with it, and no calls are recorded.
     debug_dir
-        Where the graphs between the stages, the memory plan and the ETRecord are kept.
+        Where the graphs between the stages, the memory plan and each method's ETRecord are kept.
     draws
         The seed and the number of the calls with drawn values that the program is compared with the
         module on; None: seed 0, and as many as fit into a tenth of the export or two seconds.
@@ -320,6 +321,7 @@ def prepare(
     for each in traced:
         grow_state(each.functional, pages)
     found_state = find_state(eager, [(t.name, t.functional) for t in traced])
+    observers.refuse_changed_switches(model, {state.name for state in found_state})
     state = grown(found_state, pages)
     begin("making the contract")
     contracts = [_contract(eager, t, backend) for t in traced]

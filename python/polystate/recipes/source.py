@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from polystate.errors import ContractError, ExportError, UnsupportedError
+from polystate.errors import ContractError, Error, ExportError
 from polystate.recipes.gguf import is_gguf, require_reader
 from polystate.recipes.hub import is_name_on_the_hub
 from polystate.recipes.languages import Languages, with_languages
@@ -31,8 +31,8 @@ def loaded(
     Raises
     ------
     ExportError
-        When there is none.
-    UnsupportedError, ContractError
+        When there is none, or none that generates text with transformers' attention.
+    ContractError
         When it is in memory with weights not of float32; as :func:`with_languages`.
     """
     from transformers import PreTrainedModel
@@ -53,7 +53,7 @@ def loaded(
             model = _loaded_model(source)
             if tokenizer is None:
                 tokenizer = _loaded_tokenizer(source)
-        except (UnsupportedError, ContractError):
+        except Error:
             raise
         except Exception as error:  # a damaged file may raise anything
             where = "" if Path(source).exists() else ", which is no directory here, from the hub"
@@ -79,7 +79,7 @@ def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
     config = AutoConfig.from_pretrained(**place)
     kind = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
     if type(config) not in kind._model_mapping:
-        raise UnsupportedError(
+        raise ExportError(
             f"{os.fspath(source)} is a {config.model_type}, which generates no text: transformers "
             f"has no {kind.__name__} for it"
         )
@@ -99,7 +99,7 @@ def _refuse_own_attention(source: str | os.PathLike[str], classes: Any) -> None:
     """
     known = classes if isinstance(classes, tuple | list) else (classes,)
     if not any(each._can_set_attn_implementation() for each in known):
-        raise UnsupportedError(
+        raise ExportError(
             f"{os.fspath(source)}: {known[0].__name__} does not compute attention through "
             f"transformers' interface, by which an export puts its caches in the place of the "
             f"model's; polystate.export takes methods of your own over it"

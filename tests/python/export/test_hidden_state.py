@@ -589,3 +589,25 @@ def test_what_pytorch_itself_kept_of_another_trace_is_no_state(monkeypatch):
     monkeypatch.setattr(torch._dynamo, "reset", lambda: resets.append(1))
     program = export(Buffers(), {"add": (X,)})
     assert resets == [1] and list(program.state) == ["a"]
+
+
+def test_state_beside_a_mask_of_large_numbers_is_seen():
+    class Ready(nn.Module):
+        ready = False
+
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(3))
+
+        def encode(self, x):
+            self.ready = True
+            self.total.add_(x)
+            return x * 1
+
+        def decode(self, x):
+            return torch.where(x > 0, x * (2.0 if self.ready else 1.0), -1e9)
+
+    x = torch.tensor([1.0, -2.0, 3.0])
+    methods = {name: ps.Method(name, (x,)) for name in ("encode", "decode")}
+    with pytest.raises(ps.ExportError, match="ready"):
+        ps.export(Ready(), methods, backend="portable")

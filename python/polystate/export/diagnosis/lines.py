@@ -87,13 +87,28 @@ def line_of_return(function: object) -> str:
     if code is None:
         return ""
     first = code.co_firstlineno
-    last = max((line for _, _, line in code.co_lines() if line is not None), default=first)
-    returns = [
-        statement.lineno
-        for statement in _statements(code.co_filename)
-        if isinstance(statement, ast.Return) and first <= statement.lineno <= last
-    ]
-    return line_at(code.co_filename, returns[0] if len(returns) == 1 else first)
+    written = next(
+        (
+            statement
+            for statement in _statements(code.co_filename)
+            if isinstance(statement, ast.FunctionDef)
+            and first in (statement.lineno, *(each.lineno for each in statement.decorator_list))
+        ),
+        None,
+    )
+    returns = list(_returns(written)) if written is not None else []
+    return line_at(code.co_filename, returns[0].lineno if len(returns) == 1 else first)
+
+
+def _returns(function: ast.AST) -> Iterator[ast.Return]:
+    """Those of a function, without those of functions in it."""
+    for node in ast.iter_child_nodes(function):
+        if isinstance(node, ast.Return):
+            yield node
+        elif not isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+        ):
+            yield from _returns(node)
 
 
 def line_of_class(kind: type) -> str:

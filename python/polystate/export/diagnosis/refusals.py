@@ -17,7 +17,7 @@ from polystate.export.method import Method
 
 _HAS_LINE = re.compile(r"\.py:\d+")
 _OF_METHOD = re.compile(r"method '(\w+)'")
-_OF_RESULT = re.compile(r"result|returns")
+_OF_RESULT = re.compile(r"\breturns a tensor|: (a )?result \b")
 _OF_MODULE = re.compile(r"the (parameter|buffer|attribute) '")
 
 

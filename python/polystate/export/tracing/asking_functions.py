@@ -13,12 +13,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
 _LeastSquares: Any = torch.return_types.linalg_lstsq  # type: ignore[attr-defined]
 
 
 def _equal(input: Tensor, other: Tensor) -> Any:
-    if input.dtype != other.dtype:
+    if input.dtype != other.dtype or _are_constants(input, other):
         return NotImplemented
     return input.shape == other.shape and (input == other).all().item()
 
@@ -26,7 +27,14 @@ def _equal(input: Tensor, other: Tensor) -> Any:
 def _allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
+    if _are_constants(input, other):
+        return NotImplemented
     return torch.isclose(input, other, rtol, atol, equal_nan).all().item()
+
+
+def _are_constants(*tensors: Tensor) -> bool:
+    """Whether PyTorch computes with their values, since a trace has no others of them."""
+    return not any(isinstance(tensor, FakeTensor) for tensor in tensors)
 
 
 def _cov(
@@ -86,14 +94,15 @@ def _lstsq(
     rows, columns = input.shape[-2:]
     left, sizes, axes = torch.linalg.svd(input, full_matrices=False)
     if rcond is None:
-        rcond = torch.finfo(input.dtype).eps * max(rows, columns)
+        larger: Any = torch.sym_max
+        rcond = torch.finfo(input.dtype).eps * larger(rows, columns)
     counts = sizes > rcond * sizes.amax(-1, keepdim=True)
     if driver == "gels":
-        counts = torch.ones_like(counts)
+        torch._assert_async(counts.all(), "lstsq: a matrix has no full rank")
     inverses = torch.where(counts, sizes.reciprocal(), 0.0).to(input.dtype)
     solution = axes.mH @ (inverses.unsqueeze(-1) * (left.mH @ right))
     rank = counts.sum(-1)
-    residuals = input.new_zeros(0)
+    residuals = sizes.new_zeros(0)
     if rows > columns and driver != "gelsy":
         if driver != "gels":
             torch._assert_async((rank == columns).all(), "lstsq: a matrix has no full rank")
@@ -105,7 +114,7 @@ def _lstsq(
             solution,
             residuals,
             rank if driver != "gels" else rank.new_zeros(0),
-            sizes if driver in ("gelsd", "gelss") else input.new_zeros(0),
+            sizes if driver in ("gelsd", "gelss") else sizes.new_zeros(0),
         )
     )
 
@@ -122,7 +131,7 @@ def _gaussian_nll_loss(
         return NotImplemented
     if var.dim() != input.dim():
         var = var.unsqueeze(-1)
-    torch._assert_async((var >= 0).all(), "gaussian_nll_loss: a variance is negative")
+    torch._assert_async(~(var < 0).any(), "gaussian_nll_loss: a variance is negative")
     variances = var.clamp(min=eps)
     loss = 0.5 * (variances.log() + (input - target).square() / variances)
     if full:

@@ -47,7 +47,7 @@ def _as_strided_scatter(
     for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
         steps = torch.arange(count, device=x.device) * step
         places = places + steps.view([-1 if at == dim else 1 for at in range(len(size))])
-    return torch.index_put(x.flatten(), (places,), source).view(x.shape)
+    return torch.index_put(x.flatten(), (places,), source.to(x.dtype)).view(x.shape)
 
 
 def _narrow_copy(x: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -402,7 +402,7 @@ def corrected() -> Iterator[None]:
         yield
 
 
-def view_of_any_order(x: Tensor, shape: Sequence[int]) -> Any:
+def _view_of_any_order(x: Tensor, shape: Sequence[int]) -> Any:
     """Copies what lies in another order than the eager operator's result, of which it is a view."""
     if is_contiguous_or_false(x):
         return NotImplemented
@@ -469,7 +469,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.unsafe_split.Tensor: _split,
     aten.unsafe_split_with_sizes.default: _split_with_sizes,
     aten.var_mean.correction: _var_mean,
-    aten.view.default: view_of_any_order,
+    aten.view.default: _view_of_any_order,
     **NETWORK_OPERATORS,
     # As PyTorch itself writes them.
     **{

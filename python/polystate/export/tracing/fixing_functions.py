@@ -1,6 +1,7 @@
 """Functions of PyTorch's that fix a size that varies, written so that they do not.
 
-The sizes of chunks may vary, their number must not.
+PyTorch reads the sizes of what `kron` multiplies as numbers, and those of chunks. The sizes of
+chunks may vary, their number must not.
 """
 
 from __future__ import annotations

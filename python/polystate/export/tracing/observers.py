@@ -7,7 +7,7 @@ their extremes are still infinite, and what fakes quantization asks which of its
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from unittest import mock
 
 import torch
@@ -18,6 +18,8 @@ from torch.ao.quantization.observer import (
     MovingAverageMinMaxObserver,
     UniformQuantizationObserverBase,
 )
+
+from polystate.errors import ExportError
 
 aten = torch.ops.aten
 
@@ -53,8 +55,9 @@ def without_branches(model: nn.Module) -> Iterator[None]:
         if low.numel() == 0 or low.dim() > 0:
             found: tuple[Tensor, Tensor] = calculate(module, low, high)
             return found
-        scale, zero_point = calculate(module, low.reshape(1), high.reshape(1))
         unseen = _is_unseen(low, high)
+        torch._assert_async(~(low > high) | unseen, "an observer's minimum is above its maximum")
+        scale, zero_point = calculate(module, low.reshape(1), high.reshape(1))
         return torch.where(unseen, 1.0, scale), torch.where(unseen, 0, zero_point)
 
     with (
@@ -64,6 +67,21 @@ def without_branches(model: nn.Module) -> Iterator[None]:
         mock.patch.object(observers, "check_min_max_valid", lambda low, _: low.numel() > 0),
     ):
         yield
+
+
+def refuse_changed_switches(model: nn.Module, state: Set[str]) -> None:
+    """Refuses methods that turn parts of a ``FakeQuantize`` on or off; ExportError."""
+    for path, module in model.named_modules():
+        if type(module) is not FakeQuantize:
+            continue
+        for switch in ("observer_enabled", "fake_quant_enabled"):
+            name = f"{path}.{switch}" if path else switch
+            if name in state:
+                raise ExportError(
+                    f"a method changes the buffer '{name}', and a program has the parts of a "
+                    f"FakeQuantize that are on at the export; turn them on and off before it, or "
+                    f"export one artifact for each"
+                )
 
 
 def _is_unseen(low: Tensor, high: Tensor) -> Tensor:
@@ -104,13 +122,22 @@ def _fake_quantized(module: FakeQuantize, x: Tensor, observes: bool, quantizes: 
 
 
 def _rounded(x: Tensor, scale: Tensor, zero_point: Tensor | int, low: int, high: int) -> Tensor:
-    """Numbers that have a code; by the inverse of the scale, as PyTorch has it."""
-    codes = torch.round(x * scale.reciprocal()) + zero_point
-    return (codes.clamp(low, high) - zero_point) * scale
+    """Numbers that have a code; computed as PyTorch does, in float32 and by the inverse scale.
+
+    NaN has the lowest code.
+    """
+    scale = scale.to(torch.float32)
+    places = x.to(torch.promote_types(x.dtype, torch.float32)) * scale.reciprocal()
+    if isinstance(zero_point, Tensor) and zero_point.is_floating_point():
+        codes = torch.round(places + zero_point)
+    else:
+        codes = torch.round(places) + zero_point
+    codes = torch.where(codes.isnan(), low, codes).clamp(low, high)
+    return ((codes - zero_point) * scale).to(x.dtype)
 
 
 def _of_numbers(x: Tensor, scale: float, zero_point: int, low: int, high: int) -> Tensor:
-    return _rounded(x, torch.full((), scale, dtype=x.dtype), zero_point, low, high)
+    return _rounded(x, torch.full((), scale), zero_point, low, high)
 
 
 def _of_tensors(x: Tensor, scale: Tensor, zero_point: Tensor, low: int, high: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,8 +25,18 @@ class ReplacedFunctions(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        if func in _FUNCTIONS:
-            result = _FUNCTIONS[func](*args, **kwargs)
+        written = _FUNCTIONS.get(func)
+        if written is not None and _takes(written, args, kwargs):
+            result = written(*args, **kwargs)
             if result is not NotImplemented:
                 return result
         return func(*args, **kwargs)
+
+
+def _takes(written: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether arguments are of its form: PyTorch has other names of some, and ``out``."""
+    try:
+        inspect.signature(written).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True

@@ -88,8 +88,9 @@ def _batch_norm_update_stats(
 
 def _copysign(graph: Graph, node: Node, x: Node, sign: Any) -> None:
     """In place: what returns has the second operand's order of elements, which no view may take."""
-    operator = aten.copysign.Tensor if isinstance(sign, Node) else aten.copysign.Scalar
-    _replace(node, call(graph, aten.copy_.default, x, call(graph, operator, x, sign)))
+    is_of_tensor = node.target is aten.copysign_.Tensor
+    form = aten.copysign.Tensor if is_of_tensor else aten.copysign.Scalar
+    _replace(node, call(graph, aten.copy_.default, x, call(graph, form, x, sign)))
 
 
 def _polygamma(graph: Graph, node: Node, x: Node, n: int) -> None:

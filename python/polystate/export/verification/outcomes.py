@@ -32,18 +32,19 @@ def tensors(tree: Any) -> list[torch.Tensor]:
 def has_nan(outcome: Outcome) -> bool:
     """Whether a result or the state holds a NaN."""
     found = [*tensors(outcome.outputs), *tensors(outcome.inputs), *outcome.buffers.values()]
-    return any(map(_holds_nan, found))
+    return any(map(holds_nan, found))
 
 
 def differs_in_numbers(found: Outcome, expected: Outcome, tolerance: Tolerance) -> bool:
     """Whether a result that is to hold no NaN differs."""
     return any(
-        not _holds_nan(wanted) and first_deviation(value, wanted, tolerance) is not None
+        not holds_nan(wanted) and first_deviation(value, wanted, tolerance) is not None
         for _, value, wanted in pairs(found, expected)
     )
 
 
-def _holds_nan(tensor: torch.Tensor) -> bool:
+def holds_nan(tensor: torch.Tensor) -> bool:
+    """Whether an element is NaN."""
     return tensor.is_floating_point() and bool(tensor.isnan().any())
 
 

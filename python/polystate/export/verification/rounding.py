@@ -16,7 +16,7 @@ import torch
 from polystate.export.tracing.eager import Outcome
 from polystate.export.tracing.pairs import as_pairs
 from polystate.export.verification.dispatch import Operators
-from polystate.export.verification.outcomes import pairs
+from polystate.export.verification.outcomes import holds_nan, pairs
 from polystate.export.verification.tolerances import Tolerance, deviating, first_deviation
 from polystate.ops import groupwise, quantized
 
@@ -95,7 +95,12 @@ class Rounding(Operators):
 
 
 def is_explained(
-    found: Outcome, expected: Outcome, others: Iterable[Outcome], tolerance: Tolerance
+    found: Outcome,
+    expected: Outcome,
+    others: Iterable[Outcome],
+    tolerance: Tolerance,
+    *,
+    nan_counts: bool = True,
 ) -> bool:
     """Tell whether rounding may be all that parts two outcomes of one call.
 
@@ -103,11 +108,14 @@ def is_explained(
     ----------
     others
         What the module does with other roundings; no more are taken than are needed.
+    nan_counts
+        Whether results that are to hold NaN are looked at.
     """
     left = {
         label: _Off.of(value, wanted, tolerance)
         for label, value, wanted in pairs(found, expected)
         if first_deviation(value, wanted, tolerance) is not None
+        and (nan_counts or not holds_nan(wanted))
     }
     remaining = iter(others)
     while left and (other := next(remaining, None)) is not None:

@@ -118,7 +118,13 @@ def _repeats(values: torch.Tensor, dimension: int) -> bool:
     if not values.dim() or not values.numel():
         return False
     ordered = values.sort(dimension).values
-    return bool((ordered.diff(dim=dimension) == 0).any())
+    before, after = (
+        ordered.narrow(dimension, start, values.shape[dimension] - 1) for start in (0, 1)
+    )
+    is_repeated = before == after
+    if values.is_floating_point():
+        is_repeated |= before.isnan() & after.isnan()
+    return bool(is_repeated.any())
 
 
 def _orders_equal(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
