@@ -20,6 +20,7 @@ class Reductions(nn.Module):
             x.unfold(0, 1, 1), x.amax(0), x.argmax(0), x.cumsum(0), x.softmax(0), x.prod(0),
             x.var(0, correction=0), values, indices, x.flip(0), x.unsqueeze(0),
             x.index_select(0, torch.tensor([0])), (x > 0).any(0),
+            x.squeeze(0) * 2, x.squeeze(-1) + 1,
         ]  # fmt: skip
 
     def narrow(self, x: Tensor) -> list[Tensor]:

@@ -120,6 +120,8 @@ def _kept_by_squeeze(node: Node) -> Iterator[torch.SymInt]:
     source, *chosen = node.args
     assert isinstance(source, Node)
     shape = source.meta["val"].shape
+    if not shape:
+        return  # a tensor without dimensions takes dimension 0, and keeps nothing
     for dimension in pytree.tree_leaves(chosen) if chosen else range(len(shape)):
         if isinstance(shape[dimension], torch.SymInt):
             yield shape[dimension]
