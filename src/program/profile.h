@@ -25,7 +25,7 @@ struct ProfiledCall {
 };
 
 // The calls that an ETDump recorded, in their order; what it says of loading is left out. kArtifact
-// where it is damaged or is none; whatever its bytes are, reading ends soon.
+// if the bytes are not a valid ETDump. The time is bounded by their number, also for hostile bytes.
 Result<std::vector<ProfiledCall>> read_profile(std::span<const std::byte> etdump);
 
 // A call with the method that it called.

@@ -91,8 +91,9 @@ struct Program {
   std::vector<NamedData> named_data = {};
 };
 
-// Reads a file. kArtifact where it is damaged or is none, with the place; whatever its bytes are,
-// reading ends soon and touches no others. Spans of the program are of `file`.
+// Reads a program file. kArtifact, with the byte, if it is damaged or no program. Of any bytes,
+// also hostile ones, none outside of `file` are read, and the time is bounded by their number.
+// Spans of the program point into `file`.
 Result<Program> read_program(std::span<const std::byte> file);
 
 // The method of a name; kContract with the names that there are.

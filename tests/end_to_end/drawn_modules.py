@@ -6,17 +6,15 @@ that many and goes on where it ended; ``--first 1000`` begins with that one.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from tests.end_to_end.trials import Trial, run_resumable
+from tests.end_to_end.trials import Trial, run_resumable, trial_parser
 
 ROWS, COLUMNS = 4, 3
 
@@ -298,19 +296,14 @@ def drawn(seed: int) -> Trial:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", required=True)
+    parser = trial_parser(__doc__)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, required=True)
-    parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     run_resumable(
         "tests.end_to_end.drawn_modules",
         lambda: trials(options.first, options.count),
-        options.backend,
-        options.results,
-        options.worker,
+        options,
     )
 
 

@@ -7,20 +7,18 @@ and goes on where it ended; ``--part 5`` tries every fifth, ``--first 1000`` beg
 
 from __future__ import annotations
 
-import argparse
 import copy
 import functools
 import itertools
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
-from tests.end_to_end.trials import Trial, run_resumable
+from tests.end_to_end.trials import Trial, run_resumable, trial_parser
 
 
 class Sampled(nn.Module):
@@ -139,20 +137,15 @@ def _is_random(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", required=True)
-    parser.add_argument("--results", type=Path, required=True)
+    parser = trial_parser(__doc__)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--through-views", action="store_true")
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     run_resumable(
         "tests.end_to_end.operator_samples",
         lambda: trials(options.first, options.part, through_views=options.through_views),
-        options.backend,
-        options.results,
-        options.worker,
+        options,
     )
 
 

@@ -7,18 +7,16 @@ that one. operator_samples.py tries PyTorch's own samples of operators in place,
 
 from __future__ import annotations
 
-import argparse
 import functools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from tests.end_to_end.trials import EQUAL, Trial, outcome, run_resumable
+from tests.end_to_end.trials import EQUAL, Trial, outcome, run_resumable, trial_parser
 
 ROWS, COLUMNS = 6, 4
 
@@ -209,19 +207,14 @@ def trials(first: int, count: int) -> Iterator[tuple[str, Callable[[], Group]]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", required=True)
+    parser = trial_parser(__doc__)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, required=True)
-    parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     run_resumable(
         "tests.end_to_end.state_views",
         lambda: trials(options.first, options.count),
-        options.backend,
-        options.results,
-        options.worker,
+        options,
     )
 
 

@@ -12,7 +12,6 @@ lets it, and calls it at the smallest and at the largest size.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import itertools
 import random
@@ -36,6 +35,7 @@ from tests.end_to_end.trials import (
     REFUSED,
     UNTYPED,
     run_resumable,
+    trial_parser,
 )
 
 # The program is compared with the module at the examples alone, and then by the case.
@@ -112,7 +112,7 @@ class DynamicTrial:
 
     @classmethod
     def of(cls, case: Case, samples: Sequence[Sample]) -> DynamicTrial | None:
-        """With the first size above 1; None where there is none."""
+        """A trial of the first sample that has a size above 1; None if no sample has one."""
         for sample in samples:
             sizes = [size for each in sample.tensors for size in each.shape if size > 1]
             if sizes:
@@ -203,23 +203,18 @@ def _dynamic_trial(case: Case) -> DynamicTrial | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", required=True)
-    parser.add_argument("--results", type=Path, required=True)
+    parser = trial_parser(__doc__)
     parser.add_argument("--dtype", choices=DTYPES, action="append")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--dynamic", action="store_true")
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     run_resumable(
         "tests.end_to_end.sweep",
         lambda: trials(
             options.dtype or list(DTYPES), options.first, options.part, dynamic=options.dynamic
         ),
-        options.backend,
-        options.results,
-        options.worker,
+        options,
     )
 
 

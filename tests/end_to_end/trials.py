@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import copy
 import json
 import subprocess
@@ -202,12 +203,19 @@ class ResultFile:
         return results
 
 
+def trial_parser(description: str | None) -> argparse.ArgumentParser:
+    """Read the arguments that all commands have which try modules."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--backend", required=True)
+    parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
 def run_resumable(
     module: str,
     trials: Callable[[], Iterable[tuple[str, Callable[[], Tried | None]]]],
-    backend: str,
-    path: Path,
-    is_worker: bool,
+    options: argparse.Namespace,
 ) -> None:
     """Tries all that have no result yet in a process that may end; prints the counts.
 
@@ -215,9 +223,11 @@ def run_resumable(
     ----------
     module
         The module to run for that, with the same arguments and ``--worker``.
+    options
+        Those of `trial_parser`.
     """
-    file = ResultFile(path)
-    if not is_worker:
+    file = ResultFile(options.results)
+    if not options.worker:
         command = [sys.executable, "-m", module, *sys.argv[1:], "--worker"]
         before = -1
         while subprocess.run(command).returncode != 0:
@@ -230,7 +240,7 @@ def run_resumable(
         for result in results:
             if result.outcome not in (EQUAL, REFUSED, LEFT_OUT):
                 print(result)
-        print(f"{backend}: {counts(results)}")
+        print(f"{options.backend}: {counts(results)}")
         return
     done = file.read()
 
@@ -244,4 +254,4 @@ def run_resumable(
         return begin
 
     left = ((name, begun(name, make)) for name, make in trials() if name not in done)
-    run_all(left, backend, float("inf"), file.add)
+    run_all(left, options.backend, float("inf"), file.add)

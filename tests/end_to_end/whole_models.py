@@ -9,7 +9,6 @@ DIRECTORY``.
 
 from __future__ import annotations
 
-import argparse
 import functools
 import importlib.util
 import sys
@@ -22,7 +21,7 @@ from torch import nn
 from torch.export import Dim
 from torch.utils import _pytree as pytree
 
-from tests.end_to_end.trials import Trial, run_resumable
+from tests.end_to_end.trials import Trial, run_resumable, trial_parser
 
 _BATCHES = (2, 1, 4, 3)  # the example's, the smallest, the largest, one between
 
@@ -250,21 +249,16 @@ def _imported_timm() -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", required=True)
-    parser.add_argument("--results", type=Path, required=True)
+    parser = trial_parser(__doc__)
     parser.add_argument("--only", default="")
     parser.add_argument("--packages", type=Path, help="a folder with timm and torchvision")
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.packages is not None:
         sys.path.append(str(options.packages.resolve()))
     run_resumable(
         "tests.end_to_end.whole_models",
         lambda: trials(options.only),
-        options.backend,
-        options.results,
-        options.worker,
+        options,
     )
 
 

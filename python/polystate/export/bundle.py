@@ -43,6 +43,7 @@ def write_bundled(
     IoError
         The file cannot be written.
     """
+    _refuse_others_operators(manifest)
     # These take seconds.
     from executorch.devtools.bundled_program.config import MethodTestCase, MethodTestSuite
     from executorch.devtools.bundled_program.core import BundledProgram
@@ -50,7 +51,6 @@ def write_bundled(
         serialize_from_bundled_program_to_flatbuffer,
     )
 
-    _refuse_others_operators(manifest)
     methods = {method.name: method for method in manifest.methods}
     suites: dict[str, list[MethodTestCase]] = {name: [] for name in methods}
     for name, call in _of_own_state(methods, calls):

@@ -31,7 +31,7 @@ def loaded(
     Raises
     ------
     ExportError
-        When there is none, or none that generates text with transformers' attention.
+        When the model cannot be loaded, generates no text, or has an attention of its own.
     ContractError
         When it is in memory with weights not of float32; as :func:`with_languages`.
     """

@@ -105,6 +105,15 @@ def to_sympy(value: Any) -> Any:
     return value
 
 
+def usual_values(numbers: Sequence[Any]) -> list[int]:
+    """The values that traced numbers have where each size that varies is 2.
+
+    They can be compared where the numbers cannot: a size may be 0 or 1.
+    """
+    expressions = [sympy.sympify(to_sympy(number)) for number in numbers]
+    return [int(each.subs(dict.fromkeys(each.free_symbols, 2))) for each in expressions]
+
+
 def shape_environment(exported: ExportedProgram) -> ShapeEnv | None:
     """Find what the trace knows of sizes; None where no tensor was traced."""
     values = [node.meta.get("val") for node in exported.graph.nodes]

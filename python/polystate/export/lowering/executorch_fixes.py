@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from unittest import mock
 
-import sympy  # type: ignore[import-untyped]
 import torch
 import torch._meta_registrations
 from executorch.backends.xnnpack._passes.fuse_batch_norm import FuseBatchNormPass
@@ -35,7 +34,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from polystate.export.graph.sizes import is_unbacked, shape_environment, to_sympy
+from polystate.export.graph.sizes import is_unbacked, shape_environment, usual_values
 from polystate.export.lowering.kernels import own_kernels
 from polystate.export.lowering.weight_keys import distinct_keys
 from polystate.export.tracing.decompositions import DECOMPOSED
@@ -299,8 +298,7 @@ def _order_of_any_sizes(strides: Sequence[Any]) -> Any:
     Their comparison is refused, as a size may be 0 or 1; the order is that of other sizes.
     """
     if any(is_unbacked(stride) for stride in strides):
-        expressions = [sympy.sympify(to_sympy(stride)) for stride in strides]
-        strides = [int(each.subs(dict.fromkeys(each.free_symbols, 2))) for each in expressions]
+        strides = usual_values(strides)
     return dim_order_from_stride(strides)
 
 

@@ -11,7 +11,6 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import sympy  # type: ignore[import-untyped]
 import torch
 from torch._prims_common import is_contiguous_or_false
 from torch.export import ExportedProgram
@@ -20,7 +19,7 @@ from torch.fx import GraphModule, Node
 from torch.utils import _pytree as pytree
 
 from polystate.export.graph.signature import changed_graphs
-from polystate.export.graph.sizes import to_sympy
+from polystate.export.graph.sizes import usual_values
 
 aten = torch.ops.aten
 
@@ -85,9 +84,7 @@ def _descends(strides: Sequence[Any]) -> bool:
 
     Those of one column, and of a batch without matrices, may be any; programs have them so.
     """
-    expressions = [sympy.sympify(to_sympy(stride)) for stride in strides]
-    numbers = [each.subs(dict.fromkeys(each.free_symbols, 2)) for each in expressions]
-    return all(a >= b for a, b in itertools.pairwise(numbers))
+    return all(a >= b for a, b in itertools.pairwise(usual_values(strides)))
 
 
 def _is_row_major(tensor: torch.Tensor) -> bool:

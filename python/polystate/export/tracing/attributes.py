@@ -33,6 +33,12 @@ def is_cache_of_transformers(value: object) -> bool:
     return kind.__module__.startswith("transformers.") and kind.__name__.endswith("Cache")
 
 
+def held(model: torch.nn.Module, path: str) -> object:
+    """The value of an attribute, by its path from the model; None where there is none."""
+    owner, _, leaf = path.rpartition(".")
+    return getattr(model.get_submodule(owner), leaf, None)
+
+
 @dataclass(frozen=True)
 class Attribute:
     """One attribute of one module: the module's class, and the path from the model."""

@@ -65,10 +65,8 @@ def _new_empty(
     return torch.zeros(size, dtype=x.dtype if dtype is None else dtype)
 
 
-def _empty_permuted(
-    size: Sequence[int], _: Sequence[int], dtype: torch.dtype | None = None, **__: Any
-) -> Tensor:
-    return torch.zeros(size, dtype=dtype)
+def _empty_permuted(size: Sequence[int], _: Sequence[int], **options: Any) -> Tensor:
+    return _empty(size, **options)
 
 
 def _new_empty_strided(x: Tensor, size: Sequence[int], _: Sequence[int], **options: Any) -> Tensor:

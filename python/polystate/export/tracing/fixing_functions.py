@@ -19,7 +19,10 @@ aten = torch.ops.aten
 
 
 def _chunks(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """Parts of one size, rounded up, but for the last one; PyTorch's where the size is known."""
+    """Chunks of equal size, rounded up; the last one may be smaller.
+
+    NotImplemented where the size is known: PyTorch's own function is called.
+    """
     size = input.shape[dim]
     if not isinstance(size, torch.SymInt):
         return NotImplemented

@@ -367,13 +367,8 @@ def _hidden_attribute(
     return (
         f"method '{method}' changes the attribute {change}: only buffers are state, and an "
         f"exported program would keep the value of the trace; "
-        f"{_as_buffer(attribute.path, _held(model, attribute.path))}"
+        f"{_as_buffer(attribute.path, attributes.held(model, attribute.path))}"
     )
-
-
-def _held(model: torch.nn.Module, path: str) -> object:
-    owner, _, leaf = path.rpartition(".")
-    return getattr(model.get_submodule(owner), leaf, None)
 
 
 def _as_buffer(path: str, value: object) -> str:

@@ -66,11 +66,9 @@ def refuse_changed_twice(
     """Refuses a changed buffer whose memory had another name already when the method was called."""
     for buffer, other in _overlaps(before, changed):
         if other.kind == "attribute":
-            owner, _, leaf = other.name.rpartition(".")
-            held = getattr(model.get_submodule(owner), leaf, None)
             advice = (
                 attributes.CACHE_ADVICE
-                if attributes.is_cache_of_transformers(held)
+                if attributes.is_cache_of_transformers(attributes.held(model, other.name))
                 else "read the buffer itself in its place, or give the attribute a copy (.clone())"
             )
             raise ExportError(

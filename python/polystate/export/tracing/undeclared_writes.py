@@ -90,17 +90,22 @@ def _copysign(graph: Graph, node: Node, x: Node, sign: Any) -> None:
     """In place: what returns has the second operand's order of elements, which no view may take."""
     is_of_tensor = node.target is aten.copysign_.Tensor
     form = aten.copysign.Tensor if is_of_tensor else aten.copysign.Scalar
-    _replace(node, call(graph, aten.copy_.default, x, call(graph, form, x, sign)))
+    _write(graph, node, x, call(graph, form, x, sign))
 
 
 def _polygamma(graph: Graph, node: Node, x: Node, n: int) -> None:
     """In place: its arguments have another order in PyTorch, which finds no form that returns."""
-    _replace(node, call(graph, aten.copy_.default, x, call(graph, aten.polygamma.default, n, x)))
+    _write(graph, node, x, call(graph, aten.polygamma.default, n, x))
 
 
 def _move(graph: Graph, average: Node, value: Node, momentum: float) -> None:
     """Moves a running average by a part of its distance from a value."""
     call(graph, aten.lerp_.Scalar, average, value, momentum)
+
+
+def _write(graph: Graph, node: Node, x: Node, value: Node) -> None:
+    """Replaces an operator that works in place by a copy of what it computes."""
+    _replace(node, call(graph, aten.copy_.default, x, value))
 
 
 def _replace(node: Node, result: Node) -> None:

@@ -180,7 +180,7 @@ struct PowerFunction {
   }
 
  private:
-  // 0 but for 1 and -1.
+  // A negative power, rounded to an integer: 0, except for the bases 1 and -1.
   static std::int64_t of_reciprocal(std::int64_t base, std::int64_t exponent) {
     if (base == -1) return exponent % 2 == 0 ? 1 : -1;
     return base == 1 ? 1 : 0;
