@@ -17,7 +17,7 @@ enum class Outcome : std::uint8_t { kPassed, kFailed, kSkipped };
 
 // One thing that `polystate doctor` looked at.
 struct Step {
-  std::string name;  // "artifact", "engine", "session", "golden"
+  std::string name;  // "artifact", "engine", "memory", "session", "golden"
   Outcome outcome;
   std::string detail;  // what was found, or the error
 };

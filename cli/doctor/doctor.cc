@@ -13,6 +13,7 @@
 #include "cli/doctor/cpu.h"
 #include "cli/doctor/diagnosis.h"
 #include "cli/doctor/golden.h"
+#include "cli/doctor/memory.h"
 #include "cli/exit_status.h"
 #include "cli/footprint.h"
 #include "cli/output.h"
@@ -62,11 +63,19 @@ class Doctor {
     if (!engine) return fail("engine", engine.error());
     const Model model = Model::create(std::move(artifact), *std::move(engine));
     pass("engine", engine_text(model.manifest().program));
+    examine_session(model);
+  }
+
+  void examine_session(const Model& model) {
+    const std::string needs = "state " + bytes_text(model.state_bytes()) +
+                              ", activations at most " + bytes_text(model.activation_bytes());
+    const std::optional<Memory> memory = inspect_memory();
+    if (memory && model.state_bytes() + model.activation_bytes() > memory->bytes)
+      return fail("memory", {ErrorCode::kEngine, shortage_text(needs, *memory)});
+    pass("memory", memory ? needs + "; " + bytes_text(memory->bytes) + " can be had" : needs);
     Result<Session> session = model.new_session();
     if (!session) return fail("session", session.error());
-    pass("session", "state " + bytes_text(model.state_bytes()) + ", activations at most " +
-                        bytes_text(model.activation_bytes()) + ", " +
-                        count_text(model.manifest().methods.size(), "method") + " ready");
+    pass("session", count_text(model.manifest().methods.size(), "method") + " ready");
     examine_golden(model.artifact(), *session);
   }
 
@@ -95,6 +104,12 @@ class Doctor {
     return count_text(sizes.size(), "file") + ", " + bytes_text(bytes) + ", " +
            (is_hashed ? "every SHA-256 matches" : "sizes match (--trusted: not hashed)") +
            "; exported by " + versions_text(artifact.manifest().versions);
+  }
+
+  static std::string shortage_text(const std::string& needs, const Memory& memory) {
+    return "a session has " + needs + "; " + memory.bound + " leaves " + bytes_text(memory.bytes) +
+           ": raise that, or export for less (max_length and max_batch of a model that generates, "
+           "sizes of buffers and upper ends of ranges of others)";
   }
 
   static std::string engine_text(const ProgramSpec& program) {

@@ -8,7 +8,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/artifact_program.h"
@@ -18,7 +17,9 @@
 #include "polystate/core/result.h"
 #include "polystate/report/document.h"
 #include "polystate/report/render.h"
-#include "program/profile.h"
+#include "profile/call_times.h"
+#include "profile/etdump.h"
+#include "profile/kernel_trace.h"
 #include "program/program.h"
 
 namespace polystate::cli {
@@ -39,46 +40,28 @@ std::string microseconds_text(std::uint64_t nanoseconds) {
 
 }  // namespace
 
-Result<CallProfile> CallProfile::read(const Artifact& artifact,
-                                      const std::vector<std::string>& methods,
-                                      std::span<const std::byte> etdump) {
-  Result<program::Program> program = program_of(artifact);
-  if (!program) return program.error();
-  Result<std::vector<program::ProfiledCall>> calls = program::read_profile(etdump);
+Result<std::vector<profile::CallTimes>> read_profile(const Artifact& artifact,
+                                                     const std::vector<std::string>& methods,
+                                                     std::span<const std::byte> record) {
+  Result<std::vector<profile::CallTimes>> calls = std::vector<profile::CallTimes>();
+  if (has_operators(artifact)) {
+    const Result<program::Program> program = program_of(artifact);
+    if (!program) return program.error();
+    calls = profile::read_etdump(record, *program, methods);
+  } else {
+    calls = profile::read_kernel_trace(record);
+  }
   if (!calls) return Error{ErrorCode::kEngine, calls.error().message};
-  if (calls->size() != methods.size()) {
-    return Error{ErrorCode::kEngine, "the profile has " + count_text(calls->size(), "call") +
-                                         "; there were " + std::to_string(methods.size())};
-  }
-  CallProfile profile(*std::move(program));
-  profile.calls_ = *std::move(calls);
-  for (const std::string& method : methods) {
-    const Result<std::size_t> index = program::find_method(profile.program_, method);
-    if (!index) return Error{ErrorCode::kArtifact, index.error().message};
-    profile.methods_.push_back(*index);
-  }
-  for (const program::CallTimes& times : profile.calls()) {
-    if (const Status fits = program::check_times(times); !fits)
-      return Error{ErrorCode::kEngine, fits.error().message};
-  }
-  return profile;
-}
-
-std::vector<program::CallTimes> CallProfile::calls() const {
-  std::vector<program::CallTimes> calls;
-  calls.reserve(methods_.size());
-  for (std::size_t i = 0; i < methods_.size(); ++i)
-    calls.push_back({.method = &program_.methods[methods_[i]], .call = calls_[i]});
   return calls;
 }
 
-std::string CallProfile::times_text() const {
-  const std::vector<program::OperatorTime> times = program::operator_times(calls());
+std::string times_text(const std::vector<profile::CallTimes>& calls) {
+  const std::vector<profile::OperatorSum> times = profile::operator_sums(calls);
   std::uint64_t total = 0;
-  for (const program::OperatorTime& time : times) total += time.nanoseconds;
+  for (const profile::OperatorSum& time : times) total += time.nanoseconds;
   Table table;
   table.add_row({"operator", "calls", "microseconds", "%"});
-  for (const program::OperatorTime& time : times) {
+  for (const profile::OperatorSum& time : times) {
     const double part =
         total == 0 ? 0 : 100 * static_cast<double>(time.nanoseconds) / static_cast<double>(total);
     table.add_row({time.name, std::to_string(time.calls), microseconds_text(time.nanoseconds),
@@ -88,9 +71,9 @@ std::string CallProfile::times_text() const {
   return table.text();
 }
 
-std::string CallProfile::times_json() const {
+std::string times_json(const std::vector<profile::CallTimes>& calls) {
   nlohmann::ordered_json times = nlohmann::ordered_json::array();
-  for (const program::OperatorTime& time : program::operator_times(calls())) {
+  for (const profile::OperatorSum& time : profile::operator_sums(calls)) {
     times.push_back(
         {{"name", time.name}, {"calls", time.calls}, {"nanoseconds", time.nanoseconds}});
   }
@@ -98,9 +81,9 @@ std::string CallProfile::times_json() const {
   return report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string CallProfile::flame_svg() const {
-  report::FlameGraph graph = program::flame_graph_of(calls());
-  graph.caption = "What " + count_text(calls_.size(), "call") + " took";
+std::string flame_svg(const std::vector<profile::CallTimes>& calls) {
+  report::FlameGraph graph = profile::flame_graph_of(calls);
+  graph.caption = "What " + count_text(calls.size(), "call") + " took";
   return report::flame_svg(graph);
 }
 

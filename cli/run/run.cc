@@ -26,6 +26,7 @@
 #include "polystate/core/tensor.h"
 #include "polystate/session/model.h"
 #include "polystate/session/session.h"
+#include "profile/call_times.h"
 
 namespace polystate::cli {
 namespace {
@@ -156,24 +157,24 @@ Status write_results(const RunArguments& arguments, const std::vector<CallResult
 Status write_profile(const RunArguments& arguments, const Artifact& artifact, Session& session,
                      Output& output) {
   if (!arguments.records()) return {};
-  const Result<std::vector<std::byte>> etdump = session.take_profile();
-  if (!etdump) return etdump.error();
+  const Result<std::vector<std::byte>> record = session.take_profile();
+  if (!record) return record.error();
   if (!arguments.profile.empty()) {
-    if (const Status written = write_file(arguments.profile, *etdump); !written) return written;
+    if (const Status written = write_file(arguments.profile, *record); !written) return written;
   }
   if (!arguments.times && arguments.flame.empty()) return {};
   std::vector<std::string> methods;
   methods.reserve(arguments.calls.size());
   for (const CallArguments& call : arguments.calls) methods.push_back(call.method);
-  const Result<CallProfile> profile = CallProfile::read(artifact, methods, *etdump);
-  if (!profile) return profile.error();
+  const Result<std::vector<profile::CallTimes>> times = read_profile(artifact, methods, *record);
+  if (!times) return times.error();
   if (!arguments.flame.empty()) {
-    const std::string svg = profile->flame_svg();
+    const std::string svg = flame_svg(*times);
     if (const Status written = write_file(arguments.flame, std::as_bytes(std::span(svg))); !written)
       return written;
   }
   if (arguments.times)
-    output.write(arguments.model.artifact.json ? profile->times_json() : profile->times_text());
+    output.write(arguments.model.artifact.json ? times_json(*times) : times_text(*times));
   return output.status();
 }
 
@@ -262,7 +263,8 @@ void declare_run(CLI::App& polystate, Action& action) {
   command->add_option("--save-session", arguments->save_session, "Save the session afterwards")
       ->type_name("FILE")
       ->check(empty_fault);
-  command->add_option("--profile", arguments->profile, "Write an ETDump of the calls")
+  command
+      ->add_option("--profile", arguments->profile, "Write what the calls took (docs/engines.md)")
       ->type_name("FILE")
       ->check(empty_fault);
   command->add_option("--flame", arguments->flame, "Draw a flame graph of the calls, as SVG")

@@ -197,7 +197,8 @@ def _arguments(operator: Any, args: Any, kwargs: Any) -> tuple[str, list[Any]]:
         for argument_name, operand in zip(("self", "other"), operands, strict=True):
             given[argument_name] = operand.to(dtype)
     wanted = [each for each in filling._schema.arguments if not each.is_out]
-    return kernel_name(operator), [_plain(given[each.name], each.type) for each in wanted]
+    name = kernel_name(operator) if operator in replaced_kernels() else filling.name()
+    return name, [_plain(given[each.name], each.type) for each in wanted]
 
 
 def _scalar_type(args: Any) -> torch.dtype | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -46,7 +47,7 @@ def outcomes(answer: dict[str, Any]) -> dict[str, str]:
 def test_a_sound_artifact_passes_every_step(toy: Path) -> None:
     done = polystate("doctor", toy)
     assert (done.returncode, done.stderr) == (0, "")
-    for step in ["processor", "versions", "artifact", "engine", "session", "golden"]:
+    for step in ["processor", "versions", "artifact", "engine", "memory", "session", "golden"]:
         assert f"{step:<10}ok" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
 
@@ -240,6 +241,7 @@ def test_without_recorded_calls_the_step_is_skipped(toy: Path) -> None:
     assert outcomes(diagnosis(toy, 0)) == {
         "artifact": "ok",
         "engine": "ok",
+        "memory": "ok",
         "session": "ok",
         "golden": "skipped",
     }
@@ -265,3 +267,38 @@ def test_a_trusted_artifact_is_not_said_to_be_hashed(toy: Path) -> None:
     trusted = polystate("doctor", toy, "--trusted")
     assert trusted.returncode == 0
     assert "SHA-256" not in trusted.stdout
+
+
+class Large(torch.nn.Module):
+    """A state that takes memory once it is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.zeros(1 << 26))  # 256 MiB
+
+    def write(self, x: torch.Tensor) -> torch.Tensor:
+        self.table[:4] += x
+        return self.table[:4] * 2
+
+
+def large(folder: Path) -> None:
+    method = ps.Method("write", (torch.ones(4),))
+    program = ps.export(Large(), {"write": method}, backend="portable", draws=ps.Draws(count=1))
+    program.save(folder / "large")
+
+
+def test_a_machine_without_the_memory_is_told_before_anything_runs() -> None:
+    artifact = kept(large) / "large"
+    limit = 400 << 20
+    done = polystate(
+        "doctor",
+        artifact,
+        "--json",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert done.returncode == 5, done.stderr
+    failed = json.loads(done.stdout)["steps"][-1]
+    assert (failed["name"], failed["outcome"]) == ("memory", "FAILED")
+    for said in ("256.0 MiB", "ulimit -v", "sizes of buffers"):
+        assert said in failed["detail"]
+    assert outcomes(diagnosis(artifact, 0))["memory"] == "ok"

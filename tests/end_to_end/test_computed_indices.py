@@ -115,3 +115,18 @@ def test_an_index_out_of_range_is_an_error_that_leaves_the_state(
         assert torch.equal(session.state["late.table"], model.late.table)
         assert torch.equal(session.state["late.counts"], model.late.counts)
     refuse("late", *late)
+
+
+class Empty(nn.Module):
+    """No rows, which no index reaches."""
+
+    def put(self, rows: Tensor, i: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        return rows.index_put((i,), values), rows[i] * 2
+
+
+@aoti_first
+def test_a_tensor_without_rows_is_indexed_by_nothing(tmp_path: Path, backend: str) -> None:
+    none = (torch.zeros(0, 3), torch.zeros(0, dtype=torch.int64), torch.zeros(0, 3))
+    program = exported(Empty(), {"put": ps.Method("put", none)}, backend)
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    assert [tuple(result.shape) for result in session.run("put", *none)] == [(0, 3), (0, 3)]

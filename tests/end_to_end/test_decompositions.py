@@ -29,10 +29,16 @@ class Operators(nn.Module):
 
     def shift(self, x):
         self.whole.copy_(self.whole << torch.arange(4))
-        return self.whole >> 1, x.long() << 2, x.long() >> torch.arange(4)
+        whole = x.long()
+        places = torch.arange(4)
+        return self.whole >> 1, whole << 2, whole >> places, 1 << whole, 64 >> places
 
     def round_decimals(self, x):
         return x.round(decimals=1), x.round(decimals=-1)
+
+    def odds(self, x):
+        part = x.sigmoid()
+        return torch.logit(part), torch.logit(x, 1e-3), torch.gcd(x.long(), self.whole)
 
     def variances(self, x):
         return torch.var_mean(x), torch.std_mean(self.wide, 1, keepdim=True)
@@ -50,6 +56,7 @@ def test_operators_equal_those_of_pytorch(tmp_path, backend):
         "change_diagonals",
         "shift",
         "round_decimals",
+        "odds",
         "variances",
     ]
     methods = {n: ps.Method(n, (x,)) for n in names}

@@ -76,6 +76,33 @@ def test_tables_that_a_method_does_not_use_may_lie_in_any_order(
         twins.call(name, torch.tensor(-3.0))
 
 
+class Planes(nn.Module):
+    """A state that lies with its channels last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        planes = torch.arange(24.0).view(1, 2, 3, 4)
+        self.register_buffer("planes", planes.contiguous(memory_format=torch.channels_last))
+
+    def double(self) -> Tensor:
+        planes = self.get_buffer("planes")
+        planes.mul_(2)
+        return planes[:, 1] + 1
+
+    def other(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+def test_a_state_that_a_method_does_not_use_may_lie_in_any_order(
+    tmp_path: Path, backend: str
+) -> None:
+    methods = {"double": ps.Method("double"), "other": ps.Method("other", (torch.tensor(2.0),))}
+    twins = Twins(Planes(), methods, tmp_path, backend)
+    twins.call("double")
+    twins.call("other", torch.tensor(-3.0))
+    twins.call("double")
+
+
 class Attention(nn.Module):
     """A block of GPT-2, which takes a view of what attention returns."""
 

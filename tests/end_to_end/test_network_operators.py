@@ -121,3 +121,39 @@ def test_slopes_of_tensors_of_any_rank(tmp_path: Path, backend: str) -> None:
     x = torch.tensor([[1.0, -2.0, 3.0], [-1.0, 0.0, -4.0]])
     twins = Twins(Slopes(), {"forward": ps.Method("forward", (x,))}, tmp_path, backend)
     twins.call("forward", -x)
+
+
+class Padded(nn.Module):
+    """Convolutions that say how they are padded by a name, folds, and cuts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.row = nn.Conv1d(2, 4, 3, padding="same")
+        self.even = nn.Conv2d(2, 4, (4, 3), padding="same", dilation=2)
+        self.valid = nn.Conv2d(2, 2, 3, padding="valid", groups=2)
+
+    def convolve(self, x: torch.Tensor) -> list[torch.Tensor]:
+        return [self.row(x[:, :, 0]), self.even(x), self.valid(x)]
+
+    def cut(self, x: torch.Tensor) -> list[torch.Tensor]:
+        return [functional.pad(x, (-1, 1)), functional.pad(x, (2, -2, -1, 0), value=3.0)]
+
+    def fold(self, x: torch.Tensor) -> torch.Tensor:
+        return functional.fold(functional.unfold(x, 3, padding=1), (6, 7), 3, padding=1)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_paddings_by_name_and_less_than_nothing(tmp_path: Path, backend: str) -> None:
+    x = torch.randn(1, 2, 6, 7)
+    width = Dim("width", min=4, max=12)
+    methods = {
+        "convolve": ps.Method("convolve", (torch.randn(1, 2, 9, 9),)),
+        "cut": ps.Method("cut", (x,), dynamic_shapes=({3: width},)),
+        "fold": ps.Method("fold", (x,)),
+    }
+    twins = Twins(Padded().eval(), methods, tmp_path, backend)
+    twins.call("convolve", torch.randn(1, 2, 9, 9))
+    twins.call("fold", torch.randn_like(x))
+    for size in (4, 12, 7):
+        twins.call("cut", torch.randn(1, 2, 6, size))

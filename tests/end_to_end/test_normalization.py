@@ -48,3 +48,40 @@ def test_norms_keep_their_precision_where_the_mean_is_large(tmp_path, backend):
             twins.tolerance = {"rtol": 0.02, "atol": 0.02}
             twins.call(name, x + 1000)
             twins.tolerance = {"rtol": 1e-4, "atol": 1e-5}
+
+
+class After(nn.Module):
+    """Norms of what has other sizes than the input."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.same, self.less = nn.Conv2d(2, 4, 3, padding=1), nn.Conv2d(2, 4, 3)
+        self.group = nn.GroupNorm(2, 4)
+        nn.init.normal_(self.group.weight)
+
+    def planes(self, x):
+        return self.group(self.same(x)), functional.instance_norm(self.less(x))
+
+    def rows(self, x):
+        twice = torch.cat([x, x], 1)
+        return (
+            functional.group_norm(x[:, :, 1:], 1),
+            functional.group_norm(twice, 2),
+            functional.layer_norm(x[:, :, 1:].mT, (2,)),
+        )
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+def test_norms_of_sizes_that_are_computed(tmp_path, backend):
+    height, width = (Dim(name, min=4, max=12) for name in ("height", "width"))
+    methods = {
+        "planes": ps.Method(
+            "planes", (torch.randn(1, 2, 6, 5),), dynamic_shapes=({2: height, 3: width},)
+        ),
+        "rows": ps.Method("rows", (torch.randn(3, 2, 6),), dynamic_shapes=({2: height},)),
+    }
+    twins = Twins(After().eval(), methods, tmp_path, backend)
+    for size in (4, 12, 7):
+        twins.call("planes", torch.randn(1, 2, size, 16 - size))
+        twins.call("rows", torch.randn(3, 2, size))

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 LAYERS = {
     *("core", "chat_template", "tokenizer", "artifact", "engine", "session", "sampler", "runner"),
-    *("grammar", "program", "report", "response", "pipeline"),
+    *("grammar", "program", "profile", "report", "response", "pipeline"),
 }
 
 # What each part may include, besides itself.
@@ -30,6 +30,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "session": {"core", "artifact", "engine"},
     "report": {"core"},
     "program": {"core", "report"},
+    "profile": {"core", "report", "program"},
     "sampler": {"core"},
     "grammar": {"core", "sampler", "tokenizer"},
     "response": {"core", "tokenizer", "chat_template"},
@@ -42,7 +43,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
 # Who may include a library's headers: folders, and endings of file names.
 LIBRARIES: dict[str, tuple[str, str]] = {
     r"executorch/|c10/": (r"src/engine/executorch/", r"\.(h|cc)"),
-    r"torch/": (r"src/engine/aoti/", r"\.(h|cc)"),
+    r"torch/|ATen/": (r"src/engine/aoti/", r"\.(h|cc)"),
     r"nlohmann/": (r"", r"\.cc"),
     r"openssl/|zlib\.h|zconf\.h": (r"src/(core|artifact)/", r"\.(h|cc)"),
     r"pcre2|utf8proc": (r"src/tokenizer/", r"\.cc"),

@@ -46,7 +46,8 @@ class EngineSession {
   // Sets every state to its initial values; cheaper than copying where they are zeros.
   virtual void reset() = 0;
 
-  // The profile recorded since the last call (an ETDump file), empty without `profile`.
+  // The profile recorded since the last call, empty without `profile`: an ETDump of ExecuTorch, a
+  // trace of AOTInductor's kernels (docs/engines.md).
   virtual Result<std::vector<std::byte>> take_profile() = 0;
 };
 

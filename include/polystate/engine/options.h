@@ -23,7 +23,7 @@ struct ModelOptions {
 };
 
 struct SessionOptions {
-  // Records an ETDump of every call; take_profile returns it.
+  // Records what every call takes; take_profile returns it.
   bool profile = false;
   // Its calls stay on the thread that makes them, whatever the engine has: for several sessions
   // that run side by side, each on a thread of its own.

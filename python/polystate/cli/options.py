@@ -94,6 +94,15 @@ _OF_EVERY_SOURCE = (
             "help": "what machine code is for: x86-64-v3, for one (default: this processor)",
         },
     ),
+    Option(
+        "--profile",
+        "profile",
+        {
+            "action": "store_const",
+            "const": True,
+            "help": "machine code says when its kernels begin and end, for `polystate run --times`",
+        },
+    ),
 )
 _OF_FUNCTIONS = (
     Option(

@@ -41,6 +41,7 @@ def export_pretrained(
     quantization: str | None = None,
     recipe: str | None = None,
     target: str | None = None,
+    profile: bool = False,
     max_length: int | None = None,
     max_batch: int | None = None,
     tokenizer: PreTrainedTokenizerBase | None = None,
@@ -63,7 +64,7 @@ def export_pretrained(
         ``"translation"``, ``"summarization"`` or ``"text2text-generation"``; for models without an
         encoder ``"text-generation"``. ``"auto"``: the last for those, translation for models that
         are made for it, else text2text-generation.
-    backend, quantization, target
+    backend, quantization, target, profile
         As for :func:`polystate.export`.
     recipe
         A name for both: ``"xnnpack"``, ``"xnnpack_q8"``, ``"portable"``, ``"aoti"`` or
@@ -126,6 +127,7 @@ def export_pretrained(
             backend=backend,
             quantization=quantization,
             target=target,
+            profile=profile,
             constants={
                 "task": task_named(task, model, tokenizer),
                 "architecture": type(model).__name__,

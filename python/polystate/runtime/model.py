@@ -113,7 +113,8 @@ class Model:
         Parameters
         ----------
         profile
-            Whether to record an ETDump of every call, for ``Session.take_profile``.
+            Whether to record what every call takes, for ``Session.take_profile``. AOTInductor's
+            programs can where they were exported with ``profile=True``.
         single_threaded
             Whether its calls stay on the thread that makes them, whatever the engine has: for
             several sessions that run side by side, each on a thread of its own.

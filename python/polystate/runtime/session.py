@@ -156,7 +156,12 @@ class Session:
         self._core.load(checked_path(path))
 
     def take_profile(self) -> bytes:
-        """Give the ETDump of the calls since the last time.
+        """Give what was recorded of the calls since the last time.
+
+        Returns
+        -------
+        bytes
+            Of ExecuTorch an ETDump; of AOTInductor a trace of its kernels in Chrome's format.
 
         Raises
         ------

@@ -73,6 +73,9 @@ class AotiProgram {
   // The file's bytes, in which the weights lie.
   [[nodiscard]] std::span<const std::byte> bytes() const { return artifact_.program()->bytes(); }
 
+  // Whether the machine code says when its kernels begin and end.
+  [[nodiscard]] bool tells_kernels() const { return archive_.tells_kernels; }
+
   // All states of a session lie in one arena, of so many bytes.
   [[nodiscard]] std::size_t state_bytes() const { return state_bytes_; }
   [[nodiscard]] const StateLayout& layout() const { return layout_; }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/aoti/aoti_program.h"
+#include "engine/aoti/kernel_recorder.h"
 #include "engine/aoti/operator_failure.h"
 #include "engine/aoti/tensor_handle.h"
 #include "engine/aoti/thread_scope.h"
@@ -23,6 +24,7 @@
 #include "polystate/core/result.h"
 #include "polystate/core/shape.h"
 #include "polystate/core/tensor.h"
+#include "polystate/engine/options.h"
 
 namespace polystate {
 namespace {
@@ -82,11 +84,16 @@ class Outputs {
 }  // namespace
 
 Result<std::unique_ptr<AotiSession>> AotiSession::create(std::shared_ptr<const AotiProgram> program,
-                                                         bool single_threaded) {
+                                                         const SessionOptions& options) {
+  if (options.profile && !program->tells_kernels()) {
+    return Error{ErrorCode::kUnsupported,
+                 "the machine code does not say when its kernels begin and end; export it for that "
+                 "(profile=True, or polystate-export --profile)"};
+  }
   Result<Arena> state = Arena::create(program->state_bytes());
   if (!state) return state.error();
   std::unique_ptr<AotiSession> session(
-      new AotiSession(std::move(program), *std::move(state), single_threaded));
+      new AotiSession(std::move(program), *std::move(state), options));
   for (const AotiMethod& method : session->program_->methods()) {
     Result<AotiMethod::Container> container = method.new_container();
     if (!container) return container.error();
@@ -125,6 +132,10 @@ Result<std::vector<TensorHandle>> AotiSession::arguments(const AotiMethod& metho
   return handles;
 }
 
+Result<std::vector<std::byte>> AotiSession::take_profile() {
+  return recorder_ ? recorder_->take() : std::vector<std::byte>();
+}
+
 Result<std::vector<Tensor>> AotiSession::run(std::size_t method, std::span<const Tensor> inputs) {
   const AotiMethod& called = program_->methods()[method];
   const MethodSpec& spec = called.spec();
@@ -136,6 +147,8 @@ Result<std::vector<Tensor>> AotiSession::run(std::size_t method, std::span<const
   state_intact_ = spec.writes.empty();
   Result<std::vector<SharedTensor>> values = [&] {
     const ThreadScope threads(single_threaded_);
+    std::optional<KernelRecorder::Call> recorded;
+    if (recorder_) recorded.emplace(*recorder_, spec.name);
     return called.run(containers_[method].get(), *std::move(handles));
   }();
   if (!values) {

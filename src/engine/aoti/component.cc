@@ -23,10 +23,7 @@ class AotiEngine final : public Engine {
   explicit AotiEngine(std::shared_ptr<const AotiProgram> program) : program_(std::move(program)) {}
 
   Result<std::unique_ptr<EngineSession>> new_session(const SessionOptions& options) const override {
-    if (options.profile) {
-      return Error{ErrorCode::kUnsupported, "AOTInductor records no profiles"};
-    }
-    auto session = AotiSession::create(program_, options.single_threaded);
+    auto session = AotiSession::create(program_, options);
     if (!session) return session.error();
     return std::unique_ptr<EngineSession>(*std::move(session));
   }

@@ -44,6 +44,9 @@ class Entries {
     return entries;
   }
 
+  [[nodiscard]] bool has(const std::string& name) const {
+    return entries_.contains("archive/data/" + name);
+  }
   // The bytes of archive/data/`name`.
   [[nodiscard]] Result<Tensor> read(const std::string& name) const {
     const auto entry = entries_.find("archive/data/" + name);
@@ -152,6 +155,7 @@ Result<Pt2Archive> Pt2Archive::read(std::span<const std::byte> file, const Manif
   Result<ProcessorNeeds> processor = read_processor(*entries);
   if (!processor) return processor.error();
   archive.processor = *std::move(processor);
+  archive.tells_kernels = entries->has("profile.json");
   for (const MethodSpec& method : manifest.methods) {
     Result<PackedMethod> packed = read_method(method.name, *entries);
     if (!packed) return packed.error();

@@ -23,7 +23,9 @@ struct PackedMethod {
 struct Pt2Archive {
   ProcessorNeeds processor;
   std::vector<PackedMethod> methods;  // by the manifest's order
-  std::vector<Tensor> initial;        // bytes of every state that does not start as zeros, in order
+  // Whether the libraries say when their kernels begin and end.
+  bool tells_kernels = false;
+  std::vector<Tensor> initial;  // bytes of every state that does not start as zeros, in order
 
   // Reads `file`, which must outlive what is returned. kArtifact when something is damaged, missing
   // or not of the manifest's sizes.

@@ -185,3 +185,39 @@ def test_matrices_that_do_not_fit_are_refused() -> None:
 def _assert_orthonormal(columns: Tensor) -> None:
     right = torch.eye(columns.shape[-1], dtype=columns.dtype).expand(*columns.shape[:-2], -1, -1)
     torch.testing.assert_close(columns.mT @ columns, right)
+
+
+def test_factors_of_a_matrix_that_begins_with_minus_zero() -> None:
+    with ComparedKernels() as compared:
+        aten.linalg_qr(torch.tensor([[-0.0, 1.0], [1.0, 0.0]]))
+        aten.geqrf(torch.tensor([[-0.0], [1.0]]))
+    assert sum(compared.counts.values()) == 2
+
+
+@pytest.mark.parametrize(
+    ("operator", "others"),
+    [
+        (aten.linalg_inv_ex.default, {}),
+        (aten.linalg_cholesky_ex.default, {}),
+        (aten.linalg_lu_factor_ex.default, {}),
+        (aten.linalg_ldl_factor_ex.default, {}),
+        (aten._linalg_solve_ex.default, {"B": torch.ones(2, 1)}),
+    ],
+)
+def test_what_cannot_be_factored_is_an_error_where_that_is_asked_for(
+    operator: torch._ops.OpOverload, others: dict[str, Tensor]
+) -> None:
+    singular = torch.tensor([[0.0, 0.0], [0.0, -1.0]])
+    like = operator(singular, *others.values())
+    call_kernel(operator, (singular, *others.values()), {}, like)
+    with pytest.raises(RuntimeError):
+        operator(singular, *others.values(), check_errors=True)
+    with pytest.raises(Error, match="matrix 0 has no such factors"):
+        call_kernel(operator, (singular, *others.values()), {"check_errors": True}, like)
+
+
+def test_coefficients_are_copied_where_nothing_is_solved() -> None:
+    with ComparedKernels() as compared:
+        aten.triangular_solve(torch.zeros(1, 0), torch.tensor([[2.8]]))
+        aten.triangular_solve(torch.zeros(3, 2, 0), torch.randn(2, 2))
+    assert compared.counts == {"aten.triangular_solve.default": 2}

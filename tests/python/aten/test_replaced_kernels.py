@@ -10,7 +10,12 @@ import torch
 
 from polystate import _core
 from polystate.errors import EngineError
-from tests.python.aten.compared_kernels import FLOATS, ComparedKernels, compare_samples
+from tests.python.aten.compared_kernels import (
+    FLOATS,
+    ComparedKernels,
+    call_kernel,
+    compare_samples,
+)
 
 aten = torch.ops.aten
 
@@ -193,3 +198,81 @@ def test_what_pytorch_refuses_is_refused(name: str, arguments: list[object]) -> 
     with pytest.raises(Exception, match="polystate_aten::"):
         _core.call_operator(f"polystate_aten::{name}", arguments, 1)
     assert not out.any()
+
+
+def test_a_mean_is_rounded_to_sixteen_bits_at_its_end() -> None:
+    with ComparedKernels() as compared:
+        for numbers, dtype in (
+            ([70000.0, 50.0], torch.float16),
+            ([100000.0, -100000.0], torch.float16),
+            ([257.0, 1.0], torch.bfloat16),
+        ):
+            for given in (torch.float32, torch.float64, torch.int32):
+                aten.mean.dim(torch.tensor(numbers, dtype=given), [0], dtype=dtype)
+    assert compared.counts == {"aten.mean.dim": 9}
+
+
+def test_a_sum_of_bools_is_whether_something_is_not_zero() -> None:
+    with ComparedKernels() as compared:
+        for values in ([256, 0], [0.5], [math.nan, 0.0], [0.0, -0.0], [True] * 256):
+            aten.sum.dim_IntList(torch.tensor(values), [0], dtype=torch.bool)
+    assert compared.counts == {"aten.sum.dim_IntList": 5}
+
+
+def test_operands_are_what_the_type_of_the_result_makes_of_them() -> None:
+    small = torch.tensor([2, 3, 5], dtype=torch.uint8)
+    halves = torch.tensor([7.0, 3.0]).half()
+    with ComparedKernels() as compared:
+        aten.remainder.Scalar(small, -2)
+        aten.remainder.Scalar(small, True)
+        aten.remainder.Tensor(torch.tensor(100000.0), halves)
+        aten.pow.Tensor_Tensor(small, torch.tensor(256))
+        aten.pow.Tensor_Scalar(torch.tensor([2, 3]), True)
+        aten.pow.Scalar(True, small)
+        aten.gcd(torch.tensor([6, 8], dtype=torch.uint8), torch.tensor(-3))
+        aten.lcm(torch.tensor([6, 8], dtype=torch.int8), torch.tensor(300))
+        aten.xlogy.Tensor(halves, torch.tensor([100000]))
+    assert sum(compared.counts.values()) == 9
+    with pytest.raises(EngineError, match="divided by zero"):
+        call_kernel(aten.remainder.Scalar, (small, 256), {}, [small])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_powers_that_are_roots(dtype: torch.dtype) -> None:
+    x = torch.tensor([-math.inf, -0.0, 0.0, -1.0, 2.0, math.inf, math.nan], dtype=dtype)
+    with ComparedKernels() as compared:
+        for exponent in (0.5, -0.5, 0.25, -1, 2):
+            aten.pow.Tensor_Scalar(x, exponent)
+            aten.pow.Tensor_Tensor(x, torch.tensor(exponent, dtype=dtype))
+    assert sum(compared.counts.values()) == 10
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_a_place_of_a_plane_that_is_no_number(mode: int) -> None:
+    plane = torch.arange(6.0).reshape(1, 1, 2, 3) + 1
+    places = torch.tensor([[math.nan, 0.0], [math.inf, -0.5], [0.3, -math.inf], [0.0, math.nan]])
+    with ComparedKernels() as compared:
+        for padding, aligned in itertools.product((1, 2), (False, True)):
+            aten.grid_sampler_2d(plane, places.reshape(1, 2, 2, 2), mode, padding, aligned)
+    assert compared.counts == {"aten.grid_sampler_2d.default": 4}
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32, torch.int64])
+def test_shifts_by_more_than_there_is(dtype: torch.dtype) -> None:
+    x = torch.tensor([0, 1, 5, 100, -1 if dtype.is_signed else 255], dtype=dtype)
+    with ComparedKernels() as compared:
+        for count in (0, 1, 7, 8, 31, 32, 63, 64, 100, -1 if dtype.is_signed else 200):
+            for operator in (aten.bitwise_left_shift, aten.bitwise_right_shift):
+                operator.Tensor(x, torch.full_like(x, count))
+                operator.Tensor_Scalar(x, count)
+    assert sum(compared.counts.values()) == 40
+
+
+def test_a_least_multiple_that_is_too_large() -> None:
+    with ComparedKernels() as compared:
+        for dtype in (torch.int16, torch.int32, torch.int64):
+            largest = torch.iinfo(dtype).max
+            x = torch.tensor([largest, largest - 1, largest // 3, -largest, 6], dtype=dtype)
+            aten.lcm(x, x.roll(1))
+            aten.lcm(x, -x.roll(2))
+    assert compared.counts == {"aten.lcm.default": 6}

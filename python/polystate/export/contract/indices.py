@@ -104,7 +104,8 @@ def computed_indices(graph: Graph, exported: ExportedProgram | None) -> list[Com
                 continue
             dimension = use.dimension % len(shape)
             size = to_sympy(shape[dimension] if use.size is None else use.size)
-            if reader and reader.knows(use.index) and not is_unbacked(size):
+            is_limited = size != 0 and not is_unbacked(size)  # as `_range` has it
+            if is_limited and reader and reader.knows(use.index):
                 continue
             name = reader.provenance.name_of(use.tensor) if reader else None
             table = f"'{name}'" if name else "a computed tensor"
@@ -130,8 +131,10 @@ def _range(use: _Use, index: _Index, provenance: Provenance, sizes: Sizes) -> Va
     dimension = use.dimension % max(len(shape), 1)
     if not shape:
         return None
-    size = shape[dimension] if use.size is None else use.size
-    last = to_sympy(size) - 1 + use.past_the_end
+    size = to_sympy(shape[dimension] if use.size is None else use.size)
+    if size == 0:  # a range is never empty; a check in the program refuses every element
+        return None
+    last = size - 1 + use.past_the_end
     name = provenance.name_of(use.tensor)
     verb = "slices" if use.past_the_end else "indexes"
     what = f"'{name}'" if name else "a computed tensor"

@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy  # type: ignore[import-untyped]
 import torch
+from torch._dispatch.python import enable_python_dispatcher
 from torch.fx import Graph, Node
 from torch.fx.node import map_arg
 from torch.utils._sympy import functions as torch_functions
@@ -24,7 +25,7 @@ def call(graph: Graph, target: Callable[..., Any], *args: Any, **kwargs: Any) ->
     """Insert a call at the graph's insertion point, with the value that the trace would give it."""
     node = graph.call_function(target, args, kwargs)
     values, keywords = map_arg((args, kwargs), lambda operand: operand.meta["val"])
-    with _fake_mode(graph):
+    with _fake_mode(graph), enable_python_dispatcher():  # C++ would fix sizes that vary
         node.meta["val"] = target(*values, **keywords)
     return node
 

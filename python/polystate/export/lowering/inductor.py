@@ -45,6 +45,7 @@ PROGRAM_FILE = "model.pt2"
 
 _LIBRARIES = "data/aotinductor"
 _PROCESSOR = "data/processor.json"
+_PROFILE = "data/profile.json"
 _WEIGHTS = "data/weights"
 _STATE = "data/state"
 
@@ -145,6 +146,8 @@ def compile_methods(
     state: Sequence[StateBuffer],
     passes: Passes,
     target: str | None = None,
+    *,
+    profile: bool = False,
     keep_graphs: bool = False,
     constants_of: Callable[[str], Mapping[str, torch.Tensor]] = lambda _: {},
 ) -> Lowered:
@@ -154,6 +157,8 @@ def compile_methods(
     ----------
     target
         The processors that it is for, as compilers name them (``-march``); None: this one.
+    profile
+        Whether the libraries say when their kernels begin and end.
     keep_graphs
         Whether the graphs that are compiled are kept.
     constants_of
@@ -181,7 +186,7 @@ def compile_methods(
     for name, program in programs.items():
         rewrite_program(name, program, Form.FUNCTIONAL, "aoti", places)
         updates[name] = _updates(program, places, copied=write_after_checks(program))
-        library, constants = _compiled(name, _flat(program, places), processor)
+        library, constants = _compiled(name, _flat(program, places), processor, profile)
         constants = _replaced(constants, constants_of(name))
         described = {constant: weights.add(value) for constant, value in constants.items()}
         libraries[name] = library, described
@@ -192,6 +197,8 @@ def compile_methods(
                 writer.write_bytes(f"{_LIBRARIES}/{name}/method.so", library)
                 writer.write_string(f"{_LIBRARIES}/{name}/weights.json", json.dumps(described))
             writer.write_string(_PROCESSOR, processor.requirements())
+            if profile:
+                writer.write_string(_PROFILE, "{}")
             for number, weight in enumerate(weights.stored):
                 writer.write_bytes(f"{_WEIGHTS}/weight_{number}", _bytes_of(weight))
             for number, buffer in enumerate(state):
@@ -376,12 +383,17 @@ def _touched(program: ExportedProgram, places: Mapping[str, int]) -> set[str]:
 
 
 def _compiled(
-    name: str, method: GraphModule, processor: Processor
+    name: str, method: GraphModule, processor: Processor, profile: bool
 ) -> tuple[bytes, Mapping[str, torch.Tensor]]:
     """The library, and the constants that it wants, by name."""
     examples = tuple(node.meta["val"] for node in method.graph.find_nodes(op="placeholder"))
     with tempfile.TemporaryDirectory(prefix="polystate-") as folder:
-        options = {**_OPTIONS, **_for(processor), "aot_inductor.output_path": folder}
+        options = {
+            **_OPTIONS,
+            **_for(processor),
+            "cpp.enable_kernel_profile": profile,
+            "aot_inductor.output_path": folder,
+        }
         try:
             with (
                 inductor_fixes.applied(_OPERATORS_OF_PYTORCH),

@@ -22,10 +22,6 @@ from polystate.export.lowering.replaced_kernels import (
 
 # Of ExecuTorch's, those outside of the core ATen set.
 _OF_EXECUTORCH: tuple[torch._ops.OpOverload, ...] = (
-    torch.ops.aten.bitwise_left_shift.Tensor,
-    torch.ops.aten.bitwise_left_shift.Tensor_Scalar,
-    torch.ops.aten.bitwise_right_shift.Tensor,
-    torch.ops.aten.bitwise_right_shift.Tensor_Scalar,
     torch.ops.aten.masked_select.default,
     torch.ops.aten.repeat_interleave.Tensor,
     torch.ops.aten.var_mean.correction,

@@ -8,7 +8,6 @@ Needs the functional program before it is lowered. Keeps what the method compute
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,10 +37,9 @@ def spread_layer_norms(program: ExportedProgram) -> None:
 
 def _layer_norm(graph: Graph, node: Node) -> Node:
     x, shape, weight, bias, eps = _given(node, (None, None, 1e-5))
-    form, dtype = x.meta["val"].shape, x.meta["val"].dtype
-    kept = len(form) - len(shape)
-    columns = math.prod(form[kept:])
-    rows = _rows(graph, x, [*form[:kept], columns])
+    form, dtype = _sizes(graph, x), x.meta["val"].dtype
+    rows = _rows(graph, x, [*form[: len(form) - len(shape)], -1])
+    columns = _sizes(graph, rows)[-1]
     scale = _vector(graph, weight, columns, 1.0)
     offset = _vector(graph, bias, columns, 0.0)
     normed = call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)
@@ -57,14 +55,14 @@ def _instance_norm(graph: Graph, node: Node) -> Node | None:
     x, weight, bias, running_mean, _, _, _, eps, _ = node.args
     if running_mean is not None or not isinstance(x, Node):
         return None
-    return _grouped(graph, x, x.meta["val"].shape[1], (weight, bias), eps)
+    return _grouped(graph, x, _sizes(graph, x)[1], (weight, bias), eps)
 
 
 def _grouped(graph: Graph, x: Node, groups: Any, affine: tuple[Any, Any], eps: Any) -> Node:
     """Normalise channels by groups; then each channel has a weight and a bias of its own."""
-    form, dtype = x.meta["val"].shape, x.meta["val"].dtype
-    columns = math.prod(form[1:]) // groups
-    rows = _rows(graph, x, [form[0], groups, columns])
+    form, dtype = _sizes(graph, x), x.meta["val"].dtype
+    rows = _rows(graph, x, [form[0], groups, -1])
+    columns = _sizes(graph, rows)[-1]
     scale, offset = (_vector(graph, None, columns, value) for value in (1.0, 0.0))
     normed = call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)
     result = _view(graph, normed, form)
@@ -90,6 +88,14 @@ def _given(node: Node, defaults: Sequence[Any]) -> tuple[Any, ...]:
     return (*given[:2], *(node.kwargs.get(n, v) for n, v in zip(names, given[2:5], strict=True)))
 
 
+def _sizes(graph: Graph, x: Node) -> list[Any]:
+    """Its sizes; those that vary as nodes, of which the graph may have any."""
+    return [
+        size if isinstance(size, int) else call(graph, aten.sym_size.int, x, dim)
+        for dim, size in enumerate(x.meta["val"].shape)
+    ]
+
+
 def _rows(graph: Graph, x: Node, form: Sequence[Any]) -> Node:
     """What our kernel takes: float32, row by row."""
     if not x.meta["val"].is_contiguous():
@@ -110,6 +116,7 @@ def _as(graph: Graph, x: Node, dtype: torch.dtype) -> Node:
 
 
 def _view(graph: Graph, x: Node, form: Sequence[Any]) -> Node:
-    if list(x.meta["val"].shape) == list(form):
+    sizes = [size.meta["val"] if isinstance(size, Node) else size for size in form]
+    if list(x.meta["val"].shape) == sizes:
         return x
     return call(graph, aten.view.default, x, [*form])

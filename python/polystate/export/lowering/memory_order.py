@@ -29,7 +29,7 @@ _KINDS = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
 def store_row_major(program: ExportedProgram) -> None:
     """Copies what is stored otherwise (transposed, expanded, ``channels_last``) in the program.
 
-    What no operator uses stays as it is: it is not in the lowered program.
+    What no operator uses stays as it is, for it is not in the lowered program, except for state.
     """
     nodes = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
     for spec in program.graph_signature.input_specs:
@@ -42,7 +42,8 @@ def store_row_major(program: ExportedProgram) -> None:
         )
         value = stored.get(name)
         node = nodes[spec.arg.name]
-        if isinstance(value, torch.Tensor) and node.users and not _is_row_major(value):
+        is_used = bool(node.users) or spec.kind == InputKind.BUFFER
+        if isinstance(value, torch.Tensor) and is_used and not _is_row_major(value):
             row_major = value.detach().resolve_neg().contiguous()
             if isinstance(value, torch.nn.Parameter):
                 row_major = torch.nn.Parameter(row_major, requires_grad=value.requires_grad)

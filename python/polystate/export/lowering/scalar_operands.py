@@ -1,11 +1,16 @@
-"""Writes numbers that operators take in place of tensors of float64 as such tensors.
+"""Writes numbers that operators take in place of tensors as tensors of the type they compute in.
 
-ExecuTorch makes tensors of float32 of them: ``x * 2.7`` would be off by 2e-8 of it.
+ExecuTorch makes tensors of int64 and float32 of them. Of float64, ``x * 2.7`` would be off by 2e-8
+of it; beside tensors without dimensions, ``x + 1`` would be of another type than PyTorch's: of
+uint8, 255 + 1 is 0.
 
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
 
 import torch
 from torch.export import ExportedProgram
@@ -21,20 +26,34 @@ def keep_precise_scalars(program: ExportedProgram) -> None:
     """Replace them in a functional program, those in branches included."""
     for graph in changed_graphs(program):
         for node in list(graph.nodes):
-            if isinstance(node.target, torch._ops.OpOverload) and _has_doubles(node):
+            if isinstance(node.target, torch._ops.OpOverload):
                 _replace(graph, node)
-
-
-def _has_doubles(node: Node) -> bool:
-    values = (operand.meta.get("val") for operand in node.all_input_nodes)
-    return any(isinstance(x, torch.Tensor) and x.dtype == torch.float64 for x in values)
 
 
 def _replace(graph: Graph, node: Node) -> None:
     assert isinstance(node.target, torch._ops.OpOverload)
+    given = (operand.meta.get("val") for operand in node.all_input_nodes)
+    tensors = [each for each in given if isinstance(each, torch.Tensor)]
     for place, argument in enumerate(node.target._schema.arguments[: len(node.args)]):
         value = node.args[place]
-        if isinstance(value, float) and isinstance(argument.type, torch.TensorType):
-            with graph.inserting_before(node):
-                number = call(graph, aten.full.default, [], value, dtype=torch.float64)
-            node.update_arg(place, number)
+        if isinstance(argument.type, torch.TensorType) and isinstance(value, bool | int | float):
+            dtype = _dtype_of(value, tensors)
+            if dtype is not None:
+                with graph.inserting_before(node):
+                    number = call(graph, aten.full.default, [], _as(value, dtype), dtype=dtype)
+                node.update_arg(place, number)
+
+
+def _dtype_of(value: float, beside: Sequence[torch.Tensor]) -> torch.dtype | None:
+    """The type that a number is to have; None where ExecuTorch's does as well."""
+    if isinstance(value, float) and any(each.dtype == torch.float64 for each in beside):
+        return torch.float64
+    if not beside or any(each.dim() for each in beside):
+        return None
+    return functools.reduce(torch.promote_types, (torch.result_type(x, value) for x in beside))
+
+
+def _as(value: float, dtype: torch.dtype) -> float:
+    """The number as PyTorch makes it one of a type: of a whole one the low bits."""
+    number: float = torch.tensor(value).to(dtype).item()
+    return number

@@ -195,10 +195,10 @@ def _sign(x: Tensor) -> Any:
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
 
-def _logit(x: Tensor, eps: float | None = None) -> Any:
-    """Of 16 bits as PyTorch computes it, rounded at each step: ExecuTorch has none."""
-    if x.dtype not in (torch.float16, torch.bfloat16):
-        return NotImplemented
+def _logit(x: Tensor, eps: float | None = None) -> Tensor:
+    """Of 16 bits as PyTorch computes it, rounded at each step."""
+    if not x.is_floating_point():
+        x = x.to(torch.get_default_dtype())
     clamped = x if eps is None else x.clamp(eps, 1 - eps)
     return torch.log(clamped / (1 - clamped))
 
@@ -407,10 +407,17 @@ def _view_of_any_order(x: Tensor, shape: Sequence[int]) -> Any:
     return aten.view.default(x.clone(memory_format=torch.contiguous_format), shape)
 
 
+def _of_number(operator: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Any, Tensor], Tensor]:
+    """An operator whose first operand is a number, of the type of the other."""
+    return lambda number, x: operator(torch.full((), number, dtype=x.dtype), x)
+
+
 DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten._is_all_true.default: torch.all,  # of torch._check_tensor_all
     aten.__lshift__.Scalar: aten.bitwise_left_shift.Tensor_Scalar,
     aten.__lshift__.Tensor: aten.bitwise_left_shift.Tensor,
+    aten.bitwise_left_shift.Scalar_Tensor: _of_number(aten.bitwise_left_shift.Tensor),
+    aten.bitwise_right_shift.Scalar_Tensor: _of_number(aten.bitwise_right_shift.Tensor),
     aten.__rshift__.Scalar: aten.bitwise_right_shift.Tensor_Scalar,
     aten.__rshift__.Tensor: aten.bitwise_right_shift.Tensor,
     aten._histogramdd_bin_edges.default: _histogramdd_bin_edges,
@@ -474,6 +481,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
         operator: decomposition_table[operator]
         for operator in (
             aten.as_strided_copy.default,
+            aten.col2im.default,
             aten.dist.default,
             aten.permute_copy.default,
             aten.view_copy.default,

@@ -80,7 +80,8 @@ def _convolution_of_mode(
 ) -> Any:
     """Pads a volume as the mode says; with "same", the odd plane of zeros comes last."""
     if x.dim() != 5:
-        return NotImplemented
+        composed = _composed(aten._convolution_mode.default)
+        return composed(x, weight, bias, stride, padding, dilation, groups)
     dilations = list(dilation) * (3 // len(dilation))
     if padding == "same":
         added = []

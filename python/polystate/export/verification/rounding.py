@@ -64,7 +64,7 @@ class Rounding(Operators):
                 if isinstance(result, torch.Tensor) and result.is_complex():
                     self._round_parts(as_pairs(result), is_elementwise)
                 elif isinstance(result, torch.Tensor) and result.dtype.is_floating_point:
-                    self._round(result, is_elementwise)
+                    self._round(result, is_elementwise, _largest_term(function, args))
         return results
 
     def _moved_by_less_than_a_step(self, rows: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
@@ -84,14 +84,32 @@ class Rounding(Operators):
         units = _UNITS.get(result.dtype, _HALF_UNITS) * torch.finfo(result.dtype).eps
         return torch.rand(result.shape, generator=self._generator).sub_(0.5).mul_(2 * units)
 
-    def _round(self, result: torch.Tensor, is_elementwise: bool) -> None:
+    def _round(self, result: torch.Tensor, is_elementwise: bool, term: float = 0.0) -> None:
         signs = self._signs(result)
         if is_elementwise:
             result.mul_((1 + signs).to(result.dtype))
         else:  # sums, whose terms may be much larger than what they come to
-            finite = result[result.isfinite()]
-            if finite.numel():
-                result.add_((signs * finite.abs().max()).to(result.dtype))
+            size = max(_largest(result), term)
+            if size:
+                result.add_((signs * size).to(result.dtype))
+
+
+_SUMS = {aten.sum, aten.mean, aten.cumsum}
+_PRODUCTS = {aten.mm, aten.bmm, aten.mv, aten.dot}
+
+
+def _largest(x: torch.Tensor) -> float:
+    """The size of its largest finite element."""
+    finite = x[x.isfinite()]
+    return float(finite.abs().max()) if finite.numel() else 0.0
+
+
+def _largest_term(function: Any, args: tuple[Any, ...]) -> float:
+    """About the largest of what a sum adds up, which may come to much less."""
+    packet = function._overloadpacket
+    if packet in _SUMS:
+        return _largest(args[0])
+    return _largest(args[0]) * _largest(args[1]) if packet in _PRODUCTS else 0.0
 
 
 def is_explained(

@@ -34,6 +34,9 @@ class Undefined(Operators):
         for packets, is_undefined, reason in _KINDS:
             if self.reason is None and packet in packets and is_undefined(args, kwargs):
                 self.reason = reason
+        if packet in _MULTIPLES and _has_smallest(*args[:2]):
+            self.reason = self.reason or "a multiple or divisor of the smallest integer"
+            return packet(*(_without_smallest(each) for each in args[:2]), *args[2:], **kwargs)
         rounds = packet not in _TRUE_DIVISIONS or kwargs.get("rounding_mode") is not None
         if packet in _DIVISIONS and rounds and _overflows(*args[:2]):
             return packet(args[0], _defined_divisor(*args[:2]), *args[2:], **kwargs)
@@ -47,6 +50,22 @@ _DIVISIONS = {
     for name in ("div", "floor_divide", "fmod", "remainder")
     for packet in (getattr(aten, name), getattr(aten, f"{name}_"))
 }
+
+
+# Which PyTorch computes by divisions that may end the process.
+_MULTIPLES = {aten.gcd, aten.gcd_, aten.lcm, aten.lcm_}
+
+
+def _smallest(x: torch.Tensor) -> torch.Tensor:
+    return x == torch.iinfo(x.dtype).min if x.dtype in _SIGNED else torch.zeros_like(x).bool()
+
+
+def _has_smallest(*operands: torch.Tensor) -> bool:
+    return any(bool(_smallest(each).any()) for each in operands)
+
+
+def _without_smallest(x: torch.Tensor) -> torch.Tensor:
+    return x.masked_fill(_smallest(x), 0)
 
 
 def _overflows(dividend: Any, divisor: Any) -> bool:

@@ -15,7 +15,7 @@ from polystate.artifact import (
     manifest,
     write_temporary_artifact,
 )
-from polystate.errors import EngineError, ExportError
+from polystate.errors import ArtifactError, EngineError, ExportError
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced
 from polystate.export.verification.drawn_calls import DrawnCalls, Tally
@@ -153,5 +153,5 @@ def _opened(finished: Finished, directory: Path, leading: Mapping[str, int]) -> 
     write_temporary_artifact(directory, finished.described, finished.files)
     try:
         return ProgramProcess(directory, leading)
-    except EngineError as error:
+    except (ArtifactError, EngineError) as error:
         raise ExportError(f"the lowered program does not open: {error}") from error

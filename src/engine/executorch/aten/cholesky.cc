@@ -75,6 +75,7 @@ struct LinalgCholeskyEx {
   static Status run(ProgramArguments& arguments) {
     const TensorArgument self = arguments.tensor(0);
     const bool upper = arguments.boolean(1);
+    const bool check_errors = arguments.boolean(2);
     if (!arguments.status()) return arguments.status();
     const Result<Matrices> matrices = Matrices::of(self, "self");
     if (!matrices) return matrices.error();
@@ -93,7 +94,7 @@ struct LinalgCholeskyEx {
         infos[static_cast<std::size_t>(i)] = factor<T>(factors.at<T>(i), upper);
       });
     });
-    return {};
+    return check_errors ? require_factors(infos) : Status();
   }
 };
 

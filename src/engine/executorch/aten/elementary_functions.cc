@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -89,12 +90,14 @@ struct Gcd {
   }
 };
 
+// The size of what `T` holds of the product.
+template <typename T>
 struct LcmFunction {
   static std::int64_t of(std::int64_t a, std::int64_t b) {
     const std::uint64_t divisor = std::gcd(GcdFunction::size(a), GcdFunction::size(b));
     if (divisor == 0) return 0;
     const std::uint64_t product = GcdFunction::size(a) / divisor * GcdFunction::size(b);
-    return static_cast<std::int64_t>(product);  // wraps
+    return static_cast<std::int64_t>(GcdFunction::size(static_cast<T>(product)));
   }
 };
 
@@ -102,7 +105,12 @@ struct Lcm {
   static constexpr OperatorSchema kSchema{
       "aten::lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kIntegerLoops<LcmFunction>);
+    const DType dtype = arguments.tensor(2).dtype();
+    if (!arguments.status()) return arguments.status();
+    // PyTorch computes smaller types in 32 bits, as C++ does.
+    return dtype == DType::kInt64
+               ? compute_elements(arguments, kSchema, kIntegerLoops<LcmFunction<std::int64_t>>)
+               : compute_elements(arguments, kSchema, kIntegerLoops<LcmFunction<std::int32_t>>);
   }
 };
 
@@ -187,6 +195,21 @@ struct PowerFunction {
   }
 };
 
+// Of more bits than a number has nothing is left of it but its sign. ExecuTorch's own shifts by the
+// low bits of the count.
+struct LeftShiftFunction {
+  static std::int64_t of(std::int64_t x, std::int64_t count) {
+    if (count < 0 || count > 63) return 0;
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << count);
+  }
+};
+
+struct RightShiftFunction {
+  static std::int64_t of(std::int64_t x, std::int64_t count) {
+    return x >> (count < 0 || count > 63 ? 63 : count);
+  }
+};
+
 // PyTorch's operators whose kernels of ExecuTorch's compute otherwise: a schema and what it does.
 template <const auto& kText, const auto& kLoops>
 struct Replacing {
@@ -202,6 +225,18 @@ constexpr char kRemainder[] =
 constexpr char kRemainderOfScalar[] =
     "polystate_aten::remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> "
     "Tensor(a!)";
+constexpr char kLeftShift[] =
+    "polystate_aten::bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) "
+    "-> Tensor(a!)";
+constexpr char kLeftShiftByNumber[] =
+    "polystate_aten::bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) "
+    "out) -> Tensor(a!)";
+constexpr char kRightShift[] =
+    "polystate_aten::bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) "
+    "-> Tensor(a!)";
+constexpr char kRightShiftByNumber[] =
+    "polystate_aten::bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, "
+    "Tensor(a!) out) -> Tensor(a!)";
 constexpr char kPower[] =
     "polystate_aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> "
     "Tensor(a!)";
@@ -212,9 +247,12 @@ constexpr char kPowerWithScalar[] =
     "polystate_aten::pow.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> "
     "Tensor(a!)";
 
+// Whether an element is zero as a T.
+template <typename T>
 bool has_zero(const TensorArgument& tensor) {
-  return with_element_type(tensor.dtype(), [&]<typename T>() {
-    return std::ranges::any_of(elements<const T>(tensor), [](T x) { return x == T{0}; });
+  return with_element_type(tensor.dtype(), [&]<typename From>() {
+    return std::ranges::any_of(elements<const From>(tensor),
+                               [](From x) { return static_cast<T>(x) == T{0}; });
   });
 }
 
@@ -223,13 +261,15 @@ bool divides_integers_by_zero(ProgramArguments& arguments, const OperatorSchema&
   const TensorArgument self = arguments.tensor(0);
   const DType dtype = arguments.tensor(2).dtype();
   if (!arguments.status() || self.element_count() == 0) return false;
-  const bool is_integer = with_element_type(dtype, []<typename T>() { return !kIsFloat<T>; });
-  if (!is_integer) return false;
-  if (schema.type_of(1) == "Tensor") {
-    const TensorArgument divisor = arguments.tensor(1);
-    return arguments.status() && has_zero(divisor);
-  }
-  return arguments.is_integer(1) && arguments.integer(1) == 0;
+  const bool is_tensor = schema.type_of(1) == "Tensor";
+  const TensorArgument divisors = is_tensor ? arguments.tensor(1) : TensorArgument();
+  if (!arguments.status()) return false;
+  return with_element_type(dtype, [&]<typename T>() {
+    if constexpr (kIsFloat<T>) return false;
+    if (is_tensor) return has_zero<T>(divisors);
+    const std::optional<std::int64_t> divisor = arguments.whole_number(1);
+    return divisor && static_cast<T>(*divisor) == T{0};
+  });
 }
 
 template <const auto& kText>
@@ -241,6 +281,37 @@ struct Remainder {
     if (has_no_value) return Error{ErrorCode::kEngine, "an integer is divided by zero"};
     Loops loops = kAllLoops<RemainderFunction>;
     loops.of_floats = vectorised<&RemainderFunction::of_floats>(best_instruction_set());
+    return compute_elements(arguments, kSchema, loops);
+  }
+};
+
+struct SquareRoot {
+  template <typename T>
+  static T of(T x) {
+    return std::sqrt(x);
+  }
+};
+
+struct ReciprocalSquareRoot {
+  template <typename T>
+  static T of(T x) {
+    return T{1} / std::sqrt(x);
+  }
+};
+
+// PyTorch takes roots in place of two powers, of -0 and of infinity something else, but not of
+// float16.
+struct PowerWithNumber {
+  static constexpr OperatorSchema kSchema{kPowerWithScalar};
+  static Status run(ProgramArguments& arguments) {
+    const double exponent = arguments.scalar(1);
+    const DType dtype = arguments.tensor(2).dtype();
+    if (!arguments.status()) return arguments.status();
+    Loops loops = kAllLoops<PowerFunction>;
+    if (std::abs(exponent) == 0.5 && dtype != DType::kFloat16) {
+      loops =
+          exponent > 0 ? vectorised_loops<SquareRoot>() : vectorised_loops<ReciprocalSquareRoot>();
+    }
     return compute_elements(arguments, kSchema, loops);
   }
 };
@@ -341,9 +412,12 @@ std::span<const ListedOperator> elementary_operators() {
                 OfFloats<Xlogy, kXlogyOfNumber>, OfFloats<Xlogy, kXlogyWithNumber>, OfTwo<Xlog1py>,
                 OfNumberAndOther<Xlog1py>, OfSelfAndNumber<Xlog1py>, Remainder<kRemainder>,
                 Remainder<kRemainderOfScalar>, Replacing<kPower, kAllLoops<PowerFunction>>,
-                Replacing<kPowerOfScalar, kAllLoops<PowerFunction>>,
-                Replacing<kPowerWithScalar, kAllLoops<PowerFunction>>, Gcd, Lcm, Heaviside,
-                Nextafter, Frexp>();
+                Replacing<kPowerOfScalar, kAllLoops<PowerFunction>>, PowerWithNumber,
+                Replacing<kLeftShift, kIntegerLoops<LeftShiftFunction>>,
+                Replacing<kLeftShiftByNumber, kIntegerLoops<LeftShiftFunction>>,
+                Replacing<kRightShift, kIntegerLoops<RightShiftFunction>>,
+                Replacing<kRightShiftByNumber, kIntegerLoops<RightShiftFunction>>, Gcd, Lcm,
+                Heaviside, Nextafter, Frexp>();
 }
 
 }  // namespace polystate

@@ -86,6 +86,11 @@ class OperandReader {
     std::ranges::reverse(dimensions_);
   }
 
+  // Whether its elements are of another type than `dtype`.
+  [[nodiscard]] bool differs_from(DType dtype) const {
+    return operand_.is_number || operand_.tensor.dtype() != dtype;
+  }
+
   // Elements from `first` on: where they lie, or converted in `buffer`, which has room for them.
   const Number* read(std::int64_t first, std::int64_t count, Number* buffer) const {
     if (operand_.is_number) {
@@ -156,9 +161,10 @@ class OperandReader {
 template <typename Number>
 class RangeOfElements {
  public:
-  RangeOfElements(const std::vector<OperandReader<Number>>& readers, Loop<Number> loop)
+  RangeOfElements(const std::vector<OperandReader<Number>>& readers, Loop<Number> loop, DType out)
       : readers_(readers),
         loop_(loop),
+        out_(out),
         buffers_(static_cast<std::size_t>(kChunk) * (readers.size() + 1)),
         pointers_(readers.size()) {}
 
@@ -169,6 +175,14 @@ class RangeOfElements {
       Number* buffer = buffers_.data();
       for (std::size_t i = 0; i < readers_.size(); ++i, buffer += kChunk) {
         pointers_[i] = readers_[i].read(first, count, buffer);
+        // Numbers of another type are what the result's type makes of them.
+        if constexpr (!std::is_same_v<T, Number>) {
+          if (!readers_[i].differs_from(out_)) continue;
+          for (std::int64_t j = 0; j < count; ++j) {
+            buffer[j] = static_cast<Number>(static_cast<T>(pointers_[i][j]));
+          }
+          pointers_[i] = buffer;
+        }
       }
       if constexpr (std::is_same_v<T, Number>) {
         loop_(pointers_.data(), out + first, count);
@@ -182,6 +196,7 @@ class RangeOfElements {
  private:
   const std::vector<OperandReader<Number>>& readers_;
   Loop<Number> loop_;
+  DType out_;
   std::vector<Number> buffers_;
   std::vector<const Number*> pointers_;
 };
@@ -196,7 +211,7 @@ void fill(const std::vector<Operand>& operands, const TensorArgument& out, Loop<
     if constexpr (kIsFloat<T> == std::is_floating_point_v<Number>) {
       T* results = elements<T>(out).data();
       parallel_for(out.element_count(), kWorthAThread, [&](std::int64_t first, std::int64_t last) {
-        RangeOfElements<Number>(readers, loop).compute(first, last, results);
+        RangeOfElements<Number>(readers, loop, out.dtype()).compute(first, last, results);
       });
     }
   });
@@ -213,7 +228,7 @@ Result<std::vector<Operand>> read_operands(ProgramArguments& arguments,
       operand.tensor = arguments.tensor(i);
     } else {
       operand.number = arguments.scalar(i);
-      if (arguments.is_integer(i)) operand.integer = arguments.integer(i);
+      operand.integer = arguments.whole_number(i);
     }
     if (!arguments.status()) return arguments.status().error();
     if (!is_tensor) continue;

@@ -24,7 +24,8 @@ struct Loops {
 };
 
 // Computes the last argument from the others, tensors that are broadcast and numbers. All are
-// converted to the type of the result first, as PyTorch's are to their common type.
+// converted to the type of the result first, as PyTorch's are to their common type: of a whole
+// number that does not fit it has the low bits.
 Status compute_elements(ProgramArguments& arguments, const OperatorSchema& schema,
                         const Loops& loops);
 

@@ -124,6 +124,7 @@ struct LinalgLdlFactorEx {
       "Tensor(b!) pivots, Tensor(c!) info)"};
   static Status run(ProgramArguments& arguments) {
     const TensorArgument self = arguments.tensor(0);
+    const bool check_errors = arguments.boolean(2);
     if (!arguments.status()) return arguments.status();
     const Result<Matrices> matrices = Matrices::of(self, "self");
     if (!matrices) return matrices.error();
@@ -148,7 +149,7 @@ struct LinalgLdlFactorEx {
       a.triangularView<Eigen::StrictlyUpper>().setZero();
       factors.set(i, a);
     });
-    return {};
+    return check_errors ? require_factors(infos) : Status();
   }
 };
 

@@ -29,6 +29,7 @@ struct LinalgInvEx {
       "Tensor(b!) info) -> (Tensor(a!) inverse, Tensor(b!) info)"};
   static Status run(ProgramArguments& arguments) {
     const TensorArgument a = arguments.tensor(0);
+    const bool check_errors = arguments.boolean(1);
     if (!arguments.status()) return arguments.status();
     const Result<Matrices> matrices = Matrices::of(a, "A");
     if (!matrices) return matrices.error();
@@ -51,7 +52,7 @@ struct LinalgInvEx {
         solve_by_lu<T>(factors, pivots, inverses.at<T>(i), false);
       });
     });
-    return {};
+    return check_errors ? require_factors(infos) : Status();
   }
 };
 
@@ -89,6 +90,7 @@ struct LinalgSolveEx {
     const TensorArgument a = arguments.tensor(0);
     const TensorArgument b = arguments.tensor(1);
     const bool left = arguments.boolean(2);
+    const bool check_errors = arguments.boolean(3);
     if (!arguments.status()) return arguments.status();
     const Result<Matrices> systems = Matrices::of(a, "A");
     if (!systems) return systems.error();
@@ -135,7 +137,7 @@ struct LinalgSolveEx {
         solve_on<T>(left, factors.at<T>(system), rows, results.at<T>(i));
       });
     });
-    return {};
+    return check_errors ? require_factors(infos) : Status();
   }
 };
 
@@ -285,9 +287,11 @@ struct TriangularSolve {
         arguments.result_at(6, a.dtype(), batch->shape_with(triangles->rows(), triangles->rows()));
     if (!copied) return copied.error();
     const Matrices copies = *Matrices::of(*copied, "M");
+    const Result<BroadcastBatch> copied_batch = broadcast(*triangles, copies);
+    if (!copied_batch) return copied_batch.error();
     with_matrix_type(a.dtype(), [&]<typename T>() {
-      for (std::int64_t i = 0; i < batch->count(); ++i) {
-        copies.at<T>(i) = triangles->at<T>(batch->first[static_cast<std::size_t>(i)]);
+      for (std::int64_t i = 0; i < copied_batch->count(); ++i) {
+        copies.at<T>(i) = triangles->at<T>(copied_batch->first[static_cast<std::size_t>(i)]);
       }
     });
     solve_triangles(*triangles, *batch, triangle, *sides, *Matrices::of(*result, "X"));

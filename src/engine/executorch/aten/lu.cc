@@ -94,6 +94,7 @@ struct LinalgLuFactorEx {
   static Status run(ProgramArguments& arguments) {
     const TensorArgument a = arguments.tensor(0);
     const bool pivot = arguments.boolean(1);
+    const bool check_errors = arguments.boolean(2);
     if (!arguments.status()) return arguments.status();
     if (Status possible = require_exchanges(pivot); !possible) return possible;
     const Result<Matrices> matrices = Matrices::of(a, "A");
@@ -114,7 +115,7 @@ struct LinalgLuFactorEx {
                       infos[static_cast<std::size_t>(i)] = first_zero;
                     });
     });
-    return {};
+    return check_errors ? require_factors(infos) : Status();
   }
 };
 

@@ -121,6 +121,14 @@ std::vector<std::int64_t> BroadcastBatch::shape_with(std::int64_t rows,
   return whole;
 }
 
+Status require_factors(std::span<const std::int32_t> infos) {
+  const auto failed = std::ranges::find_if(infos, [](std::int32_t info) { return info != 0; });
+  if (failed == infos.end()) return {};
+  return Error{ErrorCode::kEngine, "matrix " + std::to_string(failed - infos.begin()) +
+                                       " has no such factors: element " + std::to_string(*failed) +
+                                       " of the diagonal, counted from 1, is zero or not positive"};
+}
+
 Result<BroadcastBatch> broadcast(const Matrices& first, const Matrices& second) {
   const std::vector<std::int64_t>& a = first.batch();
   const std::vector<std::int64_t>& b = second.batch();

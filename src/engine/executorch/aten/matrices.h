@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "kernels/parallel.h"
@@ -80,6 +81,8 @@ class Matrices {
 // kEngine where they are of two types.
 Status require_same_type(const Matrices& a, const Matrices& b);
 Status require_square(const Matrices& matrices, const char* name);
+// kEngine with the first matrix that could not be factored, whose `infos` is not 0.
+Status require_factors(std::span<const std::int32_t> infos);
 
 // Which matrix of each of two batches belongs to each of those that they are broadcast to.
 struct BroadcastBatch {

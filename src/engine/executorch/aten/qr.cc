@@ -43,7 +43,7 @@ DoubleVector reflect(Columns& a) {
     const double rest = tail.size() == 0 ? 0.0 : tail.stableNorm();
     if (rest == 0.0) continue;
     const double first = a(i, i);
-    const double length = -std::copysign(std::hypot(first, rest), first);
+    const double length = first < 0.0 ? std::hypot(first, rest) : -std::hypot(first, rest);
     scales(i) = (length - first) / length;
     tail /= first - length;
     a(i, i) = length;

@@ -34,6 +34,7 @@ struct Sampling {
   Interpolation interpolation = Interpolation::kLinear;
   Padding padding = Padding::kZeros;
   bool align_corners = false;
+  bool is_of_planes = false;
 };
 
 // A place of `size` elements, mirrored at the first and the last one, or half an element out.
@@ -55,8 +56,9 @@ C padded(C place, std::int64_t size, const Sampling& sampling) {
   const C inside = sampling.padding == Padding::kReflection
                        ? mirrored(place, size, sampling.align_corners)
                        : place;
-  // Of what is no number, the last element.
-  return std::min(static_cast<C>(size - 1), std::max(inside, C{0}));
+  // Of what is no number, the first element in planes, the last one in volumes, as PyTorch has it.
+  const C from_first = sampling.is_of_planes ? std::max(C{0}, inside) : std::max(inside, C{0});
+  return std::min(static_cast<C>(size - 1), from_first);
 }
 
 // The place of -1 to 1 among `size` elements.
@@ -217,7 +219,8 @@ Status sample_grid(ProgramArguments& arguments, std::size_t rank) {
   volumes.samples = out->element_count() / (input.size(0) * input.size(1));
   const Sampling sampling{.interpolation = static_cast<Interpolation>(interpolation),
                           .padding = static_cast<Padding>(padding),
-                          .align_corners = align_corners};
+                          .align_corners = align_corners,
+                          .is_of_planes = rank == 2};
   return with_element_type(input.dtype(), [&]<typename T>() -> Status {
     if constexpr (kIsFloat<T>) {
       fill<T>(volumes, sampling, elements<const T>(input), elements<const T>(grid),

@@ -241,15 +241,25 @@ Result<Call> call_of(ProgramArguments& arguments,
   return Call{self, *out, std::move(operands)};
 }
 
-// The elements in the type of the results, where they lie or in a copy; of bools as bytes.
+// Bytes of 0 and 1: whether an element of a tensor is not zero.
+std::vector<std::uint8_t> truths(const TensorArgument& tensor) {
+  return with_element_type(tensor.dtype(), [&]<typename From>() {
+    std::vector<std::uint8_t> values;
+    values.reserve(static_cast<std::size_t>(tensor.element_count()));
+    for (const From x : elements<const From>(tensor)) values.push_back(x != From{0} ? 1 : 0);
+    return values;
+  });
+}
+
+// The elements in the type of the results, where they lie or in a copy.
 template <typename Way, typename T, typename Finish>
 void reduce(const Call& call, const Finish& finish) {
   if (call.self.dtype() == call.out.dtype()) {
     reduce_all<Way>(call.operands, elements<const T>(call.self).data(), finish);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    reduce_all<Way>(call.operands, truths(call.self).data(), finish);
   } else {
-    const auto values =
-        converted<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(call.self);
-    reduce_all<Way>(call.operands, values.data(), finish);
+    reduce_all<Way>(call.operands, converted<T>(call.self).data(), finish);
   }
 }
 
@@ -264,12 +274,20 @@ Status sum_dimensions(ProgramArguments& arguments, Reduction reduction) {
     }
     using Sum = Accumulated<T>;
     const std::span<T> results = elements<T>(call->out);
-    reduce<Way<Plus, Sum>, T>(*call, [&](std::int64_t place, Sum sum) {
+    const auto finish = [&](std::int64_t place, Sum sum) {
       if constexpr (kIsFloat<T>) {
         if (reduction == Reduction::kMean) sum /= static_cast<Sum>(each);
       }
       results[static_cast<std::size_t>(place)] = static_cast<T>(sum);
-    });
+    };
+    // PyTorch rounds a mean to 16 bits at the end alone.
+    if constexpr (kIsFloat<T> && sizeof(T) == 2) {
+      if (reduction == Reduction::kMean && call->self.dtype() != call->out.dtype()) {
+        reduce_all<Way<Plus, Sum>>(call->operands, converted<float>(call->self).data(), finish);
+        return {};
+      }
+    }
+    reduce<Way<Plus, Sum>, T>(*call, finish);
     return {};
   });
 }

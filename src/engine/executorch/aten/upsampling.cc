@@ -49,6 +49,9 @@ struct Resampling {
   std::int64_t results = 0;
   bool align_corners = false;
   std::optional<double> scale;  // results for each element, as the caller has it
+  // Whether the nearest element is that of the sizes, whatever the scale, for as many results as
+  // there are elements or twice as many: PyTorch has it so for small planes.
+  bool repeats_elements = false;
 };
 
 // What elements of a dimension each result is made of, with a weight each. A weight of zero counts,
@@ -95,6 +98,12 @@ template <typename C>
 void add_nearest(const Resampling& way, Taps<C>& taps) {
   const bool is_exact = way.method == Method::kNearestExact;
   const C by = distance<C>(way);
+  if (way.repeats_elements && (way.results == way.size || way.results == 2 * way.size)) {
+    for (std::int64_t i = 0; i < way.results; ++i)
+      taps.places.push_back(i * way.size / way.results);
+    taps.weights.assign(taps.places.size(), C{1});
+    return;
+  }
   for (std::int64_t i = 0; i < way.results; ++i) {
     const C place = place_of(by, i, !is_exact, false) + (is_exact ? C(0.5) : C{0});
     // PyTorch takes the floor of a float, of doubles too.
@@ -361,12 +370,22 @@ Taps<C> rounded(Taps<C> taps) {
   return taps;
 }
 
+// Whether PyTorch leaves a dimension that keeps its size as it is, whatever the scale.
+bool keeps_equal_sizes(Method method, bool is_of_bytes) {
+  return method == Method::kSmoothLinear || method == Method::kSmoothCubic ||
+         (method == Method::kCubic && is_of_bytes);
+}
+
 // A type's resampling of one dimension, from elements to elements.
 template <typename T>
 void resample_once(std::span<const T> from, std::int64_t inner, const Resampling& way,
                    std::span<T> to) {
   const bool picks = way.method == Method::kNearest || way.method == Method::kNearestExact;
   using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  if (way.size == way.results && keeps_equal_sizes(way.method, std::is_same_v<T, std::uint8_t>)) {
+    std::ranges::copy(from, to.begin());
+    return;
+  }
   if (picks) return pick(from, inner, taps_along<C>(way), to);
   if constexpr (std::is_same_v<T, std::uint8_t>) {
     resample_bytes(from, inner, byte_taps(taps_along<double>(way)), to);
@@ -446,6 +465,9 @@ Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
   }
   if (!takes(method, rank, self.dtype())) return refused("self's type is not one of resampling's");
   std::vector<std::int64_t> shape(self.shape().begin(), self.shape().begin() + 2);
+  constexpr std::int64_t kSmallPlane = 128;  // height and width of the results together
+  const bool is_small_plane =
+      rank == 2 && sizes[0] <= kSmallPlane && sizes[1] <= kSmallPlane - sizes[0];
   std::vector<Resampling> ways;
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t size = self.shape()[i + 2];
@@ -454,7 +476,8 @@ Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
                     .size = size,
                     .results = sizes[i],
                     .align_corners = align_corners,
-                    .scale = arguments.optional_scalar(first_scale + i)});
+                    .scale = arguments.optional_scalar(first_scale + i),
+                    .repeats_elements = is_small_plane && method == Method::kNearest});
     shape.push_back(sizes[i]);
   }
   if (!arguments.status()) return arguments.status();

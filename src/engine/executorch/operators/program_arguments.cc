@@ -132,8 +132,12 @@ double ProgramArguments::scalar(std::size_t index) {
   return read(index, "a number", &scalar_of, 0.0);
 }
 
-bool ProgramArguments::is_integer(std::size_t index) const {
-  return index < stack_.size() && stack_[index]->isInt();
+std::optional<std::int64_t> ProgramArguments::whole_number(std::size_t index) const {
+  if (index >= stack_.size()) return std::nullopt;
+  const EValue& value = *stack_[index];
+  if (value.isInt()) return *value.tryToInt();
+  if (value.isBool()) return *value.tryToBool() ? 1 : 0;
+  return std::nullopt;
 }
 
 std::optional<double> ProgramArguments::optional_scalar(std::size_t index) {

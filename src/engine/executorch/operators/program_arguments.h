@@ -42,7 +42,8 @@ class ProgramArguments final : public Arguments {
 
   // What operators of PyTorch have besides: arguments that may be None, lists, several results.
   double scalar(std::size_t index);  // a number or a bool
-  [[nodiscard]] bool is_integer(std::size_t index) const;
+  // An integer, or a bool as 0 or 1; nothing where the argument is another number or none.
+  [[nodiscard]] std::optional<std::int64_t> whole_number(std::size_t index) const;
   std::optional<double> optional_scalar(std::size_t index);
   std::optional<std::int64_t> optional_integer(std::size_t index);
   std::vector<std::int64_t> integers(std::size_t index);

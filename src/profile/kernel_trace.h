@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "polystate/core/result.h"
+#include "profile/call_times.h"
+
+namespace polystate::profile {
+
+// The calls that AOTInductor's engine recorded, in their order: a trace as Chrome and Perfetto show
+// it (docs/engines.md). kArtifact if the bytes are no such trace.
+Result<std::vector<CallTimes>> read_kernel_trace(std::span<const std::byte> file);
+
+}  // namespace polystate::profile

@@ -1,0 +1,56 @@
+"""Numbers beside tensors without dimensions: what they are computed in is the tensors' type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import polystate as ps
+from tests.end_to_end.twins import ENGINES, Twins
+
+
+class Counters(nn.Module):
+    """Counters that wrap, of small types, and what they are combined with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("bytes", torch.tensor(0, dtype=torch.uint8))
+        self.register_buffer("shorts", torch.tensor(0, dtype=torch.int16))
+        self.register_buffer("ints", torch.tensor(5, dtype=torch.int32))
+        self.register_buffer("halves", torch.tensor(0.5, dtype=torch.float16))
+
+    def advance(self) -> tuple[Tensor, ...]:
+        self.bytes += 50
+        self.shorts += 10_000
+        self.ints += 1
+        return self.ints.clone(), self.bytes + 300, 2 * self.halves + 0.25, self.ints * 0.5
+
+    def read(self, x: Tensor) -> tuple[Tensor, ...]:
+        late = (self.shorts + 20_000) < 0
+        return x + (self.bytes + 200), x * late, x[0] + 1, self.bytes - 1 > 3
+
+    def choose(self, wanted: Tensor) -> Tensor:
+        return torch.cond(wanted, lambda c: c + 1, lambda c: c.clone(), (self.ints,))
+
+    def put(self, x: Tensor) -> Tensor:
+        return x.to(torch.int32).scatter(0, torch.tensor([0]), (self.ints + 1).view(1))
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_small_types_wrap_as_pytorchs_do(tmp_path: Path, backend: str) -> None:
+    x = torch.tensor([1.0, -2.0])
+    methods = {
+        "advance": ps.Method("advance"),
+        "read": ps.Method("read", (x,)),
+        "choose": ps.Method("choose", (torch.tensor(True),)),
+        "put": ps.Method("put", (x,)),
+    }
+    twins = Twins(Counters(), methods, tmp_path, backend)
+    for call in range(12):
+        twins.call("advance")
+        twins.call("read", x * call)
+        twins.call("choose", torch.tensor(call % 2 == 0))
+        twins.call("put", x + call)
