@@ -286,14 +286,24 @@ def _in_child(case: Case, path: Path) -> None:
     os.waitpid(child, 0)
 
 
+def equal_cases(path: Path) -> set[str]:
+    """The cases of a file of results of which every sample was equal."""
+    last = _last_outcomes(path)
+    return {name for name, _ in last} - {
+        name for (name, _), outcome in last.items() if outcome != "equal"
+    }
+
+
 def _done(path: Path, *, again: bool) -> set[str]:
     """The cases that need not be run."""
+    return equal_cases(path) if again else {name for name, _ in _last_outcomes(path)}
+
+
+def _last_outcomes(path: Path) -> dict[tuple[str, int], str]:
+    """Those of each sample of each case, of its last run."""
     lines = path.read_text().splitlines() if path.exists() else []
-    last: dict[tuple[str, int], str] = {}
-    for line in map(json.loads, lines):
-        last[line["name"], line["number"]] = line["outcome"]
-    failed = {name for (name, _), outcome in last.items() if outcome != "equal"}
-    return {name for name, _ in last} - (failed if again else set())
+    found = map(json.loads, lines)
+    return {(line["name"], line["number"]): line["outcome"] for line in found}
 
 
 def main() -> None:

@@ -3,8 +3,9 @@
 ``python -m tests.end_to_end.sweep --backend portable --results FILE`` tries the cases of
 `operator_cases`, one export for all calls of a case, and goes on where it ended. ``--dtype
 float64`` takes one type, ``--first 1000 --part 5`` every fifth from that one on, in an order that
-mixes them. A case is equal only where every call of it is; those that PyTorch itself refuses, or
-that draw numbers, are none. `tools.operators_table` makes a table of the results.
+mixes them. ``--census FILE`` takes those alone that a census of kernels (`operator_census`) did
+not find equal. A case is equal only where every call of it is; those that PyTorch itself refuses,
+or that draw numbers, are none. `tools.operators_table` makes a table of the results.
 
 ``--dynamic`` exports the first sample of each case with one size that varies, where torch.export
 lets it, and calls it at the smallest and at the largest size.
@@ -28,6 +29,7 @@ from torch.export import Dim
 
 import polystate as ps
 from tests.end_to_end.operator_cases import DTYPES, Case, Sample, cases
+from tests.end_to_end.operator_census import equal_cases
 from tests.end_to_end.trials import (
     DIFFERENT,
     EQUAL,
@@ -208,14 +210,16 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--dynamic", action="store_true")
+    parser.add_argument("--census", type=Path, help="only what this one did not find equal")
     options = parser.parse_args()
-    run_resumable(
-        "tests.end_to_end.sweep",
-        lambda: trials(
-            options.dtype or list(DTYPES), options.first, options.part, dynamic=options.dynamic
-        ),
-        options,
-    )
+
+    def chosen() -> Iterator[tuple[str, Callable[[], CaseTrial | DynamicTrial | None]]]:
+        dtypes = options.dtype or list(DTYPES)
+        found = trials(dtypes, options.first, options.part, dynamic=options.dynamic)
+        equal = equal_cases(options.census) if options.census else set()
+        return ((name, make) for name, make in found if name not in equal)
+
+    run_resumable("tests.end_to_end.sweep", chosen, options)
 
 
 if __name__ == "__main__":

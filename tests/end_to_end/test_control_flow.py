@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch._higher_order_ops import map as torch_map
+from torch.export import Dim
 
 import polystate as ps
 from tests.end_to_end.twins import ENGINES, Twins
@@ -89,3 +90,14 @@ def test_mapped_functions_have_results_of_their_own(tmp_path: Path, backend: str
         pytest.skip("AOTInductor compiles no map")
     methods = {"mapped": ps.Method("mapped", (torch.zeros(4, 3), torch.ones(3)))}
     Twins(Branches(), methods, tmp_path, backend).call("mapped", torch.randn(4, 3), torch.randn(3))
+
+
+def test_a_function_is_mapped_over_any_number_of_rows(tmp_path: Path, backend: str) -> None:
+    if backend == "aoti":
+        pytest.skip("AOTInductor compiles no map")
+    rows = ({0: Dim("rows", min=1, max=50)}, None)
+    example = (torch.randn(4, 3), torch.randn(3))
+    methods = {"mapped": ps.Method("mapped", example, dynamic_shapes=rows)}
+    twins = Twins(Branches(), methods, tmp_path, backend)
+    for count in (1, 50, 7):
+        twins.call("mapped", torch.randn(count, 3), torch.randn(3))

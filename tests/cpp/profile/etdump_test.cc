@@ -11,6 +11,7 @@
 
 #include "engine/engine_factory.h"
 #include "polystate/artifact/artifact.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 #include "polystate/core/tensor.h"
 #include "polystate/engine/engine.h"
@@ -26,7 +27,8 @@ class Etdump : public ::testing::Test {
   Etdump() {
     const std::unique_ptr<Engine> engine = make_engine(artifact_, {}).value();
     const std::unique_ptr<EngineSession> session = engine->new_session({.profile = true}).value();
-    const Tensor x = Tensor::zeros(DType::kFloat32, {1, 16}).value();
+    const std::vector<std::byte> zeros(16 * sizeof(float));
+    const Tensor x = Tensor::copy_of(DType::kFloat32, {1, 16}, zeros).value();
     const std::size_t step = artifact_.manifest().method_index("step").value();
     for (int i = 0; i < 2; ++i) EXPECT_TRUE(session->run(step, std::vector{x}));
     bytes_ = session->take_profile().value();

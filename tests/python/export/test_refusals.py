@@ -447,3 +447,15 @@ def test_a_debug_folder_that_cannot_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     message = refusal("double", error=ps.IoError, debug_dir=tmp_path / "file")
     assert f"debug_dir '{tmp_path / 'file'}' cannot be written" in message
+
+
+def test_ranges_for_which_no_machine_has_memory_are_refused_with_what_they_take() -> None:
+    elements = ({0: Dim("elements", max=2**40)},)
+    method = ps.Method("forward", (X,), dynamic_shapes=elements)
+    with pytest.raises(ps.ExportError, match="'elements' at 1099511627776 .* 4096.0 GiB"):
+        ps.export(nn.Tanh(), {"forward": method}, backend="portable")
+
+
+def test_draws_that_are_none_are_refused() -> None:
+    with pytest.raises(ps.ContractError, match="draws is a int"):
+        ps.export(nn.Tanh(), {"forward": ps.Method("forward", (X,))}, draws=5)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -142,6 +144,33 @@ class Dimensions:
         resized: tuple[Any, Any] = pytree.tree_unflatten(leaves, structure)
         return resized
 
+    def refuse_what_has_no_room(self, name: str, args: Any, kwargs: Any) -> None:
+        """Refuse ranges whose largest examples are more than a machine has memory for.
+
+        Raises
+        ------
+        ExportError
+            With the largest size and what the examples take there.
+        """
+        bounds = {(axis.leaf, axis.dimension): axis for axis in self.axes}
+        taken = 0
+        for i, leaf in enumerate(pytree.tree_leaves((args, kwargs))):
+            if isinstance(leaf, torch.Tensor):
+                sizes = (
+                    bounds[i, d].size_of(bounds[i, d].max) if (i, d) in bounds else size
+                    for d, size in enumerate(leaf.shape)
+                )
+                taken += math.prod(sizes) * leaf.element_size()
+        there_is = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if taken * _COPIES > there_is:
+            widest = max(self.axes, key=lambda axis: axis.max)
+            raise ExportError(
+                f"method '{name}': with '{widest.key}' at {widest.max} its examples take "
+                f"{taken / 2**30:.1f} GiB, an export compares several copies of them, and this "
+                f"machine has {there_is / 2**30:.1f} GiB: give the Dim a smaller max, or say "
+                "draws=ps.Draws(count=0), which leaves out the largest sizes"
+            )
+
     def interior(self, args: Any, kwargs: Any) -> dict[str, int]:
         """Sizes strictly inside their ranges, unlike one another and unlike static sizes.
 
@@ -182,6 +211,10 @@ class Dimensions:
             corners += [{**low, key: high[key]} for key in ranges]
             corners += [{**high, key: low[key]} for key in ranges]
         return [c for i, c in enumerate(corners) if c not in corners[:i]]
+
+
+# Of the largest examples: the module's, the trace's, the program's, and their results.
+_COPIES = 4
 
 
 def _items(spec: Any) -> Iterator[tuple[int, Any]]:

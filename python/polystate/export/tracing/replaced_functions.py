@@ -8,10 +8,15 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-from polystate.export.tracing import asking_functions, fixing_functions, windows
+from polystate.export.tracing import asking_functions, element_indices, fixing_functions, windows
 
 # Each gives NotImplemented where PyTorch's own is called.
-_FUNCTIONS = {**asking_functions.FUNCTIONS, **fixing_functions.FUNCTIONS, **windows.FUNCTIONS}
+_FUNCTIONS = {
+    **asking_functions.FUNCTIONS,
+    **element_indices.FUNCTIONS,
+    **fixing_functions.FUNCTIONS,
+    **windows.FUNCTIONS,
+}
 
 
 class ReplacedFunctions(TorchFunctionMode):

@@ -50,6 +50,7 @@ from polystate.export.tracing.eager import (
     copied_leaves,
     identical,
 )
+from polystate.export.tracing.element_indices import index_by_tensors, with_placed_results
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.linear_algebra import LINEAR_ALGEBRA, checks_are_written_out
 from polystate.export.tracing.observers import FAKE_QUANTIZATION, without_branches
@@ -172,6 +173,8 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
     args, kwargs = method.examples()
     refuse_packed_sequences(name, args, kwargs)
     dimensions = Dimensions.of(name, function, args, kwargs, method.dynamic_shapes)
+    if at_corners:
+        dimensions.refuse_what_has_no_room(name, args, kwargs)
     try:
         sizes = [*dimensions.corners()[:1], dimensions.interior(args, kwargs)]
         others = [dimensions.resized(args, kwargs, each) for each in sizes if each]
@@ -298,7 +301,7 @@ def _attempt(
     with (
         eager.restored(),
         registered_as_pairs(eager.model, function) as traced,
-        as_forward(eager.model, traced) as module,
+        as_forward(eager.model, with_placed_results(traced)) as module,
         _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious),
         recorded_assertions(),
         recorded_sources(),
@@ -340,6 +343,7 @@ def _decomposed(
             {**DECOMPOSED, **LINEAR_ALGEBRA, **NETWORKS, **CELLS, **FAKE_QUANTIZATION}
         )
     refuse_randomness(functional)
+    index_by_tensors(functional)
     attempt.assumptions.restore_ranges(functional)
     return Traced(
         name=name,

@@ -1,0 +1,156 @@
+"""Elements and rows by indices that are tensors without dimensions.
+
+PyTorch reads the number in ``x[i]``, which a trace has none of. What is written so is written by an
+index that is a tensor; what is read so has a number of unknown range, for which the tensor that it
+was read from takes its place.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export import ExportedProgram
+from torch.fx import Graph, Node
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, is_symbolic
+from torch.utils import _pytree as pytree
+
+from polystate.export.graph.scalar_tensors import call
+from polystate.export.graph.scalars import ITEMS
+from polystate.export.graph.signature import changed_graphs, rename_outputs
+
+aten = torch.ops.aten
+
+
+def _set(input: Tensor, index: Any, value: Any) -> Any:
+    """Write to the place; NotImplemented where no index is such a tensor, or some are others."""
+    found = _places(input, index)
+    if found is None:
+        return NotImplemented
+    view, places = found
+    dims = list(places)
+    if not isinstance(value, Tensor):
+        value = torch.full((), value, dtype=input.dtype)
+    shape = [size for dim, size in enumerate(view.shape) if dim not in places]
+    while value.dim() > len(shape) and value.shape[0] == 1:
+        value = value[0]
+    if value.dim():
+        # Indices that lie side by side give one dimension where they are, others the first one.
+        are_neighbours = dims[-1] - dims[0] == len(dims) - 1
+        value = value.expand(shape).unsqueeze(dims[0] if are_neighbours else 0)
+    indices = [places[dim].reshape(1) if dim in places else None for dim in range(dims[-1] + 1)]
+    aten.index_put_(view, indices, value.to(input.dtype))
+    return None
+
+
+def _places(input: Tensor, index: Any) -> tuple[Tensor, dict[int, Tensor]] | None:
+    """What the other indices give, and the tensors among the indices by its dimensions.
+
+    None where there are none, or others beside them than numbers, slices, ``None`` and ``...``.
+    """
+    given = list(index) if isinstance(index, tuple) else [index]
+    if not any(map(_is_number, given)) or not all(map(_is_plain, given)):
+        return None
+    for at, each in enumerate(given):
+        if each is Ellipsis:
+            taken = sum(other is not None and other is not Ellipsis for other in given)
+            given[at : at + 1] = [slice(None)] * (input.dim() - taken)
+            break
+    places, dim = {}, 0
+    for each in given:
+        if isinstance(each, Tensor):
+            places[dim] = each
+        dim += not isinstance(each, int)
+    plain = [slice(None) if isinstance(each, Tensor) else each for each in given]
+    return input[tuple(plain)], places
+
+
+def _is_number(index: Any) -> bool:
+    return (
+        isinstance(index, FakeTensor)
+        and index.dim() == 0
+        and index.dtype != torch.bool
+        and not index.dtype.is_floating_point
+    )
+
+
+def _is_plain(index: Any) -> bool:
+    if isinstance(index, Tensor):
+        return _is_number(index)
+    return index is None or index is Ellipsis or type(index) in (int, slice)
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {Tensor.__setitem__: _set}
+
+
+def with_placed_results(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Copy results that are views of an element nobody knows yet: a trace would lose its place."""
+
+    @functools.wraps(function)
+    def placed(*args: Any, **kwargs: Any) -> Any:
+        return pytree.tree_map_only(FakeTensor, _placed, function(*args, **kwargs))
+
+    return placed
+
+
+def _placed(result: Tensor) -> Tensor:
+    return result.clone() if free_unbacked_symbols(result.storage_offset()) else result
+
+
+def index_by_tensors(program: ExportedProgram) -> None:
+    """Replace numbers of unknown range that select of a dimension, in a functional program."""
+    for graph in changed_graphs(program):
+        for node in list(graph.nodes):
+            write = _WRITERS.get(node.target)
+            if write is None or not _is_unknown(node.args[-1]):
+                continue
+            item = node.args[-1]
+            with graph.inserting_before(node):
+                node.replace_all_uses_with(write(graph, node))
+            graph.erase_node(node)
+            if not item.users:
+                graph.erase_node(item)
+    rename_outputs(program)
+
+
+def _is_unknown(number: Any) -> bool:
+    """Whether it was read from a tensor, and nothing says in which range it is."""
+    if not isinstance(number, Node) or number.target not in ITEMS:
+        return False
+    value = number.meta["val"]
+    if not isinstance(value, torch.SymInt) or not is_symbolic(value):
+        return False
+    limits = value.node.shape_env.bound_sympy(value.node.expr)
+    return bool(limits.lower < 0) or not limits.upper.is_finite
+
+
+def _selected(graph: Graph, node: Node) -> Node:
+    x, dim, item = node.args
+    dim, index = _place(graph, x, dim, item)
+    return call(graph, aten.squeeze.dims, call(graph, aten.index.Tensor, x, index), [dim])
+
+
+def _scattered(graph: Graph, node: Node) -> Node:
+    x, source, dim, item = node.args
+    dim, index = _place(graph, x, dim, item)
+    row = call(graph, aten.unsqueeze.default, source, dim)
+    return call(graph, aten.index_put.default, x, index, row)
+
+
+def _place(graph: Graph, x: Any, dim: Any, item: Any) -> tuple[int, list[Node | None]]:
+    """A dimension from the front, and the indices by which one element of it is taken."""
+    dim %= x.meta["val"].dim()
+    place = call(graph, aten.view.default, item.args[0], [1])
+    if place.meta["val"].dtype != torch.int64:
+        place = call(graph, aten._to_copy.default, place, dtype=torch.int64)
+    return dim, [*[None] * dim, place]
+
+
+_WRITERS: dict[Any, Callable[[Graph, Node], Node]] = {
+    aten.select.int: _selected,
+    aten.select_scatter.default: _scattered,
+}

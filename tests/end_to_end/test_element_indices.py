@@ -1,0 +1,68 @@
+"""Elements and rows that are read and written by indices without dimensions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.export import Dim
+
+import polystate as ps
+from polystate.errors import ContractError, Error
+from tests.end_to_end.twins import ENGINES, Twins
+
+
+class Places(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("counts", torch.zeros(8, dtype=torch.int64))
+        self.register_buffer("table", torch.zeros(4, 3, 5))
+        self.register_buffer("at", torch.tensor(0))
+
+    def count(self, k: Tensor) -> Tensor:
+        self.counts[k.clamp(0, 7)] += 2
+        self.counts[k] = 5
+        return self.counts[k - 1] * 2
+
+    def write(self, row: Tensor, i: Tensor, j: Tensor) -> list[Tensor]:
+        self.table[i] = row
+        self.table[:, j, 1:3] = row[0, :2]
+        self.table[i, j] += 1.0
+        self.table[i, ..., j] = row[:, 1]
+        self.table[None, 1, i] = row[None, None, 0]
+        return [self.table[i, 0, j], self.table[..., j], self.table[1, None, i, ::2]]
+
+    def best(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        self.at.copy_((self.at + 1) % 4)
+        return x[x.argmax()], x[self.at]
+
+    def change(self, i: Tensor) -> Tensor:
+        row = self.table[i]
+        row.add_(1)
+        row[i % 3].mul_(2)
+        return row
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
+    row = torch.randn(3, 5)
+    length = {"x": {0: Dim("length", min=4, max=9)}}
+    methods = {
+        "count": ps.Method("count", (torch.tensor(2),)),
+        "write": ps.Method("write", (row, torch.tensor(1), torch.tensor(2))),
+        "change": ps.Method("change", (torch.tensor(1),)),
+        "best": ps.Method("best", (torch.randn(5),), dynamic_shapes=length),
+    }
+    twins = Twins(Places(), methods, tmp_path, backend)
+    for k in (1, 7, 3):
+        twins.call("count", torch.tensor(k))
+        twins.call("best", torch.randn(k + 2) if k > 1 else torch.randn(4))
+    for i, j in ((0, 0), (2, 1), (0, 2)):
+        twins.call("change", torch.tensor(i))
+        twins.call("write", torch.randn(3, 5), torch.tensor(i), torch.tensor(j))
+    with pytest.raises(Error):
+        twins.session.run("count", torch.tensor(9))
+    with pytest.raises(ContractError, match="'i'"):
+        twins.session.run("write", row, torch.tensor(4), torch.tensor(0))
