@@ -452,7 +452,7 @@ def test_a_debug_folder_that_cannot_be_made_is_refused(tmp_path):
 def test_ranges_for_which_no_machine_has_memory_are_refused_with_what_they_take() -> None:
     elements = ({0: Dim("elements", max=2**40)},)
     method = ps.Method("forward", (X,), dynamic_shapes=elements)
-    with pytest.raises(ps.ExportError, match="'elements' at 1099511627776 .* 4096.0 GiB"):
+    with pytest.raises(ps.ExportError, match=r"'elements' at 1099511627776 .* 4096\.0 GiB"):
         ps.export(nn.Tanh(), {"forward": method}, backend="portable")
 
 
