@@ -1,7 +1,8 @@
-"""A number from a tensor as an index, without its range.
+"""Rows from a number on that is read from a tensor, without its range.
 
 `item()` makes a number that the trace knows nothing of: it might be negative, or past the end.
-torch._check says its range, and the program checks it; an index that stays a tensor needs none.
+torch._check says its range, and the program checks it; indices that stay a tensor need none. A
+single element or row, `table[i]`, exports as it is.
 """
 
 import torch
@@ -11,12 +12,12 @@ import polystate as ps
 
 class Program(torch.nn.Module):
     def forward(self, table, i):
-        return table[i.item()]
+        return table.narrow(0, i.item(), 2)
 
 
 class Rewrite(torch.nn.Module):
     def forward(self, table, i):
-        return table.index_select(0, i.reshape(1))[0]
+        return table.index_select(0, i + torch.arange(2))
 
 
 METHODS = {"forward": ps.Method("forward", (torch.ones(6, 4), torch.tensor(2)))}

@@ -32,7 +32,7 @@ FOUND = {
     "list_that_grows": "+        self.cache.index_copy_(0, self.cache_used.reshape(1), x[None])",
     "loop_count_of_tensor": "+            x = torch.where(i < n, x * 2, x)",
     "loop_on_values": "+            x = torch.where(x.norm() > 1, x / 2, x)",
-    "number_of_tensor": "+        torch._check(number < table.shape[0])",
+    "number_of_tensor": "+        torch._check(number + 2 <= table.shape[0])",
     "numpy_inside": "+        return x + torch.sin(x)",
     "parameter_that_changes": '+        self.register_buffer("weight", torch.ones(4))',
     "raise_on_values": '(torch.logical_not(torch.isnan(x).any()), "not a number")',

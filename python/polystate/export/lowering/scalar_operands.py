@@ -50,7 +50,8 @@ def _dtype_of(value: float, beside: Sequence[torch.Tensor]) -> torch.dtype | Non
         return torch.float64
     if not beside or any(each.dim() for each in beside):
         return None
-    return functools.reduce(torch.promote_types, (torch.result_type(x, value) for x in beside))
+    common = functools.reduce(torch.promote_types, (each.dtype for each in beside))
+    return torch.result_type(torch.empty((), dtype=common), value)
 
 
 def _as(value: float, dtype: torch.dtype) -> float:
