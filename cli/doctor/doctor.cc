@@ -67,16 +67,30 @@ class Doctor {
   }
 
   void examine_session(const Model& model) {
-    const std::string needs = "state " + bytes_text(model.state_bytes()) +
-                              ", activations at most " + bytes_text(model.activation_bytes());
-    const std::optional<Memory> memory = inspect_memory();
-    if (memory && model.state_bytes() + model.activation_bytes() > memory->bytes)
-      return fail("memory", {ErrorCode::kEngine, shortage_text(needs, *memory)});
-    pass("memory", memory ? needs + "; " + bytes_text(memory->bytes) + " can be had" : needs);
+    if (!examine_memory(model.state_bytes(), model.activation_bytes())) return;
     Result<Session> session = model.new_session();
     if (!session) return fail("session", session.error());
     pass("session", count_text(model.manifest().methods.size(), "method") + " ready");
     examine_golden(model.artifact(), *session);
+  }
+
+  // Whether a session can be made. State takes memory as it is used, so that only a limit on
+  // addresses keeps one from being made.
+  bool examine_memory(std::uint64_t state, std::uint64_t activations) {
+    std::string needs = "state " + bytes_text(state);
+    if (activations > 0) needs += ", activations at most " + bytes_text(activations);
+    const std::optional<Memory> memory = inspect_memory();
+    if (!memory) {
+      pass("memory", needs);
+    } else if (state <= memory->bytes && activations <= memory->bytes - state) {
+      pass("memory", needs + "; " + bytes_text(memory->bytes) + " can be had");
+    } else if (memory->limits_addresses) {
+      fail("memory", {ErrorCode::kEngine, shortage_text(needs, *memory)});
+      return false;
+    } else {
+      pass("memory", shortage_text(needs, *memory) + ". The process ends where it uses more");
+    }
+    return true;
   }
 
   void examine_golden(const Artifact& artifact, Session& session) {

@@ -1,7 +1,5 @@
 #include "cli/doctor/memory.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -78,22 +76,30 @@ std::optional<std::uint64_t> of_groups(const fs::path& root) {
 }
 
 std::optional<std::uint64_t> of_address_space(const fs::path& proc) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return {};
-  const auto kibibytes = number_after(proc / "self/status", "VmSize:");
-  return difference(limit.rlim_cur, kibibytes.value_or(0) * kKibi);
+  const std::string_view title = "Max address space";
+  std::ifstream limits(proc / "self/limits");
+  for (std::string line; std::getline(limits, line);) {
+    if (!line.starts_with(title)) continue;
+    std::istringstream words(line.substr(title.size()));
+    std::uint64_t limit = 0;
+    if (!(words >> limit)) return {};  // "unlimited"
+    return difference(limit, number_after(proc / "self/status", "VmSize:").value_or(0) * kKibi);
+  }
+  return {};
 }
 
 }  // namespace
 
 std::optional<Memory> inspect_memory(const fs::path& root) {
   std::optional<Memory> least;
-  const auto take = [&least](const std::optional<std::uint64_t>& bytes, const char* bound) {
-    if (bytes && (!least || *bytes < least->bytes)) least = Memory{.bytes = *bytes, .bound = bound};
+  const auto take = [&least](const std::optional<std::uint64_t>& bytes, const char* bound,
+                             bool limits_addresses = false) {
+    if (bytes && (!least || *bytes < least->bytes))
+      least = Memory{.bytes = *bytes, .bound = bound, .limits_addresses = limits_addresses};
   };
   take(of_machine(root / "proc"), "the machine");
   take(of_groups(root), "a control group");
-  take(of_address_space(root / "proc"), "ulimit -v");
+  take(of_address_space(root / "proc"), "ulimit -v", true);
   return least;
 }
 

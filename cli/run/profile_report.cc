@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/artifact_program.h"
@@ -49,7 +50,7 @@ Result<std::vector<profile::CallTimes>> read_profile(const Artifact& artifact,
     if (!program) return program.error();
     calls = profile::read_etdump(record, *program, methods);
   } else {
-    calls = profile::read_kernel_trace(record);
+    calls = profile::read_kernel_trace(record, methods);
   }
   if (!calls) return Error{ErrorCode::kEngine, calls.error().message};
   return calls;

@@ -40,7 +40,7 @@ struct RunArguments {
   fs::path output;                    // empty: standard output
   fs::path load_session;              // empty: the initial state
   fs::path save_session;              // empty: the state is dropped
-  fs::path profile;                   // empty: no ETDump is written
+  fs::path profile;                   // empty: what is recorded is not written
   fs::path flame;                     // empty: no flame graph is drawn
   bool times = false;                 // the operators by their time in place of the results
 
@@ -271,7 +271,7 @@ void declare_run(CLI::App& polystate, Action& action) {
       ->type_name("FILE")
       ->check(empty_fault);
   command->add_flag("--times", arguments->times,
-                    "Print which operators took how long, in place of the results");
+                    "Print which operators and kernels took how long, in place of the results");
   command->footer(kRunExamples);
   command->callback([arguments, &action] {
     if (const std::string fault = shared_file_fault(*arguments); !fault.empty()) {

@@ -15,8 +15,8 @@ struct OperatorTime {
   enum class Kind : std::uint8_t { kKernel, kDelegate, kCopy };
 
   std::string name;
-  std::string
-      label;  // which of its name it is in the method, and what it gives where that is known
+  // Which one it is in its call, and what it gives where that is known.
+  std::string label;
   Kind kind = Kind::kKernel;
   std::uint64_t nanoseconds = 0;
 };

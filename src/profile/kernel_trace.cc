@@ -1,11 +1,11 @@
 #include "profile/kernel_trace.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/json.h"
@@ -30,7 +30,8 @@ std::uint64_t nanoseconds_of(const JsonCursor& microseconds) {
 
 }  // namespace
 
-Result<std::vector<CallTimes>> read_kernel_trace(std::span<const std::byte> file) {
+Result<std::vector<CallTimes>> read_kernel_trace(std::span<const std::byte> file,
+                                                 const std::vector<std::string>& methods) {
   const Result<Json> document =
       parse_json({reinterpret_cast<const char*>(file.data()), file.size()});
   if (!document) return Error{ErrorCode::kArtifact, "the trace: " + document.error().message};
@@ -43,6 +44,8 @@ Result<std::vector<CallTimes>> read_kernel_trace(std::span<const std::byte> file
     const std::uint64_t nanoseconds = nanoseconds_of(event["dur"]);
     if (category == "method") {
       calls.push_back({.method = name, .nanoseconds = nanoseconds});
+    } else if (category != "kernel") {
+      event["cat"].fail_as_not("'method' or 'kernel'");
     } else if (calls.empty()) {
       event.fail("comes before the call of a method");
     } else {
@@ -53,6 +56,8 @@ Result<std::vector<CallTimes>> read_kernel_trace(std::span<const std::byte> file
     if (!status) return status.error();
   }
   if (!status) return status.error();
+  if (!std::ranges::equal(calls, methods, {}, &CallTimes::method))
+    return Error{ErrorCode::kArtifact, "the trace is of other calls"};
   return calls;
 }
 

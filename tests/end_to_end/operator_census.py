@@ -202,7 +202,7 @@ def _arguments(operator: Any, args: Any, kwargs: Any) -> tuple[str, list[Any]]:
 
 
 def _scalar_type(args: Any) -> torch.dtype | None:
-    """As lowering/scalar_operands.py writes numbers."""
+    """As lowering/scalar_operands.py writes numbers beside tensors of float64."""
     dtypes = [each.dtype for each in pytree.tree_leaves(args) if isinstance(each, Tensor)]
     return torch.float64 if torch.float64 in dtypes else None
 

@@ -38,6 +38,11 @@ class Places(nn.Module):
         self.at.copy_((self.at + 1) % 4)
         return x[x.argmax()], x[self.at]
 
+    def small(self, k: Tensor) -> Tensor:
+        self.counts[k.to(torch.int16)] = 1
+        self.counts[k.to(torch.int32)] += 1
+        return self.counts[k.to(torch.int16)] * 3
+
     def change(self, i: Tensor) -> Tensor:
         row = self.table[i]
         row.add_(1)
@@ -52,17 +57,22 @@ def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
     methods = {
         "count": ps.Method("count", (torch.tensor(2),)),
         "write": ps.Method("write", (row, torch.tensor(1), torch.tensor(2))),
+        "small": ps.Method("small", (torch.tensor(2),)),
         "change": ps.Method("change", (torch.tensor(1),)),
         "best": ps.Method("best", (torch.randn(5),), dynamic_shapes=length),
     }
     twins = Twins(Places(), methods, tmp_path, backend)
     for k in (1, 7, 3):
         twins.call("count", torch.tensor(k))
+        twins.call("small", torch.tensor(8 - k))
         twins.call("best", torch.randn(k + 2) if k > 1 else torch.randn(4))
     for i, j in ((0, 0), (2, 1), (0, 2)):
         twins.call("change", torch.tensor(i))
         twins.call("write", torch.randn(3, 5), torch.tensor(i), torch.tensor(j))
-    with pytest.raises(Error):
-        twins.session.run("count", torch.tensor(9))
+    before = twins.session.state["counts"].clone()
+    for wrong in (9, -1):
+        with pytest.raises(Error):
+            twins.session.run("count", torch.tensor(wrong))
+    assert torch.equal(twins.session.state["counts"], before)
     with pytest.raises(ContractError, match="'i'"):
         twins.session.run("write", row, torch.tensor(4), torch.tensor(0))

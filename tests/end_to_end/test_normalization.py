@@ -63,6 +63,9 @@ class After(nn.Module):
     def planes(self, x):
         return self.group(self.same(x)), functional.instance_norm(self.less(x))
 
+    def batches(self, x):
+        return self.group(x), functional.layer_norm(x, (4, 3, 3))
+
     def rows(self, x):
         twice = torch.cat([x, x], 1)
         return (
@@ -79,9 +82,16 @@ def test_norms_of_sizes_that_are_computed(tmp_path, backend):
         "planes": ps.Method(
             "planes", (torch.randn(1, 2, 6, 5),), dynamic_shapes=({2: height, 3: width},)
         ),
+        "batches": ps.Method(
+            "batches",
+            (torch.randn(2, 4, 3, 3),),
+            dynamic_shapes=({0: Dim("batch", min=0, max=8)},),
+        ),
         "rows": ps.Method("rows", (torch.randn(3, 2, 6),), dynamic_shapes=({2: height},)),
     }
     twins = Twins(After().eval(), methods, tmp_path, backend)
+    twins.call("batches", torch.randn(0, 4, 3, 3))
+    twins.call("batches", torch.randn(5, 4, 3, 3))
     for size in (4, 12, 7):
         twins.call("planes", torch.randn(1, 2, size, 16 - size))
         twins.call("rows", torch.randn(3, 2, size))

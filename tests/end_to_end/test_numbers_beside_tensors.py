@@ -54,3 +54,17 @@ def test_small_types_wrap_as_pytorchs_do(tmp_path: Path, backend: str) -> None:
         twins.call("read", x * call)
         twins.call("choose", torch.tensor(call % 2 == 0))
         twins.call("put", x + call)
+
+
+class Doubles(nn.Module):
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        x = x.double()
+        return x * 2.7, x * 1e300, x[0] + 1e-60, x[0] * 3
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_numbers_beside_doubles_are_doubles(tmp_path: Path, backend: str) -> None:
+    twins = Twins(Doubles(), {"f": ps.Method("forward", (torch.zeros(2),))}, tmp_path, backend)
+    twins.tolerance = {"rtol": 1e-15, "atol": 0.0}
+    for x in (torch.tensor([0.0, 1.0]), torch.tensor([3.0, -7.0])):
+        twins.call("f", x)

@@ -273,3 +273,23 @@ def test_too_few_valid_draws_are_a_warning_and_a_wrong_draw_is_refused():
     methods = {"forward": ps.Method("forward", (torch.eye(3),), draw=lambda g, a, k: (a[0][:1], k))}
     with pytest.raises(ps.ContractError, match=r"its draw\(generator, args, kwargs\) must return"):
         ps.export(Symmetric(), methods, backend="portable")
+
+
+class Sums(nn.Module):
+    """Sums that come to nearly nothing of what they are of, and multiples of any integers."""
+
+    def cancelling(self, x):
+        counted = (x > 0).sum(dtype=torch.float32)
+        return x.float().sum(), counted, (x > 0).cumsum(0, dtype=torch.float32)
+
+    def linear(self, x):
+        return nn.functional.linear(x.float(), torch.ones(1, 3), torch.ones(1))
+
+    def multiples(self, x):
+        return torch.lcm(x, x + 1), torch.gcd(x, x - 1), x.clone().lcm_(x - 1)
+
+
+def test_sums_of_large_terms_and_multiples_of_the_smallest_integer_are_no_difference():
+    example = (torch.tensor([1, 2, 5], dtype=torch.int32),)
+    methods = {name: ps.Method(name, example) for name in ("cancelling", "linear", "multiples")}
+    ps.export(Sums(), methods, backend="portable")

@@ -2,15 +2,15 @@
 
 #include <ATen/record_function.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
+#include <ratio>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace polystate {
@@ -22,8 +22,9 @@ double microseconds(KernelRecorder::Clock::duration duration) {
 
 }  // namespace
 
-// What libtorch calls when a kernel, or an operator of its own, begins and ends.
-struct Callbacks {
+// What libtorch calls when a kernel, or an operator of its own, begins and ends: functions that
+// know nothing but the thread.
+struct KernelCallbacks {
   struct Kernel final : at::ObserverContext {
     std::size_t event = 0;
   };
@@ -37,8 +38,9 @@ struct Callbacks {
     if (recorder == nullptr || depth++ > 0) return nullptr;
     auto kernel = std::make_unique<Kernel>();
     kernel->event = recorder->events_.size();
-    recorder->events_.push_back(
-        {.name = function.name(), .begin = KernelRecorder::Clock::now(), .end = {}});
+    recorder->events_.push_back({.name = function.name()});
+    KernelRecorder::Event& event = recorder->events_.back();
+    event.begin = event.end = KernelRecorder::Clock::now();
     return kernel;
   }
 
@@ -51,23 +53,25 @@ struct Callbacks {
   }
 };
 
-thread_local KernelRecorder* Callbacks::recorder = nullptr;
-thread_local std::size_t Callbacks::depth = 0;
+thread_local KernelRecorder* KernelCallbacks::recorder = nullptr;
+thread_local std::size_t KernelCallbacks::depth = 0;
 
 KernelRecorder::Call::Call(KernelRecorder& recorder, const std::string& method)
     : recorder_(&recorder), event_(recorder.events_.size()) {
-  Callbacks::recorder = recorder_;
-  Callbacks::depth = 0;
-  callback_ =
-      at::addThreadLocalCallback(at::RecordFunctionCallback(&Callbacks::begin, &Callbacks::end)
-                                     .scopes({at::RecordScope::FUNCTION}));
-  recorder.events_.push_back({.name = method, .is_method = true, .begin = Clock::now(), .end = {}});
+  KernelCallbacks::recorder = recorder_;
+  KernelCallbacks::depth = 0;
+  callback_ = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(&KernelCallbacks::begin, &KernelCallbacks::end)
+          .scopes({at::RecordScope::FUNCTION}));
+  recorder.events_.push_back({.name = method, .is_method = true});
+  Event& event = recorder.events_.back();
+  event.begin = event.end = Clock::now();
 }
 
 KernelRecorder::Call::~Call() {
   recorder_->events_[event_].end = Clock::now();
   at::removeCallback(callback_);
-  Callbacks::recorder = nullptr;
+  KernelCallbacks::recorder = nullptr;
 }
 
 std::vector<std::byte> KernelRecorder::take() {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,7 @@ class KernelRecorder {
   std::vector<std::byte> take();
 
  private:
-  friend struct Callbacks;
+  friend struct KernelCallbacks;
 
   struct Event {
     std::string name;

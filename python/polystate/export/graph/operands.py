@@ -53,3 +53,11 @@ def _size(size: Any) -> Any:
 
 def _changes_arguments(node: Node) -> bool:
     return node.target == torch.ops.higher_order.auto_functionalized_v2
+
+
+def number_as(value: float, dtype: torch.dtype) -> float:
+    """A number as PyTorch makes it one of a tensor's type: of a whole one the low bits."""
+    if dtype.is_floating_point:
+        return float(value)
+    number: float = torch.tensor(value).to(dtype).item()
+    return number

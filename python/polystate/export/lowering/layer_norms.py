@@ -8,6 +8,9 @@ Needs the functional program before it is lowered. Keeps what the method compute
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,8 +41,9 @@ def spread_layer_norms(program: ExportedProgram) -> None:
 def _layer_norm(graph: Graph, node: Node) -> Node:
     x, shape, weight, bias, eps = _given(node, (None, None, 1e-5))
     form, dtype = _sizes(graph, x), x.meta["val"].dtype
-    rows = _rows(graph, x, [*form[: len(form) - len(shape)], -1])
-    columns = _sizes(graph, rows)[-1]
+    kept = len(form) - len(shape)
+    columns = _product(graph, form[kept:])
+    rows = _rows(graph, x, [*form[:kept], columns])
     scale = _vector(graph, weight, columns, 1.0)
     offset = _vector(graph, bias, columns, 0.0)
     normed = call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)
@@ -55,22 +59,24 @@ def _instance_norm(graph: Graph, node: Node) -> Node | None:
     x, weight, bias, running_mean, _, _, _, eps, _ = node.args
     if running_mean is not None or not isinstance(x, Node):
         return None
-    return _grouped(graph, x, _sizes(graph, x)[1], (weight, bias), eps)
+    return _grouped(graph, x, None, (weight, bias), eps)
 
 
 def _grouped(graph: Graph, x: Node, groups: Any, affine: tuple[Any, Any], eps: Any) -> Node:
-    """Normalise channels by groups; then each channel has a weight and a bias of its own."""
+    """Normalise channels by groups, or each; then each has a weight and a bias of its own."""
     form, dtype = _sizes(graph, x), x.meta["val"].dtype
-    rows = _rows(graph, x, [form[0], groups, -1])
-    columns = _sizes(graph, rows)[-1]
+    channels = 1 if groups is None else _quotient(graph, form[1], groups)
+    groups = form[1] if groups is None else groups
+    columns = _product(graph, [channels, *form[2:]])
+    rows = _rows(graph, x, [form[0], groups, columns])
     scale, offset = (_vector(graph, None, columns, value) for value in (1.0, 0.0))
     normed = call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)
     result = _view(graph, normed, form)
     per_channel = [form[1], *[1] * (len(form) - 2)]
-    for operator, vector in zip((aten.mul.Tensor, aten.add.Tensor), affine, strict=True):
+    for combine, vector in zip((aten.mul.Tensor, aten.add.Tensor), affine, strict=True):
         if vector is not None:
             single = _as(graph, vector, torch.float32)
-            result = call(graph, operator, result, _view(graph, single, per_channel))
+            result = call(graph, combine, result, _view(graph, single, per_channel))
     return _as(graph, result, dtype)
 
 
@@ -94,6 +100,22 @@ def _sizes(graph: Graph, x: Node) -> list[Any]:
         size if isinstance(size, int) else call(graph, aten.sym_size.int, x, dim)
         for dim, size in enumerate(x.meta["val"].shape)
     ]
+
+
+def _product(graph: Graph, sizes: Sequence[Any]) -> Any:
+    """Two at a time: a graph has no other products of sizes."""
+    known = math.prod(size for size in sizes if isinstance(size, int))
+    varying = [size for size in sizes if not isinstance(size, int)]
+    if not varying:
+        return known
+    factors = varying if known == 1 else [*varying, known]
+    return functools.reduce(functools.partial(call, graph, operator.mul), factors)
+
+
+def _quotient(graph: Graph, size: Any, by: Any) -> Any:
+    if isinstance(size, int) and isinstance(by, int):
+        return size // by
+    return call(graph, operator.floordiv, size, by)
 
 
 def _rows(graph: Graph, x: Node, form: Sequence[Any]) -> Node:

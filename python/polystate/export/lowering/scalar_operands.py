@@ -16,6 +16,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, Node
 
+from polystate.export.graph.operands import number_as
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs
 
@@ -40,7 +41,9 @@ def _replace(graph: Graph, node: Node) -> None:
             dtype = _dtype_of(value, tensors)
             if dtype is not None:
                 with graph.inserting_before(node):
-                    number = call(graph, aten.full.default, [], _as(value, dtype), dtype=dtype)
+                    number = call(
+                        graph, aten.full.default, [], number_as(value, dtype), dtype=dtype
+                    )
                 node.update_arg(place, number)
 
 
@@ -52,9 +55,3 @@ def _dtype_of(value: float, beside: Sequence[torch.Tensor]) -> torch.dtype | Non
         return None
     common = functools.reduce(torch.promote_types, (each.dtype for each in beside))
     return torch.result_type(torch.empty((), dtype=common), value)
-
-
-def _as(value: float, dtype: torch.dtype) -> float:
-    """The number as PyTorch makes it one of a type: of a whole one the low bits."""
-    number: float = torch.tensor(value).to(dtype).item()
-    return number

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch._decomp import decomposition_table
 from torch._prims_common import is_contiguous_or_false, make_contiguous_strides_for
 
+from polystate.export.graph.operands import number_as
 from polystate.export.tracing.network_decompositions import NETWORK_OPERATORS
 
 aten = torch.ops.aten
@@ -408,8 +409,13 @@ def _view_of_any_order(x: Tensor, shape: Sequence[int]) -> Any:
 
 
 def _of_number(operator: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Any, Tensor], Tensor]:
-    """An operator whose first operand is a number, of the type of the other."""
-    return lambda number, x: operator(torch.full((), number, dtype=x.dtype), x)
+    """An operator of integers whose first operand is a number."""
+
+    def of_tensor(number: Any, x: Tensor) -> Tensor:
+        dtype = torch.result_type(x, number)
+        return operator(torch.full((), number_as(number, dtype), dtype=dtype), x)
+
+    return of_tensor
 
 
 DECOMPOSED: dict[Any, Callable[..., Any]] = {

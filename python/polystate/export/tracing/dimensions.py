@@ -21,6 +21,8 @@ from polystate.export.graph.signature import arguments
 
 # The size that an unbounded dimension is grown to when a method is tried out.
 _SMALL = 5
+# Of the largest examples: the module's, the trace's, the program's, and their results.
+_COPIES = 4
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,8 @@ class Dimensions:
         ExportError
             With the largest size and what the examples take there.
         """
+        if not self.axes:
+            return
         bounds = {(axis.leaf, axis.dimension): axis for axis in self.axes}
         taken = 0
         for i, leaf in enumerate(pytree.tree_leaves((args, kwargs))):
@@ -163,7 +167,13 @@ class Dimensions:
                 taken += math.prod(sizes) * leaf.element_size()
         there_is = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if taken * _COPIES > there_is:
-            widest = max(self.axes, key=lambda axis: axis.max)
+            leaves = pytree.tree_leaves((args, kwargs))
+            widest = max(
+                self.axes,
+                key=lambda axis: (
+                    axis.size_of(axis.max) / max(leaves[axis.leaf].shape[axis.dimension], 1)
+                ),
+            )
             raise ExportError(
                 f"method '{name}': with '{widest.key}' at {widest.max} its examples take "
                 f"{taken / 2**30:.1f} GiB, an export compares several copies of them, and this "
@@ -211,10 +221,6 @@ class Dimensions:
             corners += [{**low, key: high[key]} for key in ranges]
             corners += [{**high, key: low[key]} for key in ranges]
         return [c for i, c in enumerate(corners) if c not in corners[:i]]
-
-
-# Of the largest examples: the module's, the trace's, the program's, and their results.
-_COPIES = 4
 
 
 def _items(spec: Any) -> Iterator[tuple[int, Any]]:

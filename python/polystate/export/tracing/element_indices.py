@@ -42,7 +42,10 @@ def _set(input: Tensor, index: Any, value: Any) -> Any:
         # Indices that lie side by side give one dimension where they are, others the first one.
         are_neighbours = dims[-1] - dims[0] == len(dims) - 1
         value = value.expand(shape).unsqueeze(dims[0] if are_neighbours else 0)
-    indices = [places[dim].reshape(1) if dim in places else None for dim in range(dims[-1] + 1)]
+    indices = [
+        places[dim].reshape(1).to(torch.int64) if dim in places else None
+        for dim in range(dims[-1] + 1)
+    ]
     aten.index_put_(view, indices, value.to(input.dtype))
     return None
 
@@ -73,7 +76,7 @@ def _is_number(index: Any) -> bool:
     return (
         isinstance(index, FakeTensor)
         and index.dim() == 0
-        and index.dtype != torch.bool
+        and index.dtype not in (torch.bool, torch.uint8)  # which are masks
         and not index.dtype.is_floating_point
     )
 

@@ -7,6 +7,7 @@ two nearly equal logits is the largest, no two implementations have in common.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +65,8 @@ class Rounding(Operators):
                 if isinstance(result, torch.Tensor) and result.is_complex():
                     self._round_parts(as_pairs(result), is_elementwise)
                 elif isinstance(result, torch.Tensor) and result.dtype.is_floating_point:
-                    self._round(result, is_elementwise, _largest_term(function, args))
+                    term = 0.0 if is_elementwise else _largest_term(function, args)
+                    self._round(result, is_elementwise, term)
         return results
 
     def _moved_by_less_than_a_step(self, rows: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
@@ -94,22 +96,25 @@ class Rounding(Operators):
                 result.add_((signs * size).to(result.dtype))
 
 
-_SUMS = {aten.sum, aten.mean, aten.cumsum}
-_PRODUCTS = {aten.mm, aten.bmm, aten.mv, aten.dot}
+# The operands whose largest elements make the largest of what an operator adds up.
+_TERMS = {
+    **dict.fromkeys((aten.sum, aten.mean, aten.cumsum), (0,)),
+    **dict.fromkeys((aten.mm, aten.bmm, aten.mv, aten.dot), (0, 1)),
+    **dict.fromkeys((aten.linear, aten.convolution), (0, 1)),
+    **dict.fromkeys((aten.addmm, aten.addmv, aten.addbmm, aten.baddbmm), (1, 2)),
+}
 
 
 def _largest(x: torch.Tensor) -> float:
     """The size of its largest finite element."""
-    finite = x[x.isfinite()]
+    finite = x[x.isfinite()] if x.is_floating_point() else x.double()
     return float(finite.abs().max()) if finite.numel() else 0.0
 
 
 def _largest_term(function: Any, args: tuple[Any, ...]) -> float:
     """About the largest of what a sum adds up, which may come to much less."""
-    packet = function._overloadpacket
-    if packet in _SUMS:
-        return _largest(args[0])
-    return _largest(args[0]) * _largest(args[1]) if packet in _PRODUCTS else 0.0
+    places = _TERMS.get(function._overloadpacket)
+    return math.prod(_largest(args[place]) for place in places) if places else 0.0
 
 
 def is_explained(

@@ -34,9 +34,10 @@ class Undefined(Operators):
         for packets, is_undefined, reason in _KINDS:
             if self.reason is None and packet in packets and is_undefined(args, kwargs):
                 self.reason = reason
-        if packet in _MULTIPLES and _has_smallest(*args[:2]):
+        if packet in _MULTIPLES and "out" not in kwargs and _has_smallest(*args[:2]):
             self.reason = self.reason or "a multiple or divisor of the smallest integer"
-            return packet(*(_without_smallest(each) for each in args[:2]), *args[2:], **kwargs)
+            result = _MULTIPLES[packet](*(_without_smallest(each) for each in args[:2]))
+            return args[0].copy_(result) if function._schema.is_mutable else result
         rounds = packet not in _TRUE_DIVISIONS or kwargs.get("rounding_mode") is not None
         if packet in _DIVISIONS and rounds and _overflows(*args[:2]):
             return packet(args[0], _defined_divisor(*args[:2]), *args[2:], **kwargs)
@@ -52,8 +53,8 @@ _DIVISIONS = {
 }
 
 
-# Which PyTorch computes by divisions that may end the process.
-_MULTIPLES = {aten.gcd, aten.gcd_, aten.lcm, aten.lcm_}
+# Which PyTorch computes by divisions that may end the process, and their forms that return.
+_MULTIPLES = {aten.gcd: aten.gcd, aten.gcd_: aten.gcd, aten.lcm: aten.lcm, aten.lcm_: aten.lcm}
 
 
 def _smallest(x: torch.Tensor) -> torch.Tensor:

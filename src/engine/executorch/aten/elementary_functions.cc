@@ -200,12 +200,13 @@ struct PowerFunction {
 struct LeftShiftFunction {
   static std::int64_t of(std::int64_t x, std::int64_t count) {
     if (count < 0 || count > 63) return 0;
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << count);
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << static_cast<unsigned>(count));
   }
 };
 
 struct RightShiftFunction {
   static std::int64_t of(std::int64_t x, std::int64_t count) {
+    // As C++20 has it, the sign stays: NOLINTNEXTLINE(bugprone-signed-bitwise)
     return x >> (count < 0 || count > 63 ? 63 : count);
   }
 };
@@ -251,6 +252,7 @@ constexpr char kPowerWithScalar[] =
 template <typename T>
 bool has_zero(const TensorArgument& tensor) {
   return with_element_type(tensor.dtype(), [&]<typename From>() {
+    if constexpr (kIsFloat<From>) return false;  // integers have no floats as divisors
     return std::ranges::any_of(elements<const From>(tensor),
                                [](From x) { return static_cast<T>(x) == T{0}; });
   });

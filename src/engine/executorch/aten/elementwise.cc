@@ -179,7 +179,9 @@ class RangeOfElements {
         if constexpr (!std::is_same_v<T, Number>) {
           if (!readers_[i].differs_from(out_)) continue;
           for (std::int64_t j = 0; j < count; ++j) {
-            buffer[j] = static_cast<Number>(static_cast<T>(pointers_[i][j]));
+            const auto value = static_cast<T>(pointers_[i][j]);
+            buffer[j] =
+                static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
           }
           pointers_[i] = buffer;
         }

@@ -51,6 +51,19 @@ TEST_F(MemoryOf, AGroupThatHasTakenMoreLeavesNothing) {
   EXPECT_EQ(inspect_memory(folder_.path()).value().bytes, 0);
 }
 
+TEST_F(MemoryOf, AddressesMayBeTheLeast) {
+  write("proc/meminfo", "MemAvailable: 1048576 kB\n");
+  write("proc/self/status", "Name: doctor\nVmSize:   1024 kB\n");
+  write("proc/self/limits",
+        "Limit  Soft Limit  Hard Limit  Units\nMax address space  3145728  unlimited  bytes\n");
+  const Memory memory = inspect_memory(folder_.path()).value();
+  EXPECT_EQ(memory.bytes, 2 * kMebi);
+  EXPECT_EQ(memory.bound, "ulimit -v");
+  EXPECT_TRUE(memory.limits_addresses);
+  write("proc/self/limits", "Max address space  unlimited  unlimited  bytes\n");
+  EXPECT_FALSE(inspect_memory(folder_.path()).value().limits_addresses);
+}
+
 TEST_F(MemoryOf, ThisMachineIsKnown) { EXPECT_GT(inspect_memory().value().bytes, kMebi); }
 
 }  // namespace
