@@ -42,6 +42,11 @@ enum class Method : std::uint8_t {
   kSmoothCubic,
 };
 
+// Whether a result is an element, not a sum of some.
+bool picks_elements(Method method) {
+  return method == Method::kNearest || method == Method::kNearestExact;
+}
+
 // How one dimension is resampled.
 struct Resampling {
   Method method;
@@ -380,13 +385,12 @@ bool keeps_equal_sizes(Method method, bool is_of_bytes) {
 template <typename T>
 void resample_once(std::span<const T> from, std::int64_t inner, const Resampling& way,
                    std::span<T> to) {
-  const bool picks = way.method == Method::kNearest || way.method == Method::kNearestExact;
   using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
   if (way.size == way.results && keeps_equal_sizes(way.method, std::is_same_v<T, std::uint8_t>)) {
     std::ranges::copy(from, to.begin());
     return;
   }
-  if (picks) return pick(from, inner, taps_along<C>(way), to);
+  if (picks_elements(way.method)) return pick(from, inner, taps_along<C>(way), to);
   if constexpr (std::is_same_v<T, std::uint8_t>) {
     resample_bytes(from, inner, byte_taps(taps_along<double>(way)), to);
   } else {
@@ -450,26 +454,16 @@ bool has_fitting_scale(const Resampling& way) {
   return taps <= 8.0 * static_cast<double>(way.size + way.results);
 }
 
-// The arguments of PyTorch's operators: self, output_size, align_corners of some methods, then a
-// scale for each dimension or None.
-Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
-  const bool picks = method == Method::kNearest || method == Method::kNearestExact;
-  const TensorArgument self = arguments.tensor(0);
-  const std::vector<std::int64_t> sizes = arguments.integers(1);
-  const bool align_corners = !picks && arguments.boolean(2);
-  const std::size_t first_scale = picks ? 2 : 3;
-  if (!arguments.status()) return arguments.status();
-  if (const Status row_major = require_row_major(self, "self"); !row_major) return row_major;
-  if (static_cast<std::size_t>(self.rank()) != rank + 2 || sizes.size() != rank) {
-    return refused("self or output_size has another number of dimensions");
-  }
-  if (!takes(method, rank, self.dtype())) return refused("self's type is not one of resampling's");
-  std::vector<std::int64_t> shape(self.shape().begin(), self.shape().begin() + 2);
+// How each of the last dimensions is resampled; `first_scale` is the place of its first scale.
+Result<std::vector<Resampling>> ways_of(ProgramArguments& arguments, const TensorArgument& self,
+                                        const std::vector<std::int64_t>& sizes, Method method,
+                                        std::size_t first_scale) {
   constexpr std::int64_t kSmallPlane = 128;  // height and width of the results together
   const bool is_small_plane =
-      rank == 2 && sizes[0] <= kSmallPlane && sizes[1] <= kSmallPlane - sizes[0];
+      sizes.size() == 2 && sizes[0] <= kSmallPlane && sizes[1] <= kSmallPlane - sizes[0];
+  const bool align_corners = !picks_elements(method) && arguments.boolean(2);
   std::vector<Resampling> ways;
-  for (std::size_t i = 0; i < rank; ++i) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::int64_t size = self.shape()[i + 2];
     if (size < 1 || sizes[i] < 1) return refused("a size is not positive");
     ways.push_back({.method = method,
@@ -478,18 +472,36 @@ Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
                     .align_corners = align_corners,
                     .scale = arguments.optional_scalar(first_scale + i),
                     .repeats_elements = is_small_plane && method == Method::kNearest});
-    shape.push_back(sizes[i]);
   }
+  if (!arguments.status()) return arguments.status().error();
+  return ways;
+}
+
+// The arguments of PyTorch's operators: self, output_size, align_corners of some methods, then a
+// scale for each dimension or None.
+Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
+  const TensorArgument self = arguments.tensor(0);
+  const std::vector<std::int64_t> sizes = arguments.integers(1);
+  const std::size_t first_scale = picks_elements(method) ? 2 : 3;
   if (!arguments.status()) return arguments.status();
+  if (const Status row_major = require_row_major(self, "self"); !row_major) return row_major;
+  if (static_cast<std::size_t>(self.rank()) != rank + 2 || sizes.size() != rank) {
+    return refused("self or output_size has another number of dimensions");
+  }
+  if (!takes(method, rank, self.dtype())) return refused("self's type is not one of resampling's");
+  const auto ways = ways_of(arguments, self, sizes, method, first_scale);
+  if (!ways) return ways.error();
+  std::vector<std::int64_t> shape(self.shape().begin(), self.shape().begin() + 2);
+  shape.insert(shape.end(), sizes.begin(), sizes.end());
   const Result<TensorArgument> out = arguments.result_at(first_scale + rank, self.dtype(), shape);
   if (!out) return out.error();
   if (out->element_count() == 0) return {};
-  if (!std::ranges::all_of(ways, has_fitting_scale)) {
+  if (!std::ranges::all_of(*ways, has_fitting_scale)) {
     return refused("a scale is far from that of the sizes");
   }
   return with_element_type(self.dtype(), [&]<typename T>() -> Status {
     if constexpr (kIsFloat<T> || std::is_same_v<T, std::uint8_t>) {
-      return resample_all<T>(self, *out, ways);
+      return resample_all<T>(self, *out, *ways);
     } else {
       return {};  // refused above
     }
