@@ -78,8 +78,8 @@ class Session {
   Status write_state_rows(std::string_view name, std::span<const std::int64_t> rows,
                           const Tensor& values);
 
-  // What was recorded since the last call: an ETDump of ExecuTorch, a trace of AOTInductor's kernels
-  // (docs/engines.md). kContract when the session does not profile.
+  // What was recorded since the last call: an ETDump of ExecuTorch, a trace of AOTInductor's
+  // kernels (docs/engines.md). kContract when the session does not profile.
   Result<std::vector<std::byte>> take_profile();
 
  private:
