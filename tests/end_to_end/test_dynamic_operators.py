@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.export import Dim
 
 import polystate as ps
 from tests.end_to_end.twins import every_backend
@@ -109,3 +110,34 @@ def test_each_size_gives_what_pytorch_gives(tmp_path: Path, backend: str) -> Non
                 torch.testing.assert_close(
                     torch.as_tensor(found), right, rtol=1e-4, atol=1e-5, equal_nan=True
                 )
+
+
+class Distances(nn.Module):
+    def between(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return torch.cdist(x, y)
+
+    def within(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.cdist(x, x).topk(2, largest=False).values
+
+
+@every_backend
+def test_distances_of_few_rows_and_of_many(tmp_path: Path, backend: str) -> None:
+    rows = Dim("rows", min=2, max=50)
+    methods = {
+        "between": ps.Method(
+            "between", (torch.randn(8, 4), torch.randn(7, 4)), dynamic_shapes=({0: rows}, None)
+        ),
+        "within": ps.Method("within", (torch.randn(8, 4),), dynamic_shapes=({0: rows},)),
+    }
+    program = ps.export(Distances(), methods, backend=backend)
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    for count in (2, 25, 26, 50):
+        x, y = torch.randn(count, 4), torch.randn(7, 4)
+        torch.testing.assert_close(session.run("between", x, y)[0], torch.cdist(x, y))
+        # Of more rows the distance to itself is the root of what rounding leaves.
+        torch.testing.assert_close(
+            session.run("within", x)[0],
+            torch.cdist(x, x).topk(2, largest=False).values,
+            rtol=1e-4,
+            atol=3e-3,
+        )

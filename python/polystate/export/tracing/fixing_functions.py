@@ -1,7 +1,7 @@
 """Functions of PyTorch's that fix a size that varies, written so that they do not.
 
 PyTorch reads the sizes of what `kron` multiplies as numbers, and those of chunks. The sizes of
-chunks may vary, their number must not.
+chunks may vary, their number must not. `cdist` computes otherwise where there are many rows.
 """
 
 from __future__ import annotations
@@ -61,7 +61,44 @@ def _kron(input: Tensor, other: Tensor) -> Tensor:
     return products.reshape([n * m for n, m in zip(outer, inner, strict=True)])
 
 
+# With more rows on a side `cdist` multiplies matrices.
+_FEW_ROWS = 25
+
+
+def _distances(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Any:
+    """Both ways of PyTorch's, of which the number of rows chooses one; they round otherwise.
+
+    NotImplemented where that is known, or does not matter.
+    """
+    sizes: list[Any] = [x1.shape[-2], x2.shape[-2]]
+    rows = [size for size in sizes if isinstance(size, torch.SymInt)]
+    if p != 2 or not compute_mode.endswith("if_necessary") or not any(map(_may_be_few, rows)):
+        return NotImplemented
+    if any(isinstance(size, int) and size > _FEW_ROWS for size in sizes):
+        return NotImplemented
+    few = torch.cdist(x1, x2, p, "donot_use_mm_for_euclid_dist")
+    norms = [each.square().sum(-1, keepdim=True) for each in (x1, x2)]
+    left = torch.cat([-2 * x1, norms[0], torch.ones_like(norms[0])], -1)
+    right = torch.cat([x2, torch.ones_like(norms[1]), norms[1]], -1)
+    many = (left @ right.mT).clamp(min=0).sqrt()
+    number: Any = torch.full
+    counts = torch.stack([number((), each) for each in rows])
+    return torch.where((counts > _FEW_ROWS).any(), many, few)
+
+
+def _may_be_few(rows: torch.SymInt) -> bool:
+    """Whether a number of rows may be on either side of the limit."""
+    limits = rows.node.shape_env.bound_sympy(rows.node.expr)
+    return bool(limits.lower <= _FEW_ROWS < limits.upper)
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.cdist: _distances,
     torch.chunk: _chunks,
     torch.kron: _kron,
     torch.unsafe_chunk: _chunks,

@@ -59,6 +59,9 @@ class Rounding(Operators):
         if steps is not None:
             args = (self._moved_by_less_than_a_step(args[0], steps(args[0])), *args[1:])
         results = function(*args, **kwargs)
+        if function._overloadpacket == aten._euclidean_dist:
+            self._round_roots(results, *args[:2])
+            return results
         if function._overloadpacket not in _EXACT_OPERATORS and not function.is_view:
             is_elementwise = torch.Tag.pointwise in function.tags
             for result in results if isinstance(results, tuple | list) else (results,):
@@ -81,6 +84,12 @@ class Rounding(Operators):
             return
         sizes = parts.abs().amax(-1, keepdim=True)
         parts.add_(self._signs(parts) * sizes.where(sizes.isfinite(), 0))
+
+    def _round_roots(self, distances: torch.Tensor, *rows: torch.Tensor) -> None:
+        """Changes roots of differences of the rows' squares, which may cancel."""
+        squares = distances.square()
+        self._round(squares, False, sum(_largest(each.square().sum(-1)) for each in rows))
+        distances.copy_(squares.clamp_(min=0).sqrt_())
 
     def _signs(self, result: torch.Tensor) -> torch.Tensor:
         units = _UNITS.get(result.dtype, _HALF_UNITS) * torch.finfo(result.dtype).eps
