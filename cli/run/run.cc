@@ -271,7 +271,7 @@ void declare_run(CLI::App& polystate, Action& action) {
       ->type_name("FILE")
       ->check(empty_fault);
   command->add_flag("--times", arguments->times,
-                    "Print which operators and kernels took how long, in place of the results");
+                    "Print how long operators and kernels took, in place of the results");
   command->footer(kRunExamples);
   command->callback([arguments, &action] {
     if (const std::string fault = shared_file_fault(*arguments); !fault.empty()) {

@@ -59,5 +59,8 @@ def number_as(value: float, dtype: torch.dtype) -> float:
     """A number as PyTorch makes it one of a tensor's type: of a whole one the low bits."""
     if dtype.is_floating_point:
         return float(value)
-    number: float = torch.tensor(value).to(dtype).item()
-    return number
+    if dtype == torch.bool:
+        return bool(value)
+    limits = torch.iinfo(dtype)
+    wrapped: int = (int(value) - limits.min) % 2**limits.bits + limits.min
+    return wrapped
