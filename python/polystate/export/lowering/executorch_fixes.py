@@ -108,7 +108,10 @@ def applied() -> Iterator[None]:
 
 
 def _first_rows(mapped: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
-    """The first element of each, of which `map` is traced anew; to take all fixes their number."""
+    """Return the first row of each tensor, which is all that a trace of ``map`` needs.
+
+    ExecuTorch takes all rows, which fixes their number.
+    """
     return [[each.select(0, 0) for each in mapped]]
 
 

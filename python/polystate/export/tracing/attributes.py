@@ -34,7 +34,7 @@ def is_cache_of_transformers(value: object) -> bool:
 
 
 def held(model: torch.nn.Module, path: str) -> object:
-    """The value of an attribute, by its path from the model; None where there is none."""
+    """Return the attribute at a dotted path of the model, or None if it has no such attribute."""
     owner, _, leaf = path.rpartition(".")
     return getattr(model.get_submodule(owner), leaf, None)
 

@@ -157,8 +157,9 @@ class Dimensions:
         if not self.axes:
             return
         bounds = {(axis.leaf, axis.dimension): axis for axis in self.axes}
+        leaves = pytree.tree_leaves((args, kwargs))
         taken = 0
-        for i, leaf in enumerate(pytree.tree_leaves((args, kwargs))):
+        for i, leaf in enumerate(leaves):
             if isinstance(leaf, torch.Tensor):
                 sizes = (
                     bounds[i, d].size_of(bounds[i, d].max) if (i, d) in bounds else size
@@ -167,7 +168,6 @@ class Dimensions:
                 taken += math.prod(sizes) * leaf.element_size()
         there_is = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if taken * _COPIES > there_is:
-            leaves = pytree.tree_leaves((args, kwargs))
             widest = max(
                 self.axes,
                 key=lambda axis: (

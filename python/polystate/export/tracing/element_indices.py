@@ -1,8 +1,8 @@
 """Elements and rows by indices that are tensors without dimensions.
 
-PyTorch reads the number in ``x[i]``, which a trace has none of. What is written so is written by an
-index that is a tensor; what is read so has a number of unknown range, for which the tensor that it
-was read from takes its place.
+For ``x[i]`` PyTorch reads the number in ``i``, and a trace has no numbers. A write is traced with
+``i`` as a tensor index (`FUNCTIONS`). A read is traced with a number whose range is unknown, and
+afterwards gets ``i`` as a tensor index in its place (`index_by_tensors`).
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {Tensor.__setitem__: _set}
 
 
 def with_placed_results(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Copy results that are views of an element nobody knows yet: a trace would lose its place."""
+    """Copy results that are views at an unknown offset: PyTorch cannot trace them as results."""
 
     @functools.wraps(function)
     def placed(*args: Any, **kwargs: Any) -> Any:
