@@ -1,5 +1,6 @@
-// PyTorch's operators of linear algebra as libraries of AOTInductor call them: libtorch has them,
-// but no C form of theirs. The exporter declares these to AOTInductor from the operators' schemas
+// PyTorch's operators of linear algebra whose results have signs to be chosen, or that take texts,
+// as libraries of AOTInductor call them: libtorch has them, but no C form of theirs. The exporter
+// declares these to AOTInductor from the operators' schemas
 // (python/polystate/export/lowering/inductor.py).
 #include <torch/csrc/inductor/aoti_torch/c/macros.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/aoti/dispatcher.h"
 #include "engine/aoti/operator_failure.h"
 #include "engine/aoti/tensor_handle.h"
 #include "kernels/vector_sign.h"
@@ -54,10 +56,7 @@ using Results = std::array<AtenTensorHandle*, kCount>;  // null where nobody wan
 template <std::size_t kCount, typename... Values>
 AOTITorchError call(const char* name, const Results<kCount>& results, Values... values) {
   std::array<StableIValue, std::max(kCount, sizeof...(Values))> stack = {passed(values)...};
-  if (aoti_torch_call_dispatcher(name, "", stack.data()) != AOTI_TORCH_SUCCESS) {
-    const char* const why = torch_exception_get_what_without_backtrace();
-    record_operator_failure(
-        {ErrorCode::kEngine, std::string(name) + ": " + (why == nullptr ? "it failed" : why)});
+  if (polystate_call_dispatcher(name, "", stack.data()) != AOTI_TORCH_SUCCESS) {
     return AOTI_TORCH_FAILURE;
   }
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -173,71 +172,9 @@ extern "C" {
 
 #define POLYSTATE_SHIM __attribute__((visibility("default"))) AOTITorchError
 
-POLYSTATE_SHIM aoti_torch_cpu_linalg_inv_ex(AtenTensorHandle a, std::int32_t check_errors,
-                                            AtenTensorHandle* inverse, AtenTensorHandle* info) {
-  return call<2>("aten::linalg_inv_ex", {inverse, info}, a, check_errors != 0);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu__linalg_solve_ex(AtenTensorHandle a, AtenTensorHandle b,
-                                               std::int32_t left, std::int32_t check_errors,
-                                               AtenTensorHandle* result, AtenTensorHandle* lu,
-                                               AtenTensorHandle* pivots, AtenTensorHandle* info) {
-  return call<4>("aten::_linalg_solve_ex", {result, lu, pivots, info}, a, b, left != 0,
-                 check_errors != 0);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu_linalg_solve_triangular(AtenTensorHandle a, AtenTensorHandle b,
-                                                      std::int32_t upper, std::int32_t left,
-                                                      std::int32_t unitriangular,
-                                                      AtenTensorHandle* result) {
-  return call<1>("aten::linalg_solve_triangular", {result}, a, b, upper != 0, left != 0,
-                 unitriangular != 0);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu_linalg_cholesky_ex(AtenTensorHandle a, std::int32_t upper,
-                                                 std::int32_t check_errors, AtenTensorHandle* l,
-                                                 AtenTensorHandle* info) {
-  return call<2>("aten::linalg_cholesky_ex", {l, info}, a, upper != 0, check_errors != 0);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu_linalg_lu_factor_ex(AtenTensorHandle a, std::int32_t pivot,
-                                                  std::int32_t check_errors, AtenTensorHandle* lu,
-                                                  AtenTensorHandle* pivots,
-                                                  AtenTensorHandle* info) {
-  return call<3>("aten::linalg_lu_factor_ex", {lu, pivots, info}, a, pivot != 0, check_errors != 0);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu_linalg_lu(AtenTensorHandle a, std::int32_t pivot, AtenTensorHandle* p,
-                                        AtenTensorHandle* l, AtenTensorHandle* u) {
-  return call<3>("aten::linalg_lu", {p, l, u}, a, pivot != 0);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu_linalg_lu_solve(AtenTensorHandle lu, AtenTensorHandle pivots,
-                                              AtenTensorHandle b, std::int32_t left,
-                                              std::int32_t adjoint, AtenTensorHandle* result) {
-  return call<1>("aten::linalg_lu_solve", {result}, lu, pivots, b, left != 0, adjoint != 0);
-}
-
 POLYSTATE_SHIM aoti_torch_cpu_linalg_qr(AtenTensorHandle a, const char* mode, AtenTensorHandle* q,
                                         AtenTensorHandle* r) {
   return call<2>("aten::linalg_qr", {q, r}, a, mode);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu_linalg_householder_product(AtenTensorHandle input,
-                                                         AtenTensorHandle tau,
-                                                         AtenTensorHandle* result) {
-  return call<1>("aten::linalg_householder_product", {result}, input, tau);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu__linalg_det(AtenTensorHandle a, AtenTensorHandle* result,
-                                          AtenTensorHandle* lu, AtenTensorHandle* pivots) {
-  return call<3>("aten::_linalg_det", {result, lu, pivots}, a);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu__linalg_slogdet(AtenTensorHandle a, AtenTensorHandle* sign,
-                                              AtenTensorHandle* logabsdet, AtenTensorHandle* lu,
-                                              AtenTensorHandle* pivots) {
-  return call<4>("aten::_linalg_slogdet", {sign, logabsdet, lu, pivots}, a);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu__linalg_eigh(AtenTensorHandle a, const char* uplo,
@@ -266,24 +203,6 @@ POLYSTATE_SHIM aoti_torch_cpu__linalg_svd(AtenTensorHandle a, std::int32_t full_
   if (u != nullptr) *u = all_left.release();
   if (vh != nullptr) *vh = all_right.release();
   return finished(kName, chosen);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu_linalg_ldl_factor_ex(AtenTensorHandle a, std::int32_t hermitian,
-                                                   std::int32_t check_errors, AtenTensorHandle* ld,
-                                                   AtenTensorHandle* pivots,
-                                                   AtenTensorHandle* info) {
-  return call<3>("aten::linalg_ldl_factor_ex", {ld, pivots, info}, a, hermitian != 0,
-                 check_errors != 0);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu_linalg_ldl_solve(AtenTensorHandle ld, AtenTensorHandle pivots,
-                                               AtenTensorHandle b, std::int32_t hermitian,
-                                               AtenTensorHandle* result) {
-  return call<1>("aten::linalg_ldl_solve", {result}, ld, pivots, b, hermitian != 0);
-}
-
-POLYSTATE_SHIM aoti_torch_cpu_linalg_matrix_exp(AtenTensorHandle a, AtenTensorHandle* result) {
-  return call<1>("aten::linalg_matrix_exp", {result}, a);
 }
 
 }  // extern "C"

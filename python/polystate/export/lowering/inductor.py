@@ -78,25 +78,12 @@ _OPERATORS = (
 
 _ATEN = torch.ops.aten
 
-# Those of PyTorch that the engine calls for a library, which has no C form of theirs
-# (src/engine/aoti/linear_algebra_shims.cc).
+# Those of PyTorch that the engine calls for a library and chooses signs of, or whose texts
+# libtorch's dispatcher does not take from a library (src/engine/aoti/linear_algebra_shims.cc).
 _OPERATORS_OF_PYTORCH = (
-    _ATEN._linalg_det.default,
     _ATEN._linalg_eigh.default,
-    _ATEN._linalg_slogdet.default,
-    _ATEN._linalg_solve_ex.default,
     _ATEN._linalg_svd.default,
-    _ATEN.linalg_cholesky_ex.default,
-    _ATEN.linalg_householder_product.default,
-    _ATEN.linalg_inv_ex.default,
-    _ATEN.linalg_ldl_factor_ex.default,
-    _ATEN.linalg_ldl_solve.default,
-    _ATEN.linalg_lu.default,
-    _ATEN.linalg_lu_factor_ex.default,
-    _ATEN.linalg_lu_solve.default,
-    _ATEN.linalg_matrix_exp.default,
     _ATEN.linalg_qr.default,
-    _ATEN.linalg_solve_triangular.default,
 )
 
 # How C passes what a schema names.
@@ -127,7 +114,10 @@ _OPTIONS: dict[str, Any] = {
     "aot_inductor.package_constants_on_disk_format": "pickle_weights",
     "aot_inductor.enable_line_tables": False,
     "aot_inductor.custom_ops_to_c_shims": {
-        each: [_shim(each)] for each in (*_OPERATORS, *_OPERATORS_OF_PYTORCH)
+        **{each: [_shim(each)] for each in (*_OPERATORS, *_OPERATORS_OF_PYTORCH)},
+        None: [
+            f"AOTITorchError {inductor_fixes.DISPATCHER}(const char*, const char*, StableIValue*)"
+        ],
     },
     # The program has checks of its own, which say what they found.
     "scalar_asserts": False,

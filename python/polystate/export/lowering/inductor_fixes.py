@@ -14,6 +14,7 @@ from unittest import mock
 import sympy  # type: ignore[import-untyped]
 import torch
 from torch._inductor import lowering
+from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
 from torch._inductor.dependencies import MemoryDep, WeakDep
 from torch._inductor.ir import BaseView, IRNode, TensorBox
 from torch._inductor.scheduler import Scheduler
@@ -24,6 +25,9 @@ from torch.utils._sympy.functions import Max, Min
 from torchgen.aoti.fallback_ops import inductor_fallback_ops
 
 aten = torch.ops.aten
+
+# By which libraries call libtorch's dispatcher (src/engine/aoti/dispatcher.h).
+DISPATCHER = "polystate_call_dispatcher"
 
 # PyTorch declares no types for these.
 _SMALLER: Any = Min
@@ -37,13 +41,14 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
     Parameters
     ----------
     with_shims
-        Operators of PyTorch that libraries call by functions of ours: where PyTorch has none of its
-        own, AOTInductor would call what it calls a proxy, which there is not.
+        Operators of PyTorch that libraries call by functions of ours.
     """
     fusable = _with_every_name(Scheduler.fusable_weak_dep)
+    call = _through_the_dispatcher(CppWrapperCpu.generate_fallback_kernel_with_runtime_lookup)
     with (
         mock.patch.object(Scheduler, "fusable_weak_dep", fusable),
         mock.patch.dict(inductor_fallback_ops, {str(each): {} for each in with_shims}),
+        mock.patch.object(CppWrapperCpu, "generate_fallback_kernel_with_runtime_lookup", call),
         mock.patch.object(lowering, "mutate_to", _of_known_values(lowering.mutate_to)),
         mock.patch.dict(
             lowering.lowerings,
@@ -61,6 +66,35 @@ def _no_stack_traces(_: IRNode) -> OrderedSet[str]:
     each kernel.
     """
     return OrderedSet()
+
+
+def _through_the_dispatcher(generate: Any) -> Any:
+    """Calls operators of PyTorch that have no C form by libtorch's dispatcher.
+
+    AOTInductor would call what it calls a proxy, which there is not. It calls the dispatcher, which
+    takes tensors and single numbers, where it does not compile ahead of time.
+    """
+
+    def generate_call(
+        wrapper: Any, buffer: str, kernel: str, arguments: Any, operator: Any, *rest: Any
+    ) -> None:
+        if not wrapper._compatible_with_stableivalue(operator):
+            generate(wrapper, buffer, kernel, arguments, operator, *rest)
+            return
+        V.extern_kernel_nodes.pop()  # the proxy's
+        write = wrapper.writelines
+
+        def write_with_our_function(lines: Sequence[str]) -> None:
+            write([line.replace("aoti_torch_call_dispatcher(", f"{DISPATCHER}(") for line in lines])
+
+        wrapper.include_extra_header("torch/csrc/stable/stableivalue_conversions.h")
+        with (
+            mock.patch.object(V.graph, "aot_mode", False),
+            mock.patch.object(wrapper, "writelines", write_with_our_function),
+        ):
+            generate(wrapper, buffer, kernel, arguments, operator, *rest)
+
+    return generate_call
 
 
 def _with_every_name(fusable: Any) -> Any:
