@@ -1,8 +1,10 @@
 """Modules that order, look up, count and combine elements give what PyTorch's do, when exported."""
 
+import pytest
 import torch
 
 import polystate as ps
+from tests.end_to_end.twins import ENGINES
 
 
 class Orders(torch.nn.Module):
@@ -67,3 +69,33 @@ def test_results_that_are_named_tuples(tmp_path):
     expected = torch.utils._pytree.tree_leaves(NamedResults()(x))
     for found, right in zip(results, expected, strict=True):
         torch.testing.assert_close(torch.as_tensor(found), right, equal_nan=True)
+
+
+class Ranks(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("order", torch.zeros(100, dtype=torch.int64))
+
+    def forward(self, x):
+        self.order.copy_(x.argsort())
+        return x.sort(descending=True), torch.msort(x), x.topk(3), x.kthvalue(7), x.median(0)
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_elements_that_are_equal(tmp_path, backend):
+    """PyTorch orders them by chance: ExecuTorch's programs leave them in their order."""
+    zeros = torch.zeros(100)
+    methods = {"forward": ps.Method("forward", (zeros,))}
+    program = ps.export(Ranks(), methods, backend=backend, draws=ps.Draws(count=4))
+    session = ps.load(program.save(tmp_path / "a"), trust_code=True).session()
+    x = torch.arange(100) % 7 * torch.ones(100)
+    results = [torch.as_tensor(each) for each in session.run("forward", x)]
+    expected = torch.utils._pytree.tree_leaves(Ranks()(x))
+    for values in (0, 2, 3, 5, 7):
+        torch.testing.assert_close(results[values], expected[values])
+    for place in (1, 4, 6, 8):
+        torch.testing.assert_close(x[results[place]], expected[place - 1])
+    order = torch.as_tensor(session.state["order"])
+    torch.testing.assert_close(x[order], x.sort().values)
+    if backend != "aoti":
+        torch.testing.assert_close(order, x.argsort(stable=True))

@@ -63,23 +63,45 @@ def test_elements_are_ordered_with_nan_as_the_largest() -> None:
     assert compared.counts.keys() == {"aten.sort.default", "aten.sort.stable"}
 
 
+def lanes_of(x: Tensor) -> Iterator[tuple[int, int]]:
+    """The dimensions of a tensor and their sizes, without those of size 0."""
+    for dim in range(-max(x.dim(), 1), max(x.dim(), 1)):
+        size = x.shape[dim] if x.dim() else 1
+        if size:
+            yield dim, size
+
+
 def test_elements_are_found_by_their_rank() -> None:
     with ComparedKernels() as compared:
         for x in (x for x in odd_tensors() if x.dtype != torch.bool):
             x.median()
             x.nanmedian()
-    assert len(compared.counts) == 2
+            for dim, size in lanes_of(x):
+                for k in range(1, size + 1):
+                    x.kthvalue(k, dim, keepdim=bool(k % 2))
+                x.median(dim)
+                x.nanmedian(dim, keepdim=True)
+    assert len(compared.counts) == 5
     for x in (x for x in odd_tensors() if x.dtype != torch.bool):
-        for dim in range(-max(x.dim(), 1), max(x.dim(), 1)):
-            if x.dim() and x.shape[dim] == 0:
-                continue
+        for dim, _ in lanes_of(x):
             for keepdim in (False, True):
-                compare_places(aten.median.dim, (x, dim, keepdim))
-                compare_places(aten.nanmedian.dim, (x, dim, keepdim))
-                for k in {1, x.shape[dim] if x.dim() else 1}:
-                    compare_places(aten.kthvalue.default, (x, k, dim, keepdim))
                 if not x.isnan().any():  # PyTorch's own order is no order then
                     compare_places(aten.mode.default, (x, dim, keepdim))
+
+
+def test_the_same_one_of_equal_elements_is_found() -> None:
+    torch.manual_seed(0)
+    with ComparedKernels() as compared:
+        for size in (2, 3, 17, 64, 301):
+            x = torch.randint(0, 1 + size // 4, (5, size))
+            for k in (1, size // 3 + 1, size - 1, size):
+                x.kthvalue(k)
+                x.double().kthvalue(k, 1)
+            x.median(1)
+            x.double().nanmedian(1)
+            x.mode(1)
+    names = ("kthvalue.default", "median.dim", "mode.default", "nanmedian.dim")
+    assert compared.counts.keys() == {f"aten.{name}" for name in names}
 
 
 def compare_places(operator: torch._ops.OpOverload, arguments: tuple[Any, ...]) -> None:

@@ -25,6 +25,7 @@ from polystate.export.verification.outcomes import (
 )
 from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
 from polystate.export.verification.rounding import Rounding, is_explained
+from polystate.export.verification.stable_order import StableOrder
 from polystate.export.verification.tolerances import Tolerance, first_deviation
 from polystate.export.verification.undefined import Undefined
 
@@ -138,12 +139,12 @@ class Twins:
                 ) from error
             self.eager.set_buffers(before)
             return LeftOut("the contract refused them")
-        differing = difference(found, expected, self.tolerance)
-        if differing is None:
-            return Agreed(expected)
+        agreement = self._agreement(call, before, found, expected)
+        if isinstance(agreement, Agreed):
+            return agreement
         reason = self._reason(call, before, found, expected)
         if reason is None:
-            raise fault(call, f"{differing}; the module itself runs there")
+            raise fault(call, f"{agreement}; the module itself runs there")
         self.copy_state()
         return LeftOut(reason, has_run=True)
 
@@ -170,12 +171,12 @@ class Twins:
         except ContractError:
             self.eager.set_buffers(before)
             return LeftOut("the contract refused them")
-        differing = difference(found, expected, self.tolerance)
-        if differing is None:
-            return Agreed(expected)
+        agreement = self._agreement(call, before, found, expected)
+        if isinstance(agreement, Agreed):
+            return agreement
         reason = undefined.reason or self._reason(call, before, found, expected)
         if reason is None:
-            raise fault(call, differing)
+            raise fault(call, agreement)
         self.copy_state()
         return LeftOut(reason, has_run=True)
 
@@ -210,6 +211,24 @@ class Twins:
 
     def _program_state(self) -> dict[str, torch.Tensor]:
         return {name: as_pairs(value) for name, value in self.program.state().items()}
+
+    def _agreement(
+        self, call: Call, before: Mapping[str, torch.Tensor], found: Outcome, expected: Outcome
+    ) -> Agreed | str:
+        """What the program did as the module, or how they differ.
+
+        The module may sort otherwise than it did.
+        """
+        differing = difference(found, expected, self.tolerance)
+        if differing is None:
+            return Agreed(expected)
+        order = StableOrder()
+        self.eager.set_buffers(before)
+        ordered = self._expected(call, order)
+        if order.has_decided and difference(found, ordered, self.tolerance) is None:
+            return Agreed(ordered)
+        self.eager.set_buffers(expected.buffers)
+        return differing
 
     def _expect_refusal(
         self, call: Call, before: Mapping[str, torch.Tensor], error: Exception

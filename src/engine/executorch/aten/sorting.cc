@@ -126,7 +126,7 @@ void sort_lanes(const Operands& operands, bool descending) {
   });
 }
 
-// Equal elements stay in their order whether or not that is asked for, as they do in PyTorch.
+// Equal elements stay in their order whether or not that is asked for.
 Status sort(ProgramArguments& arguments, Positions positions) {
   const bool descending = arguments.boolean(positions.dimension + 1);
   const Result<Operands> operands = operands_of_equal_shape(arguments, positions);
@@ -172,6 +172,45 @@ void find_in_lanes(const Operands& operands, const Find& find) {
   });
 }
 
+// The element that `rank` others precede. The pivots are those that PyTorch takes, so that of equal
+// elements it is the same one.
+template <typename T>
+Placed<T> element_of_rank(std::vector<Placed<T>>& lane, std::int64_t rank) {
+  const auto at = [&](std::int64_t place) -> Placed<T>& {
+    return lane[static_cast<std::size_t>(place)];
+  };
+  const auto is_after = [](const Placed<T>& a, const Placed<T>& b) {
+    return is_less(b.first, a.first);
+  };
+  const auto put_in_order = [&](std::int64_t a, std::int64_t b) {
+    if (is_after(at(a), at(b))) std::swap(at(a), at(b));
+  };
+  std::int64_t first = 0;
+  auto last = static_cast<std::int64_t>(lane.size()) - 1;
+  while (last > first + 1) {
+    std::swap(at(first + (last - first) / 2), at(first + 1));
+    put_in_order(first + 1, last);
+    put_in_order(first, last);
+    put_in_order(first + 1, first);
+    const Placed<T> pivot = at(first);
+    std::int64_t up = first + 1;
+    std::int64_t down = last;
+    while (true) {
+      do ++up;
+      while (is_after(pivot, at(up)));
+      do --down;
+      while (is_after(at(down), pivot));
+      if (down < up) break;
+      std::swap(at(up), at(down));
+    }
+    std::swap(at(first), at(down));
+    if (down <= rank) first = up;
+    if (down >= rank) last = down - 1;
+  }
+  if (last == first + 1) put_in_order(first, last);
+  return at(rank);
+}
+
 struct Kthvalue {
   static constexpr OperatorSchema kSchema{
       "aten::kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) "
@@ -182,19 +221,14 @@ struct Kthvalue {
         operands_of_lanes(arguments, {.dimension = 2, .values = 4}, k);
     if (!operands) return operands.error();
     with_element_type(operands->self.dtype(), [&]<typename T>() {
-      find_in_lanes<T>(*operands, [k](std::vector<Placed<T>>& lane) {
-        const auto kth = lane.begin() + (k - 1);
-        std::ranges::nth_element(lane, kth, [](const auto& a, const auto& b) {
-          return is_less(a.first, b.first) || (!is_less(b.first, a.first) && a.second < b.second);
-        });
-        return *kth;
-      });
+      find_in_lanes<T>(*operands, [k](auto& lane) { return element_of_rank<T>(lane, k - 1); });
     });
     return {};
   }
 };
 
-// The lower one of two in the middle. A NaN is the median, or is left out.
+// The lower one of two in the middle, where equal elements stay in their order. A NaN is the
+// median, or is left out.
 template <typename T>
 Placed<T> median_of(std::vector<Placed<T>>& lane, bool leaves_nan_out) {
   const auto has_nan = [](const Placed<T>& each) { return is_nan(each.first); };
@@ -207,8 +241,9 @@ Placed<T> median_of(std::vector<Placed<T>>& lane, bool leaves_nan_out) {
     }
   }
   const auto middle = lane.begin() + std::max<std::int64_t>(numbers - 1, 0) / 2;
-  std::ranges::nth_element(lane, middle,
-                           [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
+  std::ranges::nth_element(lane, middle, [](const auto& a, const auto& b) {
+    return is_less(a.first, b.first) || (!is_less(b.first, a.first) && a.second < b.second);
+  });
   return *middle;
 }
 
