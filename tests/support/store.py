@@ -22,6 +22,7 @@ from tools import account, user_cache
 _DIGESTS = "KEPT"  # says what made the others, and lists them with their digests
 _ANY = "any"
 _LIMIT = 4 << 30  # bytes
+_IN_USE = 3 * 3600  # seconds: longer than any run
 
 
 class Store:
@@ -93,12 +94,19 @@ class Store:
         return self._maker in (maker, _ANY) and digests == _digests(path)
 
     def _prune(self) -> None:
-        """Removes the folders that were not asked for the longest, as far as they are too many."""
-        kept = [path for path in self._folder.iterdir() if (path / _DIGESTS).is_file()]
-        room = self._limit
-        for path in sorted(kept, key=lambda path: -path.stat().st_mtime):
-            room -= sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-            if room < 0 and path.name not in self._seen:
+        """Removes the folders that were not asked for the longest, as far as they are too many.
+
+        But for those that another process may be reading.
+        """
+        asked: dict[Path, float] = {}
+        for path in self._folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # another process removes it
+                if (path / _DIGESTS).is_file():
+                    asked[path] = path.stat().st_mtime
+        room, in_use = self._limit, time.time() - _IN_USE
+        for path in sorted(asked, key=lambda path: -asked[path]):
+            room -= _bytes(path)
+            if room < 0 and asked[path] < in_use and path.name not in self._seen:
                 with self._locked(path.name):
                     shutil.rmtree(path, ignore_errors=True)
 
@@ -107,6 +115,14 @@ class Store:
         with (self._folder / f"{digest}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _bytes(folder: Path) -> int:
+    total = 0
+    for file in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            total += file.stat().st_size if file.is_file() else 0
+    return total
 
 
 def _digests(folder: Path) -> str:

@@ -85,6 +85,12 @@ def test_the_longest_unused_go_where_there_are_too_many(tmp_path: Path) -> None:
     assert kept == {"used", "another"}
 
 
+def test_what_another_process_may_be_reading_stays(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        Store(tmp_path, limit=3000).get(name, lambda out: write(out, "x" * 2000))
+    assert (tmp_path / "one" / "file").exists()
+
+
 def test_what_another_extension_made_is_made_again_unless_any_will_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
