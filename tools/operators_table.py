@@ -26,9 +26,10 @@ page of measured results (`python -m tools.operators_table`); nothing in it is w
 A case is an entry of PyTorch's own list of operators and samples (`op_db`, {version}) with a type.
 It counts as equal where the first five samples of PyTorch's, and the first of them with NaN and
 infinities, without elements, with one element, without dimensions and not row by row, as far as
-PyTorch takes them, all give what PyTorch gives: integers and truth values exactly, floats within
-the tolerance that `op_db` has for the operator, or `torch.testing` for the type. Entries that draw
-numbers, or have complex results, are no cases.
+PyTorch takes them, all give what PyTorch gives, for the call or for the same in float64: integers
+and truth values exactly, floats within the tolerance that `op_db` has for the operator, or
+`torch.testing` for the type. Where PyTorch sorts in any order, equal elements may stay in theirs.
+Entries that draw numbers, or have complex results, are no cases.
 
 - **exported**: the sweep exported the case (`make sweep`) and compared the program's results.
 - **kernels**: the census ran the case operator by operator, decomposed as an export does, through
@@ -61,6 +62,8 @@ def swept(path: Path) -> dict[str, Found]:
         told = str(line.get("told", ""))
         if "outcome" not in line:
             found[line["name"]] = Found(False, "ends the process", True)
+        elif line["outcome"] == "nothing to try":
+            del found[line["name"]]
         else:
             is_equal = line["outcome"] == "equal"
             found[line["name"]] = Found(is_equal, told if is_equal else _reason(told), True)

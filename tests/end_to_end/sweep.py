@@ -82,18 +82,17 @@ class CaseTrial:
                 results = session.run(name, *sample.tensors)
             except ps.Error as error:
                 return f"{name}: {error}"
-            for found, right in zip(results, self.case.expected(sample), strict=True):
-                deviation = self.case.deviation(torch.as_tensor(found), right)
-                if deviation is not None:
-                    return f"{name}: {deviation}"
+            deviation = self.case.first_deviation(sample, results)
+            if deviation is not None:
+                return f"{name}: {deviation}"
         return None
 
     def _named_samples(self) -> Iterator[tuple[str, Sample]]:
         for number, sample in enumerate(self.samples):
             yield f"{re.sub('[^a-z]', '_', sample.kind.lower())}_{number}", sample
 
-    def _call_of(self, sample: Sample) -> Callable[..., list[torch.Tensor]]:
-        def call(*tensors: torch.Tensor) -> list[torch.Tensor]:
+    def _call_of(self, sample: Sample) -> Callable[..., list[torch.Tensor | float]]:
+        def call(*tensors: torch.Tensor) -> list[torch.Tensor | float]:
             return sample.run(self.case.entry.op, tensors)
 
         return call
@@ -124,7 +123,7 @@ class DynamicTrial:
     def outcome(self, backend: str) -> tuple[str, str]:
         """What came of it; "left out" where PyTorch's trace fixes the size."""
 
-        def call(*tensors: torch.Tensor) -> list[torch.Tensor]:
+        def call(*tensors: torch.Tensor) -> list[torch.Tensor | float]:
             return self.sample.run(self.case.entry.op, tensors)
 
         varying = {True: Dim.AUTO(min=1, max=2 * self.size), False: None}
@@ -158,18 +157,14 @@ class DynamicTrial:
     def _deviation_at(self, session: Any, size: int) -> str | None:
         resized = self.sample.changed(f"size {size}", lambda each: self._resized(each, size))
         try:
-            expected = self.case.expected(resized)
+            self.case.expected(resized)
         except Exception:  # of any kind: PyTorch itself refuses the size
             return None
         try:
             found = session.run("run", *resized.tensors)
         except ps.EngineError as error:
             return str(error)
-        deviations = (
-            self.case.deviation(torch.as_tensor(mine), right)
-            for mine, right in zip(found, expected, strict=True)
-        )
-        return next((each for each in deviations if each is not None), None)
+        return self.case.first_deviation(resized, found)
 
     def _resized(self, tensor: torch.Tensor, size: int) -> torch.Tensor:
         """With its elements repeated, floats a little larger each time, or the first of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,12 @@ _TOLERANCE = (1e-4, 2e-5)  # relative, absolute
 # takes one to export.
 _DRAWS = ps.Draws(count=8)
 
+_LONGEST = 900  # seconds of a trial: some of PyTorch's own calls do not come back
+
 EQUAL, REFUSED, DIFFERENT, DIED, UNTYPED = "equal", "refused", "different", "died", "untyped"
+
+# Nothing can be called.
+NOTHING = "nothing to try"
 
 # Other roundings of the module's operators give as different a result.
 LEFT_OUT = "left out"
@@ -238,7 +244,7 @@ def run_resumable(
             before = len(file.read())
         results = file.read().values()
         for result in results:
-            if result.outcome not in (EQUAL, REFUSED, LEFT_OUT):
+            if result.outcome not in (EQUAL, REFUSED, LEFT_OUT, NOTHING):
                 print(result)
         print(f"{options.backend}: {counts(results)}")
         return
@@ -246,9 +252,11 @@ def run_resumable(
 
     def begun(name: str, make: Callable[[], Tried | None]) -> Callable[[], Tried | None]:
         def begin() -> Tried | None:
+            signal.alarm(_LONGEST)
+            file.begin(name)  # before it is made: even that may end the process
             trial = make()
-            if trial is not None:
-                file.begin(name)
+            if trial is None:
+                file.add(Result(name, NOTHING, "", 0.0))
             return trial
 
         return begin
