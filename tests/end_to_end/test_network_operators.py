@@ -105,6 +105,31 @@ def test_bags(tmp_path: Path) -> None:
         twins.call("forward", words, begins, batch)
 
 
+class Gradients(nn.Module):
+    """A pool and its gradient, and an average of doubles."""
+
+    def forward(self, x: torch.Tensor, gradient: torch.Tensor) -> list[torch.Tensor]:
+        most, places = functional.max_pool2d(x, 3, 2, return_indices=True)
+        backward = torch.ops.aten.max_pool2d_with_indices_backward
+        sizes = ([3, 3], [2, 2], [0, 0], [1, 1], False)
+        return [
+            most,
+            backward(gradient, x, *sizes, places),
+            functional.adaptive_avg_pool2d(x.double(), (5, 3)),
+            functional.adaptive_avg_pool2d(x, (2, 4)),
+        ]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_gradients_of_pools(backend: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x, gradient = torch.randn(2, 3, 7, 7), torch.randn(2, 3, 3, 3)
+    twins = Twins(Gradients(), {"forward": ps.Method("forward", (x, gradient))}, tmp_path, backend)
+    twins.tolerance = {"rtol": 2e-3, "atol": 1e-6}
+    for _ in range(2):
+        twins.call("forward", torch.randn(2, 3, 7, 7), torch.randn(2, 3, 3, 3))
+
+
 class Slopes(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -95,3 +95,18 @@ def test_norms_of_sizes_that_are_computed(tmp_path, backend):
     for size in (4, 12, 7):
         twins.call("planes", torch.randn(1, 2, size, 16 - size))
         twins.call("rows", torch.randn(3, 2, size))
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+def test_norms_of_doubles(tmp_path, backend):
+    names = ["layers", "groups", "instances"]
+    batch = ({0: Dim("batch", min=1, max=5)},)
+    example = (torch.randn(3, 4, 6).double(),)
+    methods = {name: ps.Method(name, example, dynamic_shapes=batch) for name in names}
+    twins = Twins(Norms().eval().double(), methods, tmp_path, backend)
+    twins.tolerance = {"rtol": 1e-6, "atol": 1e-7}
+    for size in (2, 5):
+        x = torch.randn(size, 4, 6).double()
+        for name in names:
+            twins.call(name, x)
+            twins.call(name, x + 1e6)

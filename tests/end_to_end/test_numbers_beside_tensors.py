@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 import polystate as ps
 from tests.end_to_end.twins import ENGINES, Twins
@@ -68,3 +69,29 @@ def test_numbers_beside_doubles_are_doubles(tmp_path: Path, backend: str) -> Non
     twins.tolerance = {"rtol": 1e-15, "atol": 0.0}
     for x in (torch.tensor([0.0, 1.0]), torch.tensor([3.0, -7.0])):
         twins.call("f", x)
+
+
+class Fractions(nn.Module):
+    """Operators that are written with numbers beside integers and 16-bit floats."""
+
+    def forward(self, x: Tensor, halves: Tensor) -> tuple[Tensor, ...]:
+        flipped = x.flip(0)
+        return (
+            functional.pairwise_distance(x, flipped),
+            functional.poisson_nll_loss(x, flipped, log_input=False),
+            torch.ops.aten.sub.Scalar(x, 0.5, 3),
+            torch.ops.aten.mul.Scalar(x, 1.5),
+            torch.ops.aten.div.Scalar(x, 4),
+            torch.ops.aten.add.Scalar(x, 2, 3),
+            torch.ops.aten.sub.Scalar(halves, 0.9329070713842775),
+        )
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_integers_beside_numbers_that_are_none(tmp_path: Path, backend: str) -> None:
+    x, halves = torch.arange(1, 13).view(3, 4), torch.rand(5).half()
+    twins = Twins(Fractions(), {"f": ps.Method("forward", (x, halves))}, tmp_path, backend)
+    # AOTInductor rounds the number to 16 bits.
+    twins.tolerance = {"rtol": 1e-5, "atol": 5e-4 if backend == "aoti" else 0.0}
+    twins.call("f", x, halves)
+    twins.call("f", x * 3, halves + 0.5)

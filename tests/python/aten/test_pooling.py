@@ -12,6 +12,7 @@ from polystate import _core
 from tests.python.aten.compared_kernels import ComparedKernels, compare_samples
 
 OPERATORS = {
+    "aten._adaptive_avg_pool2d.default",
     "aten._adaptive_avg_pool3d.default",
     "aten.adaptive_max_pool2d.default",
     "aten.adaptive_max_pool3d.default",
@@ -26,6 +27,7 @@ def test_samples_of_pytorch() -> None:
     names = [
         f"nn.functional.{name}"
         for name in (
+            "adaptive_avg_pool2d",
             "adaptive_avg_pool3d",
             "adaptive_max_pool1d",
             "adaptive_max_pool2d",
@@ -46,6 +48,7 @@ def test_odd_numbers_and_windows() -> None:
     with ComparedKernels() as compared:
         for each in (x, x[0], x[:0], x.double(), x.to(torch.bfloat16), x.transpose(2, 4)):
             functional.max_pool3d(each, (3, 2, 2), (2, 1, 2), 1, (2, 1, 1), True, True)
+            functional.adaptive_avg_pool2d(each.flatten(-3, -2), (3, 4))
             functional.adaptive_avg_pool3d(each, (2, None, 4))
             functional.adaptive_max_pool3d(each, (3, 9, 1), True)
             functional.adaptive_max_pool2d(each.flatten(-3, -2), (3, 4), True)

@@ -1,7 +1,8 @@
 """Computes layer, group and instance norms by our own kernel, on all threads.
 
 ExecuTorch's kernels take the variance for the mean square less the square of the mean, which leaves
-nothing of it where the mean is large.
+nothing of it where the mean is large. Those of float64, of which ours has none, are written by
+means.
 
 Needs the functional program before it is lowered. Keeps what the method computes, to rounding.
 """
@@ -44,10 +45,7 @@ def _layer_norm(graph: Graph, node: Node) -> Node:
     kept = len(form) - len(shape)
     columns = _product(graph, form[kept:])
     rows = _rows(graph, x, [*form[:kept], columns])
-    scale = _vector(graph, weight, columns, 1.0)
-    offset = _vector(graph, bias, columns, 0.0)
-    normed = call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)
-    return _as(graph, _view(graph, normed, form), dtype)
+    return _as(graph, _view(graph, _normed(graph, rows, columns, weight, bias, eps), form), dtype)
 
 
 def _group_norm(graph: Graph, node: Node) -> Node:
@@ -69,14 +67,12 @@ def _grouped(graph: Graph, x: Node, groups: Any, affine: tuple[Any, Any], eps: A
     groups = form[1] if groups is None else groups
     columns = _product(graph, [channels, *form[2:]])
     rows = _rows(graph, x, [form[0], groups, columns])
-    scale, offset = (_vector(graph, None, columns, value) for value in (1.0, 0.0))
-    normed = call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)
-    result = _view(graph, normed, form)
+    result = _view(graph, _normed(graph, rows, columns, None, None, eps), form)
     per_channel = [form[1], *[1] * (len(form) - 2)]
     for combine, vector in zip((aten.mul.Tensor, aten.add.Tensor), affine, strict=True):
         if vector is not None:
-            single = _as(graph, vector, torch.float32)
-            result = call(graph, combine, result, _view(graph, single, per_channel))
+            vector = _as(graph, vector, result.meta["val"].dtype)
+            result = call(graph, combine, result, _view(graph, vector, per_channel))
     return _as(graph, result, dtype)
 
 
@@ -119,16 +115,36 @@ def _quotient(graph: Graph, size: Any, by: Any) -> Any:
 
 
 def _rows(graph: Graph, x: Node, form: Sequence[Any]) -> Node:
-    """What our kernel takes: float32, row by row."""
+    """The elements row by row, in the type that the norm is computed in."""
     if not x.meta["val"].is_contiguous():
         x = call(graph, aten.clone.default, x, memory_format=torch.contiguous_format)
-    return _view(graph, _as(graph, x, torch.float32), form)
+    is_double = x.meta["val"].dtype == torch.float64
+    return _view(graph, x if is_double else _as(graph, x, torch.float32), form)
 
 
-def _vector(graph: Graph, given: Node | None, columns: Any, otherwise: float) -> Node:
+def _normed(
+    graph: Graph, rows: Node, columns: Any, weight: Node | None, bias: Node | None, eps: Any
+) -> Node:
+    dtype = rows.meta["val"].dtype
+    scale = _vector(graph, weight, columns, 1.0, dtype)
+    offset = _vector(graph, bias, columns, 0.0, dtype)
+    if dtype == torch.float32:
+        return call(graph, torch.ops.polystate.layer_norm.default, rows, scale, offset, eps)
+    centred = call(graph, aten.sub.Tensor, rows, call(graph, aten.mean.dim, rows, [-1], True))
+    squares = call(graph, aten.mul.Tensor, centred, centred)
+    variance = call(graph, aten.mean.dim, squares, [-1], True)
+    inverse = call(graph, aten.rsqrt.default, call(graph, aten.add.Scalar, variance, eps))
+    normed = call(graph, aten.mul.Tensor, centred, inverse)
+    scaled = call(graph, aten.mul.Tensor, normed, scale)
+    return call(graph, aten.add.Tensor, scaled, offset)
+
+
+def _vector(
+    graph: Graph, given: Node | None, columns: Any, otherwise: float, dtype: torch.dtype
+) -> Node:
     if given is None:
-        return call(graph, aten.full.default, [columns], otherwise, dtype=torch.float32)
-    return _view(graph, _as(graph, given, torch.float32), [columns])
+        return call(graph, aten.full.default, [columns], otherwise, dtype=dtype)
+    return _view(graph, _as(graph, given, dtype), [columns])
 
 
 def _as(graph: Graph, x: Node, dtype: torch.dtype) -> Node:

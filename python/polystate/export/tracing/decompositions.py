@@ -418,12 +418,25 @@ def _of_number(operator: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Any, T
     return of_tensor
 
 
+def _add_number(x: Tensor, number: Any, alpha: Any = 1) -> Any:
+    """ExecuTorch's kernel of numbers rounds them to the tensor's type, or refuses them."""
+    return aten.add.Tensor(x, number, alpha=alpha)
+
+
+def _sub_number(x: Tensor, number: Any, alpha: Any = 1) -> Any:
+    return aten.sub.Tensor(x, number, alpha=alpha)
+
+
 DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten._is_all_true.default: torch.all,  # of torch._check_tensor_all
     aten.__lshift__.Scalar: aten.bitwise_left_shift.Tensor_Scalar,
     aten.__lshift__.Tensor: aten.bitwise_left_shift.Tensor,
     aten.bitwise_left_shift.Scalar_Tensor: _of_number(aten.bitwise_left_shift.Tensor),
     aten.bitwise_right_shift.Scalar_Tensor: _of_number(aten.bitwise_right_shift.Tensor),
+    aten.add.Scalar: _add_number,
+    aten.div.Scalar: aten.div.Tensor,
+    aten.mul.Scalar: aten.mul.Tensor,
+    aten.sub.Scalar: _sub_number,
     aten.__rshift__.Scalar: aten.bitwise_right_shift.Tensor_Scalar,
     aten.__rshift__.Tensor: aten.bitwise_right_shift.Tensor,
     aten._histogramdd_bin_edges.default: _histogramdd_bin_edges,

@@ -149,6 +149,8 @@ def _embedding_bag(
     rows = aten.embedding.default(weight, indices)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
+    if weight.dtype in (torch.float16, torch.bfloat16):  # rounded once
+        rows = rows.float()
     counts = indices != padding_idx
     places = bag.unsqueeze(1).expand(rows.shape)
     rows = torch.where(counts.unsqueeze(1), rows, 0.0)
@@ -159,7 +161,22 @@ def _embedding_bag(
         of_bag = torch.scatter_add(none, 0, bag, counts.long()).unsqueeze(1)
         result = result / of_bag.clamp(min=1).to(result.dtype)
     empty = torch.zeros(0, dtype=torch.int64)
-    return result, empty, empty.clone(), empty.clone()
+    return result.to(weight.dtype), empty, empty.clone(), empty.clone()
+
+
+def _max_pool2d_backward(
+    gradient: Tensor,
+    x: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    indices: Tensor,
+) -> Tensor:
+    """Adds the gradient of each window to that of its largest element."""
+    planes = torch.zeros_like(x).flatten(-2)
+    return planes.scatter_add(-1, indices.flatten(-2), gradient.flatten(-2)).view(x.shape)
 
 
 def _composed(operator: torch._ops.OpOverload) -> Callable[..., Any]:
@@ -174,6 +191,7 @@ NETWORK_OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.addmv.default: _addmv,
     aten._convolution_mode.default: _convolution_of_mode,
     aten.convolution.default: _convolution,
+    aten.max_pool2d_with_indices_backward.default: _max_pool2d_backward,
     **{
         operator: _composed(operator)
         for operator in (

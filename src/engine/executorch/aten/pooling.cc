@@ -305,27 +305,41 @@ struct AvgPool3d {
   }
 };
 
+// The means of windows that cover planes of `rank` dimensions, as `_adaptive_avg_pool` has them.
+template <Sums kSums>
+Status adaptive_means(ProgramArguments& arguments, std::size_t rank) {
+  const Result<Planes> planes = planes_of(arguments, rank);
+  if (!planes) return planes.error();
+  const Result<Triple> results = triple(arguments, 1, rank, 1, 0);
+  if (!results) return results.error();
+  if (!is_float(planes->self.dtype())) return refused("self is of integers");
+  const Result<TensorArgument> out =
+      arguments.result_at(2, planes->self.dtype(), planes->shape(*results));
+  if (!out) return out.error();
+  if (out->element_count() == 0) return {};
+  if (planes->elements() == 0) return refused("a plane is empty");
+  average<kSums>(*planes, *results, even_windows(planes->sizes, *results), *out,
+                 [](const Window& depth, const Window& height, const Window& width) {
+                   return depth.padded * height.padded * width.padded;
+                 });
+  return {};
+}
+
+struct AdaptiveAvgPool2d {
+  static constexpr OperatorSchema kSchema{
+      "polystate_aten::_adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) "
+      "out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return adaptive_means<Sums::kComputed>(arguments, 2);
+  }
+};
+
 struct AdaptiveAvgPool3d {
   static constexpr OperatorSchema kSchema{
       "aten::_adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> "
       "Tensor(a!)"};
-
   static Status run(ProgramArguments& arguments) {
-    const Result<Planes> planes = planes_of(arguments, 3);
-    if (!planes) return planes.error();
-    const Result<Triple> results = triple(arguments, 1, 3, 1, 0);
-    if (!results) return results.error();
-    if (!is_float(planes->self.dtype())) return refused("self is of integers");
-    const Result<TensorArgument> out =
-        arguments.result_at(2, planes->self.dtype(), planes->shape(*results));
-    if (!out) return out.error();
-    if (out->element_count() == 0) return {};
-    if (planes->elements() == 0) return refused("a plane is empty");
-    average<Sums::kRounded>(*planes, *results, even_windows(planes->sizes, *results), *out,
-                            [](const Window& depth, const Window& height, const Window& width) {
-                              return depth.padded * height.padded * width.padded;
-                            });
-    return {};
+    return adaptive_means<Sums::kRounded>(arguments, 3);
   }
 };
 
@@ -527,8 +541,8 @@ struct FractionalMaxPool3d {
 }  // namespace
 
 std::span<const ListedOperator> pooling_operators() {
-  return listed<AvgPool3d, AdaptiveAvgPool3d, MaxPool2d, MaxPool3d, AdaptiveMaxPool2d,
-                AdaptiveMaxPool3d, FractionalMaxPool2d, FractionalMaxPool3d>();
+  return listed<AvgPool3d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, MaxPool2d, MaxPool3d,
+                AdaptiveMaxPool2d, AdaptiveMaxPool3d, FractionalMaxPool2d, FractionalMaxPool3d>();
 }
 
 }  // namespace polystate
