@@ -147,8 +147,8 @@ class _Rung:
 # Grown examples first: sizes of 0 and 1, or at an end of their range, invite specialisation.
 _LADDER = (
     _Rung("sizes 0 and 1 as any other, grown examples", oblivious=True, grown=True),
-    _Rung("sizes 0 and 1 as any other", oblivious=True, grown=False),
     _Rung("plain, grown examples", oblivious=False, grown=True),
+    _Rung("sizes 0 and 1 as any other", oblivious=True, grown=False),
     _Rung("plain", oblivious=False, grown=False),
 )
 
