@@ -11,6 +11,7 @@ namespace polystate {
 // and with its meaning, in the form that fills given results. Their arguments are row-major. A
 // failing operator has written nothing.
 std::span<const ListedOperator> bessel_operators();
+std::span<const ListedOperator> bit_operators();
 std::span<const ListedOperator> cholesky_operators();
 std::span<const ListedOperator> distance_operators();
 std::span<const ListedOperator> elementary_operators();
@@ -35,29 +36,15 @@ std::span<const ListedOperator> sum_operators();
 std::span<const ListedOperator> unique_operators();
 std::span<const ListedOperator> upsampling_operators();
 
-inline constexpr std::array kAtenFamilies = {&bessel_operators,
-                                             &cholesky_operators,
-                                             &distance_operators,
-                                             &elementary_operators,
-                                             &error_function_operators,
-                                             &gamma_operators,
-                                             &histogram_operators,
-                                             &ldl_operators,
-                                             &linear_solve_operators,
-                                             &lu_operators,
-                                             &matrix_exponential_operators,
-                                             &polynomial_operators,
-                                             &pooling_operators,
-                                             &qr_operators,
-                                             &sampling_operators,
-                                             &scan_operators,
-                                             &scatter_operators,
-                                             &searching_operators,
-                                             &segment_operators,
-                                             &sorting_operators,
-                                             &spectral_operators,
-                                             &sum_operators,
-                                             &unique_operators,
-                                             &upsampling_operators};
+inline constexpr std::array kAtenFamilies = {
+    &bessel_operators,       &bit_operators,        &cholesky_operators,
+    &distance_operators,     &elementary_operators, &error_function_operators,
+    &gamma_operators,        &histogram_operators,  &ldl_operators,
+    &linear_solve_operators, &lu_operators,         &matrix_exponential_operators,
+    &polynomial_operators,   &pooling_operators,    &qr_operators,
+    &sampling_operators,     &scan_operators,       &scatter_operators,
+    &searching_operators,    &segment_operators,    &sorting_operators,
+    &spectral_operators,     &sum_operators,        &unique_operators,
+    &upsampling_operators};
 
 }  // namespace polystate
