@@ -151,18 +151,29 @@ def _sizes(
     minimum_is_proved: bool,
     trial: Trial | None,
 ) -> Sizes:
-    """Read the sizes, from 1 where that was declared and the program is right there."""
+    """Read the sizes, from 0 or 1 where that was declared and the program is right there."""
     if trial is None:
         return read_sizes(functional, inputs, declared, minimum_is_proved)
     sizes = read_sizes(functional, inputs, declared, trust_minimum=True)
     traced = read_sizes(functional, inputs, declared)
     symbols = [
-        declared_symbol
-        if declared_symbol == symbol or trial.holds_without(["!=", symbol.name, 1], [], sizes)
-        else symbol
+        dataclasses.replace(symbol, min=_least(symbol, declared_symbol.min, sizes, trial))
         for declared_symbol, symbol in zip(sizes.symbols, traced.symbols, strict=True)
     ]
     return Sizes(symbols, sizes.names)
+
+
+def _least(traced: Symbol, declared: int, sizes: Sizes, trial: Trial) -> int:
+    """The smallest size from which on the program is right, up to what was traced."""
+    was_traced: Expression = [">=", traced.name, traced.min]
+    return next(
+        (
+            low
+            for low in range(declared, traced.min)
+            if trial.holds_without(was_traced, [[">=", traced.name, low]], sizes)
+        ),
+        traced.min,
+    )
 
 
 def declared_sizes(dimensions: Dimensions) -> Declared:

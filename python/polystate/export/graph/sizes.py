@@ -90,12 +90,12 @@ class Sizes:
         )
 
     def above_one(self) -> Sizes:
-        """Leave size 1 out of the ranges, where PyTorch likes to choose another way."""
+        """Leave sizes 0 and 1 out of the ranges, where PyTorch likes to choose another way."""
         return Sizes([_above_one(symbol) for symbol in self.symbols], self.names)
 
 
 def _above_one(symbol: Symbol) -> Symbol:
-    return dataclasses.replace(symbol, min=2) if symbol.min == 1 < symbol.max else symbol
+    return dataclasses.replace(symbol, min=2) if symbol.min < 2 <= symbol.max else symbol
 
 
 def to_sympy(value: Any) -> Any:
@@ -138,8 +138,8 @@ def read_sizes(
     declared
         What the user said of the dimensions.
     trust_minimum
-        PyTorch may have traced for sizes of 2 and more although 1 was declared. The range then
-        starts at 2 too, or with this at 1.
+        PyTorch may have traced for sizes of 2 and more although 0 or 1 was declared. The range then
+        starts at 2 too, or with this where it was declared.
 
     Raises
     ------
@@ -236,8 +236,8 @@ def _range(
     low, high = _integer(traced.lower), _integer(traced.upper)
     if said is not None:
         high = min(high, said.max)
-        is_trusted = trust_minimum and said.min == 1 and low == 2
-        low = said.min if is_trusted else max(low, said.min)
+        is_trusted = trust_minimum and low == 2
+        low = min(low, said.min) if is_trusted else max(low, said.min)
     return low, high
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
 from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges
 
 from polystate.errors import ExportError
 from polystate.export.diagnosis.lines import line_of_nodes
@@ -26,12 +28,29 @@ class LargestSizes(ConstraintBasedSymShapeEvalPass):
 
     def __init__(self, program: ExportedProgram) -> None:
         super().__init__()
-        self._program, self._assumptions = program, Assumptions.of(program)
+        self._program, self._assumptions = program, _with_smallest(program)
 
     def call(self, graph_module: GraphModule) -> PassResult:
         """Write sizes into what is planned."""
         self._assumptions.restore_ranges(self._program)
         return super().call(graph_module)
+
+
+def _with_smallest(program: ExportedProgram) -> Assumptions:
+    """What is assumed now, from the smallest sizes on that were declared.
+
+    PyTorch may have traced for sizes of 2 and more. What gets smaller as a size grows is largest
+    below these.
+    """
+    assumptions = Assumptions.of(program)
+    declared = program.range_constraints
+    ranges = {
+        symbol: ValueRanges(min(found.lower, declared[symbol].lower), found.upper)
+        if symbol in declared
+        else found
+        for symbol, found in assumptions.ranges.items()
+    }
+    return dataclasses.replace(assumptions, ranges=ranges)
 
 
 def require_largest_sizes(name: str, program: ExportedProgram) -> None:

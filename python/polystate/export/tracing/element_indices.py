@@ -1,8 +1,9 @@
 """Elements and rows by indices that are tensors without dimensions.
 
 For ``x[i]`` PyTorch reads the number in ``i``, and a trace has no numbers. A write is traced with
-``i`` as a tensor index (`FUNCTIONS`). A read is traced with a number whose range is unknown, and
-afterwards gets ``i`` as a tensor index in its place (`index_by_tensors`).
+``i`` as a tensor index (`FUNCTIONS`); so are rows whose number varies. A read is traced with a
+number whose range is unknown, and afterwards gets ``i`` as a tensor index in its place
+(`index_by_tensors`).
 """
 
 from __future__ import annotations
@@ -87,7 +88,42 @@ def _is_plain(index: Any) -> bool:
     return index is None or index is Ellipsis or type(index) in (int, slice)
 
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {Tensor.__setitem__: _set}
+def _set_rows(input: Tensor, index: Any, value: Any) -> Any:
+    """Write rows whose number varies; NotImplemented where it does not.
+
+    PyTorch drops leading dimensions of size 1 of the value, for which it asks whether there is one
+    row.
+    """
+    given = list(index) if isinstance(index, tuple) else [index]
+    varies = isinstance(value, FakeTensor) and value.dim() and is_symbolic(value.shape[0])
+    if not varies or not all(isinstance(each, Tensor) or _is_whole(each) for each in given):
+        return NotImplemented
+    tensors = [each for each in given if isinstance(each, Tensor)]
+    if not tensors or not all(map(_is_list, tensors)):
+        return NotImplemented
+    indices = [each if isinstance(each, Tensor) else None for each in given]
+    aten.index_put_(input, indices, value.to(input.dtype))
+    return None
+
+
+def _is_whole(index: Any) -> bool:
+    return isinstance(index, slice) and index == slice(None)
+
+
+def _is_list(index: Tensor) -> bool:
+    """Whether it names places, more than one."""
+    is_mask = index.dtype in (torch.bool, torch.uint8)
+    return isinstance(index, FakeTensor) and index.dim() > 0 and not is_mask
+
+
+def _set_by_tensors(input: Tensor, index: Any, value: Any) -> Any:
+    for write in (_set, _set_rows):
+        if write(input, index, value) is not NotImplemented:
+            return None
+    return NotImplemented
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {Tensor.__setitem__: _set_by_tensors}
 
 
 def with_placed_results(function: Callable[..., Any]) -> Callable[..., Any]:
