@@ -39,6 +39,14 @@ class Functions(nn.Module):
             torch.linalg.lstsq(torch.stack([x, x + 1]), torch.stack([y, y * 2])).rank,
         )
 
+    def lists(self, x: Tensor) -> tuple[Tensor, ...]:
+        rows = list(x.clone())
+        torch._foreach_mul_(rows, 2.0)
+        torch._foreach_lerp_(rows, list(x), 0.25)
+        added = torch._foreach_add(rows, [x[0]] * len(rows), alpha=3)
+        pairs = torch.combinations(x[0], 2)
+        return *rows, *added, pairs, torch.combinations(x[0], 3, with_replacement=True)
+
     def comparisons(self, x: Tensor, y: Tensor) -> tuple[bool, ...]:
         return torch.equal(x, y), torch.allclose(x, y, atol=0.1), x.equal(x[:1])
 
@@ -58,6 +66,7 @@ def test_values_are_pytorchs(tmp_path: Path, backend: str) -> None:
     methods = {
         "covariances": ps.Method("covariances", (x, counts, weights), draw=_not_negative),
         "least_squares": ps.Method("least_squares", (x, y)),
+        "lists": ps.Method("lists", (x,)),
         "comparisons": ps.Method("comparisons", (x, x + 0.05)),
     }
     twins = Twins(Functions(), methods, tmp_path, backend)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 import polystate as ps
-from tests.end_to_end.twins import every_backend
+from tests.end_to_end.twins import Twins, every_backend
 
 LARGEST = 6
 
@@ -141,3 +142,66 @@ def test_distances_of_few_rows_and_of_many(tmp_path: Path, backend: str) -> None
             rtol=1e-4,
             atol=3e-3,
         )
+
+
+class Lengths(nn.Module):
+    """Functions whose length is a size, numbers made of it, and rows of a cache."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(9, 2))
+
+    def grids(self, x: Tensor) -> tuple[Tensor, ...]:
+        n = x.shape[0]
+        return (
+            torch.linspace(-1, 2, n),
+            torch.linspace(0.5, 0.25, steps=n + 3, dtype=torch.float64),
+            torch.hann_window(n) * x,
+            torch.hamming_window(n, periodic=False),
+            torch.blackman_window(n + 1),
+        )
+
+    def numbers(self, x: Tensor) -> tuple[Tensor, ...]:
+        n = x.shape[0]
+        return x / n**0.5, x * n**2, x * 0.9**n, x / math.sqrt(n), x.sum() * 2**n, x * n**-1
+
+    def pools(self, x: Tensor) -> tuple[Tensor, ...]:
+        rows = x[None]
+        return (
+            nn.functional.max_pool1d(rows, 2, 1, 1),
+            nn.functional.max_pool1d(rows, (3,), stride=2, padding=1),
+        )
+
+    def write(self, x: Tensor) -> Tensor:
+        n = x.shape[0]
+        self.cache[torch.arange(n)] = x[:, None]
+        self.cache[torch.arange(n), torch.arange(n) % 2] = x * 2
+        return self.cache[n:] * 2
+
+    def convolve(self, x: Tensor) -> Tensor:
+        smooth = nn.functional.conv1d(x[None, None], torch.ones(1, 1, 3), padding=1)
+        return self.cache[x.shape[0] :] - smooth.sum()
+
+
+@every_backend
+def test_lengths_that_are_sizes(tmp_path: Path, backend: str) -> None:
+    least = {"grids": 1, "numbers": 1, "pools": 2, "write": 0, "convolve": 1}
+    methods = {
+        name: ps.Method(name, (torch.randn(5),), dynamic_shapes=({0: Dim("n", min=low, max=9)},))
+        for name, low in least.items()
+    }
+    twins = Twins(Lengths(), methods, tmp_path, backend)
+    for name, low in least.items():
+        for count in range(low, 10):
+            twins.call(name, torch.randn(count))
+
+
+def test_a_size_that_only_a_smaller_trace_covers_is_in_the_contract() -> None:
+    varying = ({0: Dim("n", min=0, max=9)},)
+    methods = {
+        name: ps.Method(name, (torch.randn(5),), dynamic_shapes=varying)
+        for name in ("write", "convolve")
+    }
+    program = ps.export(Lengths(), methods, backend="portable")
+    smallest = {name: method.symbols[0].min for name, method in program.methods.items()}
+    assert smallest == {"write": 0, "convolve": 1}  # PyTorch convolves no empty signal

@@ -130,6 +130,25 @@ def test_gradients_of_pools(backend: str, tmp_path: Path) -> None:
         twins.call("forward", torch.randn(2, 3, 7, 7), torch.randn(2, 3, 3, 3))
 
 
+class Unbatched(nn.Module):
+    def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+        y = functional.relu(functional.conv2d(x, torch.ones(4, 3, 3, 3)))
+        return [
+            functional.max_pool2d(y, 2),
+            functional.avg_pool2d(x, 2),
+            functional.max_pool1d(x[0], 2),
+            functional.adaptive_avg_pool2d(y, 1),
+        ]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_images_without_a_batch(backend: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    methods = {"forward": ps.Method("forward", (torch.randn(3, 6, 6),))}
+    twins = Twins(Unbatched(), methods, tmp_path, backend)
+    twins.call("forward", torch.randn(3, 6, 6))
+
+
 class Slopes(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -18,6 +18,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     (r"they keep state outside of", "state_in_a_global"),
     (r"'aten\..*(dropout|bernoulli).* draws random numbers", "dropout_in_training"),
     (r"draws random numbers", "random_numbers"),
+    (r"has strides of memory, which", "strided_view_of_view"),
     (r"depends on values and has no maximum, for", "unbounded_size"),
     (r"has no maximum, and memory is planned", "dimension_without_maximum"),
     (r"is no tensor but a Python", "result_of_python"),

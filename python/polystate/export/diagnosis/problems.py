@@ -244,9 +244,9 @@ _KINDS = (
             r"size of tensor \w+ \(.*s\d+.*must match",
         ),
         "the code fixes a size that dynamic_shapes lets vary",
-        "take the size of the tensor (x.shape[0], or -1 in a reshape) instead of a number, and no "
-        "Python loop over that dimension; or export it with the fixed size alone, and one method "
-        "for each other",
+        "take the size of the tensor (x.shape[0], or -1 in a reshape) instead of a number, "
+        "torch.tensor(n).log() instead of math.log(n), and no Python loop over that dimension; or "
+        "export it with the fixed size alone, and one method for each other",
     ),
     _Kind(
         "branch_on_size",

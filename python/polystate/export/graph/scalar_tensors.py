@@ -114,10 +114,12 @@ class ScalarTensors:
     def _number(self, e: sympy.Number) -> Node:
         return self._constant(int(e) if e.is_integer else float(e), _dtype(e))
 
-    def _power(self, e: sympy.Pow) -> Node:
-        if not (e.exp.is_Integer and e.exp > 0):
-            raise UnsupportedError(f"a condition computes '{e}', which cannot be checked")
-        return self._fold(aten.mul.Tensor, [self.write(e.base)] * int(e.exp))
+    def _power(self, e: sympy.Basic) -> Node:
+        base, exponent = e.args
+        if exponent.is_Integer and exponent > 0:
+            return self._fold(aten.mul.Tensor, [self.write(base)] * int(exponent))
+        operands = self._as(torch.float64, base), self._as(torch.float64, exponent)
+        return self._cast(self._call(aten.pow.Tensor_Tensor, *operands), _dtype(e))
 
     def _folded(self, e: sympy.Basic) -> Node:
         return self._fold(_FOLDED[type(e)], self._operands(e))
@@ -222,7 +224,7 @@ _WRITERS: list[tuple[tuple[type, ...], _Writer]] = [
     ),
     (tuple(_ROUNDINGS), ScalarTensors._rounded),
     ((torch_functions.ToFloat,), ScalarTensors._as_float),
-    ((sympy.Pow,), ScalarTensors._power),
+    ((sympy.Pow, torch_functions.PowByNatural, torch_functions.FloatPow), ScalarTensors._power),
     ((sympy.Piecewise,), ScalarTensors._piecewise),
     ((sympy.Not,), ScalarTensors._negation),
 ]

@@ -84,6 +84,12 @@ def _through_the_dispatcher(generate: Any) -> Any:
         V.extern_kernel_nodes.pop()  # the proxy's
         write = wrapper.writelines
 
+        def values() -> list[str]:
+            """Without devices, which are given as two: there is one."""
+            types = [str(argument.type) for argument in operator._schema.arguments]
+            given = zip(arguments(), types, strict=False)
+            return ["nullptr" if "Device" in kind else value for value, kind in given]
+
         def write_with_our_function(lines: Sequence[str]) -> None:
             write([line.replace("aoti_torch_call_dispatcher(", f"{DISPATCHER}(") for line in lines])
 
@@ -92,7 +98,7 @@ def _through_the_dispatcher(generate: Any) -> Any:
             mock.patch.object(V.graph, "aot_mode", False),
             mock.patch.object(wrapper, "writelines", write_with_our_function),
         ):
-            generate(wrapper, buffer, kernel, arguments, operator, *rest)
+            generate(wrapper, buffer, kernel, values, operator, *rest)
 
     return generate_call
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
 from executorch.backends.xnnpack.partition.config.generic_node_configs import (
+    AvgPoolingConfig,
     CosConfig,
     ExpConfig,
     LogConfig,
     MaximumConfig,
+    MaxPool2dConfig,
     MinimumConfig,
     SinConfig,
     SquareRootConfig,
@@ -39,16 +42,20 @@ _COMPUTED_OTHERWISE = {
 }
 
 # The rank of tensors that XNNPACK lays out with their channels last.
-_OF_IMAGES = 4
+_RANK_OF_IMAGES = 4
+_OF_IMAGES = (AvgPoolingConfig, MaxPool2dConfig, PreluConfig)
 
 
-class _PreluOfImages(PreluConfig):
-    """Takes those of images alone: XNNPACK's pass that moves channels refuses others."""
+def _of_images(config: Any) -> Any:
+    """A config that takes images alone: XNNPACK's pass that moves channels refuses others."""
 
-    def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
-        x = node.args[0]
-        is_of_images = isinstance(x, torch.fx.Node) and x.meta["val"].dim() == _OF_IMAGES
-        return is_of_images and bool(super().check_constraints(node, ep))
+    class OfImages(config):
+        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
+            x = node.args[0]
+            is_of_images = isinstance(x, torch.fx.Node) and x.meta["val"].dim() == _RANK_OF_IMAGES
+            return is_of_images and bool(super().check_constraints(node, ep))
+
+    return OfImages
 
 
 _COPIES = {
@@ -60,7 +67,8 @@ _TAG = "delegation_tag"
 
 def xnnpack_partitioner() -> XnnpackPartitioner:
     """Of all operators that XNNPACK computes as PyTorch does, for numbers of usual size."""
-    replaced = {PreluConfig: _PreluOfImages, **dict.fromkeys(_COMPUTED_OTHERWISE)}
+    of_images = {each: _of_images(each) for each in _OF_IMAGES}
+    replaced = {**of_images, **dict.fromkeys(_COMPUTED_OTHERWISE)}
     configs = [replaced.get(each, each) for each in ALL_PARTITIONER_CONFIGS]
     return XnnpackPartitioner([each for each in configs if each is not None])
 

@@ -2,23 +2,27 @@
 
 ExecuTorch makes tensors of int64 and float32 of them. Of float64, ``x * 2.7`` would be off by 2e-8
 of it; beside tensors without dimensions, ``x + 1`` would be of another type than PyTorch's: of
-uint8, 255 + 1 is 0.
+uint8, 255 + 1 is 0. It has no powers of sizes.
 
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import operator
 from collections.abc import Sequence
 
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, Node
 
+from polystate.errors import UnsupportedError
 from polystate.export.graph.operands import number_as
-from polystate.export.graph.scalar_tensors import call
+from polystate.export.graph.scalar_tensors import ScalarTensors, call
 from polystate.export.graph.signature import changed_graphs
+from polystate.export.graph.sizes import to_sympy
 
 aten = torch.ops.aten
 
@@ -37,14 +41,37 @@ def _replace(graph: Graph, node: Node) -> None:
     tensors = [each for each in given if isinstance(each, torch.Tensor)]
     for place, argument in enumerate(node.target._schema.arguments[: len(node.args)]):
         value = node.args[place]
-        if isinstance(argument.type, torch.TensorType) and isinstance(value, bool | int | float):
-            dtype = _dtype_of(value, tensors)
-            if dtype is not None:
-                with graph.inserting_before(node):
-                    number = call(
-                        graph, aten.full.default, [], number_as(value, dtype), dtype=dtype
-                    )
-                node.update_arg(place, number)
+        if not isinstance(argument.type, torch.TensorType):
+            continue
+        with graph.inserting_before(node):
+            if isinstance(value, bool | int | float):
+                number = _written(graph, value, tensors)
+            elif isinstance(value, Node) and value.target == operator.pow:
+                number = _power(graph, value, tensors)
+            else:
+                continue
+        if number is not None:
+            node.update_arg(place, number)
+
+
+def _written(graph: Graph, value: float, beside: Sequence[torch.Tensor]) -> Node | None:
+    dtype = _dtype_of(value, beside)
+    if dtype is None:
+        return None
+    return call(graph, aten.full.default, [], number_as(value, dtype), dtype=dtype)
+
+
+def _power(graph: Graph, power: Node, beside: Sequence[torch.Tensor]) -> Node | None:
+    """A power of sizes, which a program has no numbers of."""
+    value = power.meta["val"]
+    with contextlib.suppress(UnsupportedError):
+        written = ScalarTensors(graph, {}).write(to_sympy(value))
+        common = functools.reduce(torch.promote_types, (each.dtype for each in beside))
+        dims = max((each.dim() for each in beside), default=0)
+        number = 1.0 if isinstance(value, torch.SymFloat) else 1
+        dtype = torch.result_type(torch.empty([1] * dims, dtype=common), number)
+        return call(graph, aten._to_copy.default, written, dtype=dtype)
+    return None
 
 
 def _dtype_of(value: float, beside: Sequence[torch.Tensor]) -> torch.dtype | None:

@@ -1,12 +1,13 @@
 """PyTorch's functions that ask for values while they compute, written so that they need not.
 
 ``cov`` looks whether its divisor is positive, ``gaussian_nll_loss`` whether its variances are,
-``equal`` gives a bool of Python's, and the residuals of ``linalg.lstsq`` are there for some values
-alone. A trace has no values.
+``equal`` gives a bool of Python's, the residuals of ``linalg.lstsq`` are there for some values
+alone, and ``combinations`` counts what it selects. A trace has no values.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -139,8 +140,19 @@ def _gaussian_nll_loss(
     return loss if reduction == "none" else getattr(loss, reduction)()
 
 
+def _combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Any:
+    """Of elements whose number is known."""
+    count = input.shape[0]
+    if isinstance(count, torch.SymInt):
+        return NotImplemented
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = torch.tensor(list(choose(range(count), r)), dtype=torch.int64).reshape(-1, r)
+    return input[chosen]
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.allclose: _allclose,
+    torch.combinations: _combinations,
     torch.corrcoef: _corrcoef,
     torch.cov: _cov,
     torch.equal: _equal,

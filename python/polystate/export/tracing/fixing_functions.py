@@ -1,14 +1,18 @@
 """Functions of PyTorch's that fix a size that varies, written so that they do not.
 
-PyTorch reads the sizes of what `kron` multiplies as numbers, and those of chunks. The sizes of
-chunks may vary, their number must not. `cdist` computes otherwise where there are many rows.
+PyTorch reads the sizes of what `kron` multiplies as numbers, those of chunks, of `max_pool1d`, and
+the lengths of `linspace` and of windows. The sizes of chunks may vary, their number must not.
+`cdist` computes otherwise where there are many rows.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import torch
 from torch import Tensor
@@ -97,12 +101,100 @@ def _may_be_few(rows: torch.SymInt) -> bool:
     return bool(limits.lower <= _FEW_ROWS < limits.upper)
 
 
+def _max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """A pool over planes of one row. NotImplemented where the sizes are known."""
+    if return_indices or not any(isinstance(size, torch.SymInt) for size in input.shape):
+        return NotImplemented
+    kernel, padding, dilation = map(_only, (kernel_size, padding, dilation))
+    step = _only(stride) if stride else kernel
+    planes = input.reshape(-1, *input.shape[-2:]).unsqueeze(-2)
+    pooled = torch.max_pool2d(
+        planes, (1, kernel), (1, step), (0, padding), (1, dilation), ceil_mode
+    ).squeeze(-2)
+    return pooled if input.dim() == 3 else pooled.squeeze(0)
+
+
+def _only(numbers: Any) -> int:
+    """The number that a list has, or that was given alone."""
+    return int(numbers[0] if isinstance(numbers, tuple | list) else numbers)
+
+
+def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = None) -> Any:
+    """From both ends to the middle, as PyTorch goes. NotImplemented where the length is known."""
+    if not isinstance(steps, torch.SymInt) or isinstance(start, Tensor) or isinstance(end, Tensor):
+        return NotImplemented
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if not dtype.is_floating_point:
+        return NotImplemented
+    places = _places(steps)
+    last = _number(steps - 1)
+    step = (end - start) / last.clamp(min=1)
+    up, down = start + step * places, end - step * (last - places)
+    return torch.where(places < _number(steps // 2).clamp(min=1), up, down).to(dtype)
+
+
+def _places(count: Any) -> Tensor:
+    places: Tensor = torch.arange(count)
+    return places
+
+
+def _number(size: Any) -> Tensor:
+    """A size as a tensor, in double precision."""
+    full: Any = torch.full
+    number: Tensor = full((), size, dtype=torch.float64)
+    return number
+
+
+def _window(*terms: float) -> Callable[..., Any]:
+    """The window that is a sum of cosines. NotImplemented where its length is known."""
+
+    def window(
+        window_length: Any, periodic: bool = True, *, dtype: torch.dtype | None = None
+    ) -> Any:
+        if not isinstance(window_length, torch.SymInt):
+            return NotImplemented
+        dtype = torch.get_default_dtype() if dtype is None else dtype
+        last = _number(window_length if periodic else window_length - 1).clamp(min=1)
+        angles = _places(window_length) * (2 * math.pi) / last
+        waves = [term * torch.cos(angles * at) for at, term in enumerate(terms)]
+        one = _number(window_length) == 1
+        return torch.where(one, 1.0, torch.stack(waves).sum(0)).to(dtype)
+
+    return window
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.blackman_window: _window(0.42, -0.5, 0.08),
     torch.cdist: _distances,
     torch.chunk: _chunks,
+    torch.hamming_window: _window(0.54, -0.46),
+    torch.hann_window: _window(0.5, -0.5),
     torch.kron: _kron,
+    torch.linspace: _linspace,
+    torch.max_pool1d: _max_pool1d,
+    torch.nn.functional.max_pool1d: _max_pool1d,
     torch.unsafe_chunk: _chunks,
     Tensor.chunk: _chunks,
     Tensor.kron: _kron,
     Tensor.unsafe_chunk: _chunks,
 }
+
+
+@contextlib.contextmanager
+def roots_of_sizes() -> Iterator[None]:
+    """Let `math.sqrt` of a size that varies be its power, where it would be one number."""
+    root = math.sqrt
+
+    def sqrt(x: Any, /) -> Any:
+        return x**0.5 if isinstance(x, torch.SymInt | torch.SymFloat) else root(x)
+
+    with mock.patch.object(math, "sqrt", sqrt):
+        yield

@@ -8,13 +8,20 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-from polystate.export.tracing import asking_functions, element_indices, fixing_functions, windows
+from polystate.export.tracing import (
+    asking_functions,
+    element_indices,
+    fixing_functions,
+    foreach_functions,
+    windows,
+)
 
 # Each gives NotImplemented where PyTorch's own is called.
 _FUNCTIONS = {
     **asking_functions.FUNCTIONS,
     **element_indices.FUNCTIONS,
     **fixing_functions.FUNCTIONS,
+    **foreach_functions.FUNCTIONS,
     **windows.FUNCTIONS,
 }
 

@@ -51,6 +51,7 @@ from polystate.export.tracing.eager import (
     identical,
 )
 from polystate.export.tracing.element_indices import index_by_tensors, with_placed_results
+from polystate.export.tracing.fixing_functions import roots_of_sizes
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.linear_algebra import LINEAR_ALGEBRA, checks_are_written_out
 from polystate.export.tracing.observers import FAKE_QUANTIZATION, without_branches
@@ -63,6 +64,7 @@ from polystate.export.tracing.recurrent import (
     refuse_packed_sequences,
 )
 from polystate.export.tracing.replaced_functions import ReplacedFunctions
+from polystate.export.tracing.strided_views import refuse_strides_of_memory
 from polystate.export.tracing.undeclared_writes import declare_writes
 from polystate.quiet import is_verbose, quiet
 
@@ -307,6 +309,7 @@ def _attempt(
         recorded_sources(),
         fast_paths.told() as paths,
         networks_of_any_length(),
+        roots_of_sizes(),
         ReplacedFunctions(),
         ComplexAsParts(),
         traced_cumulative_averages(),
@@ -343,6 +346,7 @@ def _decomposed(
             {**DECOMPOSED, **LINEAR_ALGEBRA, **NETWORKS, **CELLS, **FAKE_QUANTIZATION}
         )
     refuse_randomness(functional)
+    refuse_strides_of_memory(functional)
     index_by_tensors(functional)
     attempt.assumptions.restore_ranges(functional)
     return Traced(

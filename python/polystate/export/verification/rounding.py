@@ -86,10 +86,13 @@ class Rounding(Operators):
         parts.add_(self._signs(parts) * sizes.where(sizes.isfinite(), 0))
 
     def _round_roots(self, distances: torch.Tensor, *rows: torch.Tensor) -> None:
-        """Changes roots of differences of the rows' squares, which may cancel."""
+        """Changes roots of differences of the rows' squares, which may cancel.
+
+        Of equal rows all are off to one side, so that none of them may be 0.
+        """
         squares = distances.square()
         self._round(squares, False, sum(_largest(each.square().sum(-1)) for each in rows))
-        distances.copy_(squares.clamp_(min=0).sqrt_())
+        distances.copy_(squares.abs_().sqrt_())
 
     def _signs(self, result: torch.Tensor) -> torch.Tensor:
         units = _UNITS.get(result.dtype, _HALF_UNITS) * torch.finfo(result.dtype).eps

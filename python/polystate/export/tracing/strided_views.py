@@ -1,0 +1,54 @@
+"""Refuses strides that are those of memory: a program lays out what it computes row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch._prims_common import is_contiguous_or_false
+from torch.export import ExportedProgram
+from torch.fx import GraphModule, Node
+
+from polystate.errors import UnsupportedError
+from polystate.export.diagnosis.lines import line_of_nodes
+
+_STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default}
+
+
+def refuse_strides_of_memory(program: ExportedProgram) -> None:
+    """Refuse a functional program with ``as_strided`` of what does not lie row by row.
+
+    Or of a part of a tensor, from a place of that tensor on, or beyond the part.
+
+    Raises
+    ------
+    UnsupportedError
+        With the user's line and a rewrite.
+    """
+    for module in program.graph_module.modules():
+        if isinstance(module, GraphModule):
+            for node in module.graph.nodes:
+                if node.target in _STRIDED and not _lies_in_rows(node):
+                    line = line_of_nodes([node])
+                    where = f" (at {line})" if line else ""
+                    raise UnsupportedError(
+                        f"'as_strided'{where} of a view, or of a tensor that does not lie row by "
+                        f"row, has strides of memory, which a program lays out anew: use other "
+                        f"views: x[:, :4].diagonal(), x.unflatten(0, (2, -1)), x[::2]"
+                    )
+
+
+def _lies_in_rows(node: Node) -> bool:
+    operands: list[Any] = list(node.args)
+    x = operands[0].meta["val"]
+    if node.target == torch.ops.aten.as_strided_scatter.default:
+        del operands[1]
+    sizes, strides = operands[1:3]
+    offset = operands[3] if len(operands) > 3 else node.kwargs.get("storage_offset")
+    if not is_contiguous_or_false(x) or (offset is not None and x.storage_offset() != 0):
+        return False
+    numbers = [*sizes, *strides, offset or 0, x.numel()]
+    if not all(isinstance(each, int) for each in numbers):
+        return True
+    last = (offset or 0) + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
+    return bool(last < x.numel())
