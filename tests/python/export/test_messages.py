@@ -84,6 +84,14 @@ class Ordinary(nn.Module):
     def view_in_branch(self, x):
         return torch.cond(x.sum() > 0, lambda x: x[:2], lambda x: x[2:], (x,))
 
+    def order_in_branch(self, x):
+        return torch.cond(
+            x.sum() > 0,
+            lambda x: x.view(2, 2) + 1,
+            lambda x: x.view(2, 2).t().contiguous().t(),
+            (x,),
+        )
+
     def constant_in_branch(self, x):
         return torch.cond(
             x.sum() > 0, lambda x: x + torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.clone, (x,)
@@ -158,6 +166,7 @@ PROBLEMS = [
     ("change_data", "self.total.data =", "other memory", "self.total.copy_(...)"),
     ("noise", "torch.randn_like(x)", "draws random numbers", "noise of the caller"),
     ("view_in_branch", "return torch.cond(", "tensors of different form", "x[:2].clone()"),
+    ("order_in_branch", "return torch.cond(", "tensors of different form", "x.t().contiguous()"),
     ("constant_in_branch", "return torch.cond(", "a tensor of Python's numbers", "make it once"),
     ("write_in_branch", "return torch.cond(", "changes a buffer", "write it after them"),
     ("slice_by_number", "x[:n].sum()", "its range is not known", "torch._check(k >= 0)"),

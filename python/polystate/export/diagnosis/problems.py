@@ -208,11 +208,15 @@ _KINDS = (
     ),
     _Kind(
         "cond_results_differ",
-        ("When merging two branches' output", "Expected each tensor to have same metadata"),
+        (
+            "When merging two branches' output",
+            "Expected each tensor to have same metadata",
+            "strides of the two branches' output doesn't match",
+        ),
         "the branches of torch.cond return tensors of different form: another shape, type or place "
         "in memory",
-        "return new tensors of one shape and type from both: lambda x: x[:2].clone(); fill a "
-        "shorter one, and return how much of it counts",
+        "return new tensors of one shape and type from both: lambda x: x[:2].clone(), or "
+        "x.t().contiguous(); fill a shorter one, and return how much of it counts",
     ),
     _Kind(
         "cond_writes_buffer",
