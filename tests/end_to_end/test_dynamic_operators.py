@@ -163,7 +163,8 @@ class Lengths(nn.Module):
 
     def numbers(self, x: Tensor) -> tuple[Tensor, ...]:
         n = x.shape[0]
-        return x / n**0.5, x * n**2, x * 0.9**n, x / math.sqrt(n), x.sum() * 2**n, x * n**-1
+        powers = x / n**0.5, x * n**2, x * 0.9**n, x.sum() * 2**n, x * n**-1
+        return *powers, x / math.sqrt(n), x * (2 * n**0.5 + 1), x - 3 * math.sqrt(n + 1)
 
     def pools(self, x: Tensor) -> tuple[Tensor, ...]:
         rows = x[None]

@@ -84,8 +84,8 @@ def _through_the_dispatcher(generate: Any) -> Any:
         V.extern_kernel_nodes.pop()  # the proxy's
         write = wrapper.writelines
 
-        def values() -> list[str]:
-            """Without devices, which are given as two: there is one."""
+        def without_device() -> list[str]:
+            """AOTInductor writes a device as two arguments; there is one."""
             types = [str(argument.type) for argument in operator._schema.arguments]
             given = zip(arguments(), types, strict=False)
             return ["nullptr" if "Device" in kind else value for value, kind in given]
@@ -98,7 +98,7 @@ def _through_the_dispatcher(generate: Any) -> Any:
             mock.patch.object(V.graph, "aot_mode", False),
             mock.patch.object(wrapper, "writelines", write_with_our_function),
         ):
-            generate(wrapper, buffer, kernel, values, operator, *rest)
+            generate(wrapper, buffer, kernel, without_device, operator, *rest)
 
     return generate_call
 

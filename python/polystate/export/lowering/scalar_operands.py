@@ -46,8 +46,8 @@ def _replace(graph: Graph, node: Node) -> None:
         with graph.inserting_before(node):
             if isinstance(value, bool | int | float):
                 number = _written(graph, value, tensors)
-            elif isinstance(value, Node) and value.target == operator.pow:
-                number = _power(graph, value, tensors)
+            elif isinstance(value, Node) and _has_power(value):
+                number = _computed(graph, value, tensors)
             else:
                 continue
         if number is not None:
@@ -61,15 +61,23 @@ def _written(graph: Graph, value: float, beside: Sequence[torch.Tensor]) -> Node
     return call(graph, aten.full.default, [], number_as(value, dtype), dtype=dtype)
 
 
-def _power(graph: Graph, power: Node, beside: Sequence[torch.Tensor]) -> Node | None:
-    """A power of sizes, which a program has no numbers of."""
-    value = power.meta["val"]
+def _has_power(number: Node) -> bool:
+    """Whether a number is computed by a power: a program has none of numbers."""
+    return number.target == operator.pow or any(
+        not isinstance(each.meta.get("val"), torch.Tensor) and _has_power(each)
+        for each in number.all_input_nodes
+    )
+
+
+def _computed(graph: Graph, number: Node, beside: Sequence[torch.Tensor]) -> Node | None:
+    """A number made of sizes, as a tensor; None where it is made of others."""
+    value = number.meta["val"]
     with contextlib.suppress(UnsupportedError):
         written = ScalarTensors(graph, {}).write(to_sympy(value))
         common = functools.reduce(torch.promote_types, (each.dtype for each in beside))
         dims = max((each.dim() for each in beside), default=0)
-        number = 1.0 if isinstance(value, torch.SymFloat) else 1
-        dtype = torch.result_type(torch.empty([1] * dims, dtype=common), number)
+        kind = 1.0 if isinstance(value, torch.SymFloat) else 1
+        dtype = torch.result_type(torch.empty([1] * dims, dtype=common), kind)
         return call(graph, aten._to_copy.default, written, dtype=dtype)
     return None
 
