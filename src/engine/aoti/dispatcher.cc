@@ -1,5 +1,6 @@
 #include "engine/aoti/dispatcher.h"
 
+#include <torch/csrc/inductor/aoti_torch/c/macros.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 #include <torch/csrc/stable/c/shim.h>
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <torch/csrc/inductor/aoti_torch/c/macros.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
 // Calls an operator of PyTorch by libtorch's dispatcher, as aoti_torch_call_dispatcher does: the
