@@ -88,7 +88,7 @@ class Fractions(nn.Module):
 
 
 @pytest.mark.parametrize("backend", ENGINES)
-def test_integers_beside_numbers_that_are_none(tmp_path: Path, backend: str) -> None:
+def test_integers_beside_numbers_with_fractions(tmp_path: Path, backend: str) -> None:
     x, halves = torch.arange(1, 13).view(3, 4), torch.rand(5).half()
     twins = Twins(Fractions(), {"f": ps.Method("forward", (x, halves))}, tmp_path, backend)
     # AOTInductor rounds the number to 16 bits.

@@ -96,7 +96,7 @@ class Store:
     def _prune(self) -> None:
         """Removes the folders that were not asked for the longest, as far as they are too many.
 
-        But for those that another process may be reading.
+        A folder that was asked for lately stays: another process may be reading it.
         """
         asked: dict[Path, float] = {}
         for path in self._folder.iterdir():

@@ -1,8 +1,8 @@
 """Computes layer, group and instance norms by our own kernel, on all threads.
 
 ExecuTorch's kernels take the variance for the mean square less the square of the mean, which leaves
-nothing of it where the mean is large. Those of float64, of which ours has none, are written by
-means.
+nothing of it where the mean is large. Our kernel computes in float32; norms of float64 are written
+by means.
 
 Needs the functional program before it is lowered. Keeps what the method computes, to rounding.
 """

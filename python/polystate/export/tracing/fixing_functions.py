@@ -90,8 +90,7 @@ def _distances(
     left = torch.cat([-2 * x1, norms[0], torch.ones_like(norms[0])], -1)
     right = torch.cat([x2, torch.ones_like(norms[1]), norms[1]], -1)
     many = (left @ right.mT).clamp(min=0).sqrt()
-    number: Any = torch.full
-    counts = torch.stack([number((), each) for each in rows])
+    counts = torch.stack([_number(each) for each in rows])
     return torch.where((counts > _FEW_ROWS).any(), many, few)
 
 

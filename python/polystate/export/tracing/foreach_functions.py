@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ def _each(name: str) -> Callable[..., Any]:
         if not lists or not hasattr(Tensor, name):
             return NotImplemented
         results = [
-            getattr(torch.Tensor, name)(
+            getattr(Tensor, name)(
                 *(_at(each, place) for each in args),
                 **{key: _at(each, place) for key, each in kwargs.items()},
             )
@@ -34,10 +34,8 @@ def _at(argument: Any, place: int) -> Any:
     return argument[place] if isinstance(argument, list | tuple) else argument
 
 
-def _functions() -> Sequence[str]:
-    return [name for name in dir(torch) if name.startswith(_PREFIX)]
-
-
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    getattr(torch, name): _each(name.removeprefix(_PREFIX)) for name in _functions()
+    getattr(torch, name): _each(name.removeprefix(_PREFIX))
+    for name in dir(torch)
+    if name.startswith(_PREFIX)
 }
