@@ -206,3 +206,15 @@ def test_a_size_that_only_a_smaller_trace_covers_is_in_the_contract() -> None:
     program = ps.export(Lengths(), methods, backend="portable")
     smallest = {name: method.symbols[0].min for name, method in program.methods.items()}
     assert smallest == {"write": 0, "convolve": 1}  # PyTorch convolves no empty signal
+
+
+class WholePowers(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.sum().long() + 91 ** x.shape[0]
+
+
+def test_powers_of_whole_numbers_are_not_rounded(tmp_path: Path) -> None:
+    method = ps.Method("forward", (torch.ones(5),), dynamic_shapes=({0: Dim("n", min=1, max=9)},))
+    twins = Twins(WholePowers(), {"forward": method}, tmp_path)
+    for count in (1, 8, 9):
+        twins.call("forward", torch.ones(count))

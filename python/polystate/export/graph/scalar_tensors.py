@@ -118,8 +118,8 @@ class ScalarTensors:
         base, exponent = e.args
         if exponent.is_Integer and exponent > 0:
             return self._fold(aten.mul.Tensor, [self.write(base)] * int(exponent))
-        operands = self._as(torch.float64, base), self._as(torch.float64, exponent)
-        return self._cast(self._call(aten.pow.Tensor_Tensor, *operands), _dtype(e))
+        dtype = _dtype(e)  # whole numbers beyond 2**53 would be rounded in float64
+        return self._call(aten.pow.Tensor_Tensor, self._as(dtype, base), self._as(dtype, exponent))
 
     def _folded(self, e: sympy.Basic) -> Node:
         return self._fold(_FOLDED[type(e)], self._operands(e))
