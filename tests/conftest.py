@@ -1,6 +1,8 @@
 """Settings of all Python tests."""
 
 import os
+import sys
+import zlib
 
 # Workers side by side, and programs that they start, would wait for one another's threads. torch
 # reads this when it is imported.
@@ -18,6 +20,14 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("hermetic")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Has each test draw the same numbers in every run, whichever tests ran before."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.default_generator.manual_seed(zlib.crc32(item.nodeid.encode()))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -22,6 +22,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from polystate.export.verification.stable_order import StableOrder
+from tests.support.operator_entries import operator_entries
 
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -185,9 +186,7 @@ def as_right(call: Callable[[Any], Sequence[Tensor]], arguments: Any) -> Iterato
 
 def cases(dtypes: Sequence[str]) -> Iterator[Case]:
     """All of them, in the order of their names."""
-    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
-
-    for entry in sorted(op_db, key=lambda entry: str(entry.formatted_name)):
+    for entry in sorted(operator_entries(), key=lambda entry: str(entry.formatted_name)):
         for dtype in dtypes:
             if DTYPES[dtype] in entry.dtypes:
                 yield Case(entry.formatted_name, dtype, entry)

@@ -19,6 +19,7 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from tests.end_to_end.trials import Trial, run_resumable, trial_parser
+from tests.support.operator_entries import operator_entries
 
 
 class Sampled(nn.Module):
@@ -83,14 +84,12 @@ def trials(
     first: int = 0, part: int = 1, *, through_views: bool = False
 ) -> Iterator[tuple[str, Callable[[], Trial | None]]]:
     """Samples by name from a number on, in an order that mixes the kinds; one of `part`."""
-    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
-
     forms: list[tuple[int, type[Sampled], str]] = [(0, SampledThroughView, "_ of a view")]
     if not through_views:
         forms = [(0, Sampled, ""), (1, Sampled, " 1"), (0, SampledInPlace, "_")]
     names = [
         (f"{info.formatted_name}{form}", functools.partial(_trial, info, number, kind))
-        for info in op_db
+        for info in operator_entries()
         for number, kind, form in forms
     ]
     random.Random(0).shuffle(names)

@@ -173,6 +173,25 @@ class Lengths(nn.Module):
             nn.functional.max_pool1d(rows, (3,), stride=2, padding=1),
         )
 
+    def rounded_up(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Pools whose last window may be smaller; padding to a multiple."""
+        n, plane = x.shape[0], torch.outer(x, torch.arange(1.0, 6.0))[None]
+        pool = nn.functional
+        return (
+            nn.functional.pad(x, (0, -n % 4)).view(-1, 4).sum(1),
+            x * (1 / n**0.5),
+            pool.max_pool1d(x[None], 2, 3, ceil_mode=True),
+            pool.max_pool2d(plane, 3, 2, 1, ceil_mode=True),
+            pool.max_pool2d(plane.to(torch.int32), 2, dilation=(1, 2), ceil_mode=True),
+            pool.max_pool3d(plane[None], (1, 2, 2), ceil_mode=True),
+            pool.avg_pool1d(x[None], 2, ceil_mode=True),
+            pool.avg_pool2d(plane, 3, 2, 1, ceil_mode=True, count_include_pad=False),
+            pool.avg_pool2d(plane.half(), 3, 2, 1, ceil_mode=True),
+            pool.avg_pool3d(
+                plane[None], (1, 2, 2), 3, (0, 1, 1), ceil_mode=True, divisor_override=3
+            ),
+        )
+
     def write(self, x: Tensor) -> Tensor:
         n = x.shape[0]
         self.cache[torch.arange(n)] = x[:, None]
@@ -186,7 +205,7 @@ class Lengths(nn.Module):
 
 @every_backend
 def test_lengths_that_are_sizes(tmp_path: Path, backend: str) -> None:
-    least = {"grids": 1, "numbers": 1, "pools": 2, "write": 0, "convolve": 1}
+    least = {"grids": 1, "numbers": 1, "pools": 2, "rounded_up": 3, "write": 0, "convolve": 1}
     methods = {
         name: ps.Method(name, (torch.randn(5),), dynamic_shapes=({0: Dim("n", min=low, max=9)},))
         for name, low in least.items()

@@ -43,6 +43,11 @@ class Places(nn.Module):
         self.counts[k.to(torch.int32)] += 1
         return self.counts[k.to(torch.int16)] * 3
 
+    def part(self, i: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """From a place on, which may be counted from the end."""
+        self.counts.narrow(0, i, 2).add_(x.long())
+        return torch.narrow(self.table, 0, i, 2)[:, 0] + x[:, None], self.counts * 1
+
     def change(self, i: Tensor) -> Tensor:
         row = self.table[i]
         row.add_(1)
@@ -60,6 +65,7 @@ def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
         "small": ps.Method("small", (torch.tensor(2),)),
         "change": ps.Method("change", (torch.tensor(1),)),
         "best": ps.Method("best", (torch.randn(5),), dynamic_shapes=length),
+        "part": ps.Method("part", (torch.tensor(1), torch.randn(2))),
     }
     twins = Twins(Places(), methods, tmp_path, backend)
     for k in (1, 7, 3):
@@ -69,10 +75,13 @@ def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
     for i, j in ((0, 0), (2, 1), (0, 2)):
         twins.call("change", torch.tensor(i))
         twins.call("write", torch.randn(3, 5), torch.tensor(i), torch.tensor(j))
+        twins.call("part", torch.tensor(i - 2), 9 * torch.randn(2))
     before = twins.session.state["counts"].clone()
     for wrong in (9, -1):
         with pytest.raises(Error):
             twins.session.run("count", torch.tensor(wrong))
+        with pytest.raises(Error):
+            twins.session.run("part", torch.tensor(wrong * 9), torch.ones(2))
     assert torch.equal(twins.session.state["counts"], before)
     with pytest.raises(ContractError, match="'i'"):
         twins.session.run("write", row, torch.tensor(4), torch.tensor(0))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 import polystate as ps
-from tests.support.exported_models import MODEL, ROOT, demo_model
+from tests.support.exported_models import MODEL, ROOT, demo_model, kept
 
 PAIRS = ROOT / "tests/data/tatoeba-en-fr/valid.tsv"
 GROUP = 50
@@ -45,7 +47,13 @@ def source_ids() -> list[list[int]]:
 
 @cache
 def generated_by_transformers(beams: int) -> list[tuple[list[int], float | None]]:
-    """Sequences through their ends, and their scores; sentences of like length together."""
+    """Sequences through their ends, and their scores."""
+    folder = kept(_generate_by_transformers, beams, files=MODEL.iterdir())
+    return [(sequence, score) for sequence, score in json.loads((folder / "found").read_text())]
+
+
+def _generate_by_transformers(out: Path, beams: int) -> None:
+    """Write what it gives for each sentence; those of like length are generated together."""
     ids = source_ids()
     tokenizer = AutoTokenizer.from_pretrained(MODEL)
     model = AutoModelForSeq2SeqLM.from_pretrained(MODEL, dtype=torch.float32).eval()
@@ -62,7 +70,7 @@ def generated_by_transformers(beams: int) -> list[tuple[list[int], float | None]
         scores = output.sequences_scores.tolist() if beams > 1 else [None] * len(group)
         for i, row, score in zip(group, output.sequences.tolist(), scores, strict=True):
             found[i] = (row[: row.index(end, 1) + 1], score)
-    return found
+    (out / "found").write_text(json.dumps(found))
 
 
 @every_engine

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from polystate import _core
 from polystate.export.lowering.kernels import own_kernels
 from polystate.export.lowering.replaced_kernels import filling_form, kernel_name
+from tests.support.operator_entries import operator_entries
 
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
@@ -35,10 +36,8 @@ def compare_samples(
     -------
     By the operator's name, how many calls gave what PyTorch's kernel does.
     """
-    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
-
     compared = ComparedKernels()
-    for info in (info for info in op_db if info.name in names):
+    for info in (info for info in operator_entries() if info.name in names):
         for dtype in (dtype for dtype in dtypes if dtype in info.dtypes):
             torch.manual_seed(0)
             for sample in itertools.islice(info.sample_inputs("cpu", dtype), most):

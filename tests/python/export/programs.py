@@ -20,6 +20,7 @@ from polystate.export.contract.trial import Trial
 from polystate.export.graph.expressions import evaluate, holds
 from polystate.export.graph.sources import recorded_sources
 from polystate.export.method import as_forward
+from polystate.export.tracing import composite_operators
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.dimensions import Dimensions
 
@@ -83,7 +84,8 @@ def trace(
                 module, tuple(args), kwargs, dynamic_shapes=dynamic_shapes, strict=False
             )
         secure_assertions(exported)
-        functional = exported.run_decompositions({})
+        with composite_operators.found_once():
+            functional = exported.run_decompositions({})
     trial = Trial(exported, tuple(args), kwargs, _agreement(model, method, functional))
     contract = method_contract("method", functional, declared, trial=trial if tried else None)
     functional.validate()

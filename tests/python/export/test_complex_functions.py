@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 
 from polystate.export.tracing.complex_numbers import ComplexAsParts
 from polystate.export.tracing.complex_parts import Complex
+from tests.support.operator_entries import operator_entries
 
 MOVING = """
     atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors broadcast_to cat chunk clone
@@ -62,10 +63,8 @@ def whole(value: Any) -> Any:
 
 
 def compare_samples(names: str, dtype: torch.dtype, most: int = 8) -> None:
-    from torch.testing._internal.common_methods_invocations import op_db  # takes seconds
-
     compared = set()
-    for info in op_db:
+    for info in operator_entries():
         if info.name not in names.split() or dtype not in info.dtypes:
             continue
         torch.manual_seed(0)

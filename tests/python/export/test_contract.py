@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.export import Dim
 
+import polystate as ps
 from polystate.artifact.manifest import Symbol
 from polystate.errors import UnsupportedError
 from polystate.export.graph.expressions import evaluate
@@ -75,6 +76,36 @@ def test_dtype_and_rank_are_in_the_contract():
 def test_a_dimension_without_a_name_is_named_after_its_input():
     program = trace(lambda self, x: x * 2, (X,), ({0: Dim.DYNAMIC(min=2, max=8)},))
     assert program.contract.symbols == [Symbol("x_0", 0, 0, 2, 8)]
+
+
+def test_a_dimension_of_a_nested_input_has_a_name_that_is_an_identifier():
+    program = trace(lambda self, x: x["a"] * 2, ({"a": X},), ({"a": {0: Dim.AUTO(max=8)}},))
+    assert [symbol.name for symbol in program.contract.symbols] == ["x_a_0"]
+
+
+class Sums(torch.nn.Module):
+    def forward(self, x, y):
+        return x + y["a"]
+
+
+def exported(dynamic_shapes):
+    method = ps.Method("forward", (X, {"a": X[:1]}), dynamic_shapes=dynamic_shapes)
+    return ps.export(Sums(), {"forward": method}, backend="portable").methods["forward"]
+
+
+def test_dimensions_may_be_collected_by_tensors():
+    collected = torch.export.ShapesCollection()
+    collected[X] = {0: BATCH}
+    assert [symbol.name for symbol in exported(collected).symbols] == ["batch"]
+    another = torch.zeros(1)
+    collected[another] = {0: BATCH}
+    with pytest.raises(ps.ExportError, match="dynamic_shapes does not fit the examples"):
+        exported(collected)
+
+
+def test_a_dimension_must_be_one_of_torch_export():
+    with pytest.raises(ps.ExportError, match=r"has 'batch' for dimension 0 .*Dim\('batch', max=64"):
+        exported({"x": {0: "batch"}, "y": {"a": None}})
 
 
 def test_names_of_dimensions_stay_apart():

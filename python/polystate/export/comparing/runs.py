@@ -98,7 +98,7 @@ def run_graph(
     """
     recorder = _Recorder(program.graph_module)
     with torch.no_grad():
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         results = recorder.run(*_inputs(program, args, kwargs, state))
     returned: list[torch.Tensor] = []
     changed: dict[str, torch.Tensor] = {}

@@ -184,6 +184,13 @@ _KINDS = (
         "and pass the result as an input",
     ),
     _Kind(
+        "float_of_tensor",
+        (r"Could not guard on data-dependent expression z?uf\d+ ",),
+        "float() makes a number of Python's of a tensor's value, and a trace has no values",
+        "leave it out, and compute with the tensor, as with a number: x * scale; of several make "
+        "one: torch.stack([a, b]) in place of torch.tensor([float(a), float(b)])",
+    ),
+    _Kind(
         "number_of_tensor",
         _OF_VALUES,
         "a number that is read from a tensor is used as a size or an index here, and its range is "
@@ -198,6 +205,14 @@ _KINDS = (
         "this leaves PyTorch for NumPy, and a program has PyTorch's operators only",
         "use PyTorch's function, which mostly has the same name (np.sin: torch.sin); or compute it "
         "in the caller and pass it as an input",
+    ),
+    _Kind(
+        "function_of_elements",
+        ("Cannot access data pointer of Tensor",),
+        "this works on the elements of a tensor outside of PyTorch's operators, in which a trace "
+        "has none",
+        "use operators: torch.where(x > 0, x, 0 * x) in place of x.apply_(lambda v: max(v, 0)); or "
+        "compute it in the caller, and pass the result as an input",
     ),
     _Kind(
         "cond_result_is_operand",

@@ -117,6 +117,7 @@ def _integer(value: int) -> int:
 def _relation(e: sympy.Basic, names: Mapping[sympy.Symbol, str]) -> Expression:
     """Compare products with the denominators, which are positive, instead of quotients."""
     operator = _RELATIONS[type(e)]
+    e = _without_roots(e)
     if all(isinstance(side, torch_functions.IntTrueDiv) for side in e.args):
         raise _NotExactError("two rounded quotients are compared")
     (left, left_divisor), (right, right_divisor) = (_quotient(side) for side in e.args)
@@ -128,6 +129,15 @@ def _relation(e: sympy.Basic, names: Mapping[sympy.Symbol, str]) -> Expression:
         _translate(left * right_divisor, names),
         _translate(right * left_divisor, names),
     ]
+
+
+def _without_roots(e: sympy.Basic) -> sympy.Basic:
+    """Compare with zero what has a positive power, instead of the power."""
+    left, right = e.args
+    is_power = isinstance(left, sympy.Pow | torch_functions.FloatPow)
+    if is_power and left.args[1].is_positive and right.is_zero:
+        return type(e)(left.args[0], right)
+    return e
 
 
 def _quotient(e: sympy.Basic) -> tuple[sympy.Expr, sympy.Expr]:

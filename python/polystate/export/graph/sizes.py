@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -218,7 +219,7 @@ def _said_of_symbol(
 def _name(said: DeclaredSize | None, home: _Home, inputs: Sequence[Argument]) -> str:
     if said is not None and said.name is not None:
         return said.name
-    return f"{inputs[home.input].name}_{home.dimension}"
+    return re.sub(r"\W", "_", f"{inputs[home.input].name}_{home.dimension}")
 
 
 def _unique(name: str, taken: set[str]) -> str:
@@ -253,6 +254,23 @@ def _require_known(inputs: Sequence[Argument], names: Mapping[sympy.Symbol, str]
                     f"dimension {dimension} of input '{argument.name}' has the size "
                     f"'{to_sympy(size)}', which does not follow from the sizes of the inputs"
                 )
+
+
+def always_holds(condition: sympy.Basic, ranges: Mapping[sympy.Symbol, tuple[int, int]]) -> bool:
+    """Tell whether a condition surely holds for all sizes within the ranges of torch's symbols."""
+    if condition in (sympy.true, sympy.false):
+        return bool(condition)
+    if not condition.free_symbols <= ranges.keys():
+        return False
+    used = {symbol: ranges[symbol] for symbol in condition.free_symbols}
+    if _holds_by_bounds(condition, used):
+        return True
+    names = {symbol: str(symbol) for symbol in used}
+    try:
+        expression = to_expression(condition, names)
+    except UnsupportedError:
+        return False
+    return _holds_by_trial(expression, (), {names[symbol]: used[symbol] for symbol in used})
 
 
 def is_unbacked(expression: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import torch
 from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
@@ -114,7 +115,7 @@ class StateSafePartitioner(Partitioner):
 
     def partition(self, exported_program: ExportedProgram) -> PartitionResult:
         """The inner partitioner's partition of the program without its state."""
-        with self._state_as_inputs(exported_program):
+        with self._state_as_inputs(exported_program), _not_asked_who_calls():
             result = self._inner.partition(exported_program)
         nodes = list(result.tagged_exported_program.graph.nodes)
         _leave_outer_views_outside(nodes)
@@ -138,6 +139,13 @@ class StateSafePartitioner(Partitioner):
         finally:
             for spec, target, persistent in disguised:
                 spec.kind, spec.target, spec.persistent = InputKind.BUFFER, target, persistent
+
+
+@contextlib.contextmanager
+def _not_asked_who_calls() -> Iterator[None]:
+    """Spares XNNPACK's partitioner the whole stack, by which it warns of a deprecated caller."""
+    with mock.patch.object(XnnpackPartitioner, "_check_if_called_from_to_backend", lambda _: False):
+        yield
 
 
 def _leave_final_copies_outside(nodes: list[torch.fx.Node]) -> None:

@@ -135,7 +135,7 @@ def _compare(found: Likeness, functions: list[Callable[..., Any]], args: Any, kw
     results: list[Any] = []
     for function in functions:
         given = pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         try:
             with torch.no_grad():
                 results.append((function(*given[0], **given[1]), given))

@@ -7,13 +7,19 @@ were checked, against the user's ranges; they are the contract, and memory is pl
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
+import sympy  # type: ignore[import-untyped]
+import torch
 from torch.export import ExportedProgram
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, StrictMinMaxConstraint
 
-from polystate.export.graph.sizes import shape_environment
+from polystate.export.graph.sizes import always_holds, shape_environment
 
 
 @dataclass(frozen=True)
@@ -59,3 +65,41 @@ class Assumptions:
         """How much a trace covers: compares greater for wider ranges, then for fewer guards."""
         widths = (float(r.upper - r.lower + 1) for r in self.ranges.values() if r.is_int)
         return math.prod(widths), -len(self.guards)
+
+
+@contextlib.contextmanager
+def without_idle_guards() -> Iterator[None]:
+    """Let torch.export take guards that hold for all sizes that were declared, as it cannot see.
+
+    Such is that a size which is padded to a multiple of 4 is divisible by 4.
+    """
+    produce_guards: Any = ShapeEnv.produce_guards
+
+    def produce(
+        environment: ShapeEnv, placeholders: Sequence[Any], *args: Any, **kwargs: Any
+    ) -> Any:
+        ranges = _declared_ranges(placeholders, kwargs.get("input_contexts") or ())
+        environment.guards[:] = (
+            guard for guard in environment.guards if not always_holds(guard.expr, ranges)
+        )
+        return produce_guards(environment, placeholders, *args, **kwargs)
+
+    with mock.patch.object(ShapeEnv, "produce_guards", produce):
+        yield
+
+
+def _declared_ranges(
+    placeholders: Sequence[Any], contexts: Sequence[Any]
+) -> dict[sympy.Symbol, tuple[int, int]]:
+    """By the symbols of sizes that have a range of their own, not what guards left of it."""
+    found = {}
+    for placeholder, context in zip(placeholders, contexts, strict=False):
+        constraints = getattr(context, "constraint_sizes", ())
+        for dimension, constraint in enumerate(constraints):
+            size = placeholder.shape[dimension]
+            symbol = size.node._expr if isinstance(size, torch.SymInt) else None
+            if isinstance(constraint, StrictMinMaxConstraint) and isinstance(symbol, sympy.Symbol):
+                low, high = constraint.vr.lower, constraint.vr.upper
+                if isinstance(low, sympy.Integer) and isinstance(high, sympy.Integer):
+                    found[symbol] = (int(low), int(high))
+    return found

@@ -12,12 +12,20 @@ from typing import Any
 import sympy  # type: ignore[import-untyped]
 import torch
 from torch.export import ExportedProgram
-from torch.export.dynamic_shapes import _combine_args, _DimHint, _DimHintType, _tree_map_with_path
+from torch.export.dynamic_shapes import (
+    AdditionalInputs,
+    ShapesCollection,
+    _combine_args,
+    _DimHint,
+    _DimHintType,
+    _tree_map_with_path,
+)
 from torch.utils import _pytree as pytree
 
 from polystate.errors import ExportError
 from polystate.export.diagnosis.explain import explain
 from polystate.export.graph.signature import arguments
+from polystate.export.method import Method
 
 # The size that an unbounded dimension is grown to when a method is tried out.
 _SMALL = 5
@@ -86,9 +94,7 @@ class Dimensions:
         except ExportError:
             raise
         except Exception as error:
-            raise ExportError(
-                f"method '{name}': dynamic_shapes does not fit the examples: {explain(error)}"
-            ) from error
+            raise _unfitting(name, error) from error
         return Dimensions(tuple(axes))
 
     def found_by(self, exported: ExportedProgram) -> Dimensions:
@@ -223,6 +229,31 @@ class Dimensions:
         return [c for i, c in enumerate(corners) if c not in corners[:i]]
 
 
+def with_plain_shapes(name: str, function: Callable[..., Any], method: Method) -> Method:
+    """A method whose ``dynamic_shapes`` are as nested as its examples, where they are collected.
+
+    Raises
+    ------
+    ExportError
+        When the collection does not fit the examples.
+    """
+    shapes = method.dynamic_shapes
+    if not isinstance(shapes, ShapesCollection | AdditionalInputs):
+        return method
+    collected: Any = shapes
+    try:
+        plain = collected.dynamic_shapes(function, tuple(method.args), dict(method.kwargs))
+    except Exception as error:
+        raise _unfitting(name, error) from error
+    return dataclasses.replace(method, dynamic_shapes=plain)
+
+
+def _unfitting(method: str, error: Exception) -> ExportError:
+    return ExportError(
+        f"method '{method}': dynamic_shapes does not fit the examples: {explain(error)}"
+    )
+
+
 def _items(spec: Any) -> Iterator[tuple[int, Any]]:
     if isinstance(spec, Mapping):
         yield from spec.items()
@@ -247,6 +278,12 @@ def _axis(method: str, tensor: torch.Tensor, leaf: int, dimension: int, dim: Any
         axis = Axis(leaf, dimension, key, low, high, _identity, hint=True)
         return _fitting(method, axis, tensor)
     root = getattr(dim, "root", dim)
+    if not hasattr(root, "min"):
+        raise ExportError(
+            f"method '{method}': dynamic_shapes has {dim!r} for dimension {dimension} of an "
+            f"example; it may be a torch.export.Dim, such as Dim('batch', max=64), a number, or "
+            f"None"
+        )
     name = root.__name__
     low, high = _bounded(method, name, root.min, root.max)
     axis = Axis(leaf, dimension, name, low, high, getattr(dim, "fn", _identity))

@@ -123,7 +123,8 @@ class EagerModule:
     def call_on(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Outcome:
         """As `call`, but on the arguments themselves."""
         with torch.no_grad(), hooks.as_set():
-            torch.manual_seed(0)
+            # torch.manual_seed notes for each other device where it was called from.
+            torch.default_generator.manual_seed(0)
             outputs = function(*args, **kwargs)
         return Outcome(copied_leaves(outputs), copied_leaves((args, kwargs)), self.buffers())
 

@@ -3,7 +3,7 @@
 For ``x[i]`` PyTorch reads the number in ``i``, and a trace has no numbers. A write is traced with
 ``i`` as a tensor index (`FUNCTIONS`); so are rows whose number varies. A read is traced with a
 number whose range is unknown, and afterwards gets ``i`` as a tensor index in its place
-(`index_by_tensors`).
+(`index_by_tensors`). ``narrow`` from a tensor on reads its number, and says its range.
 """
 
 from __future__ import annotations
@@ -123,7 +123,23 @@ def _set_by_tensors(input: Tensor, index: Any, value: Any) -> Any:
     return NotImplemented
 
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {Tensor.__setitem__: _set_by_tensors}
+def _narrow(input: Tensor, dim: int, start: Any, length: Any) -> Any:
+    """A part that starts at a tensor. NotImplemented where it starts at a number."""
+    if not isinstance(start, FakeTensor):
+        return NotImplemented
+    size = input.shape[dim]
+    first: Any = torch.where(start < 0, start + size, start).item()
+    check: Any = torch._check
+    check(first >= 0)
+    check(first <= size - length)
+    return input.narrow(dim, first, length)
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.narrow: _narrow,
+    Tensor.narrow: _narrow,
+    Tensor.__setitem__: _set_by_tensors,
+}
 
 
 def with_placed_results(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,8 +1,8 @@
 """Functions of PyTorch's that fix a size that varies, written so that they do not.
 
-PyTorch reads the sizes of what `kron` multiplies as numbers, those of chunks, of `max_pool1d`, and
-the lengths of `linspace` and of windows. The sizes of chunks may vary, their number must not.
-`cdist` computes otherwise where there are many rows.
+PyTorch reads the sizes of what `kron` multiplies as numbers, those of chunks, and the lengths of
+`linspace` and of windows. The sizes of chunks may vary, their number must not. `cdist` computes
+otherwise where there are many rows.
 """
 
 from __future__ import annotations
@@ -100,32 +100,6 @@ def _may_be_few(rows: torch.SymInt) -> bool:
     return bool(limits.lower <= _FEW_ROWS < limits.upper)
 
 
-def _max_pool1d(
-    input: Tensor,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """A pool over planes of one row. NotImplemented where the sizes are known."""
-    if return_indices or not any(isinstance(size, torch.SymInt) for size in input.shape):
-        return NotImplemented
-    kernel, padding, dilation = map(_only, (kernel_size, padding, dilation))
-    step = _only(stride) if stride else kernel
-    planes = input.reshape(-1, *input.shape[-2:]).unsqueeze(-2)
-    pooled = torch.max_pool2d(
-        planes, (1, kernel), (1, step), (0, padding), (1, dilation), ceil_mode
-    ).squeeze(-2)
-    return pooled if input.dim() == 3 else pooled.squeeze(0)
-
-
-def _only(numbers: Any) -> int:
-    """The number that a list has, or that was given alone."""
-    return int(numbers[0] if isinstance(numbers, tuple | list) else numbers)
-
-
 def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = None) -> Any:
     """From both ends to the middle, as PyTorch goes. NotImplemented where the length is known."""
     if not isinstance(steps, torch.SymInt) or isinstance(start, Tensor) or isinstance(end, Tensor):
@@ -178,8 +152,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.hann_window: _window(0.5, -0.5),
     torch.kron: _kron,
     torch.linspace: _linspace,
-    torch.max_pool1d: _max_pool1d,
-    torch.nn.functional.max_pool1d: _max_pool1d,
     torch.unsafe_chunk: _chunks,
     Tensor.chunk: _chunks,
     Tensor.kron: _kron,

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
 from polystate.errors import UnsupportedError
 from polystate.export.diagnosis.lines import line_of_nodes
+
+_NOISE_AS_INPUT = (
+    "pass the numbers as an input: def forward(self, x, noise), with noise of the caller"
+)
 
 
 def refuse_randomness(program: ExportedProgram) -> None:
@@ -26,10 +32,21 @@ def refuse_randomness(program: ExportedProgram) -> None:
                 if _is_random(node):
                     line = line_of_nodes([node])
                     where = f" (at {line})" if line else ""
-                    raise UnsupportedError(
-                        f"'{node.target}'{where} draws random numbers, which a program cannot draw "
-                        f"as PyTorch does: {_rewrite(node)}"
-                    )
+                    raise _refusal(f"'{node.target}'{where}", _rewrite(node))
+
+
+def _refusal(what: str, rewrite: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{what} draws random numbers, which a program cannot draw as PyTorch does: {rewrite}"
+    )
+
+
+def _random_(*_: Any, **__: Any) -> Any:
+    # PyTorch writes a graph with it that is no Python, by the name of its overload: "from".
+    raise _refusal("random_", _NOISE_AS_INPUT)
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {Tensor.random_: _random_}
 
 
 def _is_random(node: Node) -> bool:
@@ -57,8 +74,7 @@ def _draws(node: Node) -> bool:
 
 
 def _rewrite(node: Node) -> str:
-    names = ("dropout", "bernoulli", "attention")
-    rewrite = "pass the numbers as an input: def forward(self, x, noise), with noise of the caller"
-    if any(name in str(node.target) for name in names):
-        return f"for dropout call model.eval() first, or give attention dropout_p=0; else {rewrite}"
-    return rewrite
+    if not any(name in str(node.target) for name in ("dropout", "bernoulli", "attention")):
+        return _NOISE_AS_INPUT
+    without = "for dropout call model.eval() first, or give attention dropout_p=0"
+    return f"{without}; else {_NOISE_AS_INPUT}"

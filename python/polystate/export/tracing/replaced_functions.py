@@ -13,6 +13,8 @@ from polystate.export.tracing import (
     element_indices,
     fixing_functions,
     foreach_functions,
+    pools,
+    randomness,
     windows,
 )
 
@@ -22,6 +24,8 @@ _FUNCTIONS = {
     **element_indices.FUNCTIONS,
     **fixing_functions.FUNCTIONS,
     **foreach_functions.FUNCTIONS,
+    **pools.FUNCTIONS,
+    **randomness.FUNCTIONS,
     **windows.FUNCTIONS,
 }
 

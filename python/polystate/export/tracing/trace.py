@@ -32,7 +32,7 @@ from polystate.export.method import Draw, Method, as_forward, resolve
 from polystate.export.tracing import fast_paths
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.assumed_constants import with_assumed_constants
-from polystate.export.tracing.assumptions import Assumptions
+from polystate.export.tracing.assumptions import Assumptions, without_idle_guards
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
 from polystate.export.tracing.complex_boundary import (
     ComplexPlaces,
@@ -41,7 +41,7 @@ from polystate.export.tracing.complex_boundary import (
 )
 from polystate.export.tracing.complex_numbers import ComplexAsParts
 from polystate.export.tracing.decompositions import DECOMPOSED
-from polystate.export.tracing.dimensions import Dimensions
+from polystate.export.tracing.dimensions import Dimensions, with_plain_shapes
 from polystate.export.tracing.eager import (
     EagerModule,
     Entry,
@@ -170,6 +170,7 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
         corners of its ranges.
     """
     refuse_unusual_examples(name, method.args, method.kwargs)
+    method = with_plain_shapes(name, resolve(eager.model, name, method), method)
     method, complex_places = over_pairs(eager.model, name, method)
     function = resolve(eager.model, name, method)
     args, kwargs = method.examples()
@@ -310,6 +311,7 @@ def _attempt(
         fast_paths.told() as paths,
         networks_of_any_length(),
         roots_of_sizes(),
+        without_idle_guards(),
         ReplacedFunctions(),
         ComplexAsParts(),
         traced_cumulative_averages(),
@@ -438,7 +440,7 @@ def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any
     args, kwargs = copied(args, kwargs)
     with eager.restored(), torch.no_grad(), quiet():
         inputs = _flat_inputs(program, args, kwargs)
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         results = copied_leaves(list(program.graph_module(*inputs)))
     signature = program.graph_signature
     placeholders = {
