@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -128,6 +131,84 @@ def test_functions_of_two_numbers() -> None:
             for order in range(5):
                 torch.polygamma(order, moderate)
         assert len(compared.counts) == 15
+
+
+def signed(exponents: Tensor) -> Tensor:
+    return torch.cat([10**exponents, -(10**exponents)])
+
+
+# Functions that are computed for several numbers at once, and how many units in the last place they
+# may be off.
+VECTORISED: tuple[tuple[str, Callable[..., Tensor], float, tuple[Tensor, ...]], ...] = (
+    ("aten::erfc.out", torch.erfc, 5, (torch.linspace(-4, 9, 9973),)),
+    ("aten::erfinv.out", torch.erfinv, 5, (torch.linspace(-1, 1, 9973),)),
+    ("aten::erfinv.out", torch.erfinv, 5, (signed(torch.linspace(-30, 0, 997)),)),
+    ("aten::lgamma.out", torch.lgamma, 1, (signed(torch.linspace(-37, 36, 9973)),)),
+    ("aten::lgamma.out", torch.lgamma, 1, (torch.linspace(-20.3, 20.4, 9973),)),
+    (
+        "polystate_aten::pow.Tensor_Tensor_out",
+        torch.pow,
+        1,
+        (
+            torch.linspace(-5, 9, 9973).repeat_interleave(2),
+            torch.cat([torch.arange(-9973, 9973) % 41 - 20.0]) / torch.tensor([1, 3]).repeat(9973),
+        ),
+    ),
+    (
+        "polystate_aten::pow.Tensor_Tensor_out",
+        torch.pow,
+        1,
+        (
+            torch.tensor([0.0, -0.0, 1, -1, 2, -2, math.inf, -math.inf, math.nan, 1e-40]).repeat(9),
+            torch.tensor([0.0, 1, -1, 3, -2, 0.5, math.inf, -math.inf, math.nan]).repeat_interleave(
+                10
+            ),
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize(("name", "function", "ulps", "operands"), VECTORISED)
+def test_float32_is_close_to_float64(
+    name: str, function: Callable[..., Tensor], ulps: float, operands: tuple[Tensor, ...]
+) -> None:
+    found = torch.empty_like(operands[0])
+    _core.call_operator(name, [*operands, found], 1)
+    exact = function(*(each.double() for each in operands))
+    right = exact.float()
+    unit = torch.nextafter(right.abs(), torch.tensor(math.inf)) - right.abs()
+    is_right = (found == right) | (found.isnan() & right.isnan())
+    # Where a logarithm of the gamma function is near 0, its terms are rounded as those of 1.
+    is_near = (found.double() - exact).abs() <= (ulps * unit).clamp(min=1e-15)
+    assert (is_right | (is_near & right.isfinite())).all()
+
+
+def test_every_instruction_set_gives_the_same() -> None:
+    """In processes of their own, which read which instructions they may use."""
+    program = """
+import hashlib, numpy
+from polystate import _core
+x = numpy.linspace(-0.999, 0.999, 5003, dtype=numpy.float32)
+digest = hashlib.sha256()
+for name, operands in (
+    ("aten::erfc.out", [x]), ("aten::erfinv.out", [x]), ("aten::lgamma.out", [x * 9]),
+    ("polystate_aten::pow.Tensor_Tensor_out", [x + 1, x * 30]),
+    ("polystate_aten::remainder.Tensor_out", [x * 40, x[::-1].copy()]),
+    ("aten::nextafter.out", [x, x * 2]),
+):
+    result = numpy.empty_like(x)
+    _core.call_operator(name, [*operands, result], 1)
+    digest.update(result.tobytes())
+print(digest.hexdigest())
+"""
+    digests = set()
+    for instructions in ("scalar", "avx2", "avx512"):
+        environment = {**os.environ, "POLYSTATE_INSTRUCTION_SET": instructions}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, check=True
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
 
 
 def test_functions_of_integers() -> None:

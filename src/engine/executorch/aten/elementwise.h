@@ -99,6 +99,15 @@ inline constexpr char kFormOfSelfAndNumber[] =
 
 template <typename Function>
 using OfOne = OfFloats<Function, kFormOfOne>;
+// Of a function whose form for float32 has no branches or calls.
+template <typename Function>
+struct VectorisedOfOne : OfOne<Function> {
+  static Status run(ProgramArguments& arguments) {
+    Loops loops = kFloatLoops<Function>;
+    loops.of_floats = vectorised<&each_element<Function, float>>(best_instruction_set());
+    return compute_elements(arguments, OfOne<Function>::kSchema, loops);
+  }
+};
 template <typename Function>
 using OfTwo = OfFloats<Function, kFormOfTwo>;
 template <typename Function>

@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 
+#include "engine/executorch/aten/branchless.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/polynomials.h"
@@ -25,25 +26,8 @@ constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 template <typename T>
 constexpr T kRootOfHalf = static_cast<T>(std::numbers::sqrt2 / 2);
 
-// e^x for x <= 0, within 2 units in the last place; 0 where that is no normal number. Cephes'
-// polynomial, without branches or calls.
-inline float exponential(float x) {
-  constexpr float kLowest = -87.33F;
-  constexpr float kShift = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
-  const float bounded = x < kLowest ? kLowest : x;
-  const float shifted = bounded * std::numbers::log2e_v<float> + kShift;
-  const float n = shifted - kShift;
-  const float r = (bounded - n * 0.693359375F) + n * 2.12194440e-4F;
-  constexpr auto kSeries = coefficients<float>({1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
-                                                4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
-  const float power = polynomial(kSeries, r) * r * r + r + 1.0F;
-  const std::uint32_t exponent =
-      std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kShift) + 127U;
-  const float result = power * std::bit_cast<float>(exponent << 23U);
-  return x < kLowest ? 0.0F : result;
-}
-
-struct ErfcFunction {
+struct Erfc {
+  static constexpr char kName[] = "erfc";
   static double of(double x) { return std::erfc(x); }
 
   // e^(-x^2) p(q) / (1 + 2x) with q = (x - 2) / (x + 2), by a polynomial that is the nearest for x
@@ -60,18 +44,8 @@ struct ErfcFunction {
     const auto high = std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) & 0xFFFFF000U);
     const float low = size - high;
     const float error = ((square - high * high) - 2.0F * high * low) - low * low;
-    const float tail = factor * exponential(-square) * (1.0F + error);
+    const float tail = factor * branchless::exponential(-square) * (1.0F + error);
     return x < 0.0F ? 2.0F - tail : tail;
-  }
-};
-
-struct Erfc {
-  static constexpr OperatorSchema kSchema{
-      "aten::erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Status run(ProgramArguments& arguments) {
-    Loops loops = kFloatLoops<ErfcFunction>;
-    loops.of_floats = vectorised_loops<ErfcFunction>().of_floats;
-    return compute_elements(arguments, kSchema, loops);
   }
 };
 
@@ -115,59 +89,74 @@ struct LogNdtr {
 
 struct Erfinv {
   static constexpr char kName[] = "erfinv";
+
+  // Giles' polynomials in the logarithm of 1 - y^2, and in its root for the tail; without branches
+  // or calls.
+  static float of(float y) {
+    const float square_to_one = (1.0F - y) * (1.0F + y);
+    const float size = -branchless::logarithm(square_to_one);
+    constexpr auto kMiddle = coefficients<float>({2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
+                                                  -4.39150654e-06, 2.1858087e-04, -1.25372503e-03,
+                                                  -4.17768164e-03, 2.46640727e-01, 1.50140941});
+    constexpr auto kTail = coefficients<float>({-2.00214257e-04, 1.00950558e-04, 1.34934322e-03,
+                                                -3.67342844e-03, 5.73950773e-03, -7.6224613e-03,
+                                                9.43887047e-03, 1.00167406, 2.83297682});
+    const float of_middle = polynomial(kMiddle, size - 2.5F);
+    const float of_tail = polynomial(kTail, std::sqrt(size) - 3.0F);
+    const float result = y * (size < 5.0F ? of_middle : of_tail);
+    const float at_end = y > 0.0F ? kInfinity<float> : -kInfinity<float>;
+    const float outside = square_to_one == 0.0F ? at_end : kNan<float>;
+    return square_to_one > 0.0F ? result : outside;
+  }
+
   // By the inverse of the normal distribution (Wichura's AS 241), which has a fraction of
   // polynomials around 1/2 and two for the tail, in the root of its logarithm.
-  template <typename T>
-  static T of(T y) {
-    const T half = y / T{2};  // how far from 1/2 the distribution is
-    if (std::abs(half) <= static_cast<T>(0.425)) {
-      return half * of_middle(static_cast<T>(0.180625) - half * half) * kRootOfHalf<T>;
+  static double of(double y) {
+    const double half = y / 2.0;  // how far from 1/2 the distribution is
+    if (std::abs(half) <= 0.425) {
+      return half * of_middle(0.180625 - half * half) * kRootOfHalf<double>;
     }
-    if (std::isnan(y) || std::abs(y) > T{1}) return kNan<T>;
-    if (std::abs(y) == T{1}) return std::copysign(kInfinity<T>, y);
-    const T root = std::sqrt(-std::log(T{0.5} - std::abs(half)));
-    const T size =
-        root <= T{5} ? of_near_tail(root - static_cast<T>(1.6)) : of_far_tail(root - T{5});
-    return std::copysign(size * kRootOfHalf<T>, y);
+    if (std::isnan(y) || std::abs(y) > 1.0) return kNan<double>;
+    if (std::abs(y) == 1.0) return std::copysign(kInfinity<double>, y);
+    const double root = std::sqrt(-std::log(0.5 - std::abs(half)));
+    const double size = root <= 5.0 ? of_near_tail(root - 1.6) : of_far_tail(root - 5.0);
+    return std::copysign(size * kRootOfHalf<double>, y);
   }
 
  private:
-  template <typename T>
-  static T of_middle(T r) {
-    constexpr auto kP =
-        coefficients<T>({2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4,
-                         4.5921953931549871457e4, 1.3731693765509461125e4, 1.9715909503065514427e3,
-                         1.3314166789178437745e2, 3.3871328727963666080});
-    constexpr auto kQ =
-        coefficients<T>({5.2264952788528545610e3, 2.8729085735721942674e4, 3.9307895800092710610e4,
-                         2.1213794301586595867e4, 5.3941960214247511077e3, 6.8718700749205790830e2,
-                         4.2313330701600911252e1, 1.0});
+  static double of_middle(double r) {
+    constexpr auto kP = coefficients<double>({2.5090809287301226727e3, 3.3430575583588128105e4,
+                                              6.7265770927008700853e4, 4.5921953931549871457e4,
+                                              1.3731693765509461125e4, 1.9715909503065514427e3,
+                                              1.3314166789178437745e2, 3.3871328727963666080});
+    constexpr auto kQ = coefficients<double>({5.2264952788528545610e3, 2.8729085735721942674e4,
+                                              3.9307895800092710610e4, 2.1213794301586595867e4,
+                                              5.3941960214247511077e3, 6.8718700749205790830e2,
+                                              4.2313330701600911252e1, 1.0});
     return polynomial(kP, r) / polynomial(kQ, r);
   }
 
-  template <typename T>
-  static T of_near_tail(T r) {
-    constexpr auto kP =
-        coefficients<T>({7.74545014278341407640e-4, 2.27238449892691845833e-2,
-                         2.41780725177450611770e-1, 1.27045825245236838258, 3.64784832476320460504,
-                         5.76949722146069140550, 4.63033784615654529590, 1.42343711074968357734});
-    constexpr auto kQ = coefficients<T>({1.05075007164441684324e-9, 5.47593808499534494600e-4,
-                                         1.51986665636164571966e-2, 1.48103976427480074590e-1,
-                                         6.89767334985100004550e-1, 1.67638483018380384940,
-                                         2.05319162663775882187, 1.0});
+  static double of_near_tail(double r) {
+    constexpr auto kP = coefficients<double>({7.74545014278341407640e-4, 2.27238449892691845833e-2,
+                                              2.41780725177450611770e-1, 1.27045825245236838258,
+                                              3.64784832476320460504, 5.76949722146069140550,
+                                              4.63033784615654529590, 1.42343711074968357734});
+    constexpr auto kQ = coefficients<double>({1.05075007164441684324e-9, 5.47593808499534494600e-4,
+                                              1.51986665636164571966e-2, 1.48103976427480074590e-1,
+                                              6.89767334985100004550e-1, 1.67638483018380384940,
+                                              2.05319162663775882187, 1.0});
     return polynomial(kP, r) / polynomial(kQ, r);
   }
 
-  template <typename T>
-  static T of_far_tail(T r) {
-    constexpr auto kP = coefficients<T>({2.01033439929228813265e-7, 2.71155556874348757815e-5,
-                                         1.24266094738807843860e-3, 2.65321895265761230930e-2,
-                                         2.96560571828504891230e-1, 1.78482653991729133580,
-                                         5.46378491116411436990, 6.65790464350110377720});
-    constexpr auto kQ = coefficients<T>({2.04426310338993978564e-15, 1.42151175831644588870e-7,
-                                         1.84631831751005468180e-5, 7.86869131145613259100e-4,
-                                         1.48753612908506148525e-2, 1.36929880922735805310e-1,
-                                         5.99832206555887937690e-1, 1.0});
+  static double of_far_tail(double r) {
+    constexpr auto kP = coefficients<double>({2.01033439929228813265e-7, 2.71155556874348757815e-5,
+                                              1.24266094738807843860e-3, 2.65321895265761230930e-2,
+                                              2.96560571828504891230e-1, 1.78482653991729133580,
+                                              5.46378491116411436990, 6.65790464350110377720});
+    constexpr auto kQ = coefficients<double>({2.04426310338993978564e-15, 1.42151175831644588870e-7,
+                                              1.84631831751005468180e-5, 7.86869131145613259100e-4,
+                                              1.48753612908506148525e-2, 1.36929880922735805310e-1,
+                                              5.99832206555887937690e-1, 1.0});
     return polynomial(kP, r) / polynomial(kQ, r);
   }
 };
@@ -234,7 +223,8 @@ struct Ndtri {
 }  // namespace
 
 std::span<const ListedOperator> error_function_operators() {
-  return listed<Erfc, OfOne<Erfcx>, OfOne<Erfinv>, OfOne<LogNdtr>, OfOne<Ndtri>>();
+  return listed<VectorisedOfOne<Erfc>, OfOne<Erfcx>, VectorisedOfOne<Erfinv>, OfOne<LogNdtr>,
+                OfOne<Ndtri>>();
 }
 
 }  // namespace polystate

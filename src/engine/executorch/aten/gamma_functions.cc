@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "engine/executorch/aten/branchless.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/incomplete_gamma.h"
@@ -25,9 +26,36 @@ constexpr T kNan = std::numeric_limits<T>::quiet_NaN();
 
 struct Lgamma {
   static constexpr char kName[] = "lgamma";
-  template <typename T>
-  static T of(T x) {
-    return log_gamma(x);
+  static double of(double x) { return log_gamma(x); }
+
+  // By Stirling's series from 8 on, below by the gamma function's recurrence, and below zero by its
+  // reflection; in float64, without branches or calls.
+  static float of(float given) {
+    const double x = given;
+    const bool is_negative = x < 0.0;
+    const double at = is_negative ? 1.0 - x : x;
+    const bool is_small = at < 8.0;
+    const double low = is_small ? at : 1.0;
+    const double rises = low * (low + 1.0) * (low + 2.0) * (low + 3.0) * (low + 4.0) * (low + 5.0) *
+                         (low + 6.0) * (low + 7.0);
+    const double z = is_small ? at + 8.0 : at;
+    constexpr auto kSeries = coefficients<double>(
+        {1.0 / 156, -691.0 / 360360, 1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12});
+    constexpr double kHalfLogOfTwoPi = 0.918938533204672741780;
+    const double of_large = (z - 0.5) * branchless::logarithm(z) - z + kHalfLogOfTwoPi +
+                            polynomial(kSeries, 1.0 / (z * z)) / z;
+    constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number
+    const double rest = x - ((x + kShift) - kShift);
+    const double sine = std::abs(branchless::sine_of_half_turns(rest));
+    const double factor = is_small ? rises : 1.0;
+    const double reflected = std::numbers::pi * factor / sine;
+    const double correction = branchless::logarithm(is_negative ? reflected : factor);
+    const auto result =
+        static_cast<float>(is_negative ? correction - of_large : of_large - correction);
+    const bool is_pole = (x <= 0.0) & (rest == 0.0);
+    const bool is_infinite = std::abs(given) > std::numeric_limits<float>::max();
+    const float found = is_pole | is_infinite ? kInfinity<float> : result;
+    return given != given ? given : found;
   }
 };
 
@@ -183,7 +211,7 @@ struct Igammac {
 }  // namespace
 
 std::span<const ListedOperator> gamma_operators() {
-  return listed<OfOne<Lgamma>, OfOne<Digamma>, Polygamma, OfTwo<Igamma>, OfTwo<Igammac>,
+  return listed<VectorisedOfOne<Lgamma>, OfOne<Digamma>, Polygamma, OfTwo<Igamma>, OfTwo<Igammac>,
                 OfTwo<Zeta>, OfNumberAndOther<Zeta>, OfSelfAndNumber<Zeta>>();
 }
 

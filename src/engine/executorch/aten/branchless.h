@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+
+#include "engine/executorch/aten/polynomials.h"
+
+// Functions without branches or calls, so that a compiler can compute several numbers at once.
+namespace polystate::branchless {
+
+// e^x for x <= 0, within 2 units in the last place; 0 where that is no normal number. Cephes'
+// polynomial.
+inline float exponential(float x) {
+  constexpr float kLowest = -87.33F;
+  constexpr float kShift = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
+  const float bounded = x < kLowest ? kLowest : x;
+  const float shifted = bounded * std::numbers::log2e_v<float> + kShift;
+  const float n = shifted - kShift;
+  const float r = (bounded - n * 0.693359375F) + n * 2.12194440e-4F;
+  constexpr auto kSeries = coefficients<float>({1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
+                                                4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
+  const float power = polynomial(kSeries, r) * r * r + r + 1.0F;
+  const std::uint32_t exponent =
+      std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kShift) + 127U;
+  const float result = power * std::bit_cast<float>(exponent << 23U);
+  return x < kLowest ? 0.0F : result;
+}
+
+// Of a normal number above 0, within 2 units in the last place. Cephes' polynomial.
+inline float logarithm(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  const float whole = static_cast<float>(static_cast<std::int32_t>(bits >> 23U) - 126);
+  const float fraction = std::bit_cast<float>((bits & 0x007FFFFFU) | 0x3F000000U);  // from 1/2 to 1
+  const bool is_low = fraction < std::numbers::sqrt2_v<float> / 2;
+  const float e = is_low ? whole - 1.0F : whole;
+  const float r = (is_low ? fraction + fraction : fraction) - 1.0F;
+  constexpr auto kSeries = coefficients<float>(
+      {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+       -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+  const float square = r * r;
+  const float rest = polynomial(kSeries, r) * r * square - e * 2.12194440e-4F - 0.5F * square;
+  return (r + rest) + e * 0.693359375F;
+}
+
+// The logarithm to the base 2 of a normal number above 0, by a series for
+// atanh(t) * 2 / (t * log 2) in t^2, up to 0.0295.
+template <std::size_t kCount>
+double binary_logarithm(const std::array<double, kCount>& series, double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  // The number 2^52 + n has n for its last bits.
+  constexpr std::uint64_t kShift = 0x4330000000000000U;
+  const double whole = std::bit_cast<double>((bits >> 52U) | kShift) - (0x1p52 + 1022.0);
+  const double fraction = std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFFU) | 0x3FE0000000000000U);
+  const bool is_low = fraction < std::numbers::sqrt2 / 2;
+  const double e = is_low ? whole - 1.0 : whole;
+  const double m = is_low ? fraction + fraction : fraction;
+  const double t = (m - 1.0) / (m + 1.0);
+  return e + t * polynomial(series, t * t);
+}
+
+// Within 1e-15 of its size or of 1.
+inline double logarithm(double x) {
+  constexpr double kFactor = 2.0 * std::numbers::log2e;
+  constexpr auto kSeries = coefficients<double>(
+      {kFactor / 21, kFactor / 19, kFactor / 17, kFactor / 15, kFactor / 13, kFactor / 11,
+       kFactor / 9, kFactor / 7, kFactor / 5, kFactor / 3, kFactor});
+  return std::numbers::ln2 * binary_logarithm(kSeries, x);
+}
+
+// x^y for a normal number x above 0, for float32: within 1e-9 of its size. What float32 cannot hold
+// is larger than 2^199 or smaller than its reciprocal.
+inline double power(double x, double y) {
+  // The nearest polynomials, within 4e-12 and 6e-11.
+  constexpr auto kLogarithm =
+      coefficients<double>({0.34071206223842165, 0.4116737650303214, 0.5770835660253516,
+                            0.9617966734514591, 2.885390081789987});
+  constexpr auto kPower =
+      coefficients<double>({1.5303701125383214e-05, 1.5469729211689803e-04, 1.3333478471927386e-03,
+                            9.618025613324529e-03, 5.5504109063279704e-02, 2.4022651213498095e-01,
+                            6.931471805568319e-01, 9.999999999595615e-01});
+  const double logarithm = y * binary_logarithm(kLogarithm, x);
+  const double raised = logarithm > -200.0 ? logarithm : -200.0;
+  const double bounded = raised < 200.0 ? raised : 200.0;
+  constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number
+  const double shifted = bounded + kShift;
+  const double rest = bounded - (shifted - kShift);
+  const std::uint64_t exponent =
+      std::bit_cast<std::uint64_t>(shifted) - std::bit_cast<std::uint64_t>(kShift) + 1023U;
+  return polynomial(kPower, rest) * std::bit_cast<double>(exponent << 52U);
+}
+
+// sin(pi x) for -1/2 <= x <= 1/2, within 1e-15 of its size.
+inline double sine_of_half_turns(double x) {
+  constexpr double kSquare = std::numbers::pi * std::numbers::pi;
+  constexpr auto kSeries =
+      coefficients<double>({-1.0 / 121645100408832000.0, 1.0 / 355687428096000.0,
+                            -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0,
+                            1.0 / 362880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0, 1.0});
+  return std::numbers::pi * x * polynomial(kSeries, kSquare * x * x);
+}
+
+}  // namespace polystate::branchless
