@@ -32,6 +32,20 @@ def test_odd_places() -> None:
     assert compared.counts == {"aten.grid_sampler_3d.default": 36}
 
 
+def test_odd_places_of_planes() -> None:
+    """Of more samples than are computed together, among them some outside and some of NaN."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 5, 7)
+    x[0, 1, 2, 3], x[1, 0, 0, 0] = math.inf, math.nan
+    grid = torch.randn(2, 9, 17, 2)
+    grid[0, 0, :4] = torch.tensor([[-1.0, 1.0], [90.5, -33.3], [math.nan, 0.5], [0.3, -math.inf]])
+    with ComparedKernels() as compared:
+        for mode, padding, aligned in itertools.product((0, 1, 2), (0, 1, 2), (False, True)):
+            for dtype in (torch.float32, torch.float64):
+                torch.ops.aten.grid_sampler_2d(x.to(dtype), grid.to(dtype), mode, padding, aligned)
+    assert compared.counts == {"aten.grid_sampler_2d.default": 36}
+
+
 @pytest.mark.parametrize(
     ("shape", "mode", "padding"),
     [((1, 2, 2, 2, 2), 0, 0), ((2, 2, 2, 2, 3), 0, 0), ((1, 2, 2, 2, 3), 2, 0)],

@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/instruction_set.h"
+#include "core/vectorised.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/operators/listed.h"
@@ -68,18 +71,18 @@ C place_among(C coordinate, std::int64_t size, const Sampling& sampling) {
                                 : ((coordinate + 1) * static_cast<C>(size) - 1) / 2;
 }
 
-// The elements along a dimension that a sample is made of. Those outside of it are left out.
+// Samples that are computed together.
+constexpr std::size_t kSamples = 64;
+template <typename Value>
+using OfSamples = std::array<Value, kSamples>;
+
+// The elements along a dimension that each sample is made of.
 template <typename C>
 struct Neighbours {
-  std::array<std::int64_t, 4> places{};
-  std::array<C, 4> weights{};
   std::size_t count = 0;
-
-  void add(C place, C weight, std::int64_t size) {
-    if (!(place >= 0 && place < static_cast<C>(size))) return;
-    places[count] = static_cast<std::int64_t>(place);
-    weights[count++] = weight;
-  }
+  std::array<OfSamples<std::int32_t>, 4> places{};  // 0 outside of the dimension
+  std::array<OfSamples<C>, 4> weights{};
+  std::array<OfSamples<std::int32_t>, 4> is_inside{};
 };
 
 // The weights of the four neighbours of a place, `part` of the way from the second to the third, by
@@ -92,28 +95,67 @@ std::array<C, 4> cubic_weights(C part) {
   return {far(part + 1), near(part), near(1 - part), far(2 - part)};
 }
 
+// The neighbours at places that may be outside.
 template <typename C>
-Neighbours<C> neighbours(C coordinate, std::int64_t size, const Sampling& sampling) {
-  const C exact = place_among(coordinate, size, sampling);
-  Neighbours<C> found;
-  if (sampling.interpolation == Interpolation::kCubic) {
-    const C first = std::floor(exact);
-    C place = first - 1;
-    for (const C weight : cubic_weights(exact - first)) {
-      found.add(padded(place, size, sampling), weight, size);
-      place += 1;
+void put(const OfSamples<C>& at, std::int64_t size, std::size_t neighbour, Neighbours<C>& found) {
+  const C end = static_cast<C>(size);
+  OfSamples<std::int32_t>& places = found.places[neighbour];
+  OfSamples<std::int32_t>& is_inside = found.is_inside[neighbour];
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    const bool is_there = (at[i] >= C{0}) & (at[i] < end);
+    places[i] = static_cast<std::int32_t>(is_there ? at[i] : C{0});
+    is_inside[i] = static_cast<std::int32_t>(is_there);
+  }
+}
+
+template <typename C>
+void pad(OfSamples<C>& places, std::int64_t size, const Sampling& sampling) {
+  if (sampling.padding == Padding::kZeros) return;
+  for (C& place : places) place = padded(place, size, sampling);
+}
+
+// Of the samples' coordinates from -1 to 1.
+template <typename C>
+void find_neighbours(const OfSamples<C>* coordinates, std::int64_t size, const Sampling* sampling,
+                     Neighbours<C>* found) {
+  OfSamples<C> places;
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    places[i] = place_among((*coordinates)[i], size, *sampling);
+  }
+  if (sampling->interpolation == Interpolation::kCubic) {
+    found->count = 4;
+    OfSamples<C> at;
+    for (std::size_t i = 0; i < kSamples; ++i) {
+      at[i] = std::floor(places[i]) - 1;
+      const std::array<C, 4> weights = cubic_weights(places[i] - std::floor(places[i]));
+      for (std::size_t k = 0; k < 4; ++k) found->weights[k][i] = weights[k];
     }
-    return found;
+    for (std::size_t k = 0; k < 4; ++k) {
+      OfSamples<C> inside = at;
+      pad(inside, size, *sampling);
+      put(inside, size, k, *found);
+      for (C& place : at) place += 1;
+    }
+    return;
   }
-  const C place = padded(exact, size, sampling);
-  if (sampling.interpolation == Interpolation::kNearest) {
-    found.add(std::nearbyint(place), C{1}, size);
-  } else {
-    const C first = std::floor(place);
-    found.add(first, first + 1 - place, size);
-    found.add(first + 1, place - first, size);
+  pad(places, size, *sampling);
+  OfSamples<C> first;
+  if (sampling->interpolation == Interpolation::kNearest) {
+    found->count = 1;
+    for (std::size_t i = 0; i < kSamples; ++i) first[i] = std::nearbyint(places[i]);
+    found->weights[0].fill(1);
+    put(first, size, 0, *found);
+    return;
   }
-  return found;
+  found->count = 2;
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    first[i] = std::floor(places[i]);
+    found->weights[0][i] = first[i] + 1 - places[i];
+    found->weights[1][i] = places[i] - first[i];
+  }
+  put(first, size, 0, *found);
+  for (C& place : first) place += 1;
+  put(first, size, 1, *found);
 }
 
 // The shapes of one call: input [batch, channels, depth, height, width], grid [batch, depth,
@@ -128,57 +170,146 @@ struct Volumes {
   [[nodiscard]] std::int64_t elements() const { return sizes[0] * sizes[1] * sizes[2]; }
 };
 
-// Whether a sample of a plane lies somewhere. PyTorch gives NaN for those that do not, and 0 for
-// those of a volume.
-template <typename T>
-bool has_place(const Volumes& volumes, const Sampling& sampling, const T* grid) {
-  if (sampling.padding != Padding::kZeros || sampling.interpolation == Interpolation::kNearest) {
-    return true;
-  }
-  return std::all_of(grid, grid + volumes.rank, [](T coordinate) {
-    return std::isfinite(static_cast<Computed<T>>(coordinate));
-  });
-}
+// The elements that samples are made of, each the nth of all samples.
+template <typename C>
+struct Elements {
+  std::size_t count = 0;
+  bool are_inside = true;                            // all of them
+  std::array<OfSamples<std::int32_t>, 16> places{};  // within a channel
+  std::array<OfSamples<C>, 16> weights{};
+  std::array<OfSamples<std::int32_t>, 16> is_inside{};
+  OfSamples<C> initial{};  // 0, or NaN for a sample without a place
+};
 
-// Fills in all channels of one sample; `grid` has its width, height and depth.
-template <typename T>
-void sample(const Volumes& volumes, const Sampling& sampling, const T* input, const T* grid,
-            T* result) {
-  using C = Computed<T>;
-  std::array<Neighbours<C>, 3> around;
-  if (volumes.rank == 2) around[0].add(C{0}, C{1}, 1);
-  for (std::size_t i = 0; i < volumes.rank; ++i) {
-    around[2 - i] = neighbours(static_cast<C>(grid[i]), volumes.sizes[2 - i], sampling);
-  }
-  const bool is_known = volumes.rank == 3 || has_place(volumes, sampling, grid);
-  for (std::int64_t channel = 0; channel < volumes.channels; ++channel) {
-    const T* const volume = input + channel * volumes.elements();
-    C sum = is_known ? C{0} : std::numeric_limits<C>::quiet_NaN();
-    for (std::size_t d = 0; d < around[0].count; ++d) {
-      for (std::size_t h = 0; h < around[1].count; ++h) {
-        const std::int64_t row = around[0].places[d] * volumes.sizes[1] + around[1].places[h];
-        const C weight = around[0].weights[d] * around[1].weights[h];
-        for (std::size_t w = 0; w < around[2].count; ++w) {
-          const std::int64_t place = row * volumes.sizes[2] + around[2].places[w];
-          sum += static_cast<C>(volume[place]) * weight * around[2].weights[w];
+// Those of neighbours in depth, height and width.
+template <typename C>
+void combine(const Volumes* volumes, const std::array<Neighbours<C>, 3>* around,
+             Elements<C>* elements) {
+  const auto& [depth, height, width] = *around;
+  const auto rows = static_cast<std::int32_t>(volumes->sizes[1]);
+  const auto columns = static_cast<std::int32_t>(volumes->sizes[2]);
+  std::size_t at = 0;
+  std::int32_t are_inside = 1;
+  for (std::size_t d = 0; d < depth.count; ++d) {
+    for (std::size_t h = 0; h < height.count; ++h) {
+      for (std::size_t w = 0; w < width.count; ++w, ++at) {
+        for (std::size_t i = 0; i < kSamples; ++i) {
+          const std::int32_t is_inside =
+              depth.is_inside[d][i] & height.is_inside[h][i] & width.is_inside[w][i];
+          elements->places[at][i] =
+              (depth.places[d][i] * rows + height.places[h][i]) * columns + width.places[w][i];
+          elements->weights[at][i] =
+              depth.weights[d][i] * height.weights[h][i] * width.weights[w][i];
+          elements->is_inside[at][i] = is_inside;
+          are_inside &= is_inside;
         }
       }
     }
-    result[channel * volumes.samples] = static_cast<T>(sum);
+  }
+  elements->count = at;
+  elements->are_inside = are_inside != 0;
+}
+
+// What sums begin with. PyTorch gives NaN for samples of a plane that lie nowhere, and 0 for those
+// of a volume.
+template <typename C>
+C initial(const Volumes& volumes, const Sampling& sampling, bool is_finite) {
+  const bool may_be_nowhere = volumes.rank == 2 && sampling.padding == Padding::kZeros &&
+                              sampling.interpolation != Interpolation::kNearest;
+  return may_be_nowhere && !is_finite ? std::numeric_limits<C>::quiet_NaN() : C{0};
+}
+
+// The samples of one channel.
+template <typename T>
+void add_elements(const Elements<Computed<T>>* elements, const T* channel,
+                  OfSamples<Computed<T>>* sums) {
+  using C = Computed<T>;
+  *sums = elements->initial;
+  for (std::size_t at = 0; at < elements->count; ++at) {
+    const OfSamples<std::int32_t>& places = elements->places[at];
+    const OfSamples<C>& weights = elements->weights[at];
+    const OfSamples<std::int32_t>& is_inside = elements->is_inside[at];
+    if (elements->are_inside) {
+      for (std::size_t i = 0; i < kSamples; ++i) {
+        (*sums)[i] += static_cast<C>(channel[places[i]]) * weights[i];
+      }
+    } else {
+      for (std::size_t i = 0; i < kSamples; ++i) {
+        const C product = static_cast<C>(channel[places[i]]) * weights[i];
+        (*sums)[i] += is_inside[i] != 0 ? product : C{0};
+      }
+    }
   }
 }
+
+// Computes samples of one item of the batch, at most `kSamples` of them in one go.
+template <typename T>
+class Sampler {
+  using C = Computed<T>;
+
+ public:
+  Sampler(const Volumes& volumes, const Sampling& sampling)
+      : volumes_(volumes), sampling_(sampling) {
+    if (volumes.rank == 3) return;
+    around_[0].count = 1;
+    around_[0].weights[0].fill(1);
+    around_[0].is_inside[0].fill(1);
+  }
+
+  // `grid` has each sample's width, height and depth.
+  void read(const T* grid, std::size_t count) {
+    std::array<OfSamples<C>, 3> coordinates{};
+    for (std::size_t i = 0; i < count; ++i) {
+      bool is_finite = true;
+      for (std::size_t dim = 0; dim < volumes_.rank; ++dim) {
+        const C coordinate = static_cast<C>(*grid++);
+        coordinates[dim][i] = coordinate;
+        is_finite = is_finite && std::isfinite(coordinate);
+      }
+      elements_.initial[i] = initial<C>(volumes_, sampling_, is_finite);
+    }
+    for (std::size_t dim = 0; dim < volumes_.rank; ++dim) {
+      find_(&coordinates[dim], volumes_.sizes[2 - dim], &sampling_, &around_[2 - dim]);
+    }
+    combine_(&volumes_, &around_, &elements_);
+  }
+
+  void write(const T* channel, T* results, std::size_t count) {
+    add_(&elements_, channel, &sums_);
+    for (std::size_t i = 0; i < count; ++i) results[i] = static_cast<T>(sums_[i]);
+  }
+
+ private:
+  Volumes volumes_;
+  Sampling sampling_;
+  decltype(&find_neighbours<C>) find_ = vectorised<&find_neighbours<C>>(best_instruction_set());
+  decltype(&combine<C>) combine_ = vectorised<&combine<C>>(best_instruction_set());
+  decltype(&add_elements<T>) add_ = vectorised<&add_elements<T>>(best_instruction_set());
+  std::array<Neighbours<C>, 3> around_{};
+  Elements<C> elements_;
+  OfSamples<C> sums_{};
+};
 
 template <typename T>
 void fill(const Volumes& volumes, const Sampling& sampling, std::span<const T> input,
           std::span<const T> grid, std::span<T> out) {
-  const auto count = static_cast<std::int64_t>(grid.size() / volumes.rank);
-  const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / (8 * volumes.channels));
-  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+  constexpr auto kMost = static_cast<std::int64_t>(kSamples);
+  const std::int64_t parts = (volumes.samples + kMost - 1) / kMost;
+  const auto batch = static_cast<std::int64_t>(grid.size() / volumes.rank) / volumes.samples;
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, kWorthAThread / (8 * kMost * volumes.channels));
+  parallel_for(batch * parts, grain, [&](std::int64_t begin, std::int64_t end) {
+    const auto sampler = std::make_unique<Sampler<T>>(volumes, sampling);
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t item = i / volumes.samples * volumes.channels;
-      sample(volumes, sampling, input.data() + item * volumes.elements(),
-             grid.data() + i * static_cast<std::int64_t>(volumes.rank),
-             out.data() + item * volumes.samples + i % volumes.samples);
+      const std::int64_t item = i / parts;
+      const std::int64_t first = i % parts * kMost;
+      const auto count = static_cast<std::size_t>(std::min(kMost, volumes.samples - first));
+      const auto place = static_cast<std::size_t>(item * volumes.samples + first);
+      sampler->read(grid.data() + place * volumes.rank, count);
+      for (std::int64_t c = item * volumes.channels; c < (item + 1) * volumes.channels; ++c) {
+        sampler->write(input.data() + c * volumes.elements(),
+                       out.data() + c * volumes.samples + first, count);
+      }
     }
   });
 }
@@ -216,6 +347,10 @@ Status sample_grid(ProgramArguments& arguments, std::size_t rank) {
   const Result<TensorArgument> out = arguments.result_at(5, input.dtype(), shape);
   if (!out) return out.error();
   if (out->element_count() == 0) return {};
+  if (volumes.elements() > std::numeric_limits<std::int32_t>::max()) {
+    return refused("input has " + std::to_string(volumes.elements()) +
+                   " elements a channel, more than 2147483647");
+  }
   volumes.samples = out->element_count() / (input.size(0) * input.size(1));
   const Sampling sampling{.interpolation = static_cast<Interpolation>(interpolation),
                           .padding = static_cast<Padding>(padding),
