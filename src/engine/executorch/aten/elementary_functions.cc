@@ -193,7 +193,7 @@ struct PowerFunction {
         const auto place = static_cast<std::size_t>(i);
         const float magnitude = std::abs(bases[i]);
         const bool fits =
-            (magnitude > 0.0F) & (magnitude <= kLargest) & (std::abs(exponents[i]) <= kLargest);
+            magnitude > 0.0F && magnitude <= kLargest && std::abs(exponents[i]) <= kLargest;
         powers[place] = of_finite(fits ? bases[i] : 1.0F, fits ? exponents[i] : 1.0F);
         misfits[place] = static_cast<std::uint32_t>(!fits);
         any |= misfits[place];

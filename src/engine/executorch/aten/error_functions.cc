@@ -11,9 +11,6 @@
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/polynomials.h"
 #include "engine/executorch/operators/listed.h"
-#include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
-#include "polystate/core/result.h"
 
 // Functions of the normal distribution: of the error function, and its inverse.
 namespace polystate {

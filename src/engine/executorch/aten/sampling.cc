@@ -82,7 +82,7 @@ struct Neighbours {
   std::size_t count = 0;
   std::array<OfSamples<std::int32_t>, 4> places{};  // 0 outside of the dimension
   std::array<OfSamples<C>, 4> weights{};
-  std::array<OfSamples<std::int32_t>, 4> is_inside{};
+  std::array<OfSamples<std::uint32_t>, 4> is_inside{};
 };
 
 // The weights of the four neighbours of a place, `part` of the way from the second to the third, by
@@ -100,11 +100,11 @@ template <typename C>
 void put(const OfSamples<C>& at, std::int64_t size, std::size_t neighbour, Neighbours<C>& found) {
   const C end = static_cast<C>(size);
   OfSamples<std::int32_t>& places = found.places[neighbour];
-  OfSamples<std::int32_t>& is_inside = found.is_inside[neighbour];
+  OfSamples<std::uint32_t>& is_inside = found.is_inside[neighbour];
   for (std::size_t i = 0; i < kSamples; ++i) {
     const bool is_there = (at[i] >= C{0}) & (at[i] < end);
     places[i] = static_cast<std::int32_t>(is_there ? at[i] : C{0});
-    is_inside[i] = static_cast<std::int32_t>(is_there);
+    is_inside[i] = static_cast<std::uint32_t>(is_there);
   }
 }
 
@@ -177,7 +177,7 @@ struct Elements {
   bool are_inside = true;                            // all of them
   std::array<OfSamples<std::int32_t>, 16> places{};  // within a channel
   std::array<OfSamples<C>, 16> weights{};
-  std::array<OfSamples<std::int32_t>, 16> is_inside{};
+  std::array<OfSamples<std::uint32_t>, 16> is_inside{};
   OfSamples<C> initial{};  // 0, or NaN for a sample without a place
 };
 
@@ -189,12 +189,12 @@ void combine(const Volumes* volumes, const std::array<Neighbours<C>, 3>* around,
   const auto rows = static_cast<std::int32_t>(volumes->sizes[1]);
   const auto columns = static_cast<std::int32_t>(volumes->sizes[2]);
   std::size_t at = 0;
-  std::int32_t are_inside = 1;
+  std::uint32_t are_inside = 1;
   for (std::size_t d = 0; d < depth.count; ++d) {
     for (std::size_t h = 0; h < height.count; ++h) {
       for (std::size_t w = 0; w < width.count; ++w, ++at) {
         for (std::size_t i = 0; i < kSamples; ++i) {
-          const std::int32_t is_inside =
+          const std::uint32_t is_inside =
               depth.is_inside[d][i] & height.is_inside[h][i] & width.is_inside[w][i];
           elements->places[at][i] =
               (depth.places[d][i] * rows + height.places[h][i]) * columns + width.places[w][i];
@@ -228,7 +228,7 @@ void add_elements(const Elements<Computed<T>>* elements, const T* channel,
   for (std::size_t at = 0; at < elements->count; ++at) {
     const OfSamples<std::int32_t>& places = elements->places[at];
     const OfSamples<C>& weights = elements->weights[at];
-    const OfSamples<std::int32_t>& is_inside = elements->is_inside[at];
+    const OfSamples<std::uint32_t>& is_inside = elements->is_inside[at];
     if (elements->are_inside) {
       for (std::size_t i = 0; i < kSamples; ++i) {
         (*sums)[i] += static_cast<C>(channel[places[i]]) * weights[i];
