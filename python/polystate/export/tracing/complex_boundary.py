@@ -23,6 +23,7 @@ from polystate.errors import UnsupportedError
 from polystate.export.method import Draw, Method, resolve
 from polystate.export.tracing.complex_parts import Complex
 from polystate.export.tracing.pairs import as_pairs
+from polystate.export.tracing.rebound_buffers import written
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,10 @@ def registered_as_pairs(
             each.registry[each.name] = tensor
 
 
+def _copy_of(value: Complex) -> Complex:
+    return Complex(value.real.clone(), value.imag.clone())
+
+
 def _complex_tensors(model: torch.nn.Module) -> Iterator[_Registered]:
     for owner in model.modules():
         for registry in (owner._parameters, owner._buffers):
@@ -181,23 +186,29 @@ def _seen_as_complex(
 ) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        kept = [list(each.registry.items()) for each in registered]
+        orders = [list(each.registry) for each in registered]
         pairs = [each.registry.pop(each.name) for each in registered]
         seen: dict[int, Complex] = {}
         for each, tensor in zip(registered, pairs, strict=True):
             # A plain attribute, which the module may set to another complex tensor.
             vars(each.owner)[each.name] = seen.setdefault(id(tensor), Complex.over(tensor))
         try:
-            result = function(*args, **kwargs)
-            for each, tensor in zip(registered, pairs, strict=True):
-                value = vars(each.owner)[each.name]
-                if value is not seen[id(tensor)]:
-                    tensor.copy_(Complex.of(value).view_as_real())
-            return result
+            results = function(*args, **kwargs)
+            values = [vars(each.owner)[each.name] for each in registered]
+            writes = [
+                (tensor, Complex.of(value).view_as_real())
+                for tensor, value in zip(pairs, values, strict=True)
+                if value is not seen[id(tensor)]
+            ]
+            if writes:
+                results = pytree.tree_map_only(Complex, _copy_of, results)
+            return written(writes, results)
         finally:
-            for each, items in zip(reversed(registered), reversed(kept), strict=True):
+            for each, tensor, order in zip(registered, pairs, orders, strict=True):
                 vars(each.owner).pop(each.name, None)
-                each.registry.clear()
-                each.registry.update(items)
+                each.registry[each.name] = tensor
+                for name in order:  # which others may be set to something else meanwhile
+                    if name in each.registry:
+                        each.registry[name] = each.registry.pop(name)
 
     return call

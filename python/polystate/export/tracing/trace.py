@@ -57,6 +57,11 @@ from polystate.export.tracing.linear_algebra import LINEAR_ALGEBRA, checks_are_w
 from polystate.export.tracing.observers import FAKE_QUANTIZATION, without_branches
 from polystate.export.tracing.plain_tensors import refuse_unusual_examples
 from polystate.export.tracing.randomness import refuse_randomness
+from polystate.export.tracing.rebound_buffers import (
+    unseen_assignments,
+    with_written_buffers,
+    without_empty_buffers,
+)
 from polystate.export.tracing.recurrent import (
     CELLS,
     NETWORKS,
@@ -304,7 +309,11 @@ def _attempt(
     with (
         eager.restored(),
         registered_as_pairs(eager.model, function) as traced,
-        as_forward(eager.model, with_placed_results(traced)) as module,
+        without_empty_buffers(eager.model),
+        as_forward(
+            eager.model, with_placed_results(with_written_buffers(eager.model, traced))
+        ) as module,
+        unseen_assignments(),
         _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious),
         recorded_assertions(),
         recorded_sources(),
