@@ -91,6 +91,9 @@ def applied() -> Iterator[None]:
         ),
         mock.patch.object(tensor, "dim_order_from_stride", _order_of_any_sizes),
         mock.patch.object(_emitter, "dim_order_from_stride", _order_of_any_sizes),
+        mock.patch.object(
+            replace_view_copy_with_view_pass, "dim_order_from_stride", _order_of_any_sizes
+        ),
         mock.patch.object(verifier, "_EXECUTORCH_SYM_OPS", _OPERATORS_ON_SIZES),
         # It refuses what a partitioner would take and does not, in a branch; runtimes have kernels.
         mock.patch.object(

@@ -22,13 +22,17 @@ from executorch.backends.xnnpack.partition.config.generic_node_configs import (
     MinimumConfig,
     SinConfig,
     SquareRootConfig,
+    UnsqueezeCopyConfig,
+    ViewCopyConfig,
 )
-from executorch.backends.xnnpack.partition.config.node_configs import PreluConfig
+from executorch.backends.xnnpack.partition.config.node_configs import BatchNormConfig, PreluConfig
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from executorch.exir.dialects._ops import ops as exir_ops
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
+
+from polystate.export.graph.sizes import is_unbacked
 
 # XNNPACK's are wrong for some numbers, without a bound: NaN that is hidden, infinities that become
 # NaN, sines of large numbers (docs/engines.md). All are seldom where a network spends its time.
@@ -59,6 +63,47 @@ def _of_images(config: Any) -> Any:
     return OfImages
 
 
+# XNNPACK reshapes by a shape of which one size may follow from the others; batch norms of signals
+# are reshaped to those of planes.
+_RESHAPES = (UnsqueezeCopyConfig, ViewCopyConfig)
+
+
+def _of_one_unknown_size(config: Any) -> Any:
+    class OfOneUnknownSize(config):
+        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
+            value = node.meta["val"]
+            shape = (value[0] if isinstance(value, tuple) else value).shape
+            is_reshaped = config in _RESHAPES or len(shape) < _RANK_OF_IMAGES
+            is_known = sum(isinstance(size, torch.SymInt) for size in shape) <= 1
+            return (is_known or not is_reshaped) and bool(super().check_constraints(node, ep))
+
+    return OfOneUnknownSize
+
+
+def _with_elements(config: Any) -> Any:
+    """A config that takes no tensors whose computed sizes may be 0, of which XNNPACK refuses some.
+
+    Those that are sizes of inputs are tried by every export.
+    """
+
+    class WithElements(config):
+        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
+            tensors = [node, *node.all_input_nodes]
+            return not any(map(_may_vanish, tensors)) and bool(super().check_constraints(node, ep))
+
+    return WithElements
+
+
+def _may_vanish(node: torch.fx.Node) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and any(
+        isinstance(size, torch.SymInt)
+        and (not size.node.expr.is_symbol or is_unbacked(size))
+        and size.node.shape_env.bound_sympy(size.node.expr).lower <= 0
+        for size in value.shape
+    )
+
+
 _COPIES = {
     exir_ops.edge.aten.clone.default,
     exir_ops.edge.dim_order_ops._clone_dim_order.default,
@@ -68,10 +113,10 @@ _TAG = "delegation_tag"
 
 def xnnpack_partitioner() -> XnnpackPartitioner:
     """Of all operators that XNNPACK computes as PyTorch does, for numbers of usual size."""
-    of_images = {each: _of_images(each) for each in _OF_IMAGES}
-    replaced = {**of_images, **dict.fromkeys(_COMPUTED_OTHERWISE)}
-    configs = [replaced.get(each, each) for each in ALL_PARTITIONER_CONFIGS]
-    return XnnpackPartitioner([each for each in configs if each is not None])
+    limited = {each: _of_images(each) for each in _OF_IMAGES}
+    limited |= {each: _of_one_unknown_size(each) for each in (*_RESHAPES, BatchNormConfig)}
+    configs = [each for each in ALL_PARTITIONER_CONFIGS if each not in _COMPUTED_OTHERWISE]
+    return XnnpackPartitioner([_with_elements(limited.get(each, each)) for each in configs])
 
 
 class StateSafePartitioner(Partitioner):

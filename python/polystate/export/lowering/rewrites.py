@@ -33,6 +33,7 @@ from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
 from polystate.export.lowering.memory_order import let_views_copy, store_row_major
 from polystate.export.lowering.old_values import copy_old_values
+from polystate.export.lowering.planar_convolutions import convolve_planes
 from polystate.export.lowering.replaced_kernels import call_replaced_kernels
 from polystate.export.lowering.scalar_operands import keep_precise_scalars
 from polystate.export.lowering.transposes import drop_undone_transposes
@@ -71,6 +72,7 @@ class Rewrite:
 REWRITES = (
     Rewrite(store_row_major, Form.FUNCTIONAL, backends=_ALL),
     Rewrite(let_views_copy, Form.FUNCTIONAL),
+    Rewrite(convolve_planes, Form.FUNCTIONAL, backends=frozenset({"xnnpack"})),
     Rewrite(compute_constant_weights, Form.FUNCTIONAL, backends=_ALL, takes_state=True),
     Rewrite(rewrite_integer_divisions, Form.FUNCTIONAL, backends=_ALL),
     Rewrite(write_out_integer_powers, Form.FUNCTIONAL),

@@ -24,6 +24,7 @@ std::span<const ListedOperator> lu_operators();
 std::span<const ListedOperator> matrix_exponential_operators();
 std::span<const ListedOperator> polynomial_operators();
 std::span<const ListedOperator> pooling_operators();
+std::span<const ListedOperator> product_operators();
 std::span<const ListedOperator> qr_operators();
 std::span<const ListedOperator> sampling_operators();
 std::span<const ListedOperator> scan_operators();
@@ -41,10 +42,10 @@ inline constexpr std::array kAtenFamilies = {
     &distance_operators,     &elementary_operators, &error_function_operators,
     &gamma_operators,        &histogram_operators,  &ldl_operators,
     &linear_solve_operators, &lu_operators,         &matrix_exponential_operators,
-    &polynomial_operators,   &pooling_operators,    &qr_operators,
-    &sampling_operators,     &scan_operators,       &scatter_operators,
-    &searching_operators,    &segment_operators,    &sorting_operators,
-    &spectral_operators,     &sum_operators,        &unique_operators,
-    &upsampling_operators};
+    &polynomial_operators,   &pooling_operators,    &product_operators,
+    &qr_operators,           &sampling_operators,   &scan_operators,
+    &scatter_operators,      &searching_operators,  &segment_operators,
+    &sorting_operators,      &spectral_operators,   &sum_operators,
+    &unique_operators,       &upsampling_operators};
 
 }  // namespace polystate
