@@ -192,6 +192,21 @@ class Lengths(nn.Module):
             ),
         )
 
+    def parts(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Parts that end where the dimension does, or hold nothing, at some sizes alone."""
+        rows = x[:, None] * torch.ones(2)
+        rest = rows[rows.shape[0] - rows.shape[0] % 4 :]
+        return (
+            rest[:3] * 2,
+            rows[:-2],
+            rows[:3],
+            rows[4:] * 2,
+            rows[4:].T @ rows[4:],
+            torch.cat([rows[3:], rows[:3]]),
+            rows[-3:].sum(0) + rows[2:-2:2].sum(0),
+            nn.functional.pad(x, (0, -x.shape[0] % 8))[x.shape[0] :][:3] + 1,
+        )
+
     def write(self, x: Tensor) -> Tensor:
         n = x.shape[0]
         self.cache[torch.arange(n)] = x[:, None]
@@ -205,7 +220,15 @@ class Lengths(nn.Module):
 
 @every_backend
 def test_lengths_that_are_sizes(tmp_path: Path, backend: str) -> None:
-    least = {"grids": 1, "numbers": 1, "pools": 2, "rounded_up": 3, "write": 0, "convolve": 1}
+    least = {
+        "grids": 1,
+        "numbers": 1,
+        "pools": 2,
+        "rounded_up": 3,
+        "parts": 1,
+        "write": 0,
+        "convolve": 1,
+    }
     methods = {
         name: ps.Method(name, (torch.randn(5),), dynamic_shapes=({0: Dim("n", min=low, max=9)},))
         for name, low in least.items()
@@ -225,6 +248,21 @@ def test_a_size_that_only_a_smaller_trace_covers_is_in_the_contract() -> None:
     program = ps.export(Lengths(), methods, backend="portable")
     smallest = {name: method.symbols[0].min for name, method in program.methods.items()}
     assert smallest == {"write": 0, "convolve": 1}  # PyTorch convolves no empty signal
+
+
+class Frames(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.unfold(-1, 8, 3) * torch.arange(8.0)
+
+
+@every_backend
+def test_frames_of_which_the_smallest_size_has_one(tmp_path: Path, backend: str) -> None:
+    method = ps.Method(
+        "forward", (torch.ones(2, 9),), dynamic_shapes=({1: Dim("n", min=8, max=30)},)
+    )
+    twins = Twins(Frames(), {"forward": method}, tmp_path, backend)
+    for count in (8, 10, 11, 14, 30):
+        twins.call("forward", torch.randn(2, count))
 
 
 class WholePowers(nn.Module):

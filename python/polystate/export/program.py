@@ -49,6 +49,7 @@ from polystate.export.tracing import (
     node_histories,
     observers,
     reductions,
+    slices,
     value_sizes,
     vector_signs,
 )
@@ -272,6 +273,7 @@ def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[N
         node_histories.shared(),
         reductions.named(),
         vector_signs.chosen(),
+        slices.of_any_size(),
         value_sizes.bounded(),
     ):
         yield

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,6 +121,13 @@ def shape_environment(exported: ExportedProgram) -> ShapeEnv | None:
     values = [node.meta.get("val") for node in exported.graph.nodes]
     mode = detect_fake_mode([value for value in values if isinstance(value, torch.Tensor)])
     return mode.shape_env if mode is not None else None
+
+
+@contextlib.contextmanager
+def without_new_guards() -> Iterator[None]:
+    """Lets no pass narrow the ranges of sizes, for the example's sake, within the block."""
+    with ShapeEnv().suppress_guards():  # of every environment of the thread
+        yield
 
 
 def read_sizes(

@@ -33,7 +33,6 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
-from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from polystate.export.graph.sizes import is_unbacked, shape_environment, usual_values
 from polystate.export.lowering.kernels import own_kernels
@@ -85,9 +84,6 @@ def applied() -> Iterator[None]:
                 aten.nonzero.default: _row_by_row(op_implementations_dict[aten.nonzero.default]),
                 aten.slice_copy.Tensor: _slice_copy,
             },
-        ),
-        mock.patch.object(
-            fake_impls, "_compute_slice_index", _place_at_any_size(fake_impls._compute_slice_index)
         ),
         mock.patch.object(tensor, "dim_order_from_stride", _order_of_any_sizes),
         mock.patch.object(_emitter, "dim_order_from_stride", _order_of_any_sizes),
@@ -328,29 +324,6 @@ def _is_of_one_kind(is_view: Any) -> Any:
         return len(kinds) == 1
 
     return is_view_of_one_kind
-
-
-def _place_at_any_size(place: Any) -> Any:
-    """Lets no example decide whether a part such as ``x[:5]`` ends where its dimension does.
-
-    A part that memory is planned for as five elements cannot have less (``Attempted to resize a
-    static tensor``).
-    """
-
-    def place_at_any_size(size: Any, index: Any) -> Any:
-        smaller: Any = torch.sym_min
-        larger: Any = torch.sym_max
-        if isinstance(size, int) or is_unbacked(size) or is_unbacked(index):
-            return place(size, index)
-        if statically_known_true(index >= 0):
-            is_inside = statically_known_true(index <= size)
-            return index if is_inside else smaller(index, size)
-        if statically_known_true(index < 0):
-            is_inside = statically_known_true(index >= -size)
-            return index + size if is_inside else larger(index + size, 0)
-        return place(size, index)
-
-    return place_at_any_size
 
 
 def _slice_copy(mode: Any, operator: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:

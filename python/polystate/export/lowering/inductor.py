@@ -30,6 +30,7 @@ from polystate.export.diagnosis.explain import explain
 from polystate.export.diagnosis.lines import line_of_nodes
 from polystate.export.graph.operands import called_operator
 from polystate.export.graph.signature import read_buffers, stored
+from polystate.export.graph.sizes import without_new_guards
 from polystate.export.lowering import inductor_fixes, inductor_interface
 from polystate.export.lowering.checks_first import write_after_checks
 from polystate.export.lowering.in_place import Update, Updates
@@ -388,6 +389,7 @@ def _compiled(
             with (
                 inductor_fixes.applied(_OPERATORS_OF_PYTORCH),
                 inductor_interface.compiled_once(processor),
+                without_new_guards(),
             ):
                 files = torch._inductor.aot_compile(method, examples, options=options)
         except Exception as error:  # the compiler raises many kinds

@@ -155,17 +155,30 @@ def _of_any_size(slice_: Any) -> Any:
         x: TensorBox, dim: int = 0, start: Any = 0, end: Any = sys.maxsize, *rest: Any, **more: Any
     ) -> Any:
         size = x.get_size()[dim]
-        first = _place(0 if start is None else start, size)
-        return slice_(x, dim, first, _place(end, size), *rest, **more)
+        first, last = _place(0 if start is None else start, size), _place(end, size)
+        if _is_before(last, first):
+            last = _LARGER(first, last)
+        return slice_(x, dim, first, last, *rest, **more)
 
     return slice_of_any_size
+
+
+def _is_before(last: Any, first: Any) -> bool:
+    """Whether a part of a dimension may end before it starts, and hold nothing."""
+    if last in (None, sys.maxsize) or first == 0:
+        return False
+    expressions = [sympy.sympify(each) for each in (first, last)]
+    is_known = not set().union(*(each.free_symbols for each in expressions))
+    if is_known or free_unbacked_symbols(expressions):
+        return False
+    return not V.graph.sizevars.statically_known_leq(first, last)
 
 
 def _place(index: Any, size: Any) -> Any:
     """An index of a slice, within its dimension where the size varies."""
     expressions = [sympy.sympify(each) for each in (index, size) if each is not None]
     symbols = set().union(*(each.free_symbols for each in expressions))
-    if index in (None, sys.maxsize) or not symbols or free_unbacked_symbols(expressions):
+    if index in (None, 0, sys.maxsize) or not symbols or free_unbacked_symbols(expressions):
         return index
     sizes = V.graph.sizevars
     if sizes.statically_known_geq(index, 0):

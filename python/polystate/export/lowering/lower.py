@@ -24,6 +24,7 @@ from polystate.errors import ExportError
 from polystate.export.diagnosis.explain import explain
 from polystate.export.diagnosis.problems import problem_of
 from polystate.export.graph.changes import separated_changes
+from polystate.export.graph.sizes import without_new_guards
 from polystate.export.lowering import executorch_fixes, xnnpack_passes, xnnpack_patterns
 from polystate.export.lowering.decomposed_once import decomposed_once
 from polystate.export.lowering.in_place import Updates, update_in_place
@@ -193,6 +194,7 @@ def _as_executorch_takes_them(programs: Mapping[str, ExportedProgram]) -> Iterat
     )
     with (
         executorch_fixes.applied(),
+        without_new_guards(),
         rows,
         xnnpack_patterns.looked_for_where_possible(),
         xnnpack_passes.traced_where_they_change(),

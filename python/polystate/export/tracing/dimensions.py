@@ -25,10 +25,12 @@ from torch.utils import _pytree as pytree
 from polystate.errors import ExportError
 from polystate.export.diagnosis.explain import explain
 from polystate.export.graph.signature import arguments
+from polystate.export.graph.sizes import to_sympy
 from polystate.export.method import Method
 
-# The size that an unbounded dimension is grown to when a method is tried out.
-_SMALL = 5
+# Sizes that a dimension is grown to when a method is tried out: what is computed from them is
+# seldom 0 or 1, or equal to another size, of which a trace would make a rule.
+_USUAL = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 # Of the largest examples: the module's, the trace's, the program's, and their results.
 _COPIES = 4
 
@@ -187,10 +189,10 @@ class Dimensions:
                 "draws=ps.Draws(count=0), which leaves out the largest sizes"
             )
 
-    def interior(self, args: Any, kwargs: Any) -> dict[str, int]:
+    def interior(self, args: Any, kwargs: Any, skipped: int = 0) -> dict[str, int]:
         """Sizes strictly inside their ranges, unlike one another and unlike static sizes.
 
-        Each where that is possible.
+        Each where that is possible; without the first choices, where some are skipped.
         """
         varying = {(axis.leaf, axis.dimension) for axis in self.axes}
         taken = {
@@ -202,13 +204,47 @@ class Dimensions:
         }
         sizes: dict[str, int] = {}
         for key, (low, high) in self.ranges().items():
-            inside = [n for n in range(max(low, 2), min(high, max(low, 2) + 64)) if n < high]
-            free = [n for n in inside if n not in taken and n >= _SMALL] or [
-                n for n in inside if n not in taken
-            ]
-            sizes[key] = (free or inside or [high])[0]
+            least = max(low, 2)
+            inside = range(least, min(high, least + 64))
+            usual = [n for n in _USUAL if n in inside and n not in taken]
+            free = [n for n in reversed(inside) if n not in taken]
+            choices = [*usual, *free] or [*inside, high]
+            sizes[key] = choices[min(skipped, len(choices) - 1)]
             taken.add(sizes[key])
         return sizes
+
+    def more_usual(
+        self, exported: ExportedProgram, args: Any, kwargs: Any, sizes: Mapping[str, int]
+    ) -> dict[str, int] | None:
+        """Sizes inside the ranges at which less of what a trace computes of them is 0 or 1.
+
+        None where those of the trace are the best. What is 0 or 1, later passes take for fixed.
+        """
+        tensors = [a.value for a in arguments(exported)]
+        symbols = {}
+        for axis in self.axes:
+            size = tensors[axis.leaf].shape[axis.dimension]
+            if isinstance(size, torch.SymInt) and axis.size_of is _identity:
+                symbols[size.node._expr] = axis.key
+        computed = {
+            expression
+            for node in exported.graph.nodes
+            for value in pytree.tree_leaves(node.meta.get("val"))
+            if isinstance(value, torch.Tensor)
+            for expression in map(to_sympy, value.shape)
+            if isinstance(expression, sympy.Expr) and not expression.is_symbol
+            if expression.free_symbols and expression.free_symbols <= symbols.keys()
+        }
+
+        def odd(at: Mapping[str, int]) -> int:
+            values = {symbol: at[key] for symbol, key in symbols.items() if key in at}
+            return sum(bool(each.subs(values) <= 1) for each in computed)
+
+        if not computed or not odd(sizes):
+            return None
+        others = [self.interior(args, kwargs, skipped) for skipped in range(len(_USUAL))]
+        best = min(others, key=odd)
+        return best if odd(best) < odd(sizes) else None
 
     def corners(self) -> list[dict[str, int]]:
         """The corners of the ranges, as values of the keys.

@@ -304,8 +304,27 @@ def _attempt(
     rung: _Rung,
 ) -> _Attempt:
     args, kwargs = method.examples()
-    if rung.grown:
-        args, kwargs = dimensions.resized(args, kwargs, dimensions.interior(args, kwargs))
+    if not rung.grown:
+        return _traced(eager, function, method, dimensions, rung, args, kwargs)
+    sizes = dimensions.interior(args, kwargs)
+    grown = dimensions.resized(args, kwargs, sizes)
+    attempt = _traced(eager, function, method, dimensions, rung, *grown)
+    others = dimensions.more_usual(attempt.exported, args, kwargs, sizes)
+    if others is not None:
+        grown = dimensions.resized(args, kwargs, others)
+        attempt = _traced(eager, function, method, dimensions, rung, *grown)
+    return attempt
+
+
+def _traced(
+    eager: EagerModule,
+    function: Callable[..., Any],
+    method: Method,
+    dimensions: Dimensions,
+    rung: _Rung,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> _Attempt:
     with (
         eager.restored(),
         registered_as_pairs(eager.model, function) as traced,
