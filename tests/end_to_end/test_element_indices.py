@@ -85,3 +85,38 @@ def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
     assert torch.equal(twins.session.state["counts"], before)
     with pytest.raises(ContractError, match="'i'"):
         twins.session.run("write", row, torch.tensor(4), torch.tensor(0))
+
+
+class Prefix(nn.Module):
+    """As many rows as a number says that is kept as state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.randn(30, 4))
+        self.register_buffer("length", torch.tensor(29))
+
+    def put(self, length: Tensor) -> Tensor:
+        self.length.copy_(length)
+        return self.length * 1
+
+    def ask(self, x: Tensor) -> Tensor:
+        length = self.length.item()
+        torch._check(length >= 0)
+        torch._check(length <= 30)
+        return self.rows[:length].sum(0) + x
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_a_number_that_is_read_from_state_is_checked(tmp_path: Path, backend: str) -> None:
+    methods = {
+        "put": ps.Method("put", (torch.tensor(5),)),
+        "ask": ps.Method("ask", (torch.randn(4),)),
+    }
+    twins = Twins(Prefix(), methods, tmp_path, backend)
+    for length in (5, 30, 0):
+        twins.call("put", torch.tensor(length))
+        twins.call("ask", torch.randn(4))
+    for wrong in (31, 40, -1):
+        twins.call("put", torch.tensor(wrong))
+        with pytest.raises(ContractError, match="0 <= length <= 30"):
+            twins.session.run("ask", torch.randn(4))

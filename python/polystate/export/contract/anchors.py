@@ -14,6 +14,8 @@ from functools import reduce
 import torch
 from torch.fx import Graph, Node
 
+from polystate.export.graph.scalars import ITEMS
+
 # Below this many bytes the size of a tensor does not matter.
 _SMALL = 64
 
@@ -47,10 +49,11 @@ def tie_in(
         What the check looks at.
     must_follow
         Live nodes that are to come after the check. Those that the condition itself needs cannot,
-        nor those of which all operands are fixed, unless they are results.
+        nor those of which all operands are fixed, unless they are results or read a number.
     fixed
         Tensors whose users must go on seeing them directly: weights and state, for delegates and
-        operators that work in place. Only as a result a copy may take their place.
+        operators that work in place. Only as a result, or for what reads its number, a copy may
+        take their place.
     uses
         Those of `must_follow` that are not to be computed before, where that is possible: for
         others, a check of what they return will do.
@@ -60,7 +63,9 @@ def tie_in(
     used = [node for node in uses if node in wanted]
     left = _insert_before(graph, check, _ways(graph, wanted, before, fixed, used))
     if left:
-        _insert_before(graph, check, _ways(graph, left, before, fixed))
+        left = _insert_before(graph, check, _ways(graph, left, before, fixed))
+    if len(left) == len(wanted):  # the check is nowhere yet
+        _insert_before(graph, check, _ways(graph, [graph.output_node()], before, fixed))
     _sort(graph)
 
 
@@ -99,7 +104,9 @@ class _Ways:
         if user.op == "output":
             returned = 0 if tensor in self.uses else self.wanted.get(tensor, 0)
             return returned | self.wanted.get(user, 0)
-        if tensor in self.fixed or _is_left_alone(tensor) or _is_left_alone(user):
+        if tensor in self.fixed and user.target not in ITEMS:
+            return 0
+        if _is_left_alone(tensor) or _is_left_alone(user):
             return 0
         return self.through.get(user, 0)
 

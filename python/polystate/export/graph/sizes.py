@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import sympy  # type: ignore[import-untyped]
 import torch
@@ -125,8 +126,16 @@ def shape_environment(exported: ExportedProgram) -> ShapeEnv | None:
 
 @contextlib.contextmanager
 def without_new_guards() -> Iterator[None]:
-    """Lets no pass narrow the ranges of sizes, for the example's sake, within the block."""
-    with ShapeEnv().suppress_guards():  # of every environment of the thread
+    """Lets no pass narrow the ranges of the inputs' sizes, for the example's sake, in the block."""
+    evaluate: Any = ShapeEnv.evaluate_expr
+
+    def evaluate_alone(environment: ShapeEnv, condition: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_unbacked(condition):
+            return evaluate(environment, condition, *args, **kwargs)
+        with environment.suppress_guards():
+            return evaluate(environment, condition, *args, **kwargs)
+
+    with mock.patch.object(ShapeEnv, "evaluate_expr", evaluate_alone):
         yield
 
 
