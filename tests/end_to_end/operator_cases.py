@@ -81,7 +81,11 @@ class Sample:
         leaves = [next(given) if isinstance(x, Tensor) else x for x in self.leaves]
         first, args, kwargs = pytree.tree_unflatten(leaves, self.structure)
         results = pytree.tree_leaves(function(first, *args, **kwargs))
-        return [each for each in results if isinstance(each, Tensor | bool | int | float)]
+        return [each for each in results if isinstance(each, Tensor | _NUMBERS)]
+
+
+# Of Python's, and those that a trace has in their place.
+_NUMBERS = bool | int | float | torch.SymBool | torch.SymInt | torch.SymFloat
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,8 @@ class Lengths(nn.Module):
             torch.cat([rows[3:], rows[:3]]),
             rows[-3:].sum(0) + rows[2:-2:2].sum(0),
             nn.functional.pad(x, (0, -x.shape[0] % 8))[x.shape[0] :][:3] + 1,
+            nn.functional.pad(x, (1, 4 - x.shape[0])),
+            nn.functional.pad(rows, (0, 1, 3 - x.shape[0], 0), value=2.0),
         )
 
     def write(self, x: Tensor) -> Tensor:

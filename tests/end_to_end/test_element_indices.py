@@ -87,6 +87,42 @@ def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
         twins.session.run("write", row, torch.tensor(4), torch.tensor(0))
 
 
+class Columns(nn.Module):
+    """Writes beside slices at a number that is read from state, and at the places of a triangle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.zeros(2, 6, 3))
+        self.register_buffer("at", torch.tensor(0))
+        self.register_buffer("square", torch.zeros(3, 3))
+
+    def put(self, x: Tensor) -> Tensor:
+        place = self.at.item()
+        torch._check(place >= 0)
+        torch._check(place < 6)
+        self.table[:, place] = x
+        self.table[..., place, 1:] = 2.0
+        self.at += 1
+        return self.table[:, place] * 1
+
+    def fill(self, x: Tensor) -> Tensor:
+        rows, columns = torch.tril_indices(3, 3)
+        self.square[rows, columns] = x
+        return self.square[tuple(torch.triu_indices(3, 3, 1))]
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_columns_are_written(tmp_path: Path, backend: str) -> None:
+    methods = {
+        "put": ps.Method("put", (torch.randn(2, 3),)),
+        "fill": ps.Method("fill", (torch.randn(6),)),
+    }
+    twins = Twins(Columns(), methods, tmp_path, backend)
+    for _ in range(3):
+        twins.call("put", torch.randn(2, 3))
+        twins.call("fill", torch.randn(6))
+
+
 class Prefix(nn.Module):
     """As many rows as a number says that is kept as state."""
 

@@ -124,3 +124,73 @@ def test_a_view_is_of_what_an_operator_is_written_by(tmp_path: Path, backend: st
     twins = Twins(Attention(), methods, tmp_path, backend)
     for shape in ((1, 1), (3, 9), (2, 4)):
         twins.call("forward", torch.randint(0, 20, shape))
+
+
+class Shapes(nn.Module):
+    """Views that hold for the order in which a tensor lies in PyTorch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.randn(3, 4).t())
+        self.weight = nn.Parameter(torch.randn(3, 4).t())
+        planes = torch.randn(1, 2, 3, 3).to(memory_format=torch.channels_last)
+        self.register_buffer("planes", planes)
+        self.register_buffer("mean", torch.zeros(1, 2, 3, 3).to(memory_format=torch.channels_last))
+
+    def read(self, x: Tensor) -> tuple[Tensor, ...]:
+        last = self.planes.permute(0, 2, 3, 1)
+        return (
+            self.table.T.reshape(-1) * x,
+            self.weight.T.reshape(-1) * x,
+            last.reshape(-1) + 1,
+            last.contiguous().view(9, 2) + 1,
+        )
+
+    def write(self, x: Tensor) -> Tensor:
+        self.table.T.view(-1).add_(x)
+        self.planes.permute(0, 2, 3, 1).view(-1, 2).mul_(x[:2])
+        return self.table * 1
+
+    def average(self, x: Tensor) -> Tensor:
+        self.mean = 0.9 * self.mean + x.contiguous(memory_format=torch.channels_last)
+        return self.mean.permute(0, 2, 3, 1).reshape(-1)
+
+
+def test_views_hold_in_every_order(tmp_path: Path, backend: str) -> None:
+    methods = {
+        "read": ps.Method("read", (torch.randn(12),)),
+        "write": ps.Method("write", (torch.randn(12),)),
+        "average": ps.Method("average", (torch.randn(1, 2, 3, 3),)),
+    }
+    twins = Twins(Shapes(), methods, tmp_path, backend)
+    for _ in range(2):
+        twins.call("read", torch.randn(12))
+        twins.call("write", torch.randn(12))
+        twins.call("average", torch.randn(1, 2, 3, 3))
+
+
+class SlimConvolutions(nn.Module):
+    """Weights of which a convolution takes a part, and others take all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("kernel", torch.randn(2, 3, 3, 3))
+        self.layer = nn.Conv2d(3, 2, 3)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        convolve = nn.functional.conv2d
+        return (
+            convolve(x, self.kernel),
+            convolve(x[:, :1], self.kernel[:, :1]),
+            convolve(x, self.kernel[:1]),
+            self.kernel * 2,
+            self.layer(x),
+            self.layer.weight.sum(0) * x[0, 0, 0, 0],
+            convolve(x, self.layer.weight.flip(0)),
+        )
+
+
+def test_a_weight_is_read_in_the_order_of_its_reader(tmp_path: Path, backend: str) -> None:
+    x = torch.randn(1, 3, 6, 6)
+    twins = Twins(SlimConvolutions(), {"forward": ps.Method("forward", (x,))}, tmp_path, backend)
+    twins.call("forward", torch.randn(1, 3, 6, 6))

@@ -41,6 +41,15 @@ _READERS: dict[Any, tuple[int, ...]] = {
     operators.recurrence.default: (3, 4, 5),
 }
 
+# XNNPACK stores what these read in another order, in which a part of it is another part.
+_CONVOLUTIONS = {
+    aten.conv1d.default,
+    aten.conv2d.default,
+    aten.conv_transpose1d.default,
+    aten.conv_transpose2d.input,
+    aten.convolution.default,
+}
+
 _CONSTANTS = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
 
 
@@ -50,11 +59,22 @@ def compute_constant_weights(program: ExportedProgram, state: Collection[str]) -
     for reader in list(program.graph.nodes):
         for place in _READERS.get(reader.target, ()):
             if place < len(reader.args):
-                weight = _viewed(reader.args[place])
+                given = reader.args[place]
+                weight = given if reader.target in _CONVOLUTIONS else _viewed(given)
                 if weight in found.nodes and weight.op != "placeholder":
                     weight.replace_all_uses_with(_added(program, weight, found.value(weight)))
+                elif weight in found.nodes and _is_shared(reader, weight):
+                    own = _added(program, weight, found.value(weight))
+                    reader.replace_input_with(weight, own)
     found.drop_unused()
     program.graph_module.recompile()
+
+
+def _is_shared(reader: Node, weight: Node) -> bool:
+    """Whether others than convolutions read what a convolution does."""
+    return reader.target in _CONVOLUTIONS and any(
+        user.target not in _CONVOLUTIONS for user in weight.users
+    )
 
 
 def _viewed(weight: Any) -> Any:

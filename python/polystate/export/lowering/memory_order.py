@@ -25,12 +25,17 @@ aten = torch.ops.aten
 
 _KINDS = {InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR}
 
+_COPIES = {aten.clone.default, aten._to_copy.default}
+_ORDERS = {torch.channels_last, torch.channels_last_3d}
+
 
 def store_row_major(program: ExportedProgram) -> None:
     """Copies what is stored otherwise (transposed, expanded, ``channels_last``) in the program.
 
     What no operator uses stays as it is, for it is not in the lowered program, except for state.
+    Views that hold for the other order become reshapes.
     """
+    is_changed = False
     nodes = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
     for spec in program.graph_signature.input_specs:
         if spec.kind not in _KINDS:
@@ -49,6 +54,21 @@ def store_row_major(program: ExportedProgram) -> None:
                 row_major = torch.nn.Parameter(row_major, requires_grad=value.requires_grad)
             stored[name] = row_major
             node.meta["val"] = node.meta["val"].contiguous()
+            is_changed = True
+    if is_changed:
+        _reshape(program)
+
+
+def copy_row_major(program: ExportedProgram) -> None:
+    """Lets copies in another order (``channels_last``) lie row by row, as all that they meet."""
+    is_changed = False
+    for graph in changed_graphs(program):
+        for node in graph.nodes:
+            if node.target in _COPIES and node.kwargs.get("memory_format") in _ORDERS:
+                node.kwargs = {**node.kwargs, "memory_format": torch.contiguous_format}
+                is_changed = True
+    if is_changed:
+        _reshape(program)
 
 
 def let_views_copy(program: ExportedProgram) -> None:
@@ -58,9 +78,13 @@ def let_views_copy(program: ExportedProgram) -> None:
     vector there, and not here.
     """
     if has_column_major_results(program):
-        for graph in changed_graphs(program):
-            for node in graph.find_nodes(op="call_function", target=aten.view.default):
-                node.target = aten.reshape.default
+        _reshape(program)
+
+
+def _reshape(program: ExportedProgram) -> None:
+    for graph in changed_graphs(program):
+        for node in graph.find_nodes(op="call_function", target=aten.view.default):
+            node.target = aten.reshape.default
 
 
 def has_column_major_results(program: ExportedProgram) -> bool:

@@ -20,6 +20,7 @@ from executorch.backends.xnnpack.partition.config.generic_node_configs import (
     MaximumConfig,
     MaxPool2dConfig,
     MinimumConfig,
+    PermuteConfig,
     SinConfig,
     SquareRootConfig,
     UnsqueezeCopyConfig,
@@ -66,6 +67,15 @@ def _of_images(config: Any) -> Any:
 # XNNPACK reshapes by a shape of which one size may follow from the others; batch norms of signals
 # are reshaped to those of planes.
 _RESHAPES = (UnsqueezeCopyConfig, ViewCopyConfig)
+
+
+def _of_some_dimensions(config: Any) -> Any:
+    class OfSomeDimensions(config):
+        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
+            has_some = node.meta["val"].dim() > 0
+            return has_some and bool(super().check_constraints(node, ep))
+
+    return OfSomeDimensions
 
 
 def _of_one_unknown_size(config: Any) -> Any:
@@ -115,6 +125,7 @@ def xnnpack_partitioner() -> XnnpackPartitioner:
     """Of all operators that XNNPACK computes as PyTorch does, for numbers of usual size."""
     limited = {each: _of_images(each) for each in _OF_IMAGES}
     limited |= {each: _of_one_unknown_size(each) for each in (*_RESHAPES, BatchNormConfig)}
+    limited[PermuteConfig] = _of_some_dimensions(PermuteConfig)
     configs = [each for each in ALL_PARTITIONER_CONFIGS if each not in _COMPUTED_OTHERWISE]
     return XnnpackPartitioner([_with_elements(limited.get(each, each)) for each in configs])
 

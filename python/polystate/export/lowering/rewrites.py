@@ -31,7 +31,7 @@ from polystate.export.lowering.kernel_limits import (
 )
 from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
-from polystate.export.lowering.memory_order import let_views_copy, store_row_major
+from polystate.export.lowering.memory_order import copy_row_major, let_views_copy, store_row_major
 from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.planar_convolutions import convolve_planes
 from polystate.export.lowering.replaced_kernels import call_replaced_kernels
@@ -71,6 +71,7 @@ class Rewrite:
 
 REWRITES = (
     Rewrite(store_row_major, Form.FUNCTIONAL, backends=_ALL),
+    Rewrite(copy_row_major, Form.FUNCTIONAL),
     Rewrite(let_views_copy, Form.FUNCTIONAL),
     Rewrite(convolve_planes, Form.FUNCTIONAL, backends=frozenset({"xnnpack"})),
     Rewrite(compute_constant_weights, Form.FUNCTIONAL, backends=_ALL, takes_state=True),

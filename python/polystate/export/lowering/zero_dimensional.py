@@ -20,6 +20,7 @@ from polystate.export.graph.signature import changed_graphs, rename_outputs
 aten = torch.ops.aten
 
 _NAMES = ("dim", "dims", "dimension")
+_FILLS = "value"  # a tensor that keeps having none
 
 
 def give_dimensions(program: ExportedProgram) -> None:
@@ -52,12 +53,15 @@ def _rank(value: Any) -> int | None:
 
 def _rewrite(graph: Graph, node: Node) -> None:
     users = list(node.users)
+    assert isinstance(node.target, torch._ops.OpOverload)
+    names = [argument.name for argument in node.target._schema.arguments]
     with graph.inserting_before(node):
         operands = [
-            call(graph, aten.view.default, each, [1]) if _rank(each) == 0 else each
-            for each in node.args
+            call(graph, aten.view.default, each, [1])
+            if _rank(each) == 0 and name != _FILLS
+            else each
+            for name, each in zip(names, node.args, strict=False)
         ]
-        assert callable(node.target)
         result = call(graph, node.target, *operands, **node.kwargs)
         if isinstance(node.meta["val"], torch.Tensor):
             node.replace_all_uses_with(_shaped(graph, result, node))

@@ -2,7 +2,8 @@
 
 ``cov`` looks whether its divisor is positive, ``gaussian_nll_loss`` whether its variances are,
 ``equal`` gives a bool of Python's, the residuals of ``linalg.lstsq`` are there for some values
-alone, and ``combinations`` counts what it selects. A trace has no values.
+alone, ``combinations`` counts what it selects, and the places of a triangle are filled in one by
+one. A trace has no values.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
@@ -150,6 +152,19 @@ def _combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> 
     return input[chosen]
 
 
+def _of_a_triangle(places: Callable[..., Any]) -> Callable[..., Any]:
+    """The rows and columns of a triangle's elements, where its size is known: constants."""
+
+    def indices(
+        row: Any, col: Any, offset: int = 0, *, dtype: torch.dtype | None = torch.int64
+    ) -> Any:
+        if not all(type(each) is int for each in (row, col, offset)):
+            return NotImplemented
+        return torch.tensor(np.stack(places(row, offset, col)), dtype=dtype or torch.int64)
+
+    return indices
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.allclose: _allclose,
     torch.combinations: _combinations,
@@ -158,6 +173,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.equal: _equal,
     torch.linalg.lstsq: _lstsq,
     torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
+    torch.tril_indices: _of_a_triangle(np.tril_indices),
+    torch.triu_indices: _of_a_triangle(np.triu_indices),
     Tensor.allclose: _allclose,
     Tensor.corrcoef: _corrcoef,
     Tensor.cov: _cov,

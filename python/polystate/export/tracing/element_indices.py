@@ -59,11 +59,7 @@ def _places(input: Tensor, index: Any) -> tuple[Tensor, dict[int, Tensor]] | Non
     given = list(index) if isinstance(index, tuple) else [index]
     if not any(map(_is_number, given)) or not all(map(_is_plain, given)):
         return None
-    for at, each in enumerate(given):
-        if each is Ellipsis:
-            taken = sum(other is not None and other is not Ellipsis for other in given)
-            given[at : at + 1] = [slice(None)] * (input.dim() - taken)
-            break
+    given = _written_out(given, input.dim())
     places, dim = {}, 0
     for each in given:
         if isinstance(each, Tensor):
@@ -116,8 +112,49 @@ def _is_list(index: Tensor) -> bool:
     return isinstance(index, FakeTensor) and index.dim() > 0 and not is_mask
 
 
+def _set_at_numbers(input: Tensor, index: Any, value: Any) -> Any:
+    """Write at numbers that are read from tensors; NotImplemented where there are none.
+
+    PyTorch takes such a number alone, not beside slices.
+    """
+    given = list(index) if isinstance(index, tuple) else [index]
+    if not any(isinstance(each, torch.SymInt) for each in given):
+        return NotImplemented
+    if not all(_is_plain_or_symbolic(each) for each in given):
+        return NotImplemented
+    view, dim = input, 0
+    for each in _written_out(given, input.dim()):
+        if isinstance(each, int | torch.SymInt):
+            view = view.select(dim, each)
+        elif each is None:
+            view, dim = view.unsqueeze(dim), dim + 1
+        else:
+            part = [slice(None)] * dim + [each]
+            view, dim = view[tuple(part)], dim + 1
+    if isinstance(value, Tensor):
+        while value.dim() > view.dim() and value.shape[0] == 1:
+            value = value[0]
+        view.copy_(value)
+    else:
+        view.fill_(value)
+    return None
+
+
+def _is_plain_or_symbolic(index: Any) -> bool:
+    return isinstance(index, torch.SymInt) or (not isinstance(index, Tensor) and _is_plain(index))
+
+
+def _written_out(indices: list[Any], rank: int) -> list[Any]:
+    """The indices with slices in the place of ``...``."""
+    for at, each in enumerate(indices):
+        if each is Ellipsis:
+            taken = sum(other is not None and other is not Ellipsis for other in indices)
+            return [*indices[:at], *[slice(None)] * (rank - taken), *indices[at + 1 :]]
+    return indices
+
+
 def _set_by_tensors(input: Tensor, index: Any, value: Any) -> Any:
-    for write in (_set, _set_rows):
+    for write in (_set, _set_rows, _set_at_numbers):
         if write(input, index, value) is not NotImplemented:
             return None
     return NotImplemented

@@ -2,7 +2,7 @@
 
 PyTorch reads the sizes of what `kron` multiplies as numbers, those of chunks, and the lengths of
 `linspace` and of windows. The sizes of chunks may vary, their number must not. `cdist` computes
-otherwise where there are many rows.
+otherwise where there are many rows, and a padding that may be negative takes elements away.
 """
 
 from __future__ import annotations
@@ -100,6 +100,28 @@ def _may_be_few(rows: torch.SymInt) -> bool:
     return bool(limits.lower <= _FEW_ROWS < limits.upper)
 
 
+def _pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    """Elements before and behind, or fewer of them where a number may be negative.
+
+    NotImplemented where none may: the runtime's kernel takes no negative ones.
+    """
+    numbers = list(pad)
+    if mode != "constant" or not any(map(_may_be_negative, numbers)):
+        return NotImplemented
+    larger: Any = torch.sym_max
+    for dim in range(len(numbers) // 2):
+        before, behind = (larger(-each, 0) for each in numbers[2 * dim : 2 * dim + 2])
+        size = input.shape[-1 - dim]
+        input = aten.slice.Tensor(input, -1 - dim, before, size - behind)
+    return torch.nn.functional.pad(input, [larger(each, 0) for each in numbers], value=value)
+
+
+def _may_be_negative(number: Any) -> bool:
+    if not isinstance(number, torch.SymInt):
+        return False
+    return bool(number.node.shape_env.bound_sympy(number.node.expr).lower < 0)
+
+
 def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = None) -> Any:
     """From both ends to the middle, as PyTorch goes. NotImplemented where the length is known."""
     if not isinstance(steps, torch.SymInt) or isinstance(start, Tensor) or isinstance(end, Tensor):
@@ -152,6 +174,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.hann_window: _window(0.5, -0.5),
     torch.kron: _kron,
     torch.linspace: _linspace,
+    torch.nn.functional.pad: _pad,
     torch.unsafe_chunk: _chunks,
     Tensor.chunk: _chunks,
     Tensor.kron: _kron,
