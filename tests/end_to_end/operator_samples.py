@@ -18,6 +18,7 @@ import torch
 from torch import nn
 from torch.utils import _pytree as pytree
 
+from polystate.export.tracing.complex_parts import Complex
 from tests.end_to_end.trials import Trial, run_resumable, trial_parser
 from tests.support.operator_entries import operator_entries
 
@@ -76,8 +77,10 @@ def _flat(sample: Any) -> Any:
     return [x.detach() if isinstance(x, torch.Tensor) else x for x in leaves], structure
 
 
-def _tensors(result: Any) -> list[torch.Tensor]:
-    return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+def _tensors(result: Any) -> list[Any]:
+    """Those among the results; under a trace some are complex, by their parts."""
+    leaves = pytree.tree_leaves(result)
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor | Complex)]
 
 
 def trials(

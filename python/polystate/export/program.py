@@ -33,6 +33,7 @@ from polystate.export.debug import DebugFolder
 from polystate.export.describe import Findings, describe
 from polystate.export.diagnosis.refusals import told_plainly
 from polystate.export.graph.grown_state import grow_state
+from polystate.export.graph.sizes import without_new_guards
 from polystate.export.lowering.inductor import compile_methods
 from polystate.export.lowering.kernels import without_kernel
 from polystate.export.lowering.lower import lower
@@ -334,7 +335,8 @@ def prepare(
     observers.refuse_changed_switches(model, {state.name for state in found_state})
     state = grown(found_state, pages)
     begin("making the contract")
-    contracts = [_contract(eager, t, backend) for t in traced]
+    with without_new_guards():
+        contracts = [_contract(eager, t, backend) for t in traced]
     return Prepared(eager, traced, contracts, state)
 
 

@@ -16,6 +16,7 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch._guards import detect_fake_mode
 from torch.export import ExportedProgram
+from torch.fx import Node
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRangeError, ValueRanges, bound_sympy
@@ -293,6 +294,24 @@ def always_holds(condition: sympy.Basic, ranges: Mapping[sympy.Symbol, tuple[int
 def is_unbacked(expression: Any) -> bool:
     """Tell whether only the run decides a size or number."""
     return bool(free_unbacked_symbols(to_sympy(expression)))
+
+
+def may_be_empty(node: Node, *, computed: bool = False) -> bool:
+    """Tell whether a node's tensor may have no elements.
+
+    Parameters
+    ----------
+    computed
+        Whether only sizes that are computed count, not those of inputs.
+    """
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and any(
+        size == 0
+        if isinstance(size, int)
+        else size.node.shape_env.bound_sympy(size.node.expr).lower <= 0
+        and not (computed and size.node.expr.is_symbol and not is_unbacked(size))
+        for size in value.shape
+    )
 
 
 def _holds_by_bounds(

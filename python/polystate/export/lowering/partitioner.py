@@ -6,6 +6,7 @@ A delegate gets state as an input and never owns it.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -33,7 +34,7 @@ from executorch.exir.dialects._ops import ops as exir_ops
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
-from polystate.export.graph.sizes import is_unbacked
+from polystate.export.graph.sizes import may_be_empty
 
 # XNNPACK's are wrong for some numbers, without a bound: NaN that is hidden, infinities that become
 # NaN, sines of large numbers (docs/engines.md). All are seldom where a network spends its time.
@@ -98,20 +99,11 @@ def _with_elements(config: Any) -> Any:
 
     class WithElements(config):
         def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
-            tensors = [node, *node.all_input_nodes]
-            return not any(map(_may_vanish, tensors)) and bool(super().check_constraints(node, ep))
+            is_empty = functools.partial(may_be_empty, computed=True)
+            may_fail = any(map(is_empty, [node, *node.all_input_nodes]))
+            return not may_fail and bool(super().check_constraints(node, ep))
 
     return WithElements
-
-
-def _may_vanish(node: torch.fx.Node) -> bool:
-    value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and any(
-        isinstance(size, torch.SymInt)
-        and (not size.node.expr.is_symbol or is_unbacked(size))
-        and size.node.shape_env.bound_sympy(size.node.expr).lower <= 0
-        for size in value.shape
-    )
 
 
 _COPIES = {

@@ -16,9 +16,11 @@ import torch
 from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.dialects.edge._ops import EdgeOpOverload
 from torch.export import ExportedProgram
+from torch.fx import Node
 
 from polystate import _core
 from polystate.export.graph.signature import changed_graphs
+from polystate.export.graph.sizes import may_be_empty
 
 _NAMESPACE = "polystate_aten"
 _LIBRARY: Any = torch.library.Library(_NAMESPACE, "DEF")  # type: ignore[no-untyped-call]
@@ -50,8 +52,18 @@ def call_replaced_kernels(program: ExportedProgram) -> None:
     """Rewrite such calls, those in branches included."""
     for graph in changed_graphs(program):
         for node in graph.nodes:
-            if isinstance(node.target, EdgeOpOverload) and node.target._op in replaced_kernels():
-                node.target = _of_edge(replaced_kernels()[node.target._op])
+            operator = node.target._op if isinstance(node.target, EdgeOpOverload) else None
+            if operator in replaced_kernels() and not _is_right(operator, node):
+                node.target = _of_edge(replaced_kernels()[operator])
+
+
+# Of which ExecuTorch's kernels are wrong for tensors without elements alone.
+_PRODUCTS = {torch.ops.aten.bmm.default, torch.ops.aten.linear.default, torch.ops.aten.mm.default}
+
+
+def _is_right(operator: torch._ops.OpOverload, node: Node) -> bool:
+    """Whether ExecuTorch's own kernel will do, with which programs run in its own runtime, too."""
+    return operator in _PRODUCTS and not any(map(may_be_empty, node.all_input_nodes))
 
 
 def returning_overloads(packet: str) -> Iterator[torch._ops.OpOverload]:
