@@ -10,8 +10,8 @@ from typing import Any
 def operator_entries() -> tuple[Any, ...]:
     """The entries of ``op_db``. Importing them takes seconds.
 
-    With every sample PyTorch looks for a ``unittest`` on the stack, of which there is none here,
-    and which takes longer than most samples.
+    At every sample PyTorch searches the stack for a test case of ``unittest``, which takes longer
+    than most samples. Tests here are functions, so that the search is left out.
     """
     from torch.testing._internal import common_utils
     from torch.testing._internal.common_methods_invocations import op_db

@@ -72,24 +72,26 @@ Status fill(ProgramArguments& arguments, std::size_t out, const Result<Shape>& s
   });
 }
 
-struct Mm {
-  static constexpr char kOfExecuTorch[] = "aten::mm.out";
-  static constexpr OperatorSchema kSchema{
-      "polystate_aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Result<Shape> shape(ProgramArguments& arguments) { return product_shape(arguments, 2); }
+template <int kRank>
+struct Product {
+  static Result<Shape> shape(ProgramArguments& arguments) {
+    return product_shape(arguments, kRank);
+  }
   static Status run(ProgramArguments& arguments) {
     return fill(arguments, 2, shape(arguments), std::nullopt);
   }
 };
 
-struct Bmm {
+struct Mm : Product<2> {
+  static constexpr char kOfExecuTorch[] = "aten::mm.out";
+  static constexpr OperatorSchema kSchema{
+      "polystate_aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)"};
+};
+
+struct Bmm : Product<3> {
   static constexpr char kOfExecuTorch[] = "aten::bmm.out";
   static constexpr OperatorSchema kSchema{
       "polystate_aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)"};
-  static Result<Shape> shape(ProgramArguments& arguments) { return product_shape(arguments, 3); }
-  static Status run(ProgramArguments& arguments) {
-    return fill(arguments, 2, shape(arguments), std::nullopt);
-  }
 };
 
 struct Linear {
