@@ -37,6 +37,8 @@ class Functions(nn.Module):
             *torch.linalg.lstsq(x, y, driver="gels")[:2],
             *torch.linalg.lstsq(x, y, driver="gelsd"),
             torch.linalg.lstsq(torch.stack([x, x + 1]), torch.stack([y, y * 2])).rank,
+            *torch.linalg.lstsq(x[:0], y[:0], driver="gelsd"),
+            *torch.linalg.lstsq(x[:, :0], y)[:3],
         )
 
     def lists(self, x: Tensor) -> tuple[Tensor, ...]:

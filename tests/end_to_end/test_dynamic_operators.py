@@ -68,6 +68,8 @@ class Operators(nn.Module):
             *torch.std_mean(x.flatten(), unbiased=True),
             torch.linalg.cross(x, y),
             torch.kron(x, torch.ones(2, 1)),
+            torch.pdist(x),
+            nn.functional.pdist(y, p=1.0),
             x.unfold(-1, 2, 1),
             torch.empty_like(x).copy_(y),
             *x.unsafe_chunk(2, -1),
@@ -267,13 +269,51 @@ def test_frames_of_which_the_smallest_size_has_one(tmp_path: Path, backend: str)
         twins.call("forward", torch.randn(2, count))
 
 
-class WholePowers(nn.Module):
+class WholeNumbers(nn.Module):
+    """Results that are numbers made of a size."""
+
+    def forward(self, x: Tensor) -> tuple[int, ...]:
+        n = x.shape[0]
+        powers = n**2, n**5, 3**n, 91**n, (n - 4) ** n
+        rest = n % 3, -n % 4, n & 3, (n - 4) & 7, n << 2, n >> 1, abs(n - 4)
+        return *powers, *rest, math.floor(n / 3), math.floor((3 - n) / 2), math.ceil(n / 2)
+
+    def added(self, x: Tensor) -> Tensor:
+        n = x.shape[0]
+        return x.sum().long() + 91**n + x.long() * (n * 10**12)
+
+
+@every_backend
+def test_numbers_made_of_sizes_are_exact(tmp_path: Path, backend: str) -> None:
+    shapes = ({0: Dim("n", min=1, max=9)},)
+    methods = {
+        name: ps.Method(name, (torch.ones(5),), dynamic_shapes=shapes)
+        for name in ("forward", "added")
+    }
+    twins = Twins(WholeNumbers(), methods, tmp_path, backend)
+    for count in (1, 3, 4, 8, 9):
+        found = twins.session.run("forward", torch.ones(count))
+        assert [int(each) for each in found] == list(WholeNumbers()(torch.ones(count)))
+        twins.call("added", torch.ones(count))
+
+
+class Windows(nn.Module):
+    """As vision transformers divide images, of which a window may be the whole."""
+
     def forward(self, x: Tensor) -> Tensor:
-        return x.sum().long() + 91 ** x.shape[0]
+        batch, height, width, channels = x.shape
+        x = nn.functional.pad(x, (0, 0, 0, -width % 4, 0, -height % 4))
+        rows, columns = x.shape[1] // 4, x.shape[2] // 4
+        windows = x.view(batch, rows, 4, columns, 4, channels).permute(0, 1, 3, 2, 4, 5)
+        means = windows.reshape(-1, 16, channels).softmax(1)
+        image = means.view(batch, rows, columns, 4, 4, channels).permute(0, 1, 3, 2, 4, 5)
+        return image.reshape(batch, 4 * rows, 4 * columns, channels)[:, :height, :width]
 
 
-def test_powers_of_whole_numbers_are_not_rounded(tmp_path: Path) -> None:
-    method = ps.Method("forward", (torch.ones(5),), dynamic_shapes=({0: Dim("n", min=1, max=9)},))
-    twins = Twins(WholePowers(), {"forward": method}, tmp_path)
-    for count in (1, 8, 9):
-        twins.call("forward", torch.ones(count))
+@every_backend
+def test_windows_of_images_whose_height_and_width_vary(tmp_path: Path, backend: str) -> None:
+    shapes = ({1: Dim("height", min=1, max=13), 2: Dim("width", min=1, max=16)},)
+    method = ps.Method("forward", (torch.randn(2, 8, 8, 3),), dynamic_shapes=shapes)
+    twins = Twins(Windows(), {"forward": method}, tmp_path, backend)
+    for height, width in ((1, 1), (4, 4), (4, 9), (8, 3), (13, 16), (5, 4)):
+        twins.call("forward", torch.randn(2, height, width, 3))

@@ -43,7 +43,12 @@ class Parts(nn.Module):
         first, rest = x.split([1, x.shape[0] - 1])
         a, b = x.chunk(2)
         c, d = torch.chunk(x.repeat(2, 1), chunks=2)
-        return [first, rest * 2, *torch.vsplit(x, [1, 2]), a + 1, b * 2, c * d]
+        thirds = torch.tensor_split(x.sum(1), 3)
+        return [first, rest * 2, *torch.vsplit(x, [1, 2]), a + 1, b * 2, c * d, *thirds]
+
+    def cut_at(self, x: Tensor, places: Tensor) -> list[Tensor]:
+        """Divides it where the values of a tensor say."""
+        return [part * 2 for part in (*x.tensor_split(places), *x.T.tensor_split(places, dim=1))]
 
     def too_few(self, x: Tensor) -> Tensor:
         return x.chunk(3)[0] * 1
@@ -68,6 +73,15 @@ def test_parts_are_those_of_pytorch(tmp_path: Path, backend: str) -> None:
     for name in methods:
         for count in (2, 7, 9):
             twins.call(name, torch.randn(count, 16))
+
+
+def test_parts_lie_between_the_values_of_a_tensor(tmp_path: Path, backend: str) -> None:
+    shapes = ({0: Dim("rows", min=1, max=9)}, None)
+    example = (torch.randn(5, 4), torch.tensor([1, 3]))
+    methods = {"cut_at": ps.Method("cut_at", example, dynamic_shapes=shapes)}
+    twins = Twins(Parts(), methods, tmp_path, backend)
+    for count, places in ((5, [2, 3]), (1, [0, 1]), (9, [-3, 20]), (4, [3, 1]), (6, [-9, -1])):
+        twins.call("cut_at", torch.randn(count, 4), torch.tensor(places))
 
 
 def test_the_number_of_chunks_must_not_vary(backend: str) -> None:

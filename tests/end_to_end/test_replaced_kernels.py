@@ -19,6 +19,15 @@ class Statistics(nn.Module):
     def moments(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return x.sum(0), x.mean((0, 1), keepdim=True), torch.remainder(x, 0.1)
 
+    def variances(self, x: Tensor, short: Tensor) -> tuple[Tensor, ...]:
+        planes = x.view(10, 100, -1)
+        return (
+            x.var(0), x.var(1, correction=0), x.std(), planes.var((0, 2)), planes.var((0, 1)),
+            planes.var(1, keepdim=True), x[:1].var(0), x[:0].var(0), short.var(0), short.std(1),
+        )  # fmt: skip
+
+    single_variances = variances
+
     def powers(self, base: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
         return base**exponent, torch.pow(3, exponent)
 
@@ -40,6 +49,8 @@ def test_what_they_compute_is_what_pytorch_does(backend: str, tmp_path: Path) ->
     image[0, 0, 1, 2], image[0, 1, 0, 0] = NAN, -torch.inf
     calls = {
         "moments": [(x,)],
+        "variances": [(x, (x - 1e6).half())],
+        "single_variances": [((x - 1e6).float() + 1e3, (x - 1e6).bfloat16())],
         "powers": [(base, exponent)],
         "pooled": [(image, grid)],
         "chosen": [(x, torch.tensor(True)), (x, torch.tensor(False))],

@@ -47,6 +47,16 @@ class Trained(nn.Module):
             self.average * 1,
         ]
 
+    def operators(self, x: Tensor) -> list[Tensor]:
+        """That modules are made of."""
+        mean, var = self.images.running_mean, self.images.running_var
+        settings = (torch.ones(3), torch.zeros(3), mean, var)
+        return [
+            *torch.ops.aten._native_batch_norm_legit(x, *settings, False, 0.1, 1e-5),
+            *torch.ops.aten._native_batch_norm_legit(x, *settings, True, 0.1, 1e-5),
+            *torch.ops.aten._batch_norm_with_update(x * 2, *settings, 0.1, 1e-5),
+        ]
+
     def parameters_of_codes(self) -> list[Tensor]:
         scale, zero_point = self.moving.calculate_qparams()
         # int64 before the first call, and int32 after it.
@@ -60,6 +70,7 @@ def test_modules_in_training_do_what_eager_does(tmp_path: Path, backend: str) ->
     x = torch.randn(2, 3, 4)
     methods = {
         "forward": ps.Method("forward", (x,)),
+        "operators": ps.Method("operators", (x,)),
         "parameters": ps.Method("parameters_of_codes"),
     }
     twins = Twins(model, methods, tmp_path, backend)
@@ -69,6 +80,7 @@ def test_modules_in_training_do_what_eager_does(tmp_path: Path, backend: str) ->
     assert not any(name.startswith("fixed") for name in twins.program.state)
     for scale in (1.0, 3.0, 0.5):
         twins.call("forward", torch.randn(2, 3, 4) * scale)
+        twins.call("operators", torch.randn(2, 3, 4) * scale)
         twins.call("parameters")
 
 

@@ -16,7 +16,7 @@ import torch
 from torch._inductor import lowering
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
 from torch._inductor.dependencies import MemoryDep, WeakDep
-from torch._inductor.ir import BaseView, IRNode, TensorBox
+from torch._inductor.ir import BaseView, ExpandView, IRNode, TensorBox
 from torch._inductor.scheduler import Scheduler
 from torch._inductor.virtualized import V
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
@@ -52,7 +52,10 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         mock.patch.object(lowering, "mutate_to", _of_known_values(lowering.mutate_to)),
         mock.patch.dict(
             lowering.lowerings,
-            {aten.slice.Tensor: _of_any_size(lowering.lowerings[aten.slice.Tensor])},
+            {
+                aten.expand.default: _as_tensor(lowering.lowerings[aten.expand.default]),
+                aten.slice.Tensor: _of_any_size(lowering.lowerings[aten.slice.Tensor]),
+            },
         ),
         mock.patch.object(IRNode, "get_stack_traces", _no_stack_traces),
     ):
@@ -143,6 +146,16 @@ def _of_known_values(mutate_to: Any) -> Any:
         return mutate_to(changed, value, *rest, **options)
 
     return mutate_to_known
+
+
+def _as_tensor(expand: Any) -> Any:
+    """Lets an expanded constant be a tensor, as operators behind it take it for one."""
+
+    def expanded(*args: Any, **kwargs: Any) -> Any:
+        result = expand(*args, **kwargs)
+        return TensorBox(result) if isinstance(result, ExpandView) else result
+
+    return expanded
 
 
 def _of_any_size(slice_: Any) -> Any:

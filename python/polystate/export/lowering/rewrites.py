@@ -36,6 +36,7 @@ from polystate.export.lowering.old_values import copy_old_values
 from polystate.export.lowering.planar_convolutions import convolve_planes
 from polystate.export.lowering.replaced_kernels import call_replaced_kernels
 from polystate.export.lowering.scalar_operands import keep_precise_scalars
+from polystate.export.lowering.size_arithmetic import write_out_size_arithmetic
 from polystate.export.lowering.transposes import drop_undone_transposes
 from polystate.export.lowering.zero_dimensional import give_dimensions
 
@@ -78,6 +79,7 @@ REWRITES = (
     Rewrite(rewrite_integer_divisions, Form.FUNCTIONAL, backends=_ALL),
     Rewrite(write_out_integer_powers, Form.FUNCTIONAL),
     Rewrite(keep_precise_scalars, Form.FUNCTIONAL),
+    Rewrite(write_out_size_arithmetic, Form.FUNCTIONAL, backends=_ALL),
     Rewrite(give_dimensions, Form.FUNCTIONAL),
     Rewrite(keep_kernels_limits, Form.FUNCTIONAL),
     Rewrite(sum_convolutions_in_single, Form.FUNCTIONAL, backends=frozenset({"portable"})),

@@ -1,8 +1,8 @@
 """Writes numbers that operators take in place of tensors as tensors of the type they compute in.
 
-ExecuTorch makes tensors of int64 and float32 of them. Of float64, ``x * 2.7`` would be off by 2e-8
-of it; beside tensors without dimensions, ``x + 1`` would be of another type than PyTorch's: of
-uint8, 255 + 1 is 0. It has no powers of sizes.
+ExecuTorch makes tensors of int64 and float32 of them, and of int32 of sizes. Of float64,
+``x * 2.7`` would be off by 2e-8 of it; beside tensors without dimensions, ``x + 1`` would be of
+another type than PyTorch's: of uint8, 255 + 1 is 0. It has no powers of sizes.
 
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
@@ -46,7 +46,7 @@ def _replace(graph: Graph, node: Node) -> None:
         with graph.inserting_before(node):
             if isinstance(value, bool | int | float):
                 number = _written(graph, value, tensors)
-            elif isinstance(value, Node) and _has_power(value):
+            elif isinstance(value, Node) and (_has_power(value) or _may_be_large(value)):
                 number = _computed(graph, value, tensors)
             else:
                 continue
@@ -67,6 +67,15 @@ def _has_power(number: Node) -> bool:
         not isinstance(each.meta.get("val"), torch.Tensor) and _has_power(each)
         for each in number.all_input_nodes
     )
+
+
+def _may_be_large(number: Node) -> bool:
+    """Whether a number that is made of sizes may be none of 32 bits."""
+    value = number.meta.get("val")
+    if not isinstance(value, torch.SymInt):
+        return False
+    limits = value.node.shape_env.bound_sympy(value.node.expr)
+    return bool(limits.upper >= 2**31 or limits.lower < -(2**31))
 
 
 def _computed(graph: Graph, number: Node, beside: Sequence[torch.Tensor]) -> Node | None:

@@ -99,7 +99,9 @@ def _lstsq(
     if rcond is None:
         larger: Any = torch.sym_max
         rcond = torch.finfo(input.dtype).eps * larger(rows, columns)
-    counts = sizes > rcond * sizes.amax(-1, keepdim=True)
+    # Of a matrix without elements there is no size, and none is the largest.
+    is_empty = isinstance(sizes.shape[-1], int) and sizes.shape[-1] == 0
+    counts = sizes > (0.0 if is_empty else rcond * sizes.amax(-1, keepdim=True))
     if driver == "gels":
         torch._assert_async(counts.all(), "lstsq: a matrix has no full rank")
     inverses = torch.where(counts, sizes.reciprocal(), 0.0).to(input.dtype)

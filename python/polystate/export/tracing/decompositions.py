@@ -89,7 +89,7 @@ def _batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, ...]:
-    """Returns the result, the mean and the inverse deviation that it used, and the new averages."""
+    """Returns the result, the mean and the inverse deviation of a batch, and the new averages."""
     over = [dim for dim in range(x.dim()) if dim != 1]
     mean, var = running_mean, running_var
     if training:
@@ -102,7 +102,24 @@ def _batch_norm(
     result = (x - mean.view(per_channel)) * scale.view(per_channel)
     if bias is not None:
         result = result + bias.view(per_channel)
+    if not training:
+        mean = inverse = torch.zeros(0, dtype=mean.dtype)
     return result, mean, inverse, running_mean, running_var
+
+
+def _batch_norm_with_update(
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, ...]:
+    """The same in training, with a place for what some devices keep for a gradient."""
+    averages = (running_mean, running_var)
+    *found, mean, var = _batch_norm(x, weight, bias, *averages, True, momentum, eps)
+    return (*found, torch.zeros(0, dtype=torch.uint8), mean, var)
 
 
 def _batch_norm_of_itself(
@@ -244,6 +261,20 @@ def _max(x: Tensor) -> Tensor:
 
 def _min(x: Tensor) -> Tensor:
     return x.reshape(-1).amin(0)
+
+
+def _matrix_exp(x: Tensor) -> Any:
+    """Of 16 bits in single precision: the kernel has no shorter one."""
+    if x.dtype.itemsize > 2:
+        return NotImplemented
+    return aten.linalg_matrix_exp.default(x.float()).to(x.dtype)
+
+
+def _nll_loss(x: Tensor, target: Tensor, *args: Any) -> Any:
+    """Of one sample, whose target may be a vector of one element."""
+    if x.dim() == 1 and target.dim() == 1:
+        target = target.reshape(())
+    return decomposition_table[aten.nll_loss_forward.default](x, target, *args)
 
 
 def _searchsorted(boundaries: Tensor, values: Tensor, **options: Any) -> Any:
@@ -440,6 +471,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.__rshift__.Scalar: aten.bitwise_right_shift.Tensor_Scalar,
     aten.__rshift__.Tensor: aten.bitwise_right_shift.Tensor,
     aten._histogramdd_bin_edges.default: _histogramdd_bin_edges,
+    aten._batch_norm_with_update_functional.default: _batch_norm_with_update,
     aten._native_batch_norm_legit.no_stats: _batch_norm_of_itself,
     aten._native_batch_norm_legit_functional.default: _batch_norm,
     aten.angle.default: _angle,
@@ -464,6 +496,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.isin.Tensor_Scalar: _isin_of_number,
     aten.isin.Tensor_Tensor: _isin,
     aten.ldexp.Tensor: _ldexp,
+    aten.linalg_matrix_exp.default: _matrix_exp,
     aten.logaddexp2.default: _logaddexp2,
     aten.logit.default: _logit,
     aten.max.default: _max,
@@ -471,6 +504,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.narrow_copy.default: _narrow_copy,
     aten.new_empty.default: _new_empty,
     aten.new_empty_strided.default: _new_empty_strided,
+    aten.nll_loss_forward.default: _nll_loss,
     aten.put.default: _put,
     aten.repeat_interleave.self_Tensor: _repeat_interleave,
     aten.round.decimals: _round,

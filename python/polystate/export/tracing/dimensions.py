@@ -31,6 +31,8 @@ from polystate.export.method import Method
 # Sizes that a dimension is grown to when a method is tried out: what is computed from them is
 # seldom 0 or 1, or equal to another size, of which a trace would make a rule.
 _USUAL = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
+# Sizes of which the module itself is called: no special ones, and not many elements.
+_SMALL = 5
 # Of the largest examples: the module's, the trace's, the program's, and their results.
 _COPIES = 4
 
@@ -212,6 +214,10 @@ class Dimensions:
             sizes[key] = choices[min(skipped, len(choices) - 1)]
             taken.add(sizes[key])
         return sizes
+
+    def small(self) -> dict[str, int]:
+        """Small sizes within their ranges, above their least."""
+        return {key: min(max(low + 1, _SMALL), high) for key, (low, high) in self.ranges().items()}
 
     def more_usual(
         self, exported: ExportedProgram, args: Any, kwargs: Any, sizes: Mapping[str, int]

@@ -1,14 +1,13 @@
 """Functions of PyTorch's that fix a size that varies, written so that they do not.
 
-PyTorch reads the sizes of what `kron` multiplies as numbers, those of chunks, and the lengths of
-`linspace` and of windows. The sizes of chunks may vary, their number must not. `cdist` computes
-otherwise where there are many rows, and a padding that may be negative takes elements away.
+PyTorch reads the sizes of what `kron` multiplies as numbers, and the lengths of `linspace` and of
+windows. `cdist` computes otherwise where there are many rows, and a padding that may be negative
+takes elements away.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,43 +16,7 @@ from unittest import mock
 import torch
 from torch import Tensor
 
-from polystate.errors import UnsupportedError
-
 aten = torch.ops.aten
-
-
-def _chunks(input: Tensor, chunks: int, dim: int = 0) -> Any:
-    """Chunks of equal size, rounded up; the last one may be smaller.
-
-    NotImplemented where the size is known: PyTorch's own function is called.
-    """
-    size = input.shape[dim]
-    if not isinstance(size, torch.SymInt):
-        return NotImplemented
-    count, largest = _count(size, chunks), (size + chunks - 1) // chunks
-    ends = [0, *(i * largest for i in range(1, count)), size]
-    return tuple(aten.slice.Tensor(input, dim, *each) for each in itertools.pairwise(ends))
-
-
-def _count(size: torch.SymInt, chunks: int) -> int:
-    """The number of parts, which is smaller than what is asked for where the size is small."""
-    limits = size.node.shape_env.bound_sympy(size.node.expr)
-    # From `chunks * chunks` on there are as many.
-    low, high = int(limits.lower), int(min(limits.upper, chunks * chunks))
-    counts = {_count_of(each, chunks) for each in range(low, max(low, high) + 1)}
-    if len(counts) > 1:
-        raise UnsupportedError(
-            f"chunk({chunks}) gives {min(counts)} to {max(counts)} parts of a dimension of "
-            f"{limits.lower} to {limits.upper}, and a program one number of them: give the "
-            f"dimension a Dim with a name and a min for which it is {chunks * (chunks - 1)} or "
-            f"more (PyTorch takes the range of Dim.AUTO only after a trace)"
-        )
-    return counts.pop()
-
-
-def _count_of(size: int, chunks: int) -> int:
-    largest = -(-size // chunks)
-    return -(-size // largest) if largest else chunks
 
 
 def _kron(input: Tensor, other: Tensor) -> Tensor:
@@ -92,6 +55,18 @@ def _distances(
     many = (left @ right.mT).clamp(min=0).sqrt()
     counts = torch.stack([_number(each) for each in rows])
     return torch.where((counts > _FEW_ROWS).any(), many, few)
+
+
+def _pair_distances(input: Tensor, p: float = 2.0) -> Any:
+    """Of all pairs of rows; the nth pair's rows follow from the nth triangular number."""
+    rows = input.shape[0]
+    if not isinstance(rows, torch.SymInt):
+        return NotImplemented
+    pairs = torch.arange(rows * (rows - 1) // 2)
+    half = _number(rows) - 0.5
+    first = (half - (half * half - 2 * pairs - 1).sqrt()).long()
+    second = pairs - rows * first + first * (first + 1) // 2 + first + 1
+    return torch.linalg.vector_norm(input[first] - input[second], p, dim=-1)
 
 
 def _may_be_few(rows: torch.SymInt) -> bool:
@@ -169,16 +144,14 @@ def _window(*terms: float) -> Callable[..., Any]:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.blackman_window: _window(0.42, -0.5, 0.08),
     torch.cdist: _distances,
-    torch.chunk: _chunks,
     torch.hamming_window: _window(0.54, -0.46),
     torch.hann_window: _window(0.5, -0.5),
     torch.kron: _kron,
     torch.linspace: _linspace,
     torch.nn.functional.pad: _pad,
-    torch.unsafe_chunk: _chunks,
-    Tensor.chunk: _chunks,
+    torch.nn.functional.pdist: _pair_distances,
+    torch.pdist: _pair_distances,
     Tensor.kron: _kron,
-    Tensor.unsafe_chunk: _chunks,
 }
 
 

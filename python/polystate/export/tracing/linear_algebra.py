@@ -48,6 +48,8 @@ def _check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
 
 
 def _cholesky(x: Tensor, upper: bool = False) -> Tensor:
+    if statically_known_true(x.numel() == 0):  # of any sizes
+        return x.clone()
     factor, info = aten.linalg_cholesky_ex(x, upper=upper)
     _check_errors(info, "cholesky", is_matrix=False)
     return factor  # type: ignore[no-any-return]

@@ -142,6 +142,8 @@ def _embedding_bag(
     if mode == 2:  # the largest elements
         return NotImplemented
     indices, offsets = indices.long(), offsets.long()
+    first_is_0 = (offsets[:1] == 0).all()
+    aten._assert_async.msg(first_is_0, "embedding_bag: the first offset is not 0")
     count, bags = indices.shape[0], offsets.shape[0] - int(include_last_offset)
     begun = torch.zeros(count + 1, dtype=torch.int64)
     begun = torch.scatter_add(begun, 0, offsets[:bags], torch.ones_like(offsets[:bags]))

@@ -13,6 +13,7 @@ from polystate.export.tracing import (
     element_indices,
     fixing_functions,
     foreach_functions,
+    parts,
     pools,
     randomness,
     windows,
@@ -24,6 +25,7 @@ _FUNCTIONS = {
     **element_indices.FUNCTIONS,
     **fixing_functions.FUNCTIONS,
     **foreach_functions.FUNCTIONS,
+    **parts.FUNCTIONS,
     **pools.FUNCTIONS,
     **randomness.FUNCTIONS,
     **windows.FUNCTIONS,
@@ -31,7 +33,11 @@ _FUNCTIONS = {
 
 
 class ReplacedFunctions(TorchFunctionMode):
-    """Calls them within its block."""
+    """Calls them within its block, and those of another table."""
+
+    def __init__(self, others: Mapping[Any, Callable[..., Any]]) -> None:
+        super().__init__()
+        self._functions = {**_FUNCTIONS, **others}
 
     def __torch_function__(
         self,
@@ -41,7 +47,7 @@ class ReplacedFunctions(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         kwargs = kwargs or {}
-        written = _FUNCTIONS.get(func)
+        written = self._functions.get(func)
         if written is not None and _takes(written, args, kwargs):
             result = written(*args, **kwargs)
             if result is not NotImplemented:

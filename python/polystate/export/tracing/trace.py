@@ -18,6 +18,7 @@ from unittest import mock
 import torch
 import torch.export._trace
 import torch.fx.experimental._config
+import torch.fx.graph_module
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils import _pytree as pytree
@@ -69,6 +70,7 @@ from polystate.export.tracing.recurrent import (
     refuse_packed_sequences,
 )
 from polystate.export.tracing.replaced_functions import ReplacedFunctions
+from polystate.export.tracing.reshapes import COPIES
 from polystate.export.tracing.strided_views import refuse_strides_of_memory
 from polystate.export.tracing.undeclared_writes import declare_writes
 from polystate.quiet import is_verbose, quiet
@@ -149,12 +151,14 @@ class _Rung:
     how: str
     oblivious: bool
     grown: bool
+    copies: bool = False
 
 
 # Grown examples first: sizes of 0 and 1, or at an end of their range, invite specialisation.
 _LADDER = (
     _Rung("sizes 0 and 1 as any other, grown examples", oblivious=True, grown=True),
     _Rung("plain, grown examples", oblivious=False, grown=True),
+    _Rung("grown examples, copied where reshaped", oblivious=True, grown=True, copies=True),
     _Rung("sizes 0 and 1 as any other", oblivious=True, grown=False),
     _Rung("plain", oblivious=False, grown=False),
 )
@@ -184,7 +188,7 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
     if at_corners:
         dimensions.refuse_what_has_no_room(name, args, kwargs)
     try:
-        sizes = [*dimensions.corners()[:1], dimensions.interior(args, kwargs)]
+        sizes = [*dimensions.corners()[:1], dimensions.small()]
         others = [dimensions.resized(args, kwargs, each) for each in sizes if each]
         function = with_assumed_constants(eager, function, args, kwargs)
         method = dataclasses.replace(method, target=function)
@@ -340,7 +344,7 @@ def _traced(
         networks_of_any_length(),
         roots_of_sizes(),
         without_idle_guards(),
-        ReplacedFunctions(),
+        ReplacedFunctions(COPIES if rung.copies else {}),
         ComplexAsParts(),
         traced_cumulative_averages(),
         without_branches(eager.model),
@@ -419,11 +423,14 @@ def _no_overlap_check() -> Iterator[None]:
 
 @contextlib.contextmanager
 def no_printed_graphs() -> Iterator[None]:
-    """Stops torch.export from printing the part of a graph that it traced before it failed."""
+    """Stops PyTorch from printing graphs that could not be traced whole, or that fail."""
     if is_verbose():
         yield
         return
-    with mock.patch.object(torch.export._trace, "print", lambda *_, **__: None, create=True):
+    with contextlib.ExitStack() as patches:
+        for module in (torch.export._trace, torch.fx.graph_module):
+            silent = mock.patch.object(module, "print", lambda *_, **__: None, create=True)
+            patches.enter_context(silent)
         yield
 
 
@@ -466,7 +473,7 @@ def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any
     loses one of two that a method exchanges.
     """
     args, kwargs = copied(args, kwargs)
-    with eager.restored(), torch.no_grad(), quiet():
+    with eager.restored(), torch.no_grad(), quiet(), no_printed_graphs():
         inputs = _flat_inputs(program, args, kwargs)
         torch.default_generator.manual_seed(0)
         results = copied_leaves(list(program.graph_module(*inputs)))

@@ -36,6 +36,7 @@ std::span<const ListedOperator> spectral_operators();
 std::span<const ListedOperator> sum_operators();
 std::span<const ListedOperator> unique_operators();
 std::span<const ListedOperator> upsampling_operators();
+std::span<const ListedOperator> variance_operators();
 
 inline constexpr std::array kAtenFamilies = {
     &bessel_operators,       &bit_operators,        &cholesky_operators,
@@ -46,6 +47,6 @@ inline constexpr std::array kAtenFamilies = {
     &qr_operators,           &sampling_operators,   &scan_operators,
     &scatter_operators,      &searching_operators,  &segment_operators,
     &sorting_operators,      &spectral_operators,   &sum_operators,
-    &unique_operators,       &upsampling_operators};
+    &unique_operators,       &upsampling_operators, &variance_operators};
 
 }  // namespace polystate

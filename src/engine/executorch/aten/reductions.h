@@ -1,12 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/offsets.h"
 #include "engine/executorch/aten/order.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/tensor_argument.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -113,5 +119,25 @@ V mean_of(V sum, std::int64_t count) {
     return sum / static_cast<V>(count);
   }
 }
+
+// A tensor's elements as a reduction sees them: where those of a result begin, and where they lie.
+struct ReducedElements {
+  Offsets kept;
+  Offsets reduced;
+  std::vector<std::int64_t> shape;  // of the results
+};
+
+// What is reduced, and to what.
+struct ReductionCall {
+  TensorArgument self;
+  TensorArgument out;
+  ReducedElements operands;
+};
+
+// Reads a row-major tensor, which is the first argument, and `keepdim` and the results at their
+// places. No dimensions or an empty list: all are reduced.
+Result<ReductionCall> reduction_call(ProgramArguments& arguments,
+                                     const std::optional<std::vector<std::int64_t>>& dimensions,
+                                     std::size_t keepdim_index, std::size_t out_index);
 
 }  // namespace polystate

@@ -263,8 +263,9 @@ class Sampler {
       bool is_finite = true;
       for (std::size_t dim = 0; dim < volumes_.rank; ++dim) {
         const C coordinate = static_cast<C>(*grid++);
+        const std::int64_t size = volumes_.sizes[2 - dim];
         coordinates[dim][i] = coordinate;
-        is_finite = is_finite && std::isfinite(coordinate);
+        is_finite = is_finite && std::isfinite(place_among(coordinate, size, sampling_));
       }
       elements_.initial[i] = initial<C>(volumes_, sampling_, is_finite);
     }

@@ -2,9 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -29,50 +27,6 @@ namespace {
 
 // Results that are computed at a time where their elements lie side by side.
 constexpr std::int64_t kColumns = 256;
-
-// A tensor's elements as a reduction sees them: where those of a result begin, and where they lie.
-struct Operands {
-  Offsets kept;
-  Offsets reduced;
-  std::vector<std::int64_t> shape;  // of the results
-};
-
-// Which of a tensor's dimensions are reduced; None or an empty list: all.
-Result<std::vector<bool>> reduced_dimensions(
-    const TensorArgument& self, const std::optional<std::vector<std::int64_t>>& given) {
-  const auto rank = static_cast<std::int64_t>(self.rank());
-  const bool all = !given || given->empty();
-  std::vector<bool> is_reduced(static_cast<std::size_t>(rank), all);
-  if (all) return is_reduced;
-  for (const std::int64_t dimension : *given) {
-    if (rank == 0 && (dimension == 0 || dimension == -1)) continue;
-    const std::int64_t wrapped = dimension < 0 ? dimension + rank : dimension;
-    if (wrapped < 0 || wrapped >= rank || is_reduced[static_cast<std::size_t>(wrapped)]) {
-      return Error{ErrorCode::kEngine,
-                   "dimension " + std::to_string(dimension) + " is none, or is there twice"};
-    }
-    is_reduced[static_cast<std::size_t>(wrapped)] = true;
-  }
-  return is_reduced;
-}
-
-Operands operands_of(const TensorArgument& self, const std::vector<bool>& is_reduced,
-                     bool keeps_dimensions) {
-  Operands found;
-  std::vector<std::int64_t> strides(is_reduced.size());
-  std::int64_t stride = 1;
-  for (std::size_t i = is_reduced.size(); i-- > 0; stride *= self.shape()[i]) strides[i] = stride;
-  for (std::size_t i = 0; i < is_reduced.size(); ++i) {
-    const std::int64_t size = self.shape()[i];
-    (is_reduced[i] ? found.reduced : found.kept).add(size, strides[i]);
-    if (!is_reduced[i]) {
-      found.shape.push_back(size);
-    } else if (keeps_dimensions) {
-      found.shape.push_back(1);
-    }
-  }
-  return found;
-}
 
 // How elements of a type are combined, and what in.
 template <typename Combination, typename Total>
@@ -136,7 +90,7 @@ void add_row(typename Way::Sum* sums, const T* row, std::int64_t count) {
 
 // Results whose elements lie in runs of `run`.
 template <typename Way, typename T, typename Finish>
-void reduce_runs(const Operands& operands, std::int64_t run, const T* values,
+void reduce_runs(const ReducedElements& operands, std::int64_t run, const T* values,
                  const Finish& finish) {
   using Sum = typename Way::Sum;
   const auto reduce = vectorised<&reduce_run<Way, T>>(best_instruction_set());
@@ -187,7 +141,7 @@ class Columns {
 
 // Results whose elements lie side by side, some of them at a time.
 template <typename Way, typename T, typename Finish>
-void reduce_columns(Operands operands, const T* values, const Finish& finish) {
+void reduce_columns(ReducedElements operands, const T* values, const Finish& finish) {
   const std::int64_t each = operands.reduced.count();
   const std::int64_t width = operands.kept.take_run();
   const std::int64_t pieces = (width + kColumns - 1) / kColumns;
@@ -208,37 +162,13 @@ void reduce_columns(Operands operands, const T* values, const Finish& finish) {
 
 // Calls `finish(place, sum)` for each result.
 template <typename Way, typename T, typename Finish>
-void reduce_all(Operands operands, const T* values, const Finish& finish) {
+void reduce_all(ReducedElements operands, const T* values, const Finish& finish) {
   const std::int64_t run = operands.reduced.take_run();
   if (run > 1 || operands.reduced.count() <= 1) {
     reduce_runs<Way>(operands, run, values, finish);
   } else {
     reduce_columns<Way>(std::move(operands), values, finish);
   }
-}
-
-// What is reduced, and to what.
-struct Call {
-  TensorArgument self;
-  TensorArgument out;
-  Operands operands;
-};
-
-Result<Call> call_of(ProgramArguments& arguments,
-                     const std::optional<std::vector<std::int64_t>>& dimensions,
-                     std::size_t out_index) {
-  const TensorArgument self = arguments.tensor(0);
-  const bool keeps_dimensions = arguments.boolean(2);
-  if (!arguments.status()) return arguments.status().error();
-  if (const Status row_major = require_row_major(self, "self"); !row_major) {
-    return row_major.error();
-  }
-  const Result<std::vector<bool>> is_reduced = reduced_dimensions(self, dimensions);
-  if (!is_reduced) return is_reduced.error();
-  Operands operands = operands_of(self, *is_reduced, keeps_dimensions);
-  const Result<TensorArgument> out = arguments.result_at(out_index, operands.shape);
-  if (!out) return out.error();
-  return Call{self, *out, std::move(operands)};
 }
 
 // Bytes of 0 and 1: whether an element of a tensor is not zero.
@@ -253,7 +183,7 @@ std::vector<std::uint8_t> truths(const TensorArgument& tensor) {
 
 // The elements in the type of the results, where they lie or in a copy.
 template <typename Way, typename T, typename Finish>
-void reduce(const Call& call, const Finish& finish) {
+void reduce(const ReductionCall& call, const Finish& finish) {
   if (call.self.dtype() == call.out.dtype()) {
     reduce_all<Way>(call.operands, elements<const T>(call.self).data(), finish);
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -265,7 +195,8 @@ void reduce(const Call& call, const Finish& finish) {
 
 // The arguments of PyTorch's operators: self, dim, keepdim, dtype, out.
 Status sum_dimensions(ProgramArguments& arguments, Reduction reduction) {
-  const Result<Call> call = call_of(arguments, arguments.optional_integers(1), 4);
+  const Result<ReductionCall> call =
+      reduction_call(arguments, arguments.optional_integers(1), 2, 4);
   if (!call) return call.error();
   const std::int64_t each = call->operands.reduced.count();
   return with_element_type(call->out.dtype(), [&]<typename T>() -> Status {
@@ -295,7 +226,7 @@ Status sum_dimensions(ProgramArguments& arguments, Reduction reduction) {
 // The arguments of PyTorch's operators: self, dim, keepdim, out.
 template <typename Combine>
 Status extreme_elements(ProgramArguments& arguments) {
-  const Result<Call> call = call_of(arguments, arguments.integers(1), 3);
+  const Result<ReductionCall> call = reduction_call(arguments, arguments.integers(1), 2, 3);
   if (!call) return call.error();
   if (call->self.dtype() != call->out.dtype()) {
     return Error{ErrorCode::kEngine, "self and out differ in their type"};

@@ -363,18 +363,6 @@ void resample_bytes(std::span<const std::uint8_t> from, std::int64_t inner, cons
   }
 }
 
-// Weights of 16 bits, as PyTorch keeps them for elements of such a type; two of them make up 1.
-template <typename T, typename C>
-Taps<C> rounded(Taps<C> taps) {
-  if constexpr (sizeof(T) != 2) return taps;
-  for (C& weight : taps.weights) weight = static_cast<C>(static_cast<T>(weight));
-  if (taps.taps != 2) return taps;
-  for (std::size_t i = 0; i < taps.weights.size(); i += 2) {
-    taps.weights[i] = static_cast<C>(static_cast<T>(C{1} - taps.weights[i + 1]));
-  }
-  return taps;
-}
-
 // Whether PyTorch leaves a dimension that keeps its size as it is, whatever the scale.
 bool keeps_equal_sizes(Method method, bool is_of_bytes) {
   return method == Method::kSmoothLinear || method == Method::kSmoothCubic ||
@@ -394,15 +382,14 @@ void resample_once(std::span<const T> from, std::int64_t inner, const Resampling
   if constexpr (std::is_same_v<T, std::uint8_t>) {
     resample_bytes(from, inner, byte_taps(taps_along<double>(way)), to);
   } else {
-    resample(from, inner, rounded<T>(taps_along<C>(way)), to);
+    resample(from, inner, taps_along<C>(way), to);
   }
 }
 
-// Resamples the last dimensions of `self`, the last one first.
+// Resamples the last dimensions of a tensor of a shape, the last one first.
 template <typename T>
-Status resample_all(const TensorArgument& self, const TensorArgument& out,
-                    const std::vector<Resampling>& ways) {
-  std::vector<std::int64_t> shape(self.shape().begin(), self.shape().end());
+Status resample_all(std::span<const T> self, std::vector<std::int64_t> shape,
+                    const std::vector<Resampling>& ways, std::span<T> out) {
   std::vector<T> before;
   std::vector<T> after;
   std::int64_t inner = 1;
@@ -416,9 +403,9 @@ Status resample_all(const TensorArgument& self, const TensorArgument& out,
       size *= static_cast<std::size_t>(each);
     }
     if (count > std::numeric_limits<std::int32_t>::max()) return refused("too many elements");
-    const std::span<const T> from = step + 1 == ways.size() ? elements<const T>(self) : before;
+    const std::span<const T> from = step + 1 == ways.size() ? self : before;
     if (step == 0) {
-      resample_once<T>(from, inner, way, elements<T>(out));
+      resample_once<T>(from, inner, way, out);
     } else {
       after.resize(size);
       resample_once<T>(from, inner, way, after);
@@ -426,6 +413,21 @@ Status resample_all(const TensorArgument& self, const TensorArgument& out,
     inner *= way.results;
     std::swap(before, after);
   }
+  return {};
+}
+
+// Sums of elements of 16 bits are rounded once, behind the last dimension.
+template <typename T>
+Status resample_tensor(const TensorArgument& self, const std::vector<Resampling>& ways,
+                       const TensorArgument& out) {
+  const std::vector<std::int64_t> shape(self.shape().begin(), self.shape().end());
+  if (sizeof(T) != 2 || picks_elements(ways[0].method)) {
+    return resample_all<T>(elements<const T>(self), shape, ways, elements<T>(out));
+  }
+  const std::vector<float> wide = converted<float>(self);
+  std::vector<float> sums(static_cast<std::size_t>(out.element_count()));
+  if (const Status status = resample_all<float>(wide, shape, ways, sums); !status) return status;
+  std::ranges::transform(sums, elements<T>(out).begin(), [](float x) { return static_cast<T>(x); });
   return {};
 }
 
@@ -501,7 +503,7 @@ Status upsample(ProgramArguments& arguments, Method method, std::size_t rank) {
   }
   return with_element_type(self.dtype(), [&]<typename T>() -> Status {
     if constexpr (kIsFloat<T> || std::is_same_v<T, std::uint8_t>) {
-      return resample_all<T>(self, *out, *ways);
+      return resample_tensor<T>(self, *ways, *out);
     } else {
       return {};  // refused above
     }

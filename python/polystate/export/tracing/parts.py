@@ -1,0 +1,102 @@
+"""Functions of PyTorch's that divide a dimension into parts, whose sizes may vary.
+
+PyTorch reads the sizes of chunks as numbers, and asks of each part of `tensor_split` whether it is
+one of the larger ones. The number of parts must not vary.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+
+from polystate.errors import UnsupportedError
+
+aten = torch.ops.aten
+
+
+def _chunks(input: Tensor, chunks: int, dim: int = 0) -> Any:
+    """Chunks of equal size, rounded up; the last one may be smaller.
+
+    NotImplemented where the size is known: PyTorch's own function is called.
+    """
+    size = input.shape[dim]
+    if not isinstance(size, torch.SymInt):
+        return NotImplemented
+    count, largest = _count(size, chunks), (size + chunks - 1) // chunks
+    return _between(input, dim, [*(i * largest for i in range(1, count))])
+
+
+def _count(size: torch.SymInt, chunks: int) -> int:
+    """The number of parts, which is smaller than what is asked for where the size is small."""
+    limits = size.node.shape_env.bound_sympy(size.node.expr)
+    # From `chunks * chunks` on there are as many.
+    low, high = int(limits.lower), int(min(limits.upper, chunks * chunks))
+    counts = {_count_of(each, chunks) for each in range(low, max(low, high) + 1)}
+    if len(counts) > 1:
+        raise UnsupportedError(
+            f"chunk({chunks}) gives {min(counts)} to {max(counts)} parts of a dimension of "
+            f"{limits.lower} to {limits.upper}, and a program one number of them: give the "
+            f"dimension a Dim with a name and a min for which it is {chunks * (chunks - 1)} or "
+            f"more (PyTorch takes the range of Dim.AUTO only after a trace)"
+        )
+    return counts.pop()
+
+
+def _count_of(size: int, chunks: int) -> int:
+    largest = -(-size // chunks)
+    return -(-size // largest) if largest else chunks
+
+
+def _tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> Any:
+    """Parts before and behind indices, or as many as are asked for, the first ones larger.
+
+    NotImplemented where all is known.
+    """
+    places = indices_or_sections
+    if not input.dim():
+        return NotImplemented
+    size = input.shape[dim]
+    if isinstance(places, FakeTensor) and places.dim() == 1 and places.dtype == torch.int64:
+        return _between_values(input, dim, places)
+    if not isinstance(size, torch.SymInt) or not isinstance(places, int) or places < 1:
+        return NotImplemented
+    smaller: Any = torch.sym_min
+    least, larger = size // places, size % places
+    return _between(input, dim, [i * least + smaller(i, larger) for i in range(1, places)])
+
+
+def _between(input: Tensor, dim: int, places: list[Any]) -> tuple[Tensor, ...]:
+    ends = [0, *places, input.shape[dim]]
+    return tuple(aten.slice.Tensor(input, dim, *each) for each in itertools.pairwise(ends))
+
+
+def _between_values(input: Tensor, dim: int, indices: Tensor) -> tuple[Tensor, ...]:
+    """Copies of the parts between indices that only the run knows."""
+    size: Any = input.shape[dim]
+    check: Any = torch._check
+    places = torch.where(indices < 0, indices + size, indices).clamp(min=0).clamp(max=size)
+    full: Any = torch.full
+    ends = torch.cat([full((1,), 0), places, full((1,), size)])
+    lengths = (ends[1:] - ends[:-1]).clamp(min=0)
+    parts = []
+    for i in range(lengths.shape[0]):
+        length: Any = lengths[i].item()
+        check(length >= 0)
+        check(length <= size)
+        parts.append(input.index_select(dim, ends[i] + torch.arange(length)))
+    return tuple(parts)
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.chunk: _chunks,
+    torch.tensor_split: _tensor_split,
+    torch.unsafe_chunk: _chunks,
+    Tensor.chunk: _chunks,
+    Tensor.tensor_split: _tensor_split,
+    Tensor.unsafe_chunk: _chunks,
+}

@@ -1,0 +1,33 @@
+"""Reshapes of tensors whose sizes vary, as copies.
+
+PyTorch looks whether a reshaped tensor can be a view, which may be so at some sizes alone: where a
+window is as large as an image, for instance. A trace then holds for the sizes of its example.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._prims_common import is_contiguous_or_false
+
+
+def _copied(operator: Callable[..., Any]) -> Callable[..., Any]:
+    """NotImplemented where the elements lie in their order at all sizes, or no size varies."""
+
+    def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        sizes = itertools.chain(input.shape, input.stride())
+        if is_contiguous_or_false(input) or not any(isinstance(n, torch.SymInt) for n in sizes):
+            return NotImplemented
+        return operator(input.clone(memory_format=torch.contiguous_format), *args, **kwargs)
+
+    return reshaped
+
+
+COPIES: dict[Any, Callable[..., Any]] = {
+    operator: _copied(operator)
+    for operator in (torch.flatten, torch.reshape, Tensor.flatten, Tensor.reshape)
+}
