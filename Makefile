@@ -6,6 +6,10 @@ JOBS ?= $(shell nproc)
 # Builds of one kind share their objects, in several directories and clones.
 export CCACHE_NOHASHDIR := 1
 export CCACHE_BASEDIR := $(CURDIR)
+# mypy's findings too, by what is in the files (tools/user_cache.py says where).
+ifneq ($(POLYSTATE_CACHE)$(filter undefined,$(origin POLYSTATE_CACHE)),)
+export MYPY_CACHE_DIR := $(or $(POLYSTATE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/polystate)/mypy
+endif
 
 # What the Python package's compiled parts are made from; its Python files are used as they lie.
 COMPILED_SOURCES := CMakeLists.txt pyproject.toml tools/xgrammar.txt tools/xgrammar.patch \

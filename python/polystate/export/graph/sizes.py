@@ -17,7 +17,11 @@ import torch
 from torch._guards import detect_fake_mode
 from torch.export import ExportedProgram
 from torch.fx import Node
-from torch.fx.experimental.symbolic_shapes import ShapeEnv, free_unbacked_symbols
+from torch.fx.experimental.symbolic_shapes import (
+    ShapeEnv,
+    free_unbacked_symbols,
+    statically_known_true,
+)
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRangeError, ValueRanges, bound_sympy
 
@@ -312,6 +316,16 @@ def may_be_empty(node: Node, *, computed: bool = False) -> bool:
         and not (computed and size.node.expr.is_symbol and not is_unbacked(size))
         for size in value.shape
     )
+
+
+def lies_row_by_row(x: torch.Tensor) -> bool:
+    """Tell whether elements surely do at all sizes. PyTorch's own question may narrow ranges."""
+    expected: Any = 1
+    for size, stride in zip(reversed(x.shape), reversed(x.stride()), strict=True):
+        if not statically_known_true(size == 1) and not statically_known_true(stride == expected):
+            return False
+        expected = expected * size
+    return True
 
 
 def _holds_by_bounds(

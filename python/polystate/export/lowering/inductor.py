@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import torch
-from torch._prims_common import is_contiguous_or_false
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind, TensorArgument
 from torch.export.pt2_archive._package import PT2ArchiveWriter
@@ -30,7 +29,7 @@ from polystate.export.diagnosis.explain import explain
 from polystate.export.diagnosis.lines import line_of_nodes
 from polystate.export.graph.operands import called_operator
 from polystate.export.graph.signature import read_buffers, stored
-from polystate.export.graph.sizes import without_new_guards
+from polystate.export.graph.sizes import lies_row_by_row, without_new_guards
 from polystate.export.lowering import inductor_fixes, inductor_interface
 from polystate.export.lowering.checks_first import write_after_checks
 from polystate.export.lowering.in_place import Update, Updates
@@ -351,7 +350,7 @@ def _copy_to_rows(graph: Graph, arguments: Sequence[Node], values: dict[Node, An
     """Gives arguments the one order of elements that our operators take."""
     for argument in arguments:
         example = argument.meta.get("val")
-        if isinstance(example, torch.Tensor) and not is_contiguous_or_false(example):
+        if isinstance(example, torch.Tensor) and not lies_row_by_row(example):
             values[argument] = graph.call_function(
                 torch.ops.aten.clone.default,
                 (values[argument],),

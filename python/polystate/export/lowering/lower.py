@@ -184,23 +184,20 @@ def undelegated(
 @contextlib.contextmanager
 def _as_executorch_takes_them(programs: Mapping[str, ExportedProgram]) -> Iterator[None]:
     """Makes programs such that delegates take them, and corrects ExecuTorch for the block."""
-    for program in programs.values():
-        _prepare(program)
-    has_matrices = any(map(has_column_major_results, programs.values()))
-    rows = (
-        executorch_fixes.matrices_row_by_row(programs.values())
-        if has_matrices
-        else contextlib.nullcontext()
-    )
-    with (
-        executorch_fixes.applied(),
-        without_new_guards(),
-        rows,
-        xnnpack_patterns.looked_for_where_possible(),
-        xnnpack_passes.traced_where_they_change(),
-        separated_changes(),
-        decomposed_once(),
-    ):
+    with without_new_guards(), contextlib.ExitStack() as corrections:
+        for program in programs.values():
+            _prepare(program)
+        if any(map(has_column_major_results, programs.values())):
+            rows = executorch_fixes.matrices_row_by_row(programs.values())
+            corrections.enter_context(rows)
+        for correction in (
+            executorch_fixes.applied(),
+            xnnpack_patterns.looked_for_where_possible(),
+            xnnpack_passes.traced_where_they_change(),
+            separated_changes(),
+            decomposed_once(),
+        ):
+            corrections.enter_context(correction)
         yield
 
 

@@ -1,8 +1,8 @@
 """Functions of PyTorch's that fix a size that varies, written so that they do not.
 
-PyTorch reads the sizes of what `kron` multiplies as numbers, and the lengths of `linspace` and of
-windows. `cdist` computes otherwise where there are many rows, and a padding that may be negative
-takes elements away.
+PyTorch reads the sizes of what `kron` multiplies as numbers, and the lengths of `linspace`,
+`vander` and of windows; `pdist` counts its pairs. `cdist` computes otherwise where there are many
+rows, and a padding that may be negative takes elements away.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def _kron(input: Tensor, other: Tensor) -> Tensor:
     products = blocks * other.reshape([size for n in inner for size in (1, n)])
     return products.reshape([n * m for n, m in zip(outer, inner, strict=True)])
 
+
+_SMALL_INTEGERS = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32}
 
 # With more rows on a side `cdist` multiplies matrices.
 _FEW_ROWS = 25
@@ -67,6 +69,21 @@ def _pair_distances(input: Tensor, p: float = 2.0) -> Any:
     first = (half - (half * half - 2 * pairs - 1).sqrt()).long()
     second = pairs - rows * first + first * (first + 1) // 2 + first + 1
     return torch.linalg.vector_norm(input[first] - input[second], p, dim=-1)
+
+
+def _vander(x: Tensor, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803 (PyTorch's)
+    """Powers of each element as products of it. NotImplemented where its size is known."""
+    if not isinstance(x.shape[-1], torch.SymInt):
+        return NotImplemented
+    count: Any = x.shape[-1] if N is None else N
+    base = x.to(torch.int64) if x.dtype in _SMALL_INTEGERS else x
+    first = torch.arange(count) == 0
+    powers = torch.where(first, 1, base.unsqueeze(-1)).to(base.dtype).cumprod(-1)
+    return powers if increasing else powers.flip(-1)
+
+
+def _increasing_vander(x: Tensor, *, N: Any = None) -> Any:  # noqa: N803
+    return _vander(x, N, increasing=True)
 
 
 def _may_be_few(rows: torch.SymInt) -> bool:
@@ -147,10 +164,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.hamming_window: _window(0.54, -0.46),
     torch.hann_window: _window(0.5, -0.5),
     torch.kron: _kron,
+    torch.linalg.vander: _increasing_vander,
     torch.linspace: _linspace,
     torch.nn.functional.pad: _pad,
     torch.nn.functional.pdist: _pair_distances,
     torch.pdist: _pair_distances,
+    torch.vander: _vander,
     Tensor.kron: _kron,
 }
 

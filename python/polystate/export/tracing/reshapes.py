@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._prims_common import is_contiguous_or_false
+
+from polystate.export.graph.sizes import lies_row_by_row
 
 
 def _copied(operator: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,7 +21,7 @@ def _copied(operator: Callable[..., Any]) -> Callable[..., Any]:
 
     def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         sizes = itertools.chain(input.shape, input.stride())
-        if is_contiguous_or_false(input) or not any(isinstance(n, torch.SymInt) for n in sizes):
+        if lies_row_by_row(input) or not any(isinstance(n, torch.SymInt) for n in sizes):
             return NotImplemented
         return operator(input.clone(memory_format=torch.contiguous_format), *args, **kwargs)
 
