@@ -34,7 +34,8 @@ class Operators(nn.Module):
         return self.whole >> 1, whole << 2, whole >> places, 1 << whole, 64 >> places
 
     def round_decimals(self, x):
-        return x.round(decimals=1), x.round(decimals=-1)
+        short = x.sin().half(), x.sin().bfloat16()
+        return x.round(decimals=1), x.round(decimals=-1), *(y.round(decimals=2) for y in short)
 
     def odds(self, x):
         part = x.sigmoid()

@@ -70,8 +70,10 @@ class Operators(nn.Module):
             torch.kron(x, torch.ones(2, 1)),
             torch.pdist(x),
             torch.vander(x[:, 0], 3),
+            torch.take_along_dim(x, y.argsort(dim=0, stable=True)[:, :1], 0),
+            torch.gradient(x, spacing=0.5, dim=1)[0],
             torch.linalg.vander(x[:, :2].T, N=3),
-            x[x[:, 0].argsort(stable=True)][:2] * 2,
+            x[x[:, 0].argsort(dim=0, stable=True)][:2] * 2,
             nn.functional.pdist(y, p=1.0),
             x.unfold(-1, 2, 1),
             torch.empty_like(x).copy_(y),
@@ -320,3 +322,78 @@ def test_windows_of_images_whose_height_and_width_vary(tmp_path: Path, backend: 
     twins = Twins(Windows(), {"forward": method}, tmp_path, backend)
     for height, width in ((1, 1), (4, 4), (4, 9), (8, 3), (13, 16), (5, 4)):
         twins.call("forward", torch.randn(2, height, width, 3))
+
+
+class Attention(nn.Module):
+    """Relative positions, the last frames of texts, and what is joined or summed of nothing."""
+
+    def shifted(self, x: Tensor) -> Tensor:
+        """As Transformer-XL and Conformers shift rows by viewing them otherwise."""
+        scores = x @ torch.ones(8, 2 * x.shape[1] - 1)
+        batch, rows, columns = scores.shape
+        padded = nn.functional.pad(scores, (1, 0)).view(batch, columns + 1, rows)
+        return padded[:, 1:].view(batch, rows, columns)[..., :rows]
+
+    def last(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        frames = x[torch.arange(x.shape[0]), lengths - 1]
+        return frames, torch.einsum("bld,bmd->blm", x, x)
+
+    def of_nothing(self, x: Tensor) -> tuple[Tensor, ...]:
+        joined = torch.cat([x, x[:, :0], x[:, :2]], 1), torch.cat([x, x], 1)
+        return *joined, x.logsumexp(1), x.logsumexp((0, -1), keepdim=True)
+
+    def resampled(self, x: Tensor) -> tuple[Tensor, ...]:
+        resize = nn.functional.interpolate
+        return (
+            resize(x[..., 0], size=x.shape[2] + 1, mode="linear", align_corners=True),
+            resize(x, size=x.shape[2:], mode="bicubic", align_corners=True),
+            resize(x[:, :1], size=(x.shape[2], 1), mode="bilinear", align_corners=True),
+            resize(x[:, None], size=(2, *x.shape[2:]), mode="trilinear", align_corners=True),
+        )
+
+
+@every_backend
+def test_sizes_of_attention_and_of_nothing(tmp_path: Path, backend: str) -> None:
+    batch, length = Dim("batch", min=0, max=4), Dim("length", min=1, max=12)
+    some = Dim("some", min=1, max=4)
+    methods = {
+        "shifted": ps.Method(
+            "shifted", (torch.randn(2, 9, 8),), dynamic_shapes=({0: some, 1: length},)
+        ),
+        "last": ps.Method(
+            "last",
+            (torch.randn(2, 5, 3), torch.tensor([3, 5])),
+            dynamic_shapes=({0: some, 1: length}, {0: some}),
+        ),
+        "of_nothing": ps.Method(
+            "of_nothing",
+            (torch.randn(2, 5, 3),),
+            dynamic_shapes=({0: batch, 1: Dim("rows", min=0, max=9)},),
+        ),
+        "resampled": ps.Method(
+            "resampled", (torch.randn(1, 2, 5, 3),), dynamic_shapes=({2: Dim("height", max=7)},)
+        ),
+    }
+    twins = Twins(Attention(), methods, tmp_path, backend)
+    least = [twins.program.methods[name].symbols[-1].min for name in methods]
+    assert least == [1, 1, 0, 1]
+    for count in (1, 2, 12):
+        twins.call("shifted", torch.randn(3, count, 8))
+        twins.call("last", torch.randn(2, count, 3), torch.tensor([1, count]))
+    for shape in ((0, 9, 3), (2, 0, 3), (4, 1, 3), (0, 0, 3)):
+        twins.call("of_nothing", torch.randn(shape))
+    for height in (1, 2, 7):
+        twins.call("resampled", torch.randn(1, 2, height, 3))
+
+
+class LeftToPyTorch(nn.Module):
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.linalg.multi_dot([x, y]), x * 2
+
+
+def test_a_size_that_pytorch_fixes_is_the_examples(tmp_path: Path) -> None:
+    free = {0: Dim.AUTO(min=1, max=9), 1: Dim.AUTO(min=1, max=9)}
+    example = (torch.randn(2, 5), torch.randn(5, 3))
+    method = ps.Method("forward", example, dynamic_shapes=(free, free))
+    twins = Twins(LeftToPyTorch(), {"forward": method}, tmp_path)
+    twins.call("forward", *example)

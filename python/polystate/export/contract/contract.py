@@ -164,8 +164,14 @@ def _sizes(
 
 
 def _least(traced: Symbol, declared: int, sizes: Sizes, trial: Trial) -> int:
-    """The smallest size from which on the program is right, up to what was traced."""
+    """The smallest size from which on the program is right, up to what was traced.
+
+    Without 0, where the module itself refuses it: a program may take it.
+    """
     was_traced: Expression = [">=", traced.name, traced.min]
+    if declared == 0 < traced.max and trial.is_refused_at({traced.name: 0}, sizes):
+        declared = 1
+        traced = dataclasses.replace(traced, min=max(traced.min, 1))
     return next(
         (
             low

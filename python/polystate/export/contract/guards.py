@@ -14,7 +14,7 @@ from torch.utils import _pytree as pytree
 
 from polystate.artifact.expressions import to_text
 from polystate.artifact.manifest import Guard
-from polystate.errors import ExportError
+from polystate.errors import ExportError, UnsupportedError
 from polystate.export.contract.trial import Trial
 from polystate.export.graph.sizes import Sizes, shape_environment, to_sympy
 from polystate.export.graph.sources import source_of, source_of_guard
@@ -42,6 +42,12 @@ def guard(condition: sympy.Basic, sizes: Sizes, source: str) -> Guard | None:
         return None
     if condition == sympy.false:
         raise ExportError(f"a condition on sizes never holds{f' ({source})' if source else ''}")
+    if condition.free_symbols - sizes.names.keys():
+        raise UnsupportedError(
+            "PyTorch fixes a size that dynamic_shapes lets vary, or a part of it "
+            f"({f'{source}: ' if source else ''}{condition}); export it with that size alone, and "
+            "one method for each other"
+        )
     expression = sizes.expression(condition)
     return Guard(expression, to_text(expression), source)
 

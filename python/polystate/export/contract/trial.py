@@ -59,18 +59,25 @@ class Trial:
         chosen = {0, len(broken) // 2, len(broken) - 1}
         return all(self._is_right_at(broken[i], sizes) for i in sorted(chosen))
 
+    def is_refused_at(self, values: Mapping[str, int], sizes: Sizes) -> bool:
+        """Tell whether the module itself refuses some sizes, whatever the others are."""
+        return all(each is None for each in self._found_at(values, sizes))
+
     def _is_right_at(self, values: Mapping[str, int], sizes: Sizes) -> bool:
         """Tell whether the program is right at some sizes, with the others as they suit these.
 
         A module may refuse sizes that each are in their ranges, as more tokens than pages have
         places for. The others are as large as it takes them; where it takes none, nothing is known:
-        False.
+        False. Integers of the examples may be places that there are not at these sizes; they are
+        zeros then.
         """
+        return next((each for each in self._found_at(values, sizes) if each is not None), False)
+
+    def _found_at(self, values: Mapping[str, int], sizes: Sizes) -> Iterator[bool | None]:
         for others in _shrinking(sizes, values.keys()):
-            found = self.is_right(*self._examples({**others, **values}, sizes))
-            if found is not None:
-                return found
-        return False
+            examples = self._examples({**others, **values}, sizes)
+            yield self.is_right(*examples)
+            yield self.is_right(*pytree.tree_map_only(torch.Tensor, _without_integers, examples))
 
     def _examples(
         self, values: Mapping[str, int], sizes: Sizes
@@ -83,6 +90,11 @@ class Trial:
                 leaves[argument.position] = _resized(leaves[argument.position], dimension, wanted)
         examples: tuple[tuple[Any, ...], dict[str, Any]] = pytree.tree_unflatten(leaves, structure)
         return examples
+
+
+def _without_integers(tensor: torch.Tensor) -> torch.Tensor:
+    is_of_numbers = tensor.dtype == torch.bool or tensor.is_floating_point() or tensor.is_complex()
+    return tensor if is_of_numbers else torch.zeros_like(tensor)
 
 
 def _resized(tensor: torch.Tensor, dimension: int, size: int) -> torch.Tensor:

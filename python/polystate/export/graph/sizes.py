@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import math
 import re
@@ -22,13 +23,20 @@ from torch.fx.experimental.symbolic_shapes import (
     free_unbacked_symbols,
     statically_known_true,
 )
+from torch.utils._sympy.functions import FloorDiv, PowByNatural
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRangeError, ValueRanges, bound_sympy
 
 from polystate.artifact.expressions import Expression
 from polystate.artifact.manifest import Symbol
 from polystate.errors import UnsupportedError
-from polystate.export.graph.expressions import INT64_MAX, holds, symbols_of, to_expression
+from polystate.export.graph.expressions import (
+    INT64_MAX,
+    evaluate,
+    holds,
+    symbols_of,
+    to_expression,
+)
 from polystate.export.graph.signature import Argument
 
 # Conditions over at most this many combinations of sizes are decided by trying them all.
@@ -316,6 +324,62 @@ def may_be_empty(node: Node, *, computed: bool = False) -> bool:
         and not (computed and size.node.expr.is_symbol and not is_unbacked(size))
         for size in value.shape
     )
+
+
+def largest(size: int | torch.SymInt) -> int:
+    """Give the largest value that a size may have.
+
+    Raises
+    ------
+    UnsupportedError
+        Where it has none.
+    """
+    if isinstance(size, int):
+        return size
+    expression, ranges = to_sympy(size), size.node.shape_env.var_to_range
+    bound = _largest(expression, tuple((s, ranges[s]) for s in expression.free_symbols))
+    if bound == int_oo:
+        raise UnsupportedError(f"the size '{expression}' has no maximum, and memory is planned")
+    return int(bound)
+
+
+@functools.lru_cache(maxsize=4096)
+def _largest(expression: sympy.Expr, ranges: tuple[tuple[sympy.Symbol, Any], ...]) -> Any:
+    found = [] if expression.is_symbol else _values_at_all(expression, dict(ranges))
+    return max(found) if found else bound_sympy(_divided(expression), dict(ranges)).upper
+
+
+def _divided(expression: sympy.Expr) -> sympy.Expr:
+    """Do divisions that leave nothing, such as ``n**2 // n``: bounds of parts alone are wide."""
+
+    def quotient(a: sympy.Expr, b: sympy.Expr) -> sympy.Expr:
+        try:
+            whole, rest = sympy.div(a.replace(PowByNatural, sympy.Pow), b)
+        except sympy.PolynomialError:
+            return FloorDiv(a, b)
+        is_exact = rest == 0 and all(
+            each.is_Integer for each in whole.as_coefficients_dict().values()
+        )
+        return whole if is_exact else FloorDiv(a, b)
+
+    return expression.replace(FloorDiv, quotient)
+
+
+def _values_at_all(expression: sympy.Expr, ranges: Mapping[sympy.Symbol, Any]) -> list[int]:
+    """Give what an expression is at all sizes; nothing where these are too many."""
+    bounds = [(symbol, _integer(r.lower), _integer(r.upper)) for symbol, r in ranges.items()]
+    if math.prod(high - low + 1 for _, low, high in bounds) > _TRIED_COMBINATIONS:
+        return []
+    try:
+        written = to_expression(expression, {symbol: str(symbol) for symbol in ranges})
+    except UnsupportedError:
+        return []
+    names = [str(symbol) for symbol, _, _ in bounds]
+    found = []
+    for sizes in itertools.product(*(range(low, high + 1) for _, low, high in bounds)):
+        with contextlib.suppress(ArithmeticError):  # at sizes that nothing computes it for
+            found.append(evaluate(written, dict(zip(names, sizes, strict=True))))
+    return found
 
 
 def lies_row_by_row(x: torch.Tensor) -> bool:

@@ -8,6 +8,10 @@ Needs the functional program before it is lowered. Keeps what the method compute
 
 from __future__ import annotations
 
+import functools
+import operator
+from typing import Any
+
 import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, Node
@@ -30,14 +34,13 @@ def shape_joined_parts(program: ExportedProgram) -> None:
 
 
 def _may_be_empty(node: Node) -> bool:
-    """Whether a dimension beside the joined one may be 0, and the joined one is known."""
-    shape = node.meta["val"].shape
+    """Whether a dimension beside the joined one may be 0."""
     joined = _joined(node)
-    others = [size for dimension, size in enumerate(shape) if dimension != joined]
-    return isinstance(shape[joined], int) and any(
-        isinstance(size, torch.SymInt)
+    return any(
+        dimension != joined
+        and isinstance(size, torch.SymInt)
         and size.node.shape_env.bound_sympy(size.node.expr).lower <= 0
-        for size in others
+        for dimension, size in enumerate(node.meta["val"].shape)
     )
 
 
@@ -50,12 +53,26 @@ def _joined(node: Node) -> int:
 def _shape(graph: Graph, node: Node) -> None:
     users = list(node.users)
     with graph.inserting_before(node.next):
-        sizes = [
-            call(graph, aten.sym_size.int, node, dimension)
-            if isinstance(size, torch.SymInt)
-            else size
-            for dimension, size in enumerate(node.meta["val"].shape)
-        ]
+        sizes = [_size(graph, node, dimension) for dimension in range(len(node.meta["val"].shape))]
+        joined = _joined(node)
+        if node.target == aten.cat.default:
+            given: Any = node.args[0]
+            parts = (each for each in given if each.meta["val"].dim() == len(sizes))
+            lengths = (_size(graph, part, joined) for part in parts)
+            sizes[joined] = functools.reduce(functools.partial(_sum, graph), lengths)
         shaped = call(graph, aten.view.default, node, sizes)
     for user in users:
         user.replace_input_with(node, shaped)
+
+
+def _size(graph: Graph, node: Node, dimension: int) -> Any:
+    size = node.meta["val"].shape[dimension]
+    if not isinstance(size, torch.SymInt):
+        return size
+    return call(graph, aten.sym_size.int, node, dimension)
+
+
+def _sum(graph: Graph, a: Any, b: Any) -> Any:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    return call(graph, operator.add, a, b)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from executorch.exir.pass_base import PassResult
 from executorch.exir.passes.sym_shape_eval_pass import ConstraintBasedSymShapeEvalPass
+from executorch.exir.tensor import TensorSpec, stride_from_dim_order
 from torch.export import ExportedProgram
 from torch.fx import Graph, GraphModule, Node
 from torch.utils import _pytree as pytree
@@ -16,7 +17,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 from polystate.errors import ExportError
 from polystate.export.diagnosis.lines import line_of_nodes
-from polystate.export.graph.sizes import is_unbacked
+from polystate.export.graph.sizes import is_unbacked, largest
 from polystate.export.tracing.assumptions import Assumptions
 
 # ExecuTorch's sizes have 32 bits.
@@ -33,7 +34,14 @@ class LargestSizes(ConstraintBasedSymShapeEvalPass):
     def call(self, graph_module: GraphModule) -> PassResult:
         """Write sizes into what is planned."""
         self._assumptions.restore_ranges(self._program)
-        return super().call(graph_module)
+        for module in graph_module.modules():
+            for node in module.graph.nodes if isinstance(module, GraphModule) else ():
+                for spec in pytree.tree_leaves(node.meta.get("spec", [])):
+                    if isinstance(spec, TensorSpec):
+                        shape = [largest(size) for size in spec.shape]
+                        spec.stride = stride_from_dim_order(shape, list(spec.dim_order))
+                        spec.shape = shape
+        return PassResult(graph_module, True)
 
 
 def _with_smallest(program: ExportedProgram) -> Assumptions:

@@ -16,6 +16,7 @@ from unittest import mock
 import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
+from torch._decomp import decompositions as resampling
 from torch._prims_common import is_contiguous_or_false, make_contiguous_strides_for
 
 from polystate.export.graph.operands import number_as
@@ -75,8 +76,12 @@ def _new_empty_strided(x: Tensor, size: Sequence[int], _: Sequence[int], **optio
 
 
 def _round(x: Tensor, *, decimals: int) -> Tensor:
-    power = 10.0 ** abs(decimals)
-    return torch.round(x * power) / power if decimals >= 0 else torch.round(x / power) * power
+    """Of 16 bits in single precision, as PyTorch does."""
+    power, wide = 10.0 ** abs(decimals), x.float() if x.dtype.itemsize == 2 else x
+    found = (
+        torch.round(wide * power) / power if decimals >= 0 else torch.round(wide / power) * power
+    )
+    return found.to(x.dtype)
 
 
 def _batch_norm(
@@ -277,6 +282,25 @@ def _nll_loss(x: Tensor, target: Tensor, *args: Any) -> Any:
     return decomposition_table[aten.nll_loss_forward.default](x, target, *args)
 
 
+def _logsumexp(x: Tensor, dims: Sequence[int], keepdim: bool = False) -> Any:
+    """Of what may be nothing, beside the logarithm of 0: of no elements none is the largest."""
+    if x.dim() == 0 or not x.is_floating_point():
+        return NotImplemented
+    chosen = {dim % x.dim() for dim in dims} or set(range(x.dim()))
+    if not any(_may_be_0(x.shape[dim]) for dim in chosen):
+        return NotImplemented
+    for dim in chosen:
+        nothing = x.new_full([1 if at == dim else n for at, n in enumerate(x.shape)], -math.inf)
+        x = torch.cat([x, nothing], dim)
+    return decomposition_table[aten.logsumexp.default](x, list(dims), keepdim)
+
+
+def _may_be_0(size: Any) -> bool:
+    if isinstance(size, int):
+        return size == 0
+    return bool(size.node.shape_env.bound_sympy(size.node.expr).lower <= 0)
+
+
 def _searchsorted(boundaries: Tensor, values: Tensor, **options: Any) -> Any:
     """Converts boundaries and values to one type, of which the kernel has both."""
     dtype = torch.result_type(boundaries, values)
@@ -424,12 +448,29 @@ def _std_mean(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
 def corrected() -> Iterator[None]:
     """Corrects what torch.export itself writes by others over sizes that vary, within the block.
 
-    Its ``meshgrid`` lacks the default of an argument.
+    Its ``meshgrid`` lacks the default of an argument, and its resampling divides by one less than a
+    size that may be 1.
     """
     default = aten.meshgrid.default
     meshgrid = functools.partial(decomposition_table[default], indexing="ij")
-    with mock.patch.dict(decomposition_table, {default: meshgrid}):
+    scale = _of_any_results(resampling._compute_scale)
+    with (
+        mock.patch.dict(decomposition_table, {default: meshgrid}),
+        mock.patch.object(resampling, "_compute_scale", scale),
+    ):
         yield
+
+
+def _of_any_results(scale_of: Callable[..., Any]) -> Callable[..., Any]:
+    """The distance of results that a dimension is resampled to, also where there is one."""
+
+    def scale(size: Any, results: Any, align_corners: bool, scale: float | None = None) -> Any:
+        if not align_corners or not isinstance(results, torch.SymInt):
+            return scale_of(size, results, align_corners, scale)
+        larger: Any = torch.sym_max
+        return (size - 1.0) / larger(results - 1, 1)
+
+    return scale
 
 
 def _view_of_any_order(x: Tensor, shape: Sequence[int]) -> Any:
@@ -498,6 +539,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.ldexp.Tensor: _ldexp,
     aten.linalg_matrix_exp.default: _matrix_exp,
     aten.logaddexp2.default: _logaddexp2,
+    aten.logsumexp.default: _logsumexp,
     aten.logit.default: _logit,
     aten.max.default: _max,
     aten.min.default: _min,

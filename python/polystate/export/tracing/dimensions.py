@@ -107,7 +107,7 @@ class Dimensions:
         axes = []
         for axis in self.axes:
             size = tensors[axis.leaf].shape[axis.dimension]
-            if axis.hint and isinstance(size, torch.SymInt):
+            if axis.hint and not _is_fixed(size):
                 found = exported.range_constraints.get(size.node.expr)
                 low = axis.min if found is None else max(axis.min, int(found.lower))
                 high = axis.max if found is None else min(axis.max, int(found.upper))
@@ -116,6 +116,17 @@ class Dimensions:
                 axes.append(axis)
         ranges, found = ([(a.min, a.max) for a in each] for each in (self.axes, axes))
         return Dimensions(tuple(axes), narrowed=ranges != found)
+
+    def fixed_at_another_size(self, exported: ExportedProgram, args: Any, kwargs: Any) -> bool:
+        """Whether a trace fixed a dimension, which the user left it to do, as no example has it."""
+        traced = [a.value for a in arguments(exported)]
+        given = pytree.tree_leaves((args, kwargs))
+        return any(
+            axis.hint
+            and _is_fixed(traced[axis.leaf].shape[axis.dimension])
+            and traced[axis.leaf].shape[axis.dimension] != given[axis.leaf].shape[axis.dimension]
+            for axis in self.axes
+        )
 
     def declare(self, exported: ExportedProgram, condition: Any) -> bool:
         """Whether a condition on symbolic sizes only says what the user's names do.
@@ -269,6 +280,10 @@ class Dimensions:
             corners += [{**low, key: high[key]} for key in ranges]
             corners += [{**high, key: low[key]} for key in ranges]
         return [c for i, c in enumerate(corners) if c not in corners[:i]]
+
+
+def _is_fixed(size: int | torch.SymInt) -> bool:
+    return isinstance(size, int) or isinstance(to_sympy(size), sympy.Integer)
 
 
 def with_plain_shapes(name: str, function: Callable[..., Any], method: Method) -> Method:

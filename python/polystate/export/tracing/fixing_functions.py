@@ -1,8 +1,8 @@
 """Functions of PyTorch's that fix a size that varies, written so that they do not.
 
-PyTorch reads the sizes of what `kron` multiplies as numbers, and the lengths of `linspace`,
-`vander` and of windows; `pdist` counts its pairs. `cdist` computes otherwise where there are many
-rows, and a padding that may be negative takes elements away.
+PyTorch reads the sizes of what `gradient`, `kron` and `take_along_dim` take as numbers, and the
+lengths of `linspace`, `vander` and of windows; `pdist` counts its pairs. `cdist` computes otherwise
+where there are many rows, and a padding that may be negative takes elements away.
 """
 
 from __future__ import annotations
@@ -26,6 +26,37 @@ def _kron(input: Tensor, other: Tensor) -> Tensor:
     blocks = input.reshape([size for n in outer for size in (n, 1)])
     products = blocks * other.reshape([size for n in inner for size in (1, n)])
     return products.reshape([n * m for n, m in zip(outer, inner, strict=True)])
+
+
+def _take_along(input: Tensor, indices: Tensor, dim: int | None = None) -> Any:
+    """From tensors that are broadcast in all other dimensions; indices wrap."""
+    varies = any(isinstance(size, torch.SymInt) for each in (input, indices) for size in each.shape)
+    if not varies or dim is None or input.dim() != indices.dim():
+        return NotImplemented
+    dim %= input.dim()
+    shapes = [[1 if at == dim else n for at, n in enumerate(x.shape)] for x in (input, indices)]
+    common = torch.broadcast_shapes(*shapes)  # type: ignore[no-untyped-call]
+    wide = [
+        x.expand([x.shape[dim] if at == dim else n for at, n in enumerate(common)])
+        for x in (input, indices)
+    ]
+    return wide[0].gather(dim, wide[1] % input.shape[dim])
+
+
+def _gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
+    """Differences of neighbours, at equal distances. NotImplemented for others."""
+    varies = any(isinstance(size, torch.SymInt) for size in input.shape)
+    if not varies or not isinstance(spacing, int | float) or edge_order != 1:
+        return NotImplemented
+    dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
+    found = []
+    for each in dims:
+        steps = input.diff(dim=each) / spacing
+        inside = steps.narrow(each, 0, steps.shape[each] - 1) + steps.diff(dim=each) / 2
+        last = steps.shape[each] - 1
+        ends = steps.narrow(each, 0, 1), steps.narrow(each, last, 1)
+        found.append(torch.cat([ends[0], inside, ends[1]], each))
+    return tuple(found)
 
 
 _SMALL_INTEGERS = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32}
@@ -161,6 +192,7 @@ def _window(*terms: float) -> Callable[..., Any]:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.blackman_window: _window(0.42, -0.5, 0.08),
     torch.cdist: _distances,
+    torch.gradient: _gradient,
     torch.hamming_window: _window(0.54, -0.46),
     torch.hann_window: _window(0.5, -0.5),
     torch.kron: _kron,
@@ -169,8 +201,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.nn.functional.pad: _pad,
     torch.nn.functional.pdist: _pair_distances,
     torch.pdist: _pair_distances,
+    torch.take_along_dim: _take_along,
     torch.vander: _vander,
     Tensor.kron: _kron,
+    Tensor.take_along_dim: _take_along,
 }
 
 

@@ -317,6 +317,8 @@ def _attempt(
     if others is not None:
         grown = dimensions.resized(args, kwargs, others)
         attempt = _traced(eager, function, method, dimensions, rung, *grown)
+    if dimensions.fixed_at_another_size(attempt.exported, args, kwargs):
+        raise ExportError("PyTorch fixes a size that dynamic_shapes leaves to it")
     return attempt
 
 
