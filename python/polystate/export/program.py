@@ -50,6 +50,7 @@ from polystate.export.tracing import (
     node_histories,
     observers,
     reductions,
+    shape_rules,
     slices,
     value_sizes,
     vector_signs,
@@ -274,6 +275,7 @@ def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[N
         node_histories.shared(),
         reductions.named(),
         vector_signs.chosen(),
+        shape_rules.known(),
         slices.of_any_size(),
         value_sizes.bounded(),
     ):

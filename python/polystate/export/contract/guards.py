@@ -21,7 +21,11 @@ from polystate.export.graph.sources import source_of, source_of_guard
 
 aten = torch.ops.aten
 
-_SQUEEZES = {aten.squeeze.default, aten.squeeze.dim, aten.squeeze.dims}
+_SQUEEZES = {
+    operator
+    for packet in (aten.squeeze, aten.squeeze_copy)
+    for operator in (packet.default, packet.dim, packet.dims)
+}
 
 
 # Guards with the conditions that they state, by their texts.
