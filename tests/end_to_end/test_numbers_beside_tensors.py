@@ -95,3 +95,21 @@ def test_integers_beside_numbers_with_fractions(tmp_path: Path, backend: str) ->
     twins.tolerance = {"rtol": 1e-5, "atol": 5e-4 if backend == "aoti" else 0.0}
     twins.call("f", x, halves)
     twins.call("f", x * 3, halves + 0.5)
+
+
+class Factors(nn.Module):
+    def forward(self, halves: Tensor, shorts: Tensor) -> tuple[Tensor, ...]:
+        return tuple(
+            y
+            for x in (halves, shorts)
+            for y in (x * 0.37, 0.1 * x + 0.3, x / 3.3, x * 0.5, 1.7 / x)
+        )
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+def test_products_of_16_bits_with_numbers_are_rounded_once(tmp_path: Path, backend: str) -> None:
+    torch.manual_seed(0)
+    example = (torch.randn(300).half(), torch.randn(300).bfloat16())
+    twins = Twins(Factors(), {"f": ps.Method("forward", example)}, tmp_path, backend)
+    twins.tolerance = {"rtol": 0.0, "atol": 0.0}
+    twins.call("f", torch.randn(300).half() * 3, torch.randn(300).bfloat16() * 3)

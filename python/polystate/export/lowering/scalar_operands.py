@@ -2,7 +2,8 @@
 
 ExecuTorch makes tensors of int64 and float32 of them, and of int32 of sizes. Of float64,
 ``x * 2.7`` would be off by 2e-8 of it; beside tensors without dimensions, ``x + 1`` would be of
-another type than PyTorch's: of uint8, 255 + 1 is 0. It has no powers of sizes.
+another type than PyTorch's: of uint8, 255 + 1 is 0. Factors of 16-bit floats are rounded to 16
+bits, where PyTorch rounds products alone. It has no powers of sizes.
 
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
@@ -13,6 +14,7 @@ import contextlib
 import functools
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch.export import ExportedProgram
@@ -21,7 +23,7 @@ from torch.fx import Graph, Node
 from polystate.errors import UnsupportedError
 from polystate.export.graph.operands import number_as
 from polystate.export.graph.scalar_tensors import ScalarTensors, call
-from polystate.export.graph.signature import changed_graphs
+from polystate.export.graph.signature import changed_graphs, rename_outputs
 from polystate.export.graph.sizes import to_sympy
 
 aten = torch.ops.aten
@@ -33,6 +35,35 @@ def keep_precise_scalars(program: ExportedProgram) -> None:
         for node in list(graph.nodes):
             if isinstance(node.target, torch._ops.OpOverload):
                 _replace(graph, node)
+                _compute_in_single(graph, node)
+    rename_outputs(program)
+
+
+_SHORT = {torch.float16, torch.bfloat16}
+
+
+def _compute_in_single(graph: Graph, node: Node) -> None:
+    """Rounds once what is computed of 16-bit floats with a number that is none."""
+    if node.target not in (aten.div.Tensor, aten.mul.Tensor):
+        return
+    dtype = node.meta["val"].dtype
+    if dtype not in _SHORT or not any(_is_rounded(each, dtype) for each in node.args):
+        return
+    with graph.inserting_before(node):
+        wide = [
+            call(graph, aten._to_copy.default, each, dtype=torch.float32)
+            if isinstance(each, Node)
+            else each
+            for each in node.args
+        ]
+        single = call(graph, node.target, *wide)
+        result = call(graph, aten._to_copy.default, single, dtype=dtype)
+    node.replace_all_uses_with(result)
+    graph.erase_node(node)
+
+
+def _is_rounded(operand: Any, dtype: torch.dtype) -> bool:
+    return isinstance(operand, float) and torch.tensor(operand, dtype=dtype).item() != operand
 
 
 def _replace(graph: Graph, node: Node) -> None:
