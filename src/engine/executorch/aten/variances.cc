@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/instruction_set.h"
@@ -14,7 +13,6 @@
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
-#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 // Variances over dimensions: first the means, then the squares of what elements differ from them.
