@@ -201,3 +201,25 @@ def test_paddings_by_name_and_less_than_nothing(tmp_path: Path, backend: str) ->
     twins.call("fold", torch.randn_like(x))
     for size in (4, 12, 7):
         twins.call("cut", torch.randn(1, 2, 6, size))
+
+
+class ShortFloats(nn.Module):
+    """What others write, of 16-bit floats whose squares are too large for the type."""
+
+    def forward(self, x: torch.Tensor, weight: torch.Tensor) -> list[torch.Tensor]:
+        words, begins = torch.tensor([1, 2, 3, 0, 1]), torch.tensor([0, 3])
+        return [
+            functional.bilinear(x, x.flip(0), weight),
+            functional.batch_norm(x * 300, None, None, training=True),
+            functional.embedding_bag(words, x, begins, mode="mean"),
+        ]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_short_floats_are_rounded_at_the_end(dtype: torch.dtype, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    example = (torch.randn(4, 5).to(dtype), torch.randn(3, 5, 5).to(dtype))
+    twins = Twins(ShortFloats(), {"forward": ps.Method("forward", example)}, tmp_path, "portable")
+    rounding = 2 * torch.finfo(dtype).eps
+    twins.tolerance = {"rtol": rounding, "atol": 8 * rounding}
+    twins.call("forward", torch.randn(4, 5).to(dtype) * 3, example[1])

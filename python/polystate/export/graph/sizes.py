@@ -23,7 +23,7 @@ from torch.fx.experimental.symbolic_shapes import (
     free_unbacked_symbols,
     statically_known_true,
 )
-from torch.utils._sympy.functions import FloorDiv, PowByNatural
+from torch.utils._sympy.functions import FloorDiv, Mod, PowByNatural, PythonMod
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRangeError, ValueRanges, bound_sympy
 
@@ -345,7 +345,10 @@ def largest(size: int | torch.SymInt) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def _largest(expression: sympy.Expr, ranges: tuple[tuple[sympy.Symbol, Any], ...]) -> Any:
-    found = [] if expression.is_symbol else _values_at_all(expression, dict(ranges))
+    divisions = expression.atoms(FloorDiv, Mod, PythonMod)
+    # Bounds of quotients by what varies may be far too wide, or none.
+    is_divided = any(each.args[1].free_symbols for each in divisions)
+    found = _values_at_all(expression, dict(ranges)) if is_divided else []
     return max(found) if found else bound_sympy(_divided(expression), dict(ranges)).upper
 
 

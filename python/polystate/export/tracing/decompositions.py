@@ -77,7 +77,7 @@ def _new_empty_strided(x: Tensor, size: Sequence[int], _: Sequence[int], **optio
 
 def _round(x: Tensor, *, decimals: int) -> Tensor:
     """Of 16 bits in single precision, as PyTorch does."""
-    power, wide = 10.0 ** abs(decimals), x.float() if x.dtype.itemsize == 2 else x
+    power, wide = 10.0 ** abs(decimals), _in_single(x)
     found = (
         torch.round(wide * power) / power if decimals >= 0 else torch.round(wide / power) * power
     )
@@ -96,20 +96,30 @@ def _batch_norm(
 ) -> tuple[Tensor, ...]:
     """Returns the result, the mean and the inverse deviation of a batch, and the new averages."""
     over = [dim for dim in range(x.dim()) if dim != 1]
-    mean, var = running_mean, running_var
+    mean, var, wide = running_mean, running_var, _in_single(x)
     if training:
-        mean, var = x.mean(over), x.var(over, correction=0)
-        running_mean = running_mean + momentum * (mean - running_mean)
-        running_var = running_var + momentum * (x.var(over, correction=1) - running_var)
-    inverse = torch.rsqrt(var + eps)
+        mean, var = wide.mean(over), wide.var(over, correction=0)
+        unbiased = wide.var(over, correction=1)
+        running_mean, running_var = (
+            (old + momentum * (new - old)).to(old.dtype)
+            for old, new in ((running_mean, mean), (running_var, unbiased))
+        )
+    inverse = torch.rsqrt(_in_single(var) + eps)
     scale = inverse if weight is None else inverse * weight
     per_channel = [1, -1, *[1] * (x.dim() - 2)]
-    result = (x - mean.view(per_channel)) * scale.view(per_channel)
+    result = (wide - mean.view(per_channel)) * scale.view(per_channel)
     if bias is not None:
         result = result + bias.view(per_channel)
-    if not training:
-        mean = inverse = torch.zeros(0, dtype=mean.dtype)
-    return result, mean, inverse, running_mean, running_var
+    kept = x.dtype if weight is None else weight.dtype
+    mean, inverse = (
+        each.to(kept) if training else torch.zeros(0, dtype=kept) for each in (mean, inverse)
+    )
+    return result.to(x.dtype), mean, inverse, running_mean, running_var
+
+
+def _in_single(x: Tensor) -> Tensor:
+    """What 16-bit floats are computed in."""
+    return x.float() if x.is_floating_point() and x.dtype.itemsize == 2 else x
 
 
 def _batch_norm_with_update(
@@ -422,8 +432,11 @@ def _repeat_interleave(
 
 def _bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """As a linear of all products of an element of each."""
-    products = x.unsqueeze(-1) * y.unsqueeze(-2)
-    return torch.nn.functional.linear(products.flatten(-2), weight.flatten(1), bias)
+    products = _in_single(x).unsqueeze(-1) * _in_single(y).unsqueeze(-2)
+    weight = weight.to(products.dtype)
+    bias = None if bias is None else bias.to(products.dtype)
+    result = torch.nn.functional.linear(products.flatten(-2), weight.flatten(1), bias)
+    return result.to(x.dtype)
 
 
 def _var_mean(
