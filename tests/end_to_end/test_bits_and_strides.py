@@ -68,6 +68,9 @@ class Strided(nn.Module):
     def beyond_a_part(self, x: Tensor) -> Tensor:
         return self.rows[:1].as_strided((3,), (5,)) + x
 
+    def resized(self, x: Tensor) -> Tensor:
+        return x.clone().resize_(3, 4)
+
 
 def test_strides_of_what_lies_in_rows(tmp_path: Path) -> None:
     twins = Twins(Strided(), {"whole": ps.Method("whole", (torch.ones(3),))}, tmp_path)
@@ -88,3 +91,11 @@ def test_strides_of_memory_are_refused(method: Callable[..., object]) -> None:
     name = method.__name__
     with pytest.raises(ps.UnsupportedError, match=r"as_strided.*test_bits_and_strides\.py"):
         ps.export(Strided(), {name: ps.Method(name, (torch.ones(3),))}, backend="portable")
+
+
+def test_the_memory_of_an_input_is_row_by_row(tmp_path: Path) -> None:
+    x = torch.randn(4, 3)
+    twins = Twins(Strided(), {"resized": ps.Method("resized", (x,))}, tmp_path)
+    twins.call("resized", torch.randn(4, 3))
+    with pytest.raises(ps.UnsupportedError, match=r"'resize_'.*test_bits_and_strides\.py"):
+        ps.export(Strided(), {"resized": ps.Method("resized", (x.T.contiguous().T,))})

@@ -8,6 +8,7 @@ import torch
 from torch._prims_common import is_contiguous_or_false
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
+from torch.utils import _pytree as pytree
 
 from polystate.errors import UnsupportedError
 from polystate.export.diagnosis.lines import line_of_nodes
@@ -15,26 +16,29 @@ from polystate.export.diagnosis.lines import line_of_nodes
 _STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default}
 
 
-def refuse_strides_of_memory(program: ExportedProgram) -> None:
+def refuse_strides_of_memory(program: ExportedProgram, examples: Any) -> None:
     """Refuse a functional program with ``as_strided`` of what does not lie row by row.
 
-    Or of a part of a tensor, from a place of that tensor on, or beyond the part.
+    Or of a part of a tensor, from a place of that tensor on, or beyond the part; or where one of
+    the user's examples does not lie so, since a program sees its inputs row by row.
 
     Raises
     ------
     UnsupportedError
         With the user's line and a rewrite.
     """
+    tensors = (each for each in pytree.tree_leaves(examples) if isinstance(each, torch.Tensor))
+    are_rows = all(tensor.is_contiguous() for tensor in tensors)
     for module in program.graph_module.modules():
         if isinstance(module, GraphModule):
             for node in module.graph.nodes:
-                if node.target in _STRIDED and not _lies_in_rows(node):
+                if node.target in _STRIDED and not (are_rows and _lies_in_rows(node)):
                     line = line_of_nodes([node])
                     where = f" (at {line})" if line else ""
                     raise UnsupportedError(
-                        f"'as_strided'{where} of a view, or of a tensor that does not lie row by "
-                        f"row, has strides of memory, which a program lays out anew: use other "
-                        f"views: x[:, :4].diagonal(), x.unflatten(0, (2, -1)), x[::2]"
+                        f"'as_strided' or 'resize_'{where} of a view, or of a tensor that does not "
+                        f"lie row by row, has strides of memory, which a program lays out anew: "
+                        f"use other views: x[:, :4].diagonal(), x.unflatten(0, (2, -1)), x[::2]"
                     )
 
 

@@ -383,7 +383,7 @@ def _decomposed(
             {**DECOMPOSED, **LINEAR_ALGEBRA, **NETWORKS, **CELLS, **FAKE_QUANTIZATION}
         )
     refuse_randomness(functional)
-    refuse_strides_of_memory(functional)
+    refuse_strides_of_memory(functional, (method.args, method.kwargs))
     index_by_tensors(functional)
     attempt.assumptions.restore_ranges(functional)
     return Traced(
