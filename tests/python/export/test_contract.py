@@ -183,11 +183,19 @@ def test_size_1_is_tried_beside_sizes_that_the_module_takes_with_it(factor, mini
 
 
 def test_a_size_that_the_module_never_takes_is_not_known_to_be_right():
+    def forward(self, x):
+        return x[torch.tensor([1])] * 3  # the second row
+
+    program = trace(forward, (X,), ({0: BATCH},), oblivious=False)
+    assert program.contract.symbols == [Symbol("batch", 0, 0, 2, 8)]
+
+
+def test_integers_of_an_example_are_tried_as_zeros_where_they_are_too_large():
     def forward(self, x, index):
-        return x[index] * 3  # the second row
+        return x[index] * 3  # the example's index is none of one row
 
     program = trace(forward, (X, torch.tensor([1])), ({0: BATCH}, {}), oblivious=False)
-    assert program.contract.symbols == [Symbol("batch", 0, 0, 2, 8)]
+    assert program.contract.symbols == [Symbol("batch", 0, 0, 1, 8)]
 
 
 # Guards
