@@ -294,14 +294,11 @@ def _nll_loss(x: Tensor, target: Tensor, *args: Any) -> Any:
 
 def _logsumexp(x: Tensor, dims: Sequence[int], keepdim: bool = False) -> Any:
     """Of what may be nothing, beside the logarithm of 0: of no elements none is the largest."""
-    if x.dim() == 0 or not x.is_floating_point():
-        return NotImplemented
-    chosen = {dim % x.dim() for dim in dims} or set(range(x.dim()))
-    if not any(_may_be_0(x.shape[dim]) for dim in chosen):
-        return NotImplemented
-    for dim in chosen:
-        nothing = x.new_full([1 if at == dim else n for at, n in enumerate(x.shape)], -math.inf)
-        x = torch.cat([x, nothing], dim)
+    chosen = {dim % x.dim() for dim in dims} or set(range(x.dim())) if x.dim() else set()
+    if x.is_floating_point() and any(_may_be_0(x.shape[dim]) for dim in chosen):
+        for dim in chosen:
+            nothing = x.new_full([1 if at == dim else n for at, n in enumerate(x.shape)], -math.inf)
+            x = torch.cat([x, nothing], dim)
     return decomposition_table[aten.logsumexp.default](x, list(dims), keepdim)
 
 
