@@ -77,7 +77,8 @@ class Trial:
         for others in _shrinking(sizes, values.keys()):
             examples = self._examples({**others, **values}, sizes)
             yield self.is_right(*examples)
-            yield self.is_right(*pytree.tree_map_only(torch.Tensor, _without_integers, examples))
+            if any(map(_is_of_integers, pytree.tree_leaves(examples))):
+                yield self.is_right(*pytree.tree_map(_without_integers, examples))
 
     def _examples(
         self, values: Mapping[str, int], sizes: Sizes
@@ -92,9 +93,13 @@ class Trial:
         return examples
 
 
-def _without_integers(tensor: torch.Tensor) -> torch.Tensor:
-    is_of_numbers = tensor.dtype == torch.bool or tensor.is_floating_point() or tensor.is_complex()
-    return tensor if is_of_numbers else torch.zeros_like(tensor)
+def _without_integers(leaf: Any) -> Any:
+    return torch.zeros_like(leaf) if _is_of_integers(leaf) else leaf
+
+
+def _is_of_integers(leaf: Any) -> bool:
+    is_tensor = isinstance(leaf, torch.Tensor) and leaf.dtype != torch.bool
+    return is_tensor and not (leaf.is_floating_point() or leaf.is_complex())
 
 
 def _resized(tensor: torch.Tensor, dimension: int, size: int) -> torch.Tensor:
