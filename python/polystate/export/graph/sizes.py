@@ -318,12 +318,26 @@ def may_be_empty(node: Node, *, computed: bool = False) -> bool:
     """
     value = node.meta.get("val")
     return isinstance(value, torch.Tensor) and any(
-        size == 0
-        if isinstance(size, int)
-        else size.node.shape_env.bound_sympy(size.node.expr).lower <= 0
-        and not (computed and size.node.expr.is_symbol and not is_unbacked(size))
+        may_be_zero(size)
+        and not (computed and isinstance(size, torch.SymInt) and _is_of_an_input(size))
         for size in value.shape
     )
+
+
+def _is_of_an_input(size: torch.SymInt) -> bool:
+    return bool(size.node.expr.is_symbol) and not is_unbacked(size)
+
+
+def may_be_zero(size: int | torch.SymInt) -> bool:
+    """Tell whether a size may be 0."""
+    if isinstance(size, int):
+        return size == 0
+    return bool(limits(size).lower <= 0)
+
+
+def limits(number: torch.SymInt) -> ValueRanges[Any]:
+    """Give the bounds of a traced number, by the ranges of the sizes that it is made of."""
+    return number.node.shape_env.bound_sympy(number.node.expr)  # type: ignore[no-any-return]
 
 
 def largest(size: int | torch.SymInt) -> int:

@@ -18,6 +18,7 @@ from torch.fx import Graph, Node
 
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
+from polystate.export.graph.sizes import may_be_zero
 
 aten = torch.ops.aten
 
@@ -37,9 +38,7 @@ def _may_be_empty(node: Node) -> bool:
     """Whether a dimension beside the joined one may be 0."""
     joined = _joined(node)
     return any(
-        dimension != joined
-        and isinstance(size, torch.SymInt)
-        and size.node.shape_env.bound_sympy(size.node.expr).lower <= 0
+        dimension != joined and isinstance(size, torch.SymInt) and may_be_zero(size)
         for dimension, size in enumerate(node.meta["val"].shape)
     )
 

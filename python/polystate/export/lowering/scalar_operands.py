@@ -24,7 +24,7 @@ from polystate.errors import UnsupportedError
 from polystate.export.graph.operands import number_as
 from polystate.export.graph.scalar_tensors import ScalarTensors, call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
-from polystate.export.graph.sizes import to_sympy
+from polystate.export.graph.sizes import limits, to_sympy
 
 aten = torch.ops.aten
 
@@ -43,7 +43,7 @@ _SHORT = {torch.float16, torch.bfloat16}
 
 
 def _compute_in_single(graph: Graph, node: Node) -> None:
-    """Rounds once what is computed of 16-bit floats with a number that is none."""
+    """Compute products of 16-bit floats with longer numbers in float32, and round the result."""
     if node.target not in (aten.div.Tensor, aten.mul.Tensor):
         return
     dtype = node.meta["val"].dtype
@@ -105,8 +105,8 @@ def _may_be_large(number: Node) -> bool:
     value = number.meta.get("val")
     if not isinstance(value, torch.SymInt):
         return False
-    limits = value.node.shape_env.bound_sympy(value.node.expr)
-    return bool(limits.upper >= 2**31 or limits.lower < -(2**31))
+    found = limits(value)
+    return bool(found.upper >= 2**31 or found.lower < -(2**31))
 
 
 def _computed(graph: Graph, number: Node, beside: Sequence[torch.Tensor]) -> Node | None:

@@ -18,6 +18,7 @@ from torch.fx import Graph, Node
 
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
+from polystate.export.graph.sizes import limits
 
 _MOST = 64  # of larger exponents, no power of a size but 0 and 1 fits
 
@@ -51,8 +52,7 @@ def _power(graph: Graph, base: Any, exponent: Any) -> Node | None:
 
 def _power_of_size(graph: Graph, base: Any, exponent: Node) -> Node | None:
     """The product of those squares of squares of the base whose bits the exponent has."""
-    size = exponent.meta["val"]
-    largest = size.node.shape_env.bound_sympy(size.node.expr).upper
+    largest = limits(exponent.meta["val"]).upper
     if not largest < _MOST:
         return None
     power: Any = 1

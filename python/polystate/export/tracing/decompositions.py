@@ -20,6 +20,7 @@ from torch._decomp import decompositions as resampling
 from torch._prims_common import is_contiguous_or_false, make_contiguous_strides_for
 
 from polystate.export.graph.operands import number_as
+from polystate.export.graph.sizes import may_be_zero
 from polystate.export.tracing.network_decompositions import NETWORK_OPERATORS
 
 aten = torch.ops.aten
@@ -295,17 +296,11 @@ def _nll_loss(x: Tensor, target: Tensor, *args: Any) -> Any:
 def _logsumexp(x: Tensor, dims: Sequence[int], keepdim: bool = False) -> Any:
     """Of what may be nothing, beside the logarithm of 0: of no elements none is the largest."""
     chosen = {dim % x.dim() for dim in dims} or set(range(x.dim())) if x.dim() else set()
-    if x.is_floating_point() and any(_may_be_0(x.shape[dim]) for dim in chosen):
+    if x.is_floating_point() and any(may_be_zero(x.shape[dim]) for dim in chosen):
         for dim in chosen:
             nothing = x.new_full([1 if at == dim else n for at, n in enumerate(x.shape)], -math.inf)
             x = torch.cat([x, nothing], dim)
     return decomposition_table[aten.logsumexp.default](x, list(dims), keepdim)
-
-
-def _may_be_0(size: Any) -> bool:
-    if isinstance(size, int):
-        return size == 0
-    return bool(size.node.shape_env.bound_sympy(size.node.expr).lower <= 0)
 
 
 def _searchsorted(boundaries: Tensor, values: Tensor, **options: Any) -> Any:
