@@ -6,9 +6,12 @@ included.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Graph, Node
+from torch.fx import Graph
 
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
@@ -28,15 +31,18 @@ def write_out_integer_powers(program: ExportedProgram) -> None:
             if not is_of_integers or not 0 < exponent <= _MOST:
                 continue
             with graph.inserting_before(node):
-                power = _power(graph, base, int(exponent))
-            node.replace_all_uses_with(power)
+                found = power(graph, aten.mul.Tensor, base, int(exponent))
+                if found is base:
+                    found = call(graph, aten.clone.default, base)
+            node.replace_all_uses_with(found)
             graph.erase_node(node)
     rename_outputs(program)
 
 
-def _power(graph: Graph, base: Node, exponent: int) -> Node:
+def power(graph: Graph, multiply: Callable[..., Any], base: Any, exponent: int) -> Any:
+    """Insert a power as products, each of a power with itself or with the base."""
     if exponent == 1:
-        return call(graph, aten.clone.default, base)
-    half = _power(graph, base, exponent // 2) if exponent > 3 else base
-    square = call(graph, aten.mul.Tensor, half, half)
-    return call(graph, aten.mul.Tensor, square, base) if exponent % 2 else square
+        return base
+    half = power(graph, multiply, base, exponent // 2)
+    square = call(graph, multiply, half, half)
+    return call(graph, multiply, square, base) if exponent % 2 else square

@@ -19,6 +19,7 @@ from torch.fx import Graph, Node
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
 from polystate.export.graph.sizes import limits
+from polystate.export.lowering.integer_powers import power
 
 _MOST = 64  # of larger exponents, no power of a size but 0 and 1 fits
 
@@ -45,9 +46,7 @@ def _power(graph: Graph, base: Any, exponent: Any) -> Node | None:
         return None
     if exponent == 1:
         return call(graph, operator.add, base, 0)
-    half = _power(graph, base, exponent // 2) if exponent > 3 else base
-    square = call(graph, operator.mul, half, half)
-    return call(graph, operator.mul, square, base) if exponent % 2 else square
+    return power(graph, operator.mul, base, exponent)  # type: ignore[no-any-return]
 
 
 def _power_of_size(graph: Graph, base: Any, exponent: Node) -> Node | None:
@@ -55,17 +54,17 @@ def _power_of_size(graph: Graph, base: Any, exponent: Node) -> Node | None:
     largest = limits(exponent.meta["val"]).upper
     if not largest < _MOST:
         return None
-    power: Any = 1
+    product: Any = 1
     for bit in range(int(largest).bit_length()):
         halves, quarters = (
             call(graph, operator.floordiv, exponent, 1 << shift) for shift in (bit, bit + 1)
         )
         rest = call(graph, operator.sub, halves, call(graph, operator.mul, quarters, 2))
-        power = call(graph, operator.mul, power, _where_set(graph, rest, base))
+        product = call(graph, operator.mul, product, _where_set(graph, rest, base))
         base = call(graph, operator.mul, base, base) if isinstance(base, Node) else base * base
         if isinstance(base, int) and abs(base) >= 2**63:
             break
-    return power  # type: ignore[no-any-return]
+    return product  # type: ignore[no-any-return]
 
 
 def _where_set(graph: Graph, bit: Node, factor: Any) -> Node:
