@@ -36,9 +36,10 @@ class Mixed(nn.Module):
         return chosen + self.total[0]
 
 
-@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+# XNNPACK's partitioner decomposes two patterns that it looks for.
+@pytest.mark.parametrize(("backend", "patterns"), [("portable", 0), ("xnnpack", 2)])
 def test_the_artifact_is_the_same(
-    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    backend: str, patterns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(0)
     model = Mixed().eval()
@@ -61,4 +62,5 @@ def test_the_artifact_is_the_same(
         digests.append(digest_of(artifact))
         counts.append(decompositions.call_count)
     assert digests[0] == digests[1]
-    assert counts[0] < counts[1]
+    # Each method is decomposed by its trace, and once more by what the backend does not keep.
+    assert counts[0] == 2 * len(methods) + patterns < counts[1]
