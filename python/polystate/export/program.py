@@ -442,12 +442,6 @@ def _contract(eager: EagerModule, traced: Traced, backend: str) -> MethodContrac
         checks_indices=backend == "aoti",
     )
     traced.assumptions.restore(traced.functional)
-    for symbol in contract.symbols:
-        if symbol.max >= 2**62:
-            raise ExportError(
-                f"method '{traced.name}': dimension '{symbol.name}' has no maximum, and memory is "
-                f"planned at export; give it one: Dim.AUTO(max=...)"
-            )
     return with_complex(contract, traced.functional, traced.complex_places)
 
 

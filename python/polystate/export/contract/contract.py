@@ -155,6 +155,12 @@ def _sizes(
     if trial is None:
         return read_sizes(functional, inputs, declared, minimum_is_proved)
     sizes = read_sizes(functional, inputs, declared, trust_minimum=True)
+    for symbol in sizes.symbols:
+        if symbol.max >= 2**62:
+            raise ExportError(
+                f"dimension '{symbol.name}' has no maximum, and memory is planned at export; give "
+                f"it one: Dim.AUTO(max=...)"
+            )
     traced = read_sizes(functional, inputs, declared)
     symbols = [
         dataclasses.replace(symbol, min=_least(symbol, declared_symbol.min, sizes, trial))

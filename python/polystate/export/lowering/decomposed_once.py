@@ -47,7 +47,6 @@ def _has_any(program: ExportedProgram, operators: Collection[Any]) -> bool:
     ]
     called = {node.target for graph in graphs for node in graph.nodes if node.op == "call_function"}
     return any(
-        each in operators
-        or (isinstance(each, torch._ops.OpOverload) and each._schema.is_mutable)
+        each in operators or (isinstance(each, torch._ops.OpOverload) and each._schema.is_mutable)
         for each in called
     )

@@ -6,6 +6,7 @@ Each says what goes wrong without it.
 from __future__ import annotations
 
 import contextlib
+import math
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -83,6 +84,7 @@ def applied() -> Iterator[None]:
             {
                 aten.nonzero.default: _row_by_row(op_implementations_dict[aten.nonzero.default]),
                 aten.slice_copy.Tensor: _slice_copy,
+                aten.view_copy.default: _view_copy,
             },
         ),
         mock.patch.object(tensor, "dim_order_from_stride", _order_of_any_sizes),
@@ -338,3 +340,12 @@ def _slice_copy(mode: Any, operator: Any, x: torch.Tensor, *args: Any, **kwargs:
             return operator.decompose(x, *args, **kwargs)
     part = op_implementations_dict[aten.slice.Tensor](mode, aten.slice.Tensor, x, *args, **kwargs)
     return part.new_empty(part.shape)
+
+
+def _view_copy(_mode: Any, _operator: Any, x: torch.Tensor, size: Sequence[Any]) -> torch.Tensor:
+    """Copies a tensor into a shape.
+
+    PyTorch's form computes the last size from the others, though it was given.
+    """
+    given = math.prod(each for each in size if each != -1)
+    return x.new_empty([x.numel() // given if each == -1 else each for each in size])
