@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -73,6 +74,35 @@ def test_results_have_the_sizes_that_values_say(tmp_path: Path, backend: str) ->
         found = twins.call("found", x)
         assert len(found[0]) == x.count_nonzero()
         twins.call("computed", x)
+
+
+class OfAnySize(nn.Module):
+    """What has a largest size, or a number of parts, because the dimensions of inputs have one."""
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return [x.nonzero(), x[x > 0], x.masked_select(x < 0), x.unique(), *x.chunk(3)]
+
+    def viewed(self, x: Tensor) -> list[Tensor]:
+        return [x.view(3, 8) * 2, x.reshape(-1, 6) + 1]
+
+
+@every_backend
+@pytest.mark.parametrize("dim", [Dim.AUTO, Dim.DYNAMIC])
+def test_ranges_need_no_names(dim: Any, tmp_path: Path, backend: str) -> None:
+    example = (torch.randn(8, 3),)
+    methods = {
+        "forward": ps.Method("forward", example, dynamic_shapes=({0: dim(min=6, max=9)},)),
+        "viewed": ps.Method(
+            "viewed", example, dynamic_shapes=({0: Dim.AUTO(max=64), 1: Dim.AUTO(max=64)},)
+        ),
+    }
+    twins = Twins(OfAnySize(), methods, tmp_path, backend)
+    for rows in (6, 8, 9):
+        twins.call("forward", torch.randn(rows, 3))
+    for shape in ((2, 12), (8, 3), (4, 6)):
+        twins.call("viewed", torch.randn(shape))
+    with pytest.raises(ContractError, match="24"):
+        twins.session.run("viewed", torch.randn(5, 6))
 
 
 class Repeated(nn.Module):

@@ -19,7 +19,7 @@ from polystate.artifact import FileContent, write_artifact
 from polystate.artifact.manifest import Constant, Manifest, State
 from polystate.artifact.manifest import Method as DescribedMethod
 from polystate.artifact.names import is_dotted_name
-from polystate.errors import ContractError, ExportError, UnsupportedError
+from polystate.errors import ContractError, UnsupportedError
 from polystate.export import hooks
 from polystate.export.bundle import write_bundled
 from polystate.export.contract.contract import (

@@ -7,7 +7,7 @@ with what the backend does not keep; and with what it kept and does not take aft
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 from unittest import mock
 
@@ -22,7 +22,7 @@ def decomposed_once() -> Iterator[None]:
 
     What a table leaves of its own operators it would leave again.
     """
-    decompose = ExportedProgram.run_decompositions
+    decompose: Callable[..., ExportedProgram] = ExportedProgram.run_decompositions
     decomposed: list[tuple[ExportedProgram, Mapping[Any, Any]]] = []
 
     def decompose_what_is_left(

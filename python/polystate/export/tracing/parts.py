@@ -41,8 +41,7 @@ def _count(size: torch.SymInt, chunks: int) -> int:
         raise UnsupportedError(
             f"chunk({chunks}) gives {min(counts)} to {max(counts)} parts of a dimension of "
             f"{limits.lower} to {limits.upper}, and a program one number of them: give the "
-            f"dimension a Dim with a name and a min for which it is {chunks * (chunks - 1)} or "
-            f"more (PyTorch takes the range of Dim.AUTO only after a trace)"
+            f"dimension a Dim with a min for which it is {chunks * (chunks - 1)} or more"
         )
     return counts.pop()
 

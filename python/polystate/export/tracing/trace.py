@@ -54,6 +54,7 @@ from polystate.export.tracing.eager import (
 from polystate.export.tracing.element_indices import index_by_tensors, with_placed_results
 from polystate.export.tracing.fixing_functions import roots_of_sizes
 from polystate.export.tracing.hidden_state import refuse_hidden_state
+from polystate.export.tracing.hinted_ranges import hinted_ranges
 from polystate.export.tracing.linear_algebra import LINEAR_ALGEBRA, checks_are_written_out
 from polystate.export.tracing.observers import FAKE_QUANTIZATION, without_branches
 from polystate.export.tracing.plain_tensors import refuse_unusual_examples
@@ -340,18 +341,16 @@ def _traced(
             eager.model, with_placed_results(with_written_buffers(eager.model, traced))
         ) as module,
         unseen_assignments(),
-        _SHAPE_CONFIG.patch(backed_size_oblivious=rung.oblivious),
+        _sizes_as_declared(rung.oblivious),
         recorded_assertions(),
         recorded_sources(),
         fast_paths.told() as paths,
         networks_of_any_length(),
         roots_of_sizes(),
-        without_idle_guards(),
         ReplacedFunctions(COPIES if rung.copies else {}),
         ComplexAsParts(),
         traced_cumulative_averages(),
         without_branches(eager.model),
-        _no_overlap_check(),
         no_printed_graphs(),
         quiet(),
         torch.no_grad(),
@@ -410,6 +409,18 @@ def _fixed(function: Callable[..., Any], args: Any, kwargs: Any) -> list[str]:
     named = {name: value for name, value in bound.items() if isinstance(value, int | float | str)}
     told = ", ".join(f"{name} = {value!r}" for name, value in named.items())
     return [f"fixed at the export: {told}"] if told else []
+
+
+@contextlib.contextmanager
+def _sizes_as_declared(oblivious: bool) -> Iterator[None]:
+    """Lets sizes vary as the user said; where oblivious, 0 and 1 as any other sizes."""
+    with (
+        _SHAPE_CONFIG.patch(backed_size_oblivious=oblivious),
+        hinted_ranges(),
+        without_idle_guards(),
+        _no_overlap_check(),
+    ):
+        yield
 
 
 @contextlib.contextmanager

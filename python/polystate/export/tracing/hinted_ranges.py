@@ -1,0 +1,50 @@
+"""Ranges of ``Dim.AUTO`` and ``Dim.DYNAMIC``, known while a method is traced.
+
+torch.export takes them after the trace alone: until then nothing that depends on such a size has a
+largest value, as the places of nonzero elements, of which there are no more than elements.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+from unittest import mock
+
+import torch
+from torch._export.non_strict_utils import make_fake_inputs
+from torch.export import _trace
+from torch.export.dynamic_shapes import _combine_args, _DimHint, _tree_map_with_path
+from torch.utils._sympy.numbers import int_oo
+from torch.utils._sympy.value_ranges import ValueRanges
+
+
+@contextlib.contextmanager
+def hinted_ranges() -> Iterator[None]:
+    """Gives sizes their ranges as soon as torch.export has made them, within the block."""
+    make_inputs: Any = make_fake_inputs
+
+    def with_ranges(module: Any, args: Any, kwargs: Any, dynamic_shapes: Any, **rest: Any) -> Any:
+        made = make_inputs(module, args, kwargs, dynamic_shapes, **rest)
+        mode, fake_args, fake_kwargs = made[:3]
+        if dynamic_shapes:
+            combined: Any = _combine_args(module, fake_args, fake_kwargs)
+            if isinstance(dynamic_shapes, tuple | list):
+                combined = type(dynamic_shapes)(combined.values())
+            _tree_map_with_path(_narrow, combined, dynamic_shapes, tree_name="inputs")
+            mode.shape_env._update_version_counter()
+        return made
+
+    with mock.patch.object(_trace, make_inputs.__name__, with_ranges):
+        yield
+
+
+def _narrow(_path: Any, tensor: Any, dims: Any) -> None:
+    if not isinstance(tensor, torch.Tensor) or dims is None:
+        return
+    for dimension, dim in dims.items() if isinstance(dims, dict) else enumerate(dims):
+        size = tensor.shape[dimension]
+        if isinstance(dim, _DimHint) and isinstance(size, torch.SymInt):
+            low = 0 if dim.min is None else dim.min
+            high = int_oo if dim.max is None else dim.max
+            size.node.shape_env.var_to_range[size.node._expr] &= ValueRanges(low, high)
