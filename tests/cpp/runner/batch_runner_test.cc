@@ -89,7 +89,7 @@ std::shared_ptr<FakeTokenModel> three_threads(std::int64_t rows) {
 }
 
 TEST(BatchRunner, GivesTheSameSequencesFromSessionsSideBySide) {
-  const auto inputs = random_inputs(100, 9);
+  const auto inputs = random_inputs(60, 9);
   for (const GenerationOptions& options : kinds_of_options()) {
     const Sequences expected =
         generate(*open_fake(std::make_shared<FakeTokenModel>()), inputs, options);

@@ -113,11 +113,11 @@ TEST(SavedKeptSequence, ThatIsDamagedIsRefused) {
       EXPECT_THAT(loaded.error().message, HasSubstr("a kept sequence "));
     }
     // Tokens and pages may be anything; what says how many there are may not.
+    const auto other = open_fake(fake);
     std::mt19937 random(static_cast<std::mt19937::result_type>(fake->seed));
     for (int i = 0; i < 2000; ++i) {
       std::vector<std::byte> changed = bytes;
       changed[random() % changed.size()] = static_cast<std::byte>(random());
-      const auto other = open_fake(fake);
       const auto loaded = other->load_kept(changed, false);
       if (!loaded) {
         EXPECT_EQ(loaded.error().code, ErrorCode::kArtifact);
