@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -53,6 +52,11 @@ class Parts(nn.Module):
     def too_few(self, x: Tensor) -> Tensor:
         return x.chunk(3)[0] * 1
 
+    def change_four(self, x: Tensor) -> Tensor:
+        x = x * 1
+        x.split(4)[1].add_(x[:1])
+        return x
+
     def change(self, x: Tensor) -> tuple[Tensor, Tensor]:
         x = x * 1
         a, b = x.chunk(2, 1)
@@ -84,13 +88,22 @@ def test_parts_lie_between_the_values_of_a_tensor(tmp_path: Path, backend: str) 
         twins.call("cut_at", torch.randn(count, 4), torch.tensor(places))
 
 
-def test_the_number_of_chunks_must_not_vary(backend: str) -> None:
+CHUNKS = r"chunk\(3\) gives 2 to 3 parts of a dimension of 2 to 9, .* min for .* is 6 or more"
+SPLIT = r"split\(4\) gives 1 to 3 parts of a dimension of 2 to 9, .* min=9 and max=12, or .*x\[:4\]"
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "enough"), [("too_few", CHUNKS, 6), ("change_four", SPLIT, 9)]
+)
+def test_the_number_of_parts_must_not_vary(
+    name: str, message: str, enough: int, tmp_path: Path, backend: str
+) -> None:
+    example = (torch.randn(9, 16),)
     rows = ({0: Dim("rows", min=2, max=9)},)
-    methods = {"too_few": ps.Method("too_few", (torch.zeros(7, 16),), dynamic_shapes=rows)}
-    message = r"chunk\(3\) gives 2 to 3 parts of a dimension of 2 to 9, .* min for .* is 6 or more"
     with pytest.raises(ps.UnsupportedError, match=message):
-        ps.export(Parts(), methods, backend=backend)
-    methods["too_few"] = dataclasses.replace(
-        methods["too_few"], dynamic_shapes=({0: Dim("rows", min=6, max=9)},)
-    )
-    ps.export(Parts(), methods, backend=backend)
+        ps.export(Parts(), {name: ps.Method(name, example, dynamic_shapes=rows)}, backend=backend)
+    rows = ({0: Dim("rows", min=enough, max=12)},)
+    methods = {name: ps.Method(name, example, dynamic_shapes=rows)}
+    twins = Twins(Parts(), methods, tmp_path, backend)
+    for count in (enough, 11, 12):
+        twins.call(name, torch.randn(count, 16))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Parameter
 from typing import Any, cast
 
 import torch
@@ -93,7 +95,9 @@ def resolve(model: torch.nn.Module, name: str, method: Method) -> Callable[..., 
         raise ExportError(
             f"method '{name}': {type(model).__name__} has no method {method.target!r}"
         )
-    return _with_tensors(cast("Callable[..., Any]", function))
+    call = _with_tensors(cast("Callable[..., Any]", function))
+    _name_keywords(call, method.kwargs)
+    return call
 
 
 _NUMBERS = (bool, int, float, torch.SymBool, torch.SymInt, torch.SymFloat)
@@ -107,6 +111,20 @@ def _with_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
         return pytree.tree_map_only(_NUMBERS, _as_tensor, function(*args, **kwargs))
 
     return call
+
+
+def _name_keywords(call: Callable[..., Any], names: Iterable[str]) -> None:
+    """Declares what ``**kwargs`` takes, since torch.export wants a name for each dynamic shape."""
+    try:
+        declared = inspect.signature(call).parameters.values()
+    except (TypeError, ValueError):  # a function without a signature
+        return
+    kept = [parameter for parameter in declared if parameter.kind != Parameter.VAR_KEYWORD]
+    if len(kept) < len(declared):
+        bound = {parameter.name for parameter in kept if parameter.kind != Parameter.VAR_POSITIONAL}
+        with contextlib.suppress(ValueError):  # names that are none, or that `*args` has
+            named = [Parameter(n, Parameter.KEYWORD_ONLY) for n in names if n not in bound]
+            cast("Any", call).__signature__ = inspect.Signature([*kept, *named])
 
 
 def _as_tensor(number: Any) -> torch.Tensor:

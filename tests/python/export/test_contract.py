@@ -103,6 +103,29 @@ def test_dimensions_may_be_collected_by_tensors():
         exported(collected)
 
 
+class OfKeywords(torch.nn.Module):
+    def forward(self, x, **more):
+        return x + more["y"] * more["z"]
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        {"y": {0: BATCH}, "z": None},
+        {"more": {"y": {0: BATCH}}},
+        {"more": {"y": {0: BATCH}, "z": {}}},
+    ],
+)
+def test_arguments_of_keywords_vary_by_their_names(shapes):
+    method = ps.Method(
+        "forward", (X,), {"y": X + 1, "z": X[:1]}, dynamic_shapes={"x": {0: BATCH}, **shapes}
+    )
+    contract = ps.export(OfKeywords(), {"forward": method}, backend="portable").methods["forward"]
+    assert [(each.name, each.shape[0]) for each in contract.inputs] == [
+        ("x", "batch"), ("y", "batch"), ("z", 1)
+    ]  # fmt: skip
+
+
 def test_a_dimension_must_be_one_of_torch_export():
     with pytest.raises(ps.ExportError, match=r"has 'batch' for dimension 0 .*Dim\('batch', max=64"):
         exported({"x": {0: "batch"}, "y": {"a": None}})

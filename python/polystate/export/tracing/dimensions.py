@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -287,7 +288,9 @@ def _is_fixed(size: int | torch.SymInt) -> bool:
 
 
 def with_plain_shapes(name: str, function: Callable[..., Any], method: Method) -> Method:
-    """A method whose ``dynamic_shapes`` are as nested as its examples, where they are collected.
+    """A method whose ``dynamic_shapes`` are as nested as its examples.
+
+    Where they are collected, or said of all that ``**kwargs`` takes.
 
     Raises
     ------
@@ -295,6 +298,8 @@ def with_plain_shapes(name: str, function: Callable[..., Any], method: Method) -
         When the collection does not fit the examples.
     """
     shapes = method.dynamic_shapes
+    if isinstance(shapes, Mapping):
+        return dataclasses.replace(method, dynamic_shapes=_by_names(function, shapes))
     if not isinstance(shapes, ShapesCollection | AdditionalInputs):
         return method
     collected: Any = shapes
@@ -303,6 +308,18 @@ def with_plain_shapes(name: str, function: Callable[..., Any], method: Method) -
     except Exception as error:
         raise _unfitting(name, error) from error
     return dataclasses.replace(method, dynamic_shapes=plain)
+
+
+def _by_names(function: Callable[..., Any], shapes: Mapping[str, Any]) -> dict[str, Any]:
+    """Says of each argument that ``**kwargs`` takes what was said of them together."""
+    given = dict(shapes)
+    written = inspect.signature(inspect.unwrap(function)).parameters
+    for parameter in written.values():
+        if parameter.kind == inspect.Parameter.VAR_KEYWORD:
+            together = given.pop(parameter.name, None) or {}
+            named = inspect.signature(function).parameters.keys() - written.keys()
+            given = {**dict.fromkeys(named), **given, **together}
+    return given
 
 
 def _unfitting(method: str, error: Exception) -> ExportError:

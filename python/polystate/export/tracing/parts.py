@@ -7,14 +7,16 @@ one of the larger ones. The number of parts must not vary.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._sympy.numbers import int_oo
 
 from polystate.errors import UnsupportedError
+from polystate.export.graph.sizes import limits
 
 aten = torch.ops.aten
 
@@ -33,22 +35,56 @@ def _chunks(input: Tensor, chunks: int, dim: int = 0) -> Any:
 
 def _count(size: torch.SymInt, chunks: int) -> int:
     """The number of parts, which is smaller than what is asked for where the size is small."""
-    limits = size.node.shape_env.bound_sympy(size.node.expr)
-    # From `chunks * chunks` on there are as many.
-    low, high = int(limits.lower), int(min(limits.upper, chunks * chunks))
-    counts = {_count_of(each, chunks) for each in range(low, max(low, high) + 1)}
+    low, high = (int(min(each, chunks**2)) for each in _range(size))  # from there on as many
+    counts = {_count_of(each, chunks) for each in range(low, high + 1)}
     if len(counts) > 1:
-        raise UnsupportedError(
-            f"chunk({chunks}) gives {min(counts)} to {max(counts)} parts of a dimension of "
-            f"{limits.lower} to {limits.upper}, and a program one number of them: give the "
-            f"dimension a Dim with a min for which it is {chunks * (chunks - 1)} or more"
+        raise _of_several_counts(
+            f"chunk({chunks})",
+            counts,
+            size,
+            f"a min for which it is {chunks * (chunks - 1)} or more",
         )
     return counts.pop()
+
+
+def _of_several_counts(
+    call: str, counts: Collection[int], size: torch.SymInt, wanted: str
+) -> UnsupportedError:
+    low, high = _range(size)
+    return UnsupportedError(
+        f"{call} gives {min(counts)} to {max(counts)} parts of a dimension of {low} to {high}, and "
+        f"a program one number of them: give the dimension a Dim with {wanted}"
+    )
+
+
+def _range(size: torch.SymInt) -> tuple[Any, Any]:
+    found = limits(size)
+    return found.lower, found.upper
 
 
 def _count_of(size: int, chunks: int) -> int:
     largest = -(-size // chunks)
     return -(-size // largest) if largest else chunks
+
+
+def _split(input: Tensor, split_size: Any, dim: int = 0) -> Any:
+    """Parts of one size, of which the last may be smaller; NotImplemented where all is known."""
+    size = input.shape[dim] if input.dim() else 0
+    if not isinstance(size, torch.SymInt) or not isinstance(split_size, int) or split_size < 1:
+        return NotImplemented
+    if int_oo in _range(size):
+        return NotImplemented
+    counts = {max(-(-int(each) // split_size), 1) for each in _range(size)}
+    if len(counts) > 1:
+        most = max(counts) * split_size
+        raise _of_several_counts(
+            f"split({split_size})",
+            counts,
+            size,
+            f"min={most - split_size + 1} and max={most}, or take a part by itself: "
+            f"x[:{split_size}]",
+        )
+    return _between(input, dim, [i * split_size for i in range(1, counts.pop())])
 
 
 def _tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> Any:
@@ -95,7 +131,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.chunk: _chunks,
     torch.tensor_split: _tensor_split,
     torch.unsafe_chunk: _chunks,
+    torch.split: _split,
+    torch.unsafe_split: _split,
     Tensor.chunk: _chunks,
+    Tensor.split: _split,
     Tensor.tensor_split: _tensor_split,
     Tensor.unsafe_chunk: _chunks,
+    Tensor.unsafe_split: _split,
 }
