@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything that a program needs to run artifacts, and tokenizers.
+// The headers of a program that runs artifacts and tokenizers.
 
 #include "polystate/chat_template/chat_templates.h"  // IWYU pragma: export
 #include "polystate/core/dtype.h"                    // IWYU pragma: export
@@ -12,11 +12,13 @@
 #include "polystate/pipeline/chat.h"                 // IWYU pragma: export
 #include "polystate/pipeline/chat_encoding.h"        // IWYU pragma: export
 #include "polystate/pipeline/pipeline.h"             // IWYU pragma: export
+#include "polystate/pipeline/stop_strings.h"         // IWYU pragma: export
 #include "polystate/report/document.h"               // IWYU pragma: export
 #include "polystate/report/render.h"                 // IWYU pragma: export
 #include "polystate/response/response_forms.h"       // IWYU pragma: export
 #include "polystate/response/response_parser.h"      // IWYU pragma: export
 #include "polystate/response/response_template.h"    // IWYU pragma: export
+#include "polystate/runner/conversation.h"           // IWYU pragma: export
 #include "polystate/runner/open_runner.h"            // IWYU pragma: export
 #include "polystate/runner/runner.h"                 // IWYU pragma: export
 #include "polystate/session/model.h"                 // IWYU pragma: export

@@ -25,7 +25,8 @@ class Tensor {
   // bytes overflow; kEngine when the memory is not there.
   static Result<Tensor> empty(DType dtype, Shape shape);
 
-  // Copies `values`; kContract when their count is not the product of `shape`.
+  // Copies `values`, row by row; kContract when their count is not the product of `shape`. Bools and
+  // floats of 16 bits have no such vector: see copy_of.
   template <typename T>
   static Result<Tensor> of(Shape shape, const std::vector<T>& values) {
     return copy_of(dtype_of<T>(), std::move(shape), std::as_bytes(std::span(values)));
@@ -62,7 +63,8 @@ class Tensor {
     return {data_, byte_count()};
   }
 
-  // The elements as T, which must be the tensor's dtype (a bug otherwise).
+  // The elements as T, row by row. T must be the tensor's dtype, which only `assert` checks. Such
+  // spans are valid while a handle of this memory exists, or its owner keeps borrowed memory.
   template <typename T>
   [[nodiscard]] std::span<const T> values() const {
     assert(dtype_of<T>() == dtype_);

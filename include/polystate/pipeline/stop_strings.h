@@ -18,8 +18,8 @@ namespace polystate {
 Result<std::shared_ptr<const StoppingCriterion>> make_stop_strings(
     std::shared_ptr<const Tokenizer> tokenizer, std::vector<std::string> strings);
 
-// Makes a configuration's `stop_strings`, where it has some, one of `criteria`, which a runner
-// takes. Errors as make_stop_strings, which leave both.
+// Moves the `stop_strings` of a configuration, where it has some, to `criteria`, which a runner
+// takes. Errors as make_stop_strings; both are as before then.
 Status take_stop_strings(const std::shared_ptr<const Tokenizer>& tokenizer,
                          GenerationConfig& config, StoppingCriteria& criteria);
 

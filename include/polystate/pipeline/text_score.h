@@ -23,10 +23,10 @@ struct TextScore {
 TextScore total(std::span<const TextScore> scores);
 
 struct ScoreOptions {
-  // A text with more tokens than the model has room for is read in windows that overlap: each
-  // begins so many tokens after the one before, and counts the tokens that are new in it. 1 up to
-  // one less than the room; not given: half of the room. Fewer tokens give each more of what comes
-  // before it, and take longer.
+  // Tokens from the start of one window to that of the next. A text with more tokens than the model
+  // has room for is read in windows that overlap, and each token counts once. From 1 to one less
+  // than the room (kContract otherwise); not given: half of the room. With a smaller stride each
+  // token has more text before it, and the call takes longer.
   std::optional<std::int64_t> stride = std::nullopt;
   // Give the model the tokens that the tokenizer adds around a text.
   bool add_special_tokens = true;
