@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -94,16 +95,23 @@ bool spread(std::int64_t count, std::int64_t grain, std::int64_t threads,
     shares[i].next = share_start(i, workers, ranges);
     shares[i].last = share_start(i + 1, workers, ranges);
   }
+  std::atomic<bool> has_failed = false;
+  std::exception_ptr failure;
   // Its own share first, then what others have left.
   const auto take_ranges = [&](std::size_t number) {
-    for (std::size_t i = 0; i < workers; ++i) {
-      Share& share = shares[(number + i) % workers];
-      for (std::int64_t range = share.next++; range < share.last; range = share.next++) {
-        work(range * size, std::min(count, (range + 1) * size));
+    try {
+      for (std::size_t i = 0; i < workers; ++i) {
+        Share& share = shares[(number + i) % workers];
+        for (std::int64_t range = share.next++; range < share.last; range = share.next++) {
+          work(range * size, std::min(count, (range + 1) * size));
+        }
       }
+    } catch (...) {
+      if (!has_failed.exchange(true)) failure = std::current_exception();
     }
   };
   team.run(threads, workers - 1, take_ranges);
+  if (failure) std::rethrow_exception(failure);
   return true;
 }
 

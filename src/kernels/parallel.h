@@ -30,12 +30,12 @@ class SerialKernels {
   SerialKernels& operator=(const SerialKernels&) = delete;
 };
 
-// Calls `work(first, last)`, which does not throw, for ranges that make up 0 to count - 1, on as
-// many threads as there are. A range has at least `grain` numbers (but for the last one) and
-// is worth a thread. Each thread has a share of the ranges, the first one the first, so that what
-// was computed for a row is where the next piece of work on it is done; then it takes those that
-// others have left, so that a thread that is held up holds up no other. The process has one team of
-// threads: when another caller has it, within `work` for one, this thread does everything.
+// Calls `work(first, last)` for ranges that make up 0 to count - 1, on as many threads as there
+// are, and throws what it throws, once all have ended. A range has at least `grain` numbers (but
+// for the last one) and is worth a thread. Each thread has a share of the ranges, the first one the
+// first, so that what was computed for a row is where the next piece of work on it is done; then it
+// takes those that others have left, so that a late thread holds up no other. The process has one
+// team of threads: when another caller has it, within `work` for one, this thread does everything.
 void parallel_for(std::int64_t count, std::int64_t grain,
                   const std::function<void(std::int64_t first, std::int64_t last)>& work);
 

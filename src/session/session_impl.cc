@@ -205,6 +205,16 @@ Status Session::Impl::load(const std::filesystem::path& path) {
   if (!bytes) {
     return bytes.error();
   }
+  std::span<const std::byte> rest = *bytes;
+  for (std::size_t i = 0; i < manifest().state.size(); ++i) {
+    const StateSpec& spec = manifest().state[i];
+    const auto own = rest.first(engine_->state(i).size());
+    if (has_bad_bool(spec.dtype, own)) {
+      return Error{ErrorCode::kArtifact,
+                   path.string() + ": a bool of state '" + spec.name + "' is neither 0 nor 1"};
+    }
+    rest = rest.subspan(own.size());
+  }
   replace_states(*bytes);
   return {};
 }

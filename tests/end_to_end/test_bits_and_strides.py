@@ -46,6 +46,19 @@ def test_bits_are_read_and_changed(tmp_path: Path, backend: str) -> None:
     twins.call("clear_low_bits", mask)
 
 
+class Bools(nn.Module):
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        bools = x.view(torch.bool)
+        return bools.sum(), torch.where(bools, 1, 2)
+
+
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+def test_bytes_that_are_no_bools_are_true(tmp_path: Path, backend: str) -> None:
+    x = torch.tensor([0, 1, 2, 255], dtype=torch.uint8)
+    twins = Twins(Bools(), {"forward": ps.Method("forward", (x,))}, tmp_path, backend)
+    twins.call("forward", x)
+
+
 class Strided(nn.Module):
     def __init__(self) -> None:
         super().__init__()

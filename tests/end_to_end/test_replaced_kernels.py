@@ -50,7 +50,10 @@ def test_what_they_compute_is_what_pytorch_does(backend: str, tmp_path: Path) ->
     calls = {
         "moments": [(x,)],
         "variances": [(x, (x - 1e6).half())],
-        "single_variances": [((x - 1e6).float() + 1e3, (x - 1e6).bfloat16())],
+        "single_variances": [
+            ((x - 1e6).float() + 1e3, (x - 1e6).bfloat16()),
+            ((x - 1e6).float(), torch.full(x.shape, torch.finfo(torch.bfloat16).min).bfloat16()),
+        ],
         "powers": [(base, exponent)],
         "pooled": [(image, grid)],
         "chosen": [(x, torch.tensor(True)), (x, torch.tensor(False))],

@@ -25,8 +25,7 @@ class Tensor {
   // bytes overflow; kEngine when the memory is not there.
   static Result<Tensor> empty(DType dtype, Shape shape);
 
-  // Copies `values`, row by row; kContract when their count is not the product of `shape`. Bools and
-  // floats of 16 bits have no such vector: see copy_of.
+  // Copies `values` (neither bools nor floats of 16 bits); kContract unless `shape` has as many.
   template <typename T>
   static Result<Tensor> of(Shape shape, const std::vector<T>& values) {
     return copy_of(dtype_of<T>(), std::move(shape), std::as_bytes(std::span(values)));
@@ -63,8 +62,7 @@ class Tensor {
     return {data_, byte_count()};
   }
 
-  // The elements as T, row by row. T must be the tensor's dtype, which only `assert` checks. Such
-  // spans are valid while a handle of this memory exists, or its owner keeps borrowed memory.
+  // The elements, row by row, as T, which is the tensor's dtype: only `assert` checks that.
   template <typename T>
   [[nodiscard]] std::span<const T> values() const {
     assert(dtype_of<T>() == dtype_);

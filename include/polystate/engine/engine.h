@@ -60,9 +60,8 @@ class Engine {
   virtual Result<std::unique_ptr<EngineSession>> new_session(
       const SessionOptions& options) const = 0;
 
-  // Bytes of one more session's state.
+  // Bytes of one more session's state, and the most of working memory that it needs besides.
   [[nodiscard]] virtual std::uint64_t state_bytes() const = 0;
-  // The most bytes of working memory that it needs besides.
   [[nodiscard]] virtual std::uint64_t activation_bytes() const = 0;
 
   // How many single-threaded sessions are worth running at the same time, within parallel_for: as

@@ -23,10 +23,10 @@ struct TextScore {
 TextScore total(std::span<const TextScore> scores);
 
 struct ScoreOptions {
-  // Tokens from the start of one window to that of the next. A text with more tokens than the model
-  // has room for is read in windows that overlap, and each token counts once. From 1 to one less
-  // than the room (kContract otherwise); not given: half of the room. With a smaller stride each
-  // token has more text before it, and the call takes longer.
+  // Tokens from the start of one window to that of the next. A text with more tokens than there is
+  // room for is read in windows that overlap; each token counts once. From 1 to one less than the
+  // room (kContract otherwise); not given: half of the room. With a smaller one each token has more
+  // text before it, and the call takes longer.
   std::optional<std::int64_t> stride = std::nullopt;
   // Give the model the tokens that the tokenizer adds around a text.
   bool add_special_tokens = true;

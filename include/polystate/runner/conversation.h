@@ -10,9 +10,9 @@
 
 namespace polystate {
 
-// A text of tokens that goes on, of a decoder alone (see Chat for messages): each `generate` reads
-// what is new of it, and nothing twice. Copies are forks, which go on by themselves. It holds pages
-// of its runner, as a KeptSequence. One thread at a time uses it.
+// A text of tokens that goes on, of a decoder alone (Chat has messages): each `generate` reads what
+// is new of it, and nothing twice. Copies are forks, which go on by themselves. It holds pages of
+// its runner, as a KeptSequence. One thread at a time uses it.
 class Conversation {
  public:
   // `runner` outlives it.

@@ -181,9 +181,8 @@ class Runner {
   [[nodiscard]] virtual const GenerationConfig& default_config() const = 0;
   // What of it has no effect here, a sentence each.
   [[nodiscard]] virtual const std::vector<std::string>& warnings() const = 0;
-  // The most tokens of an input's source; 0 without an encoder.
+  // The most tokens of an input's source (0 without an encoder), and of a sequence as a whole.
   [[nodiscard]] virtual std::int64_t max_source_length() const = 0;
-  // The most tokens of a sequence: the prompt, or the start token, and what is generated.
   [[nodiscard]] virtual std::int64_t max_length() const = 0;
 };
 

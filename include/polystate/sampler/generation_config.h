@@ -83,8 +83,7 @@ struct GenerationConfig {
   std::vector<TokenId> begin_suppress_tokens;
   std::optional<TokenId> forced_bos_token_id;
   std::vector<TokenId> forced_eos_token_id;
-  // {start, factor}: from `start` tokens behind the prompt on, each token raises the scores of
-  // eos_token_id, by factor ^ (tokens since).
+  // {start, factor}: factor ^ (tokens after the first `start`) raises scores of eos_token_id.
   std::optional<std::pair<std::int64_t, double>> exponential_decay_length_penalty;
   bool remove_invalid_values = false;  // NaN and infinities
   bool renormalize_logits = false;

@@ -17,9 +17,8 @@ namespace polystate {
 // A program with its weights: immutable, cheap to copy, shared by threads. Sessions keep it alive.
 class Model {
  public:
-  // kContract for an option out of range; kEngine for other `threads` than the process has while
-  // any session exists; kUnsupported for what this build cannot run; kArtifact for machine code
-  // that is not trusted; else as Artifact::open.
+  // kContract for an option out of range, kEngine for other `threads` while a session exists, and
+  // kUnsupported or kArtifact for what cannot run or is not trusted; else as Artifact::open.
   static Result<Model> open(const std::filesystem::path& directory,
                             const ModelOptions& options = {});
   // Over an engine of the caller's.
@@ -30,9 +29,8 @@ class Model {
 
   [[nodiscard]] const Manifest& manifest() const;
   [[nodiscard]] const Artifact& artifact() const;
-  // Bytes of one more session's state.
+  // Bytes of one more session's state, and the most of working memory that it needs besides.
   [[nodiscard]] std::uint64_t state_bytes() const;
-  // The most bytes of working memory that it needs besides.
   [[nodiscard]] std::uint64_t activation_bytes() const;
   // Engine::sessions_side_by_side.
   [[nodiscard]] std::size_t sessions_side_by_side() const;

@@ -88,7 +88,7 @@ def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Tensor, scoring: _S
     top = logits.amax(-1, keepdim=True)
     weights = torch.exp(logits - top.masked_fill(top == -torch.inf, 0))
     total = weights.sum(-1, keepdim=True)
-    weights = torch.where(total > 0, weights / total, 0)[..., :-1]
+    weights = torch.where(total != 0, weights / total, 0)[..., :-1]
     return torch.einsum("rhtc,rchd->rthd", weights, value).contiguous()
 
 
@@ -315,12 +315,12 @@ def _write_pages(
 
 
 def _copy_pages(key_pool: Tensor, value_pool: Tensor, source: Tensor, target: Tensor) -> Tensor:
-    """Make page ``target[i]`` a copy of page ``source[i]``, one after another.
+    """Make page ``target[i]`` a copy of page ``source[i]``.
 
     Parameters
     ----------
     source, target
-        ``[m]``; no page is in both.
+        ``[m]``; no page is in both, or the target of two.
 
     Returns
     -------
@@ -330,6 +330,8 @@ def _copy_pages(key_pool: Tensor, value_pool: Tensor, source: Tensor, target: Te
     _require_pages(source, key_pool)
     _require_pages(target, key_pool)
     _require(not bool(torch.isin(source, target).any()), "a page is both a source and a target")
+    pairs = set(zip(source.tolist(), target.tolist(), strict=True))
+    _require(len(pairs) == len(set(target.tolist())), "a page is the target of two pages")
     for of, to in zip(source.tolist(), target.tolist(), strict=True):
         key_pool[to] = key_pool[of]
         value_pool[to] = value_pool[of]

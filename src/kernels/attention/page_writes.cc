@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/arguments.h"
@@ -34,7 +35,7 @@ void copy_page(const TensorArgument& pool, std::int64_t source, std::int64_t tar
   if (source != target) std::copy_n(bytes + source * size, size, bytes + target * size);
 }
 
-// No page is both a source and a target.
+// No page is both a source and a target, or the target of two pages.
 void require_apart(Requirements& require, const TensorArgument& source,
                    const TensorArgument& target, std::int64_t pages) {
   if (!require.status()) {
@@ -44,9 +45,16 @@ void require_apart(Requirements& require, const TensorArgument& source,
   for (const std::int64_t page : integers_of(source)) {
     is_source[static_cast<std::size_t>(page)] = true;
   }
-  for (const std::int64_t page : integers_of(target)) {
-    require.holds(!is_source[static_cast<std::size_t>(page)],
+  std::vector<std::int64_t> sources(static_cast<std::size_t>(pages), -1);
+  for (std::size_t i = 0; i < integers_of(target).size(); ++i) {
+    const auto page = static_cast<std::size_t>(integers_of(target)[i]);
+    const std::int64_t own = integers_of(source)[i];
+    const std::int64_t other = std::exchange(sources[page], own);
+    require.holds(!is_source[page],
                   "page " + std::to_string(page) + " is both a source and a target");
+    require.holds(other == -1 || other == own,
+                  "page " + std::to_string(page) + " is the target of pages " +
+                      std::to_string(other) + " and " + std::to_string(own));
   }
 }
 

@@ -22,11 +22,12 @@ typename S::Vector bounded_exp(typename S::Vector x) {
   return S::times_power_of_two(result, power);
 }
 
-// e^x with a relative error below 2e-7, and 0 where it is below 1.3e-38; for x <= 88.
+// e^x with a relative error below 2e-7, and 0 where it is below 1.3e-38; for x <= 88, and NaN.
 template <typename S>
 typename S::Vector exp(typename S::Vector x) {
   const auto lowest = S::set(-87);
-  return S::select_less(x, lowest, S::set(0), bounded_exp<S>(S::max(x, lowest)));
+  const auto power = bounded_exp<S>(S::max(x, lowest));  // the second where one is NaN
+  return S::select_less(x, lowest, S::set(0), S::add(power, S::subtract(x, x)));
 }
 
 // tanh(x) with a relative error below 3e-7: Cephes' polynomial around 0, else by e^2x.

@@ -125,6 +125,16 @@ TEST(AttentionArguments, APageIsNotBothSourceAndTarget) {
       "page 1 is both a source and a target");
 }
 
+TEST(AttentionArguments, APageIsTheTargetOfOnePage) {
+  expect_refused(
+      copy,
+      [](AttentionCase& c) {
+        c.source = integers({0, 1});
+        c.target = integers({2, 2});
+      },
+      "page 2 is the target of pages 0 and 1");
+}
+
 TEST(AttentionArguments, HeadsAreAMultipleOfTheKeysHeads) {
   for (Operation run : {paged, cross, dense}) {
     Shape shape = case_for(run).query.shape();

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <string>
@@ -59,6 +61,24 @@ void compare_instruction_sets(const AttentionCase& arguments, Operation operatio
 AttentionCase case_of(Operation operation, const AttentionSizes& sizes) {
   return operation == &AttentionCase::dense ? AttentionCase::of_rows(sizes)
                                             : AttentionCase::of_tokens(sizes);
+}
+
+// As a softmax: what is not a number is not left out, nor taken for a small one.
+TEST(Attention, OfAQueryThatIsNoNumberIsNone) {
+  for (const Operation operation :
+       {&AttentionCase::paged, &AttentionCase::cross, &AttentionCase::dense}) {
+    const AttentionCase arguments = case_of(operation, {});
+    Tensor query = arguments.query;
+    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(query.mutable_bytes().data(), &kNan, sizeof(kNan));
+    for (const InstructionSet set : kSets) {
+      if (!is_available(set)) continue;
+      const std::vector<float> result = run(arguments, operation, attend_functions(set));
+      const auto is_nan = [](float each) { return std::isnan(each); };
+      EXPECT_EQ(std::ranges::count_if(result, is_nan), 16) << static_cast<int>(set);
+      EXPECT_TRUE(std::ranges::all_of(std::span(result).first(16), is_nan));
+    }
+  }
 }
 
 std::vector<AttentionSizes> many_sizes() {

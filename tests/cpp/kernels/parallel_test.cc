@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -112,6 +113,21 @@ TEST(ParallelFor, MayBeCalledByItsWorkAndByManyThreadsAtOnce) {
   }
   for (std::thread& each : callers) each.join();
   EXPECT_EQ(sum, 4 * 100 * 20);
+}
+
+TEST(ParallelFor, ThrowsWhatItsWorkThrowsOnceAllThreadsHaveEnded) {
+  for (int times = 0; times < 200; ++times) {
+    std::atomic<int> at_work = 0;
+    const auto fail = [&](std::int64_t first, std::int64_t) {
+      ++at_work;
+      std::this_thread::yield();
+      --at_work;
+      if (first % 3 == times % 3) throw std::bad_alloc();
+    };
+    EXPECT_THROW(parallel_for(64, 1, fail), std::bad_alloc);
+    EXPECT_EQ(at_work, 0);
+  }
+  for (const auto& each : visits(1000, 7)) EXPECT_EQ(each, 1);
 }
 
 TEST(ParallelFor, HasTheThreadsOfAnotherTeamDoTheWork) {

@@ -161,6 +161,28 @@ def test_a_matrix_with_nan_is_refused_and_one_with_infinities_gives_nan(
         call_kernel(operator, (a,), {}, like)
 
 
+@pytest.mark.parametrize(("triangle", "row", "column"), [("L", 0, 1), ("U", 1, 0)])
+def test_what_lies_in_the_other_triangle_is_not_read(triangle: str, row: int, column: int) -> None:
+    a = torch.diag(torch.tensor([1.0, 2.0, 3.0]))
+    like = torch.linalg.eigh(a)
+    for number in (math.nan, math.inf):
+        a[row, column] = number
+        w, v = call_kernel(aten._linalg_eigh.default, (a, triangle), {}, like)
+        torch.testing.assert_close((w, v), (like.eigenvalues, like.eigenvectors))
+
+
+def test_the_inverse_by_a_singular_factor_is_refused() -> None:
+    factors = torch.stack([torch.eye(2), torch.tensor([[1.0, 0.0], [2.0, 0.0]])])
+    operator = aten.cholesky_inverse.default
+    with pytest.raises(RuntimeError, match=r"element 1\): The diagonal element 2 is zero"):
+        operator(factors)
+    with pytest.raises(Error, match=r"element 1\): The diagonal element 2 is zero"):
+        call_kernel(operator, (factors,), {}, (factors,))
+    factors[1, 1, 1] = math.nan
+    with ComparedKernels():
+        operator(factors)
+
+
 def test_pivots_that_are_no_rows_are_refused() -> None:
     a, b = torch.eye(3), torch.ones(3, 1)
     for pivots in ([1, 2, 4], [0, 2, 3], [1, 2, -3], [-1, 1, 3], [-2, -2, -2]):

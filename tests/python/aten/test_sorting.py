@@ -228,7 +228,19 @@ def test_segments_are_reduced() -> None:
                     torch.segment_reduce(
                         x, reduce, lengths=lengths.expand(4, 3).contiguous(), axis=1, **options
                     )
+                # Elements behind the last segment, which `lengths` leaves only where it is unsafe.
+                torch.segment_reduce(x, reduce, offsets=torch.tensor([0, 1, 2]))
+                torch.segment_reduce(x, reduce, lengths=torch.tensor([1, 1]), unsafe=True)
     assert len(compared.counts) == 1
+
+
+def test_lengths_of_segments_make_up_the_whole() -> None:
+    operator = torch.ops.aten.segment_reduce.default
+    x, lengths = torch.arange(5.0), torch.tensor([2, 2])
+    with pytest.raises(RuntimeError, match="when !unsafe"):
+        operator(x, "sum", lengths=lengths)
+    with pytest.raises(EngineError, match="lengths make 4 of 5 elements, and unsafe is False"):
+        call_kernel(operator, (x, "sum"), {"lengths": lengths}, (torch.zeros(2),))
 
 
 X = torch.arange(6.0).reshape(2, 3)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import array
+import hashlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -316,3 +318,17 @@ def test_a_bool_that_is_neither_0_nor_1_is_refused(sums: ps.Session) -> None:
     with pytest.raises(ps.ContractError, match="state 'flag': a bool of the value is neither"):
         sums.state["flag"] = bad
     assert sums.run("exclude", np.array([False, True]))[0].tolist() == [1, 0]
+
+
+def test_a_saved_bool_that_is_neither_0_nor_1_is_refused(sums: ps.Session, tmp_path: Path) -> None:
+    saved = []
+    for flag in ([True, False], [False, False]):
+        sums.state["flag"] = np.array(flag)
+        sums.save(tmp_path / "state")
+        saved.append((tmp_path / "state").read_bytes()[:-32])  # without its digest
+    (place,) = [i for i, (a, b) in enumerate(zip(*saved, strict=True)) if a != b]
+    changed = saved[0][:place] + b"\x02" + saved[0][place + 1 :]
+    (tmp_path / "state").write_bytes(changed + hashlib.sha256(changed).digest())
+    with pytest.raises(ps.ArtifactError, match="a bool of state 'flag' is neither 0 nor 1"):
+        sums.load(tmp_path / "state")
+    assert sums.state["flag"].tolist() == [False, False]

@@ -51,7 +51,12 @@ struct ViewDtype {
     const Result<TensorArgument> out = arguments.result_at(2, dtype, *shape);
     if (!out) return out.error();
     const auto bytes = static_cast<std::size_t>(out->element_count()) * size_of(dtype);
-    if (bytes > 0) std::memcpy(out->bytes(), self.bytes(), bytes);
+    if (dtype == DType::kBool) {  // bytes other than 0 and 1 are no bools
+      std::ranges::transform(std::span(self.bytes(), bytes), out->mutable_data<bool>(),
+                             [](std::byte each) { return each != std::byte{}; });
+    } else if (bytes > 0) {
+      std::memcpy(out->bytes(), self.bytes(), bytes);
+    }
     return {};
   }
 };

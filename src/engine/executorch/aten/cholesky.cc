@@ -141,6 +141,24 @@ struct CholeskySolve {
   }
 };
 
+// In PyTorch's words. NaN is a number like others.
+template <typename T>
+Status require_regular(const Matrices& factors) {
+  for (std::int64_t i = 0; i < factors.count(); ++i) {
+    const auto diagonal = factors.at<T>(i).diagonal();
+    for (std::int64_t place = 0; place < diagonal.size(); ++place) {
+      if (diagonal[place] == T{}) {
+        return Error{ErrorCode::kEngine,
+                     "cholesky_inverse: (Batch element " + std::to_string(i) +
+                         "): The diagonal element " + std::to_string(place + 1) +
+                         " is zero, the inversion could not be completed because the input matrix "
+                         "is singular"};
+      }
+    }
+  }
+  return {};
+}
+
 struct CholeskyInverse {
   static constexpr OperatorSchema kSchema{
       "aten::cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> "
@@ -156,13 +174,16 @@ struct CholeskyInverse {
     if (!out) return out.error();
     const Matrices inverses = *Matrices::of(*out, "out");
     const std::int64_t size = factors->rows();
+    Status regular;
     with_matrix_type(self.dtype(), [&]<typename T>() {
+      regular = require_regular<T>(*factors);
+      if (!regular) return;
       for_each_matrix(factors->count(), 2 * size * size * size, [&](std::int64_t i) {
         inverses.at<T>(i).setIdentity();
         solve<T>(factors->at<T>(i), upper, inverses.at<T>(i));
       });
     });
-    return {};
+    return regular;
   }
 };
 

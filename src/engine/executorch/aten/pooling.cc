@@ -457,10 +457,15 @@ std::vector<Window> moved_windows(T sample, std::int64_t size, std::int64_t kern
   std::vector<Window> windows(static_cast<std::size_t>(count));
   const std::int64_t last = size - kernel;
   const T distance = count > 1 ? static_cast<T>(last) / static_cast<T>(count - 1) : T{};
-  const auto before = static_cast<std::int64_t>(static_cast<double>(sample * distance));
+  const auto whole = [size](T place) {  // 16-bit floats may be infinite
+    const auto number = static_cast<double>(place);
+    const auto limit = static_cast<double>(size);
+    return number > -limit && number < limit ? static_cast<std::int64_t>(number) : size;
+  };
+  const std::int64_t before = whole(sample * distance);
   for (std::int64_t i = 0; i < count; ++i) {
     const T place = (static_cast<T>(i) + sample) * distance;
-    const std::int64_t moved = static_cast<std::int64_t>(static_cast<double>(place)) - before;
+    const std::int64_t moved = whole(place) - before;
     const std::int64_t first = i == count - 1 ? last : std::clamp<std::int64_t>(moved, 0, last);
     windows[static_cast<std::size_t>(i)] = {
         .first = first, .last = first + kernel, .step = 1, .padded = kernel};

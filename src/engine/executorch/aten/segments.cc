@@ -48,9 +48,15 @@ std::vector<std::int64_t> offsets_of(std::span<const std::int64_t> lengths, std:
   return offsets;
 }
 
-// `given` are lengths or offsets along the last of their dimensions.
-Result<Segments> segments_of(const TensorArgument& given, bool are_lengths, const Lanes& lanes,
-                             int axis) {
+struct GivenSegments {
+  TensorArgument values;  // along the last dimension
+  bool are_lengths;
+  bool may_leave_elements;  // behind the last length
+};
+
+Result<Segments> segments_of(const GivenSegments& all, const Lanes& lanes, int axis) {
+  const TensorArgument& given = all.values;
+  const bool are_lengths = all.are_lengths;
   if (given.rank() != axis + 1) {
     return Error{ErrorCode::kEngine,
                  "lengths or offsets have " + std::to_string(given.rank()) + " dimensions"};
@@ -78,6 +84,13 @@ Result<Segments> segments_of(const TensorArgument& given, bool are_lengths, cons
                                              std::to_string(range.last) + " of " +
                                              std::to_string(lanes.size) + " elements"};
       }
+    }
+    const std::int64_t end =
+        segments.offsets[static_cast<std::size_t>(place * (segments.count + 1) + segments.count)];
+    if (are_lengths && !all.may_leave_elements && end != lanes.size) {
+      return Error{ErrorCode::kEngine, "lengths make " + std::to_string(end) + " of " +
+                                           std::to_string(lanes.size) +
+                                           " elements, and unsafe is False"};
     }
   }
   return segments;
@@ -143,7 +156,10 @@ struct SegmentReduce {
     const Result<Lanes> lanes = lanes_along(data, dimension);
     if (!lanes) return lanes.error();
     const int axis = static_cast<int>(dimension < 0 ? dimension + data.rank() : dimension);
-    const Result<Segments> segments = segments_of(*given, lengths.has_value(), *lanes, axis);
+    const Result<Segments> segments = segments_of({.values = *given,
+                                                   .are_lengths = lengths.has_value(),
+                                                   .may_leave_elements = arguments.boolean(6)},
+                                                  *lanes, axis);
     if (!segments) return segments.error();
     std::vector<std::int64_t> shape(data.shape().begin(), data.shape().end());
     shape[static_cast<std::size_t>(axis)] = segments->count;

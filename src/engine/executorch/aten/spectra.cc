@@ -30,10 +30,11 @@ bool has_other_sign(const Eigen::Ref<const DoubleVector>& vector) {
   return polystate::has_other_sign(vector.data(), vector.size(), 1);
 }
 
-// PyTorch refuses NaN, and makes all NaN of infinities.
-Status require_numbers(const Matrices& matrices, const char* api) {
-  for (std::int64_t i = 0; i < matrices.count(); ++i) {
-    if (matrices.copy(i).hasNaN()) {
+// PyTorch refuses NaN, and makes all NaN of infinities. `copy` gives what is read of a matrix.
+template <typename Copy>
+Status require_numbers(std::int64_t count, const Copy& copy, const char* api) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (copy(i).hasNaN()) {
       return Error{ErrorCode::kEngine, std::string(api) +
                                            ": the algorithm failed to converge because the input "
                                            "matrix contained non-finite values"};
@@ -100,7 +101,13 @@ struct LinalgEigh {
     const Result<Matrices> matrices = Matrices::of(a, "A");
     if (!matrices) return matrices.error();
     if (Status square = require_square(*matrices, "A"); !square) return square;
-    if (Status right = require_numbers(*matrices, "linalg.eigh"); !right) return right;
+    const auto triangle_of = [&](std::int64_t i) -> Eigen::MatrixXd {
+      Eigen::MatrixXd matrix = matrices->copy(i);
+      if (is_upper) matrix.transposeInPlace();
+      return matrix.triangularView<Eigen::Lower>();
+    };
+    if (Status right = require_numbers(matrices->count(), triangle_of, "linalg.eigh"); !right)
+      return right;
     const std::int64_t size = matrices->rows();
     const Result<TensorArgument> values =
         arguments.result_at(3, a.dtype(), matrices->shape_with({size}));
@@ -114,9 +121,7 @@ struct LinalgEigh {
     if (has_vectors) spectra.vectors.push_back(*Matrices::of(*vectors, "eigenvectors"));
     std::atomic<bool> failed = false;
     for_each_matrix(matrices->count(), 9 * size * size * size, [&](std::int64_t i) {
-      Eigen::MatrixXd matrix = matrices->copy(i);
-      if (is_upper) matrix.transposeInPlace();
-      if (!decompose_symmetric(std::move(matrix), spectra, i)) failed = true;
+      if (!decompose_symmetric(triangle_of(i), spectra, i)) failed = true;
     });
     return converged(failed, "linalg.eigh");
   }
@@ -192,7 +197,9 @@ struct LinalgSvd {
     if (!arguments.status()) return arguments.status();
     const Result<Matrices> matrices = Matrices::of(a, "A");
     if (!matrices) return matrices.error();
-    if (Status right = require_numbers(*matrices, "linalg.svd"); !right) return right;
+    const auto copy_of = [&](std::int64_t i) { return matrices->copy(i); };
+    if (Status right = require_numbers(matrices->count(), copy_of, "linalg.svd"); !right)
+      return right;
     const std::int64_t rows = matrices->rows();
     const std::int64_t columns = matrices->columns();
     const std::int64_t size = std::min(rows, columns);

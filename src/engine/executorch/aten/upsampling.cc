@@ -452,6 +452,7 @@ bool takes(Method method, std::size_t rank, DType dtype) {
 
 // Whether a scale is about that of the sizes, which limits how many elements are read.
 bool has_fitting_scale(const Resampling& way) {
+  if (way.scale && !std::isfinite(1 / *way.scale)) return false;
   const double taps = static_cast<double>(taps_of<double>(way)) * static_cast<double>(way.results);
   return taps <= 8.0 * static_cast<double>(way.size + way.results);
 }

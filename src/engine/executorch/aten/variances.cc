@@ -110,8 +110,13 @@ void fill(const ReductionCall& call, double correction) {
   const std::int64_t each = call.operands.reduced.count();
   const T* const values = elements<const T>(call.self).data();
   const std::span<T> results = elements<T>(call.out);
-  std::vector<Sum> means = sums_of<Itself>(call.operands, values, std::vector<Sum>(results.size()));
-  for (Sum& mean : means) mean /= static_cast<Sum>(each);
+  // Of what elements differ from the first: sums of large elements would overflow.
+  std::vector<Sum> means(results.size());
+  for (std::size_t i = 0; i < means.size() && each > 0; ++i) {
+    means[i] = static_cast<Sum>(values[call.operands.kept.at(static_cast<std::int64_t>(i))]);
+  }
+  const std::vector<Sum> sums = sums_of<Itself>(call.operands, values, means);
+  for (std::size_t i = 0; i < means.size(); ++i) means[i] += sums[i] / static_cast<Sum>(each);
   const std::vector<Sum> squares = sums_of<Square>(call.operands, values, means);
   const auto divisor = static_cast<Sum>(std::max(0.0, static_cast<double>(each) - correction));
   for (std::size_t i = 0; i < results.size(); ++i) {

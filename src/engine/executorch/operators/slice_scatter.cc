@@ -67,7 +67,8 @@ Status SliceScatter::run(ProgramArguments& arguments) {
   for (std::size_t i = 0; fits && i < to_strides.size(); ++i) {
     const bool sliced = i == *dimension;
     copy.push_back({sliced ? slice->count : self.sizes()[i],
-                    to_strides[i] * (sliced ? slice->step : 1), from_strides[i]});
+                    to_strides[i] * (sliced && slice->count > 1 ? slice->step : 1),
+                    from_strides[i]});
     fits = src.sizes()[i] == copy.back().size;
   }
   if (!fits) {
