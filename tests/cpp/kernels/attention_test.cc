@@ -68,7 +68,7 @@ TEST(Attention, OfAQueryThatIsNoNumberIsNone) {
   for (const Operation operation :
        {&AttentionCase::paged, &AttentionCase::cross, &AttentionCase::dense}) {
     const AttentionCase arguments = case_of(operation, {});
-    Tensor query = arguments.query;
+    const Tensor query = arguments.query;
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     std::memcpy(query.mutable_bytes().data(), &kNan, sizeof(kNan));
     for (const InstructionSet set : kSets) {

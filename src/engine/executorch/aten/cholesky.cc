@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
