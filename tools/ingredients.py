@@ -56,12 +56,29 @@ def digest(files: Iterable[Path], *words: str) -> str:
     """The digest of files, by their places in the repository, and of words."""
     whole = hashlib.sha256()
     for path in sorted(set(files)):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = hashlib.sha256(_content(path)).hexdigest()
         name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name
         whole.update(f"{name} {content}\n".encode())
     for word in words:
         whole.update(f"{len(word)} {word}\n".encode())
     return whole.hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    """What of a file counts: of the package's own code neither comments nor docstrings."""
+    is_code = path.suffix == ".py" and path.is_relative_to(_FOLDERS[0])
+    return _code(path) if is_code else path.read_bytes()
+
+
+@functools.cache
+def _code(path: Path) -> bytes:
+    tree = ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        ) and ast.get_docstring(node, clean=False):
+            node.body = node.body[1:]
+    return ast.dump(tree).encode()
 
 
 @functools.cache

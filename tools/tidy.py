@@ -1,9 +1,10 @@
 """Run clang-tidy on the sources of a compilation database that are not known to be clean.
 
 A source is known when its command, its text, the project's headers that it may include, the
-configuration, clang-tidy's version and the installed packages are what they were when it was clean.
-What is known outlives the build directory and the clone: it lies in the user's cache, as the
-digests of clean sources. POLYSTATE_CACHE names another folder, or none where it is empty.
+configuration, clang-tidy's version and the installed packages are what they were when it was clean;
+what comments say does not count. What is known outlives the build directory and the clone: it lies
+in the user's cache, as the digests of clean sources. POLYSTATE_CACHE names another folder, or none
+where it is empty.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ def tidy(command: dict[str, str], build: Path) -> str:
     return "" if result.returncode == 0 else (result.stdout + result.stderr).decode()
 
 
+# What clang-tidy itself reads of comments counts.
+_COMMENT = re.compile(rb"^[ \t]*//(?!.*(?:NOLINT|IWYU)).*$", re.M)
 _INCLUDE = re.compile(rb'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
 
 
@@ -156,7 +159,8 @@ class Digests:
 
     def _content(self, file: Path) -> bytes:
         if file not in self._contents:
-            self._contents[file] = file.read_bytes()
+            # A line of comment is a line, since functions have a limit of them.
+            self._contents[file] = _COMMENT.sub(b"//", file.read_bytes())
         return self._contents[file]
 
 

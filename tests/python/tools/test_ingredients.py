@@ -23,6 +23,7 @@ def _forget() -> None:
     for remembered in (
         ingredients.surroundings,
         ingredients.compiled,
+        ingredients._code,
         ingredients._files,
         ingredients._imports,
         ingredients._lazily_imported,
@@ -76,6 +77,21 @@ def test_a_change_of_any_of_these_files_changes_the_digest(tree: Path, changed: 
     before = ingredients.digest(ingredients.sources("a"))
     (tree / changed).write_text((tree / changed).read_text() + "\n")
     assert ingredients.digest(ingredients.sources("a")) != before
+
+
+def test_of_the_package_its_code_counts_and_no_words_about_it(tree: Path) -> None:
+    file = tree / "python/polystate/export.py"
+
+    def digest_with(text: str) -> str:
+        file.write_text(text)
+        _forget()
+        return ingredients.digest([file])
+
+    before = digest_with("def f(x):\n    return x + 1\n")
+    documented = '"""Adds."""\n\n\ndef f(x):\n    """Adds 1."""\n    return x + 1  # one\n'
+    assert digest_with(documented) == before
+    for changed in ("return x + 2", "return (x, 1)", "return 'x + 1'"):
+        assert digest_with(f"def f(x):\n    {changed}\n") != before
 
 
 def test_a_change_of_another_file_and_another_place_do_not(tree: Path, tmp_path: Path) -> None:

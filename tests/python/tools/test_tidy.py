@@ -1,0 +1,46 @@
+"""What clang-tidy's findings of a source depend on."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tools import tidy
+
+HEADER = "#pragma once\n\n// One.\nint one();  // NOLINT\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/requirements.txt").write_text("")
+    (tmp_path / "one.cc").write_text('#include "one.h"\n\nint one() { return 1; }\n')
+    (tmp_path / "one.h").write_text(HEADER)
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    monkeypatch.setattr(tidy, "ROOT", tmp_path)
+    tidy._own_files.cache_clear()
+    yield tmp_path
+    tidy._own_files.cache_clear()
+
+
+def digest_with(folder: Path, header: str) -> str:
+    (folder / "one.h").write_text(header)
+    source = str(folder / "one.cc")
+    return tidy.Digests().of({"file": source, "command": f"c++ -c {source}"})
+
+
+def test_what_a_comment_says_does_not_count(folder: Path) -> None:
+    before = digest_with(folder, HEADER)
+    assert digest_with(folder, HEADER.replace("// One.", "// The first number.")) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("one();", "one(int);"), ("// One.", "// One.\n// Two."), ("// One.", "// NOLINTBEGIN")],
+)
+def test_code_lines_and_what_clang_tidy_is_told_count(folder: Path, old: str, new: str) -> None:
+    before = digest_with(folder, HEADER)
+    assert digest_with(folder, HEADER.replace(old, new)) != before
