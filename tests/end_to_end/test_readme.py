@@ -1,6 +1,7 @@
 """The README's programs work as they are printed."""
 
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -82,7 +83,7 @@ def translated(directory):
 
 def test_the_shell_commands_run(directory):
     for line in (directory / "shell").read_text(encoding="utf-8").splitlines():
-        command = line.split()
+        command = shlex.split(line)
         assert command[0] == "polystate"
         shown = run(directory, str(POLYSTATE), *command[1:])
         assert shown

@@ -36,7 +36,7 @@ class Mixed(nn.Module):
         return chosen + self.total[0]
 
 
-# XNNPACK's partitioner decomposes two patterns that it looks for.
+# XNNPACK's partitioner decomposes two patterns that it looks for, once in a process.
 @pytest.mark.parametrize(("backend", "patterns"), [("portable", 0), ("xnnpack", 2)])
 def test_the_artifact_is_the_same(
     backend: str, patterns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -63,4 +63,5 @@ def test_the_artifact_is_the_same(
         counts.append(decompositions.call_count)
     assert digests[0] == digests[1]
     # Each method is decomposed by its trace, and once more by what the backend does not keep.
-    assert counts[0] == 2 * len(methods) + patterns < counts[1]
+    assert counts[0] - 2 * len(methods) in (0, patterns)
+    assert counts[0] < counts[1]
