@@ -313,7 +313,10 @@ def with_plain_shapes(name: str, function: Callable[..., Any], method: Method) -
 def _by_names(function: Callable[..., Any], shapes: Mapping[str, Any]) -> dict[str, Any]:
     """Says of each argument that ``**kwargs`` takes what was said of them together."""
     given = dict(shapes)
-    written = inspect.signature(inspect.unwrap(function)).parameters
+    try:
+        written = inspect.signature(inspect.unwrap(function)).parameters
+    except (TypeError, ValueError):  # a function without a signature
+        return given
     for parameter in written.values():
         if parameter.kind == inspect.Parameter.VAR_KEYWORD:
             together = given.pop(parameter.name, None) or {}
