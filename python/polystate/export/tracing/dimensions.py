@@ -84,18 +84,14 @@ class Dimensions:
         positions = {id(leaf): i for i, leaf in enumerate(pytree.tree_leaves((args, kwargs)))}
         axes: list[Axis] = []
 
-        def visit(path: Any, leaf: Any, spec: Any) -> None:
-            if isinstance(leaf, torch.Tensor) and spec is not None:
-                for dimension, dim in _items(spec):
-                    axis = _axis(name, leaf, positions[id(leaf)], dimension, dim)
-                    if axis is not None:
-                        axes.append(axis)
+        def visit(leaf: torch.Tensor, dimension: int, dim: Any) -> None:
+            axis = _axis(name, leaf, positions[id(leaf)], dimension, dim)
+            if axis is not None:
+                axes.append(axis)
 
-        combined: Any = _combine_args(function, args, kwargs)
-        if isinstance(dynamic_shapes, tuple | list):
-            combined = type(dynamic_shapes)(combined.values())
+        combined = combined_arguments(function, args, kwargs, dynamic_shapes)
         try:
-            _tree_map_with_path(visit, combined, dynamic_shapes, tree_name="inputs")
+            visit_dimensions(visit, combined, dynamic_shapes)
         except ExportError:
             raise
         except Exception as error:
@@ -281,6 +277,27 @@ class Dimensions:
             corners += [{**low, key: high[key]} for key in ranges]
             corners += [{**high, key: low[key]} for key in ranges]
         return [c for i, c in enumerate(corners) if c not in corners[:i]]
+
+
+def combined_arguments(function: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> Any:
+    """The arguments in the form of ``dynamic_shapes``: by name, or in their order."""
+    combined: Any = _combine_args(function, args, kwargs)
+    if isinstance(dynamic_shapes, tuple | list):
+        return type(dynamic_shapes)(combined.values())
+    return combined
+
+
+def visit_dimensions(
+    visit: Callable[[torch.Tensor, int, Any], None], combined: Any, dynamic_shapes: Any
+) -> None:
+    """Calls ``visit(tensor, dimension, dim)`` for what ``dynamic_shapes`` say of each tensor."""
+
+    def visit_leaf(_path: Any, leaf: Any, spec: Any) -> None:
+        if isinstance(leaf, torch.Tensor) and spec is not None:
+            for dimension, dim in _items(spec):
+                visit(leaf, dimension, dim)
+
+    _tree_map_with_path(visit_leaf, combined, dynamic_shapes, tree_name="inputs")
 
 
 def _is_fixed(size: int | torch.SymInt) -> bool:

@@ -14,9 +14,11 @@ from unittest import mock
 import torch
 from torch._export.non_strict_utils import make_fake_inputs
 from torch.export import _trace
-from torch.export.dynamic_shapes import _combine_args, _DimHint, _tree_map_with_path
+from torch.export.dynamic_shapes import _DimHint
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.value_ranges import ValueRanges
+
+from polystate.export.tracing.dimensions import combined_arguments, visit_dimensions
 
 
 @contextlib.contextmanager
@@ -28,10 +30,8 @@ def hinted_ranges() -> Iterator[None]:
         made = make_inputs(module, args, kwargs, dynamic_shapes, **rest)
         mode, fake_args, fake_kwargs = made[:3]
         if dynamic_shapes:
-            combined: Any = _combine_args(module, fake_args, fake_kwargs)
-            if isinstance(dynamic_shapes, tuple | list):
-                combined = type(dynamic_shapes)(combined.values())
-            _tree_map_with_path(_narrow, combined, dynamic_shapes, tree_name="inputs")
+            combined = combined_arguments(module, fake_args, fake_kwargs, dynamic_shapes)
+            visit_dimensions(_narrow, combined, dynamic_shapes)
             mode.shape_env._update_version_counter()
         return made
 
@@ -39,12 +39,9 @@ def hinted_ranges() -> Iterator[None]:
         yield
 
 
-def _narrow(_path: Any, tensor: Any, dims: Any) -> None:
-    if not isinstance(tensor, torch.Tensor) or dims is None:
-        return
-    for dimension, dim in dims.items() if isinstance(dims, dict) else enumerate(dims):
-        size = tensor.shape[dimension]
-        if isinstance(dim, _DimHint) and isinstance(size, torch.SymInt):
-            low = 0 if dim.min is None else dim.min
-            high = int_oo if dim.max is None else dim.max
-            size.node.shape_env.var_to_range[size.node._expr] &= ValueRanges(low, high)
+def _narrow(tensor: torch.Tensor, dimension: int, dim: Any) -> None:
+    size = tensor.shape[dimension]
+    if isinstance(dim, _DimHint) and isinstance(size, torch.SymInt):
+        low = 0 if dim.min is None else dim.min
+        high = int_oo if dim.max is None else dim.max
+        size.node.shape_env.var_to_range[size.node._expr] &= ValueRanges(low, high)
