@@ -34,6 +34,7 @@ struct GrammarBinding {
 struct StateBinding {
   GrammarBinding grammar;
   std::unique_ptr<RowState> state;
+  std::size_t length;  // tokens of the text
 };
 
 GrammarBinding compile(const TokenizerBinding& tokenizer, const std::string& response_format,
@@ -46,10 +47,12 @@ GrammarBinding compile(const TokenizerBinding& tokenizer, const std::string& res
 }
 
 StateBinding start(const GrammarBinding& grammar) {
-  return {grammar, unwrap(grammar.processor->start({}))};
+  return {grammar, unwrap(grammar.processor->start({})), 0};
 }
 
-StateBinding fork(const StateBinding& self) { return {self.grammar, unwrap(self.state->fork())}; }
+StateBinding fork(const StateBinding& self) {
+  return {self.grammar, unwrap(self.state->fork()), self.length};
+}
 
 // Of each token, whether it may follow.
 py::array_t<bool> allowed(const StateBinding& self) {
@@ -62,13 +65,23 @@ py::array_t<bool> allowed(const StateBinding& self) {
   return given;
 }
 
-void advance(const StateBinding& self, TokenId token) {
+void advance(StateBinding& self, TokenId token) {
   const py::array_t<bool> tokens = allowed(self);
   if (token >= self.grammar.vocabulary || !tokens.data()[token]) {
     raise({ErrorCode::kContract, "token " + std::to_string(token) +
                                      " may not follow: response_format does not allow it"});
   }
   unwrap(self.state->advance(token));
+  ++self.length;
+}
+
+void rewind(StateBinding& self, std::size_t count) {
+  if (count > self.length) {
+    raise({ErrorCode::kContract, "cannot rewind " + std::to_string(count) +
+                                     " tokens: the text has " + std::to_string(self.length)});
+  }
+  unwrap(self.state->rewind(count));
+  self.length -= count;
 }
 
 }  // namespace
@@ -78,8 +91,7 @@ void bind_grammar(const py::module_& module) {
   py::class_<StateBinding>(module, "GrammarState")
       .def("allowed", &allowed)
       .def("advance", &advance)
-      .def("rewind",
-           [](StateBinding& self, std::size_t count) { unwrap(self.state->rewind(count)); })
+      .def("rewind", &rewind)
       .def("fork", &fork);
 }
 

@@ -34,7 +34,6 @@ namespace {
 using Kind = ResponseFormat::Kind;
 
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;  // of a format's texts
-constexpr std::size_t kMaxNesting = 2000;                 // of parentheses
 constexpr std::size_t kKept = 64;                         // compiled grammars
 
 // Schemas are compiled to JSON in one line, with the properties in the schema's order.
@@ -74,56 +73,39 @@ std::string rule_of(std::span<const std::string> choices) {
 
 // One automaton, of which xgrammar knows beforehand what may follow: `CompileRegex` would divide
 // the expression into rules, and try the tokens that go beyond a rule one by one.
-Result<std::string> rule_of_regex(std::string_view pattern) {
-  if (const Status fits = grammar::check_expression_size(pattern.size()); !fits)
-    return fits.error();
+std::string rule_of_regex(std::string_view pattern) {
   return "root ::= Regex(" + literal(pattern) + ", flags=\"\")";
 }
 
-// Refuses a grammar in xgrammar's notation that has such an expression, which is too long.
-Status check_expressions(std::string_view text) {
-  static constexpr std::string_view kCall = "Regex(";
-  for (auto at = text.find(kCall); at != text.npos; at = text.find(kCall, at)) {
-    at = text.find_first_not_of(" \t\r\n", at + kCall.size());
-    if (at == text.npos || text[at] != '"') continue;
-    const std::size_t begin = ++at;
-    while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
-    const std::size_t bytes = std::min(at, text.size()) - begin;
-    if (Status fits = grammar::check_expression_size(bytes); !fits) return fits;
-  }
-  return {};
-}
-
-// Whether more parentheses are open somewhere than xgrammar's calls may be deep.
-bool is_nested_deeply(std::string_view grammar) {
-  std::size_t open = 0;
-  for (const char each : grammar) {
-    if (each == '(' && ++open > kMaxNesting) return true;
-    if (each == ')' && open > 0) --open;
-  }
-  return false;
+Result<Json> json_of(std::string_view text) {
+  Result<Json> json = parse_json(text);
+  if (!json) return Error{ErrorCode::kContract, "the schema: " + json.error().message};
+  return json;
 }
 
 // What xgrammar is given.
 Result<std::string> checked_text(const ResponseFormat& format) {
-  if (format.kind == Kind::kChoice) {
-    if (!format.choices.empty()) return rule_of(format.choices);
-    return Error{ErrorCode::kContract, "choices is empty: name at least one text"};
+  switch (format.kind) {
+    case Kind::kChoice:
+      if (!format.choices.empty()) return rule_of(format.choices);
+      return Error{ErrorCode::kContract, "choices is empty: name at least one text"};
+    case Kind::kRegex:
+      return rule_of_regex(format.text);
+    case Kind::kGbnf:
+    case Kind::kLark:
+      return format.text;
+    case Kind::kJsonObject:
+    case Kind::kJsonSchema: {
+      const Result<Json> schema =
+          json_of(format.kind == Kind::kJsonObject ? kAnyObject : std::string_view(format.text));
+      return schema ? grammar::checked_schema(*schema) : schema.error();
+    }
+    case Kind::kStructuralTag: {
+      const Result<Json> tag = json_of(format.text);
+      return tag ? grammar::checked_structural_tag(*tag) : tag.error();
+    }
   }
-  if (format.kind != Kind::kJsonSchema && is_nested_deeply(format.text)) {
-    return Error{ErrorCode::kContract,
-                 "more than " + std::to_string(kMaxNesting) + " parentheses are open at once"};
-  }
-  if (format.kind == Kind::kRegex) return rule_of_regex(format.text);
-  const bool is_schema = format.kind == Kind::kJsonSchema || format.kind == Kind::kJsonObject;
-  if (!is_schema && format.kind != Kind::kStructuralTag) {
-    if (const Status fits = check_expressions(format.text); !fits) return fits.error();
-    return format.text;
-  }
-  const Result<Json> json =
-      parse_json(format.kind == Kind::kJsonObject ? kAnyObject : std::string_view(format.text));
-  if (!json) return Error{ErrorCode::kContract, "the schema: " + json.error().message};
-  return is_schema ? grammar::checked_schema(*json) : grammar::checked_structural_tag(*json);
+  return Error{ErrorCode::kContract, "unknown kind"};
 }
 
 // The bytes of the tokens of a vocabulary; none of those that are never allowed.

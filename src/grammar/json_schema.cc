@@ -1,15 +1,17 @@
 #include "grammar/json_schema.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -25,7 +27,7 @@ using Written = nlohmann::ordered_json;
 
 // Which values a word says something about.
 enum class About : std::uint8_t {
-  kAny,     // it stands alone: xgrammar leaves out of account what is beside it
+  kAlone,   // of any type: xgrammar leaves out of account what is beside it
   kType,    // `type` itself
   kObject,  // those of one type
   kArray,
@@ -44,12 +46,12 @@ struct Word {
 };
 
 constexpr Word kWords[] = {
-    {"$ref", About::kAny},
-    {"const", About::kAny},
-    {"enum", About::kAny},
-    {"anyOf", About::kAny, Holds::kSchemas},
-    {"oneOf", About::kAny, Holds::kSchemas},
-    {"allOf", About::kAny, Holds::kSchemas},
+    {"$ref", About::kAlone},
+    {"const", About::kAlone},
+    {"enum", About::kAlone},
+    {"anyOf", About::kAlone, Holds::kSchemas},
+    {"oneOf", About::kAlone, Holds::kSchemas},
+    {"allOf", About::kAlone, Holds::kSchemas},
     {"type", About::kType},
     {"properties", About::kObject, Holds::kNamedSchemas},
     {"patternProperties", About::kObject, Holds::kNamedSchemas},
@@ -92,8 +94,6 @@ const Word* find_word(std::string_view name) {
   const auto* const found = std::ranges::find(kWords, name, &Word::name);
   return found == std::end(kWords) ? nullptr : found;
 }
-
-Written copy_of(const Json& json) { return Written::parse(json_text(json)); }
 
 bool is_integer(const Json& json) {
   const auto* const number = std::get_if<double>(&json.value);
@@ -148,8 +148,8 @@ class Checker {
       }
       found[name] = value_of(*word, value, inside(place, name));
     }
-    check_combination(*object, found, place);
-    complete_object(found);
+    settle_type(*object, found, place);
+    complete_object(found, place);
     limit_characters(found);
     limit_digits(found);
     return found;
@@ -192,36 +192,26 @@ class Checker {
         }
         Written schemas = Written::object();
         for (const auto& [name, each] : *value.object()) {
-          if (word.name == "patternProperties") check_pattern(name, place);
-          schemas[name] = check(each, inside(place, name));
+          append_member(schemas, name, check(each, inside(place, name)));
         }
         return schemas;
       }
       default:
-        if (word.name == "pattern") check_pattern(value, place);
-        return copy_of(value);
+        return ordered_json_of(value);
     }
   }
 
-  void check_pattern(const Json& pattern, const std::string& place) {
-    if (const auto* const text = std::get_if<std::string>(&pattern.value))
-      check_pattern(*text, place);
-  }
-
-  void check_pattern(std::string_view pattern, const std::string& place) {
-    if (const Status fits = check_expression_size(pattern.size()); !fits)
-      fail(fits.error().code, place, fits.error().message);
-  }
-
-  // Words beside which xgrammar leaves others out of account, and words without their type.
-  void check_combination(const Json::Object& schema, Written& found, const std::string& place) {
+  // Refuses words beside which xgrammar leaves others out of account. Gives words the type that
+  // they speak of, and takes it from those that say it themselves.
+  void settle_type(const Json::Object& schema, Written& found, const std::string& place) {
     std::vector<std::string> alone;
     std::vector<About> abouts;
     std::string other;
     for (const auto& [name, value] : found.items()) {
       const Word& word = *find_word(name);
-      if (word.about == About::kAny) alone.push_back(name);
-      if (word.about == About::kAny || word.about == About::kType || word.about == About::kNothing)
+      if (word.about == About::kAlone) alone.push_back(name);
+      if (word.about == About::kAlone || word.about == About::kType ||
+          word.about == About::kNothing)
         continue;
       other = name;
       if (std::ranges::count(abouts, word.about) == 0) abouts.push_back(word.about);
@@ -259,7 +249,7 @@ class Checker {
     } else if (word == "enum" && value.array() != nullptr) {
       Written kept = Written::array();
       for (const Json& each : *value.array()) {
-        if (is_allowed(each)) kept.push_back(copy_of(each));
+        if (is_allowed(each)) kept.push_back(ordered_json_of(each));
       }
       is_fulfilled = !kept.empty();
       found["enum"] = std::move(kept);
@@ -275,26 +265,61 @@ class Checker {
   }
 
   // An object may have what it must have, and anything where nothing is said of it.
-  static void complete_object(Written& found) {
+  void complete_object(Written& found, const std::string& place) {
     if (!found.contains("type") || found["type"] != "object") return;
     const auto has = [&](std::string_view word) { return found.contains(word); };
-    if (has("required") && found["required"].is_array() && !has("patternProperties")) {
-      const Written required = found["required"];  // inserting moves the others
-      for (const Written& name : required) {
-        if (!name.is_string()) continue;
-        Written& properties = found["properties"];
-        if (!properties.contains(name.get<std::string>()))
-          properties[name.get<std::string>()] = Written::object();
-      }
-    }
     const bool is_open = !has("properties") && !has("patternProperties") &&
                          !has("additionalProperties") && !has("unevaluatedProperties") &&
                          !has("propertyNames");
+    if (has("required") && found["required"].is_array() && !has("patternProperties"))
+      add_required(found, place);
     if (is_open) found["additionalProperties"] = true;
   }
 
-  // Numbers without a limit are those that every reader of JSON keeps exactly. Otherwise a model
-  // that repeats a digit would go on for ever.
+  // Gives the names that an object must have, and that `properties` lacks, the schema of all such:
+  // xgrammar takes them for names that it has not heard of.
+  void add_required(Written& found, const std::string& place) {
+    const auto names_of_others = [&] {
+      std::unordered_set<std::string> known;
+      if (found.contains("properties"))
+        for (const auto& [name, schema] : found["properties"].items()) known.insert(name);
+      std::vector<std::string> others;
+      for (const Written& name : found["required"]) {
+        if (name.is_string() && known.insert(name.get<std::string>()).second)
+          others.push_back(name.get<std::string>());
+      }
+      return others;
+    };
+    const std::vector<std::string> names = names_of_others();
+    if (names.empty()) return;
+    if (found.contains("propertyNames")) {
+      return fail(ErrorCode::kUnsupported, place,
+                  "'required' is not enforced beside 'propertyNames' for '" + names[0] +
+                      "': name it in 'properties'");
+    }
+    Written schema = Written::object();
+    for (const std::string_view word : {"additionalProperties", "unevaluatedProperties"}) {
+      if (!found.contains(word)) continue;
+      schema = found[word];
+      if (schema == false) {
+        return fail(ErrorCode::kContract, place,
+                    "requires '" + names[0] + "', which '" + std::string(word) + "' forbids");
+      }
+      break;
+    }
+    constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+    if (schema.dump().size() > kMostBytes / names.size()) {
+      return fail(ErrorCode::kUnsupported, place,
+                  "'required' has " + std::to_string(names.size()) +
+                      " names that are not in 'properties': name them there");
+    }
+    Written& properties = found["properties"];
+    if (properties.is_null()) properties = Written::object();
+    for (const std::string& name : names) append_member(properties, name, schema);
+  }
+
+  // Numbers without a limit are those that every reader of JSON keeps exactly; of 64 bits, where
+  // the other limit is beyond these. Otherwise a model that repeats a digit would go on for ever.
   static void limit_digits(Written& found) {
     const Written type = found.value("type", Written());
     const auto is_number = [](const Written& each) {
@@ -302,11 +327,18 @@ class Checker {
     };
     if (!is_number(type) && !(type.is_array() && std::ranges::any_of(type, is_number))) return;
     if (found.contains("multipleOf")) return;  // which is not enforced beside limits
-    constexpr std::int64_t kLargest = 9007199254740991;
+    constexpr std::int64_t kExact = 9007199254740991;
+    using Limits = std::numeric_limits<std::int64_t>;
+    const auto has_beyond = [&](std::string_view limit, std::string_view exclusive, double sign) {
+      return std::ranges::any_of(std::array{limit, exclusive}, [&](std::string_view word) {
+        return found.contains(word) && found[word].is_number() &&
+               sign * found[word].get<double>() > static_cast<double>(kExact);
+      });
+    };
     if (!found.contains("minimum") && !found.contains("exclusiveMinimum"))
-      found["minimum"] = -kLargest;
+      found["minimum"] = has_beyond("maximum", "exclusiveMaximum", -1) ? Limits::min() : -kExact;
     if (!found.contains("maximum") && !found.contains("exclusiveMaximum"))
-      found["maximum"] = kLargest;
+      found["maximum"] = has_beyond("minimum", "exclusiveMinimum", 1) ? Limits::max() : kExact;
   }
 
   // Lengths of texts as a pattern: by lengths alone xgrammar allows control characters as well.
@@ -326,44 +358,47 @@ class Checker {
   std::optional<Error> error_;
 };
 
-// Schemas anywhere in the description of a text.
-Status check_schemas(Written& tag) {
-  if (tag.is_object() && tag.value("type", Written()) == "json_schema" &&
-      tag.contains("json_schema")) {
-    const Result<Json> schema = parse_json(tag["json_schema"].dump());
-    if (!schema) return schema.error();
-    const Result<std::string> checked = checked_schema(*schema);
-    if (!checked) return checked.error();
-    tag["json_schema"] = Written::parse(*checked);
-    return {};
+Result<Written> checked(const Json& schema) {
+  Checker checker;
+  Written found = checker.check(schema, "#");
+  if (checker.error()) return *checker.error();
+  return found;
+}
+
+// A structural tag, with the schemas that are anywhere in it checked.
+Result<Written> with_checked_schemas(const Json& tag) {
+  if (const auto* const array = tag.array()) {
+    Written found = Written::array();
+    for (const Json& each : *array) {
+      Result<Written> element = with_checked_schemas(each);
+      if (!element) return element;
+      found.push_back(*std::move(element));
+    }
+    return found;
   }
-  if (!tag.is_structured()) return {};
-  for (Written& each : tag) {
-    if (const Status checked = check_schemas(each); !checked) return checked;
+  const Json::Object* const object = tag.object();
+  if (object == nullptr) return ordered_json_of(tag);
+  Written found = Written::object();
+  for (const auto& [name, each] : *object) {
+    Result<Written> member = name == "json_schema" ? checked(each) : with_checked_schemas(each);
+    if (!member) return member;
+    append_member(found, name, *std::move(member));
   }
-  return {};
+  return found;
 }
 
 }  // namespace
 
 Result<std::string> checked_structural_tag(const Json& tag) {
-  Written found = copy_of(tag);
-  if (const Status checked = check_schemas(found); !checked) return checked.error();
-  return found.dump();
-}
-
-Status check_expression_size(std::size_t bytes) {
-  constexpr std::size_t kMost = 4096;
-  if (bytes <= kMost) return {};
-  return Error{ErrorCode::kContract, "the expression has " + std::to_string(bytes) +
-                                         " bytes, and may have " + std::to_string(kMost)};
+  const Result<Written> found = with_checked_schemas(tag);
+  if (!found) return found.error();
+  return found->dump();
 }
 
 Result<std::string> checked_schema(const Json& schema) {
-  Checker checker;
-  const Written found = checker.check(schema, "#");
-  if (checker.error()) return *checker.error();
-  return found.dump();
+  const Result<Written> found = checked(schema);
+  if (!found) return found.error();
+  return found->dump();
 }
 
 }  // namespace polystate::grammar

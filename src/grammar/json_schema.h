@@ -1,16 +1,11 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include "core/json.h"
 #include "polystate/core/result.h"
 
 namespace polystate::grammar {
-
-// kContract: a regular expression has too many bytes. It becomes an automaton in a time that grows
-// with the square of its length, by calls as deep as its parentheses.
-Status check_expression_size(std::size_t bytes);
 
 // A schema (draft 2020-12) as xgrammar is given it: without annotations, and with what xgrammar
 // would understand otherwise than the draft said in words that it does not. kUnsupported: a word

@@ -12,6 +12,9 @@ namespace polystate::grammar {
 // What xgrammar warned of on this thread since it was last asked: what it leaves out of account.
 std::vector<std::string> take_warnings();
 
+// What xgrammar threw as kContract. Where it quotes a text of the caller's, the beginning of that.
+Error refusal(const std::exception& thrown);
+
 // The value of calls of xgrammar, which throws: kContract, or kEngine where memory is exhausted.
 template <typename Calls>
 auto called(const Calls& calls) -> Result<decltype(calls())> {
@@ -20,7 +23,7 @@ auto called(const Calls& calls) -> Result<decltype(calls())> {
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::kEngine, "out of memory in a grammar"};
   } catch (const std::exception& error) {
-    return Error{ErrorCode::kContract, error.what()};
+    return refusal(error);
   }
 }
 

@@ -58,7 +58,9 @@ def _object(draw: random.Random, depth: int) -> Schema:
     }
     if draw.random() < 0.3:
         schema["additionalProperties"] = draw.choice([False, {"type": "integer"}])
-        schema["maxProperties"] = len(names) + 1
+        schema["maxProperties"] = len(names) + 2
+        if schema["additionalProperties"] is not False and draw.random() < 0.5:
+            schema["required"].append("other")
     return schema
 
 

@@ -181,11 +181,90 @@ def test_deep_nesting_is_refused(tokenizer: ps.Tokenizer) -> None:
             ps.Grammar(tokenizer, {"type": "grammar", "grammar": grammar}, END)
 
 
-@pytest.mark.parametrize("call", ['Regex("{}")', 'Regex( "\\"{}" , flags="i")', '"a" Regex("{}"'])
-def test_a_long_expression_in_a_grammar_is_refused(tokenizer: ps.Tokenizer, call: str) -> None:
-    grammar = f'root ::= Regex("b*") {call.format("(a|b)?" * 1000)}'
-    with pytest.raises(ps.ContractError, match=r"has 600\d bytes, and may have 4096"):
-        ps.Grammar(tokenizer, {"type": "grammar", "grammar": grammar}, END)
+LONG_EXPRESSION = "(a|b)?" * 1000
+DEEP_EXPRESSION = "([)]" * 100_000 + "a" + ")" * 100_000  # each "[)]" seems to close a group
+
+
+@pytest.mark.parametrize("pattern", [LONG_EXPRESSION, DEEP_EXPRESSION], ids=["long", "deep"])
+@pytest.mark.parametrize(
+    "response_format",
+    [
+        {"type": "regex", "pattern": "PATTERN"},
+        {"type": "grammar", "grammar": 'root ::= Regex("PATTERN")'},
+        {"type": "grammar", "grammar": 'root ::= Regex( "PATTERN" , flags="i")'},
+        {"type": "grammar", "grammar": 'root ::= "a" Regex # an expression\n ("PATTERN")'},
+        {"type": "json_schema", "schema": {"type": "string", "pattern": "PATTERN"}},
+        {"type": "json_schema", "schema": {"patternProperties": {"PATTERN": {"type": "null"}}}},
+        {
+            "type": "structural_tag",
+            "format": {"type": "grammar", "grammar": 'root ::= Regex("PATTERN")'},
+        },
+    ],
+    ids=lambda each: str(each)[:90],
+)
+def test_a_long_expression_is_refused_wherever_it_is(
+    tokenizer: ps.Tokenizer, response_format: dict[str, Any], pattern: str
+) -> None:
+    found = json.loads(json.dumps(response_format).replace("PATTERN", pattern))
+    with pytest.raises(ps.ContractError) as raised:
+        ps.Grammar(tokenizer, found, END)
+    assert re.search(r"has \d+ bytes, and may have 4096", str(raised.value))
+    assert len(str(raised.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "response_format",
+    [
+        {"type": "grammar", "grammar": f"start: /{DEEP_EXPRESSION}/", "syntax": "lark"},
+        {"type": "structural_tag", "format": {"type": "regex", "pattern": DEEP_EXPRESSION}},
+        {"type": "grammar", "grammar": "root ::= " + '(")" ' * 50_000 + ")" * 50_000},
+    ],
+    ids=lambda each: str(each)[:60],
+)
+def test_deep_groups_are_refused_wherever_they_are(
+    tokenizer: ps.Tokenizer, response_format: dict[str, Any]
+) -> None:
+    with pytest.raises(ps.ContractError, match="Nest layer exceeded") as raised:
+        ps.Grammar(tokenizer, response_format, END)
+    assert len(str(raised.value)) < 2000
+
+
+def test_a_schema_of_many_names_is_read_in_time(tokenizer: ps.Tokenizer) -> None:
+    names = {f"a{i}": {} for i in range(500_000)}
+    with pytest.raises(ps.ContractError, match="may have 1048576"):
+        ps.Grammar(tokenizer, {"type": "json_schema", "schema": {"properties": names}}, END)
+
+
+def test_names_that_are_required_alone_have_the_schema_of_others(tokenizer: ps.Tokenizer) -> None:
+    schema = {"type": "object", "required": ["n"], "additionalProperties": {"type": "integer"}}
+    response_format = {"type": "json_schema", "schema": schema}
+    assert accepts(tokenizer, response_format, '{"n": 1}')
+    assert not accepts(tokenizer, response_format, '{"n": "text"}')
+    for word, error in (
+        ({"additionalProperties": False}, ps.ContractError),
+        ({"propertyNames": {"pattern": "^[a-z]$"}}, ps.UnsupportedError),
+    ):
+        with pytest.raises(error, match="'n'"):
+            ps.Grammar(
+                tokenizer,
+                {"type": "json_schema", "schema": {"type": "object", "required": ["n"], **word}},
+                END,
+            )
+
+
+@pytest.mark.parametrize(
+    ("schema", "inside", "outside"),
+    [
+        ({"type": "integer", "minimum": 10**16}, "10000000000000001", "9999999999999999"),
+        ({"type": "integer", "maximum": -(10**16)}, "-10000000000000001", "-9999999999999999"),
+    ],
+)
+def test_limits_may_be_beyond_what_a_double_keeps(
+    tokenizer: ps.Tokenizer, schema: dict[str, Any], inside: str, outside: str
+) -> None:
+    response_format = {"type": "json_schema", "schema": schema}
+    assert accepts(tokenizer, response_format, inside)
+    assert not accepts(tokenizer, response_format, outside)
 
 
 def test_states_fork_and_rewind(tokenizer: ps.Tokenizer) -> None:
@@ -208,6 +287,20 @@ def test_states_fork_and_rewind(tokenizer: ps.Tokenizer) -> None:
             state.advance(token)
             twin.advance(token)
         state.advance(END)
+
+
+def test_no_more_tokens_are_taken_back_than_there_are(tokenizer: ps.Tokenizer) -> None:
+    state = ps.Grammar(tokenizer, {"type": "regex", "pattern": "a*"}, END).start()
+    before = state.allowed()
+    with pytest.raises(ps.ContractError, match="cannot rewind 1 tokens: the text has 0"):
+        state.rewind(1)
+    state.advance(END)
+    twin = state.fork()
+    for each in (state, twin):
+        with pytest.raises(ps.ContractError, match="cannot rewind 2 tokens: the text has 1"):
+            each.rewind(2)
+        each.rewind(1)
+        assert np.array_equal(each.allowed(), before)
 
 
 def test_a_token_that_may_not_follow_is_refused(tokenizer: ps.Tokenizer) -> None:
