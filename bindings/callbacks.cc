@@ -40,25 +40,20 @@ class PythonRow : public RowState {
   // Where the GIL is held.
   PythonRow(py::list tokens, py::object state, std::shared_ptr<Raised> raised)
       : tokens_(std::move(tokens)), state_(std::move(state)), raised_(std::move(raised)) {}
-  ~PythonRow() override {  // NOLINT(bugprone-exception-escape): the GIL is held
-    const py::gil_scoped_acquire gil;
-    tokens_.release().dec_ref();
-    state_.release().dec_ref();
-  }
 
   Status advance(TokenId token) override {
     return within_python([&] {
-      tokens_.append(token);
-      if (!state_.is_none()) state_.attr("advance")(token);
+      tokens_->append(token);
+      if (!state_->is_none()) state_->attr("advance")(token);
     });
   }
 
   [[nodiscard]] Result<std::unique_ptr<RowState>> fork() const override {
     std::unique_ptr<RowState> forked;
     const Status done = within_python([&] {
-      py::object state = state_.is_none() ? state_ : py::object(state_.attr("fork")());
+      py::object state = state_->is_none() ? *state_ : py::object(state_->attr("fork")());
       forked =
-          std::make_unique<PythonRow>(py::list(tokens_.attr("copy")()), std::move(state), raised_);
+          std::make_unique<PythonRow>(py::list(tokens_->attr("copy")()), std::move(state), raised_);
     });
     if (!done) return done.error();
     return forked;
@@ -66,14 +61,14 @@ class PythonRow : public RowState {
 
   Status rewind(std::size_t count) override {
     return within_python([&] {
-      if (!state_.is_none()) state_.attr("rewind")(count);
-      const std::size_t left = tokens_.size() - count;
-      tokens_.attr("__delitem__")(py::slice(static_cast<py::ssize_t>(left), std::nullopt, 1));
+      if (!state_->is_none()) state_->attr("rewind")(count);
+      const std::size_t left = tokens_->size() - count;
+      tokens_->attr("__delitem__")(py::slice(static_cast<py::ssize_t>(left), std::nullopt, 1));
     });
   }
 
-  [[nodiscard]] const py::list& tokens() const { return tokens_; }
-  [[nodiscard]] const py::object& state() const { return state_; }
+  [[nodiscard]] const py::list& tokens() const { return *tokens_; }
+  [[nodiscard]] const py::object& state() const { return *state_; }
 
  private:
   // Calls `work` with the GIL held. Exceptions are kept.
@@ -88,8 +83,8 @@ class PythonRow : public RowState {
     return {};
   }
 
-  py::list tokens_;
-  py::object state_;
+  Held<py::list> tokens_;
+  Held<py::object> state_;
   std::shared_ptr<Raised> raised_;
 };
 
@@ -113,7 +108,7 @@ Result<std::unique_ptr<RowState>> PythonProcessor::start(const TokenContext& con
   const py::gil_scoped_acquire gil;
   try {
     py::list tokens = list_of(context.tokens);
-    py::object state = start_.is_none() ? py::object(py::none()) : py::object(start_(tokens));
+    py::object state = start_->is_none() ? py::object(py::none()) : py::object((*start_)(tokens));
     return std::unique_ptr<RowState>(
         std::make_unique<PythonRow>(std::move(tokens), std::move(state), raised_));
   } catch (const std::exception&) {
@@ -125,7 +120,7 @@ Status PythonProcessor::process(const TokenContext& context, std::span<float> sc
   const py::gil_scoped_acquire gil;
   const auto& row = static_cast<const PythonRow&>(*context.state);
   try {
-    function_(row.tokens(), row.state(), buffer_of(scores));
+    (*function_)(row.tokens(), row.state(), buffer_of(scores));
   } catch (const std::exception&) {
     return raised_->keep();
   }
@@ -138,7 +133,7 @@ PythonCriterion::PythonCriterion(py::function function, std::shared_ptr<Raised> 
 Result<bool> PythonCriterion::is_met(const TokenContext& context) const {
   const py::gil_scoped_acquire gil;
   try {
-    return function_(list_of(context.tokens)).cast<bool>();
+    return (*function_)(list_of(context.tokens)).cast<bool>();
   } catch (const std::exception&) {
     return raised_->keep();
   }
@@ -150,8 +145,8 @@ PythonSampler::PythonSampler(py::function function, std::shared_ptr<Raised> rais
 Result<TokenId> PythonSampler::sample(std::span<float> scores, const SamplePlace& place) const {
   const py::gil_scoped_acquire gil;
   try {
-    const auto id =
-        function_(buffer_of(scores), place.seed, place.sequence, place.step).cast<std::uint64_t>();
+    const auto id = (*function_)(buffer_of(scores), place.seed, place.sequence, place.step)
+                        .cast<std::uint64_t>();
     if (id < scores.size()) return static_cast<TokenId>(id);
     return Error{ErrorCode::kContract, "the sampler chose the token " + std::to_string(id) +
                                            ", and the vocabulary has " +

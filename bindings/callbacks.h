@@ -1,6 +1,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <unistd.h>
 
 #include <exception>
 #include <memory>
@@ -30,10 +31,39 @@ class Raised {
   std::exception_ptr first_;
 };
 
+// An object of Python's that any thread may let go, whether it holds the GIL or not: the loops keep
+// functions of a caller's until their rows are gone, which may be after the caller has its result.
+template <typename Object>
+class Held {
+ public:
+  // Where the GIL is held.
+  explicit Held(Object object) : object_(std::move(object)) {}
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  // Where the interpreter is going away, the thread waits for the end of the process, as in
+  // GilReleased.
+  ~Held() {
+    try {
+      const pybind11::gil_scoped_acquire gil;
+      object_.release().dec_ref();
+    } catch (...) {
+      for (;;) ::pause();
+    }
+  }
+
+  // Where the GIL is held.
+  const Object& operator*() const { return object_; }
+  const Object* operator->() const { return &object_; }
+  Object* operator->() { return &object_; }
+
+ private:
+  Object object_;
+};
+
 // A logits processor in Python: called with the row's tokens, a list that grows with the row, the
 // row's state and the scores as a writable buffer of float32. The state is what `start` returned
 // for the prompt: an object with `advance(token)`, `fork()` and `rewind(count)`, or None if `start`
-// is None. Whoever makes or destroys a processor holds the GIL.
+// is None. Whoever makes a processor holds the GIL, as for the others below.
 class PythonProcessor : public LogitsProcessor {
  public:
   PythonProcessor(pybind11::function function, pybind11::object start,
@@ -43,8 +73,8 @@ class PythonProcessor : public LogitsProcessor {
   Status process(const TokenContext& context, std::span<float> scores) const override;
 
  private:
-  pybind11::function function_;
-  pybind11::object start_;
+  Held<pybind11::function> function_;
+  Held<pybind11::object> start_;
   std::shared_ptr<Raised> raised_;
 };
 
@@ -56,7 +86,7 @@ class PythonCriterion : public StoppingCriterion {
   Result<bool> is_met(const TokenContext& context) const override;
 
  private:
-  pybind11::function function_;
+  Held<pybind11::function> function_;
   std::shared_ptr<Raised> raised_;
 };
 
@@ -69,7 +99,7 @@ class PythonSampler : public Sampler {
   Result<TokenId> sample(std::span<float> scores, const SamplePlace& place) const override;
 
  private:
-  pybind11::function function_;
+  Held<pybind11::function> function_;
   std::shared_ptr<Raised> raised_;
 };
 

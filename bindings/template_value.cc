@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "raise.h"
+#include "text.h"
 
 namespace polystate::python {
 namespace {
@@ -28,16 +28,6 @@ TemplateValue converted_integer(py::handle value) {
                                      py::repr(value).cast<std::string>().substr(0, 40)});
   }
   return TemplateValue::integer(integer);
-}
-
-TemplateValue converted_text(py::handle value) {
-  Py_ssize_t size = 0;
-  const char* const bytes = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
-  if (bytes == nullptr) {
-    const py::error_already_set error;
-    raise({ErrorCode::kContract, std::string("a text has no form in UTF-8: ") + error.what()});
-  }
-  return TemplateValue::string({bytes, static_cast<std::size_t>(size)});
 }
 
 std::vector<TemplateValue> converted_elements(py::handle values, std::size_t depth) {
@@ -64,7 +54,7 @@ TemplateValue converted(py::handle value, std::size_t depth) {
   if (PyBool_Check(value.ptr()) != 0) return TemplateValue::boolean(value.ptr() == Py_True);
   if (PyLong_Check(value.ptr()) != 0) return converted_integer(value);
   if (PyFloat_Check(value.ptr()) != 0) return TemplateValue::real(PyFloat_AS_DOUBLE(value.ptr()));
-  if (PyUnicode_Check(value.ptr()) != 0) return converted_text(value);
+  if (PyUnicode_Check(value.ptr()) != 0) return TemplateValue::string(utf8_of(value));
   if (PyList_Check(value.ptr()) != 0)
     return unwrap(TemplateValue::list(converted_elements(value, depth)));
   if (PyTuple_Check(value.ptr()) != 0)

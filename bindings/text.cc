@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "polystate/core/result.h"
 #include "raise.h"
@@ -22,6 +23,16 @@ std::string to_utf8(py::handle name) {
   }
   PyErr_Clear();
   return name.attr("encode")("utf-8", "backslashreplace").cast<std::string>();
+}
+
+std::string_view utf8_of(py::handle text) {
+  Py_ssize_t size = 0;
+  const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (bytes == nullptr) {
+    const py::error_already_set error;
+    raise({ErrorCode::kContract, std::string("a text has no form in UTF-8: ") + error.what()});
+  }
+  return {bytes, static_cast<std::size_t>(size)};
 }
 
 py::str from_utf8(const std::string& message) {

@@ -45,14 +45,9 @@ class Texts {
              "a text is a str, not a " +
                  py::str(py::type::of(text).attr("__name__")).cast<std::string>()});
     }
-    Py_ssize_t size = 0;
-    const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    if (bytes == nullptr) {
-      const py::error_already_set error;
-      raise({ErrorCode::kContract, std::string("a text has no form in UTF-8: ") + error.what()});
-    }
+    const std::string_view bytes = utf8_of(text);
     owners_.push_back(py::reinterpret_borrow<py::object>(text));
-    return {bytes, static_cast<std::size_t>(size)};
+    return bytes;
   }
 
   EncodeInput input(py::handle text, py::handle pair) {

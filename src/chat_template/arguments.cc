@@ -68,7 +68,10 @@ bool Parameters::truth(std::size_t i, bool otherwise) const {
 
 Text Parameters::text(std::size_t i, std::string_view otherwise) const {
   if (!has(i)) return {std::string(otherwise), Origin::kTemplate};
-  if (values_[i]->is_string()) return values_[i]->text();
+  if (values_[i]->is_string()) {
+    const Text& text = values_[i]->text();
+    return rendering_.may_read_text(text.memory()) ? text : Text();
+  }
   rendering_.fail(std::string(function_) + "() takes a str, not a " + values_[i]->type_name());
   return {};
 }

@@ -105,7 +105,7 @@ std::optional<Value> element_of(const Elements& elements, std::int64_t index) {
 std::optional<Value> item_of(Rendering& rendering, const Value& value, const Value& key) {
   switch (value.kind()) {
     case Value::Kind::kString:
-      if (!key.is_integer() || !rendering.spend(value.text().size() / 64)) return std::nullopt;
+      if (!key.is_integer() || !rendering.may_read_text(value.text().size())) return std::nullopt;
       return character_of(value, key.as_integer());
     case Value::Kind::kList:
     case Value::Kind::kTuple:

@@ -126,7 +126,7 @@ class BraceFormatter {
       rendering_.fail("Max string recursion exceeded");
       return {};
     }
-    for (std::size_t at = 0; at < bytes.size() && !rendering_.failed();) {
+    for (std::size_t at = 0; at < bytes.size() && rendering_.spend(1);) {
       const std::size_t brace = std::min(bytes.find_first_of("{}", at), bytes.size());
       result.append(format, at, brace);
       if (brace == bytes.size()) break;
@@ -223,6 +223,7 @@ class BraceFormatter {
       if (i < arguments_.positional.size()) return arguments_.positional[i];
       return rendering_.fail("Replacement index " + std::to_string(i) + " out of range");
     }
+    if (!rendering_.spend(arguments_.named.size() / kNamesInStep)) return {};
     if (const Value* const value = arguments_.find(name)) return *value;
     return rendering_.fail("there is no " + quoted(name) + " to format");
   }
@@ -238,6 +239,7 @@ class BraceFormatter {
 Value brace_format(Rendering& rendering, const Value& format, const Arguments& arguments) {
   if (format.is_markup())
     return rendering.fail("format() of texts marked as safe is not supported");
+  if (!rendering.may_read_text(format.text().size())) return {};
   Text text = BraceFormatter(rendering, arguments).format(format.text(), kNested);
   if (rendering.failed() || !rendering.may_make_text(text.size())) return {};
   return Value::string(std::move(text));

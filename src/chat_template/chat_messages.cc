@@ -30,11 +30,6 @@ constexpr auto kThoughtFields =
 
 Error refused(std::string message) { return {ErrorCode::kContract, std::move(message)}; }
 
-std::string stripped(std::string_view text) {
-  const Text whole(std::string(text), Origin::kTemplate);
-  return std::string(strip(whole, std::nullopt, Sides::kBoth).bytes());
-}
-
 // The role of a message, which is trusted where it is one that is known.
 Value trusted_role(const Value& role) {
   const auto& roles = ChatTemplates::trusted_roles();

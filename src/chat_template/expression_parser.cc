@@ -22,7 +22,7 @@ using Kind = Token::Kind;
 
 // Whether an expression may be set.
 bool is_target(const Expression* expression) {
-  if (const auto* const name = dynamic_cast<const Name*>(expression)) return name != nullptr;
+  if (dynamic_cast<const Name*>(expression) != nullptr) return true;
   if (dynamic_cast<const AttributeReference*>(expression) != nullptr) return true;
   const auto* const tuple = dynamic_cast<const SequenceLiteral*>(expression);
   if (tuple == nullptr || !tuple->is_tuple) return false;

@@ -120,27 +120,40 @@ std::string grouped(const std::string& digits, char separator, std::size_t size)
   return text;
 }
 
-// The digits with the separators that are asked for, and zeros before them up to a width.
+bool is_grouped_by_four(char type) {
+  return type == 'x' || type == 'X' || type == 'o' || type == 'b';
+}
+
+// The least number of digits that are as wide with a separator between each `size` of them. A
+// separator is never the first character: there is a digit before it.
+std::size_t digits_as_wide(std::size_t width, std::size_t size) {
+  return width / (size + 1) * size + std::max<std::size_t>(width % (size + 1), 1);
+}
+
+// The digits with the separators that are asked for, and zeros before them up to a width. What has
+// no digits, as infinity, is not a matter of groups.
 std::string whole_digits(const Parts& parts, const NumberFormat& format, bool zeros) {
-  const bool by_four =
-      format.type == 'x' || format.type == 'X' || format.type == 'o' || format.type == 'b';
+  const std::size_t size = is_grouped_by_four(format.type) ? 4 : 3;
   const auto others =
       static_cast<std::int64_t>(parts.sign.size() + parts.prefix.size() + parts.rest.size());
   const auto least = static_cast<std::size_t>(std::max<std::int64_t>(format.width - others, 0));
   std::string digits = parts.digits;
-  const auto shown = [&] {
-    return format.grouping == 0 ? digits : grouped(digits, format.grouping, by_four ? 4 : 3);
-  };
-  if (!zeros) return shown();
-  if (format.grouping == 0 && digits.size() < least) digits.insert(0, least - digits.size(), '0');
-  while (shown().size() < least) digits.insert(0, "0");
-  return shown();
+  if (zeros && !digits.empty()) {
+    const std::size_t wanted = format.grouping == 0 ? least : digits_as_wide(least, size);
+    if (digits.size() < wanted) digits.insert(0, wanted - digits.size(), '0');
+  }
+  return format.grouping == 0 ? digits : grouped(digits, format.grouping, size);
 }
 
 // What a number is written as that its type or format asks to be written as an integer.
 bool is_written_as_integer(const Value& number, char type) {
   if (type == 0 || type == 'n') return number.is_integer();
   return std::string_view("bcdoxX").find(type) != std::string_view::npos;
+}
+
+bool takes_groups(const NumberFormat& format) {
+  if (is_grouped_by_four(format.type)) return format.grouping == '_';
+  return format.type != 'c' && format.type != 'n';
 }
 
 bool is_sound(Rendering& rendering, const Value& number, const NumberFormat& format) {
@@ -153,6 +166,9 @@ bool is_sound(Rendering& rendering, const Value& number, const NumberFormat& for
     rendering.fail("a precision is not for integers");
   } else if (format.precision.value_or(0) > 1'000'000) {
     rendering.fail("a precision is larger than 1000000");
+  } else if (format.grouping != 0 && !takes_groups(format)) {
+    rendering.fail(std::string("the separator '") + format.grouping + "' is not for '" +
+                   format.type + "'");
   }
   return !rendering.failed();
 }

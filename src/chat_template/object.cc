@@ -96,6 +96,7 @@ std::int64_t length_of(Rendering& rendering, const Value& value) {
     case Value::Kind::kUndefined:
       return 0;
     case Value::Kind::kString:
+      if (!rendering.may_read_text(value.text().size())) return 0;
       return static_cast<std::int64_t>(count_characters(value.bytes()));
     case Value::Kind::kList:
     case Value::Kind::kTuple:

@@ -79,6 +79,33 @@ std::int64_t floor_remainder(std::int64_t a, std::int64_t b) {
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
+// a / b, rounded once; `b` is not 0.
+double divide(std::int64_t a, std::int64_t b) {
+  constexpr std::uint64_t kExact = std::uint64_t{1} << 53U;  // up to which a double has integers
+  constexpr std::uint64_t kManyBits = std::uint64_t{1} << 54U;
+  const auto magnitude = [](std::int64_t value) {
+    const auto bits = static_cast<std::uint64_t>(value);
+    return value < 0 ? 0 - bits : bits;
+  };
+  const std::uint64_t divisor = magnitude(b);
+  if (a == 0 || (magnitude(a) <= kExact && divisor <= kExact))
+    return static_cast<double>(a) / static_cast<double>(b);
+  // The quotient by long division, with two bits more than a double has: the last one also says
+  // whether anything is behind it.
+  std::uint64_t quotient = magnitude(a) / divisor;
+  std::uint64_t rest = magnitude(a) % divisor;
+  int fraction_bits = 0;
+  for (; quotient < kManyBits; ++fraction_bits) {
+    rest *= 2;
+    const bool bit = rest >= divisor;
+    quotient = 2 * quotient + (bit ? 1U : 0U);
+    if (bit) rest -= divisor;
+  }
+  if (rest != 0) quotient |= 1U;
+  const double result = std::ldexp(static_cast<double>(quotient), -fraction_bits);
+  return (a < 0) != (b < 0) ? -result : result;
+}
+
 std::optional<std::int64_t> power(std::int64_t base, std::int64_t exponent) {
   if (base == 0 || base == 1) return exponent == 0 ? 1 : base;
   if (base == -1) return exponent % 2 == 0 ? 1 : -1;
@@ -165,11 +192,9 @@ Value integer_operation(Rendering& rendering, BinaryOperator op, const Value& a,
       if (y < 0) return real_operation(rendering, op, a, b);
       result = power(x, y);
       break;
-    case BinaryOperator::kDivide: {
+    case BinaryOperator::kDivide:
       if (y == 0) return rendering.fail("division by zero");
-      const long double quotient = static_cast<long double>(x) / static_cast<long double>(y);
-      return Value::real(static_cast<double>(quotient), origin_of_both(a, b));
-    }
+      return Value::real(divide(x, y), origin_of_both(a, b));
   }
   if (!result) {
     return rendering.fail("the result of " + std::string(symbol_of(op)) +
@@ -227,7 +252,11 @@ bool is_repeatable(const Value& value) { return value.is_string() || value.is_se
 std::partial_ordering order(Rendering& rendering, const Value& a, const Value& b) {
   if (!rendering.spend(1)) return std::partial_ordering::unordered;
   if (a.is_number() && b.is_number()) return compare_numbers(a, b);
-  if (a.is_string() && b.is_string()) return a.bytes() <=> b.bytes();
+  if (a.is_string() && b.is_string()) {
+    if (!rendering.may_read_text(std::min(a.text().size(), b.text().size())))
+      return std::partial_ordering::unordered;
+    return a.bytes() <=> b.bytes();
+  }
   if (a.is_sequence() && a.kind() == b.kind()) {
     if (!rendering.spend(std::min(a.value_count(), b.value_count())))
       return std::partial_ordering::unordered;
@@ -251,7 +280,7 @@ std::partial_ordering order(Rendering& rendering, const Value& a, const Value& b
 bool contains(Rendering& rendering, const Value& item, const Value& container) {
   if (container.is_string()) {
     if (item.is_string())
-      return rendering.spend(container.text().size() / 64) &&
+      return rendering.may_read_text(container.text().size()) &&
              find_text(container.bytes(), item.bytes(), 0) != std::string_view::npos;
     rendering.fail("'in <string>' requires string as left operand, not " + item.type_name());
     return false;

@@ -132,7 +132,8 @@ Text repr_of(Rendering& rendering, const Value& value) {
 }
 
 Text str_of(Rendering& rendering, const Value& value) {
-  if (value.is_string()) return value.text();
+  if (value.is_string())
+    return rendering.may_read_text(value.text().memory()) ? value.text() : Text();
   if (value.is_undefined()) return {};
   return repr_of(rendering, value);
 }

@@ -61,6 +61,8 @@ bool Rendering::fits(std::size_t bytes) {
   return false;
 }
 
+bool Rendering::may_read_text(std::size_t bytes) { return spend(bytes / kBytesInStep); }
+
 bool Rendering::may_make_text(std::size_t bytes) {
   return fits(bytes) && spend(1 + bytes / kBytesInStep);
 }
@@ -87,6 +89,7 @@ bool Rendering::are_equal(const Value& a, const Value& b) {
 }
 
 bool Rendering::is_key(const Value& value) {
+  if (value.is_string()) return may_read_text(value.text().size());
   const bool is_tuple = value.kind() == Value::Kind::kTuple;
   return (!is_tuple || spend(value.value_count())) && is_hashable(value);
 }

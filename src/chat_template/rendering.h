@@ -41,12 +41,14 @@ class Rendering {
   bool spend(std::size_t steps);
   // Whether a text may have so many bytes.
   bool fits(std::size_t bytes);
+  // Whether a text of so many bytes may be read, or copied; counts it.
+  bool may_read_text(std::size_t bytes);
   // Whether a text of so many bytes, or a list of so many elements, may be made; counts it.
   bool may_make_text(std::size_t bytes);
   bool may_make_list(std::size_t elements);
   // The value, unless it is too deep, or of too many others.
   Value checked(Value value);
-  // Python's ==, and whether a value may be a key; both count the values that are looked at.
+  // Python's ==, and whether a value may be a key; both count what is looked at.
   bool are_equal(const Value& a, const Value& b);
   bool is_key(const Value& value);
 

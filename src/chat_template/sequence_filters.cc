@@ -31,8 +31,10 @@ Value as_value(Rendering& rendering, std::shared_ptr<Iterator> iterator) {
 }
 
 // What is compared where case does not count.
-Value without_case(const Value& value) {
-  return value.is_string() ? Value::string(lower(value.text())) : value;
+Value without_case(Rendering& rendering, const Value& value) {
+  if (!value.is_string()) return value;
+  if (!rendering.may_make_text(value.text().size())) return {};
+  return Value::string(lower(value.text()));
 }
 
 Value length(Rendering& rendering, const Arguments& arguments) {
@@ -103,7 +105,7 @@ class SortKey {
     Elements keys;
     for (const AttributePath& path : paths_) {
       const Value key = path.of(rendering, value);
-      keys.push_back(case_sensitive_ ? key : without_case(key));
+      keys.push_back(case_sensitive_ ? key : without_case(rendering, key));
     }
     return Value::list(std::move(keys));
   }
@@ -153,7 +155,7 @@ Value dict_sort(Rendering& rendering, const Arguments& arguments) {
   std::vector<Keyed> keyed;
   for (const Dict::Entry& entry : given[0].dict().entries()) {
     const Value& key = by == "key" ? entry.first : entry.second;
-    keyed.push_back({given.truth(1, false) ? key : without_case(key), item_of(entry)});
+    keyed.push_back({given.truth(1, false) ? key : without_case(rendering, key), item_of(entry)});
   }
   sort_by_keys(rendering, keyed, given.truth(3, false));
   Elements sorted;
@@ -170,7 +172,7 @@ Value group_by(Rendering& rendering, const Arguments& arguments) {
   std::vector<Keyed> keyed;
   for_each_value(rendering, given[0], [&](const Value& value) {
     const Value key = path.of(rendering, value, given[2]);
-    keyed.push_back({case_sensitive ? key : without_case(key), value});
+    keyed.push_back({case_sensitive ? key : without_case(rendering, key), value});
     return true;
   });
   sort_by_keys(rendering, keyed, false);
@@ -198,7 +200,7 @@ Value extreme(Rendering& rendering, const Arguments& arguments) {
   std::optional<Keyed> found;
   for_each_value(rendering, given[0], [&](const Value& value) {
     const Value attribute = path.of(rendering, value);
-    const Value key = given.truth(1, false) ? attribute : without_case(attribute);
+    const Value key = given.truth(1, false) ? attribute : without_case(rendering, attribute);
     const bool better =
         !found || (largest ? less(rendering, found->key, key) : less(rendering, key, found->key));
     if (better) found = Keyed{key, value};
@@ -348,7 +350,7 @@ Value unique(Rendering& rendering, const Arguments& arguments) {
       std::optional<Value> value = next_of(run, *iterator);
       if (!value) return std::nullopt;
       const Value attribute = path.of(run, *value);
-      const Value key = case_sensitive ? attribute : without_case(attribute);
+      const Value key = case_sensitive ? attribute : without_case(run, attribute);
       if (!run.is_key(key)) return run.fail("unhashable type: '" + key.type_name() + "'");
       if (seen.find(key) != nullptr) continue;
       seen.set(key, Value());
@@ -405,7 +407,7 @@ Value slice_filter(Rendering& rendering, const Arguments& arguments) {
   return rendering.failed() ? Value() : as_value(rendering, iterate(value));
 }
 
-constexpr auto kFilters = std::to_array<NamedFilter>({
+constexpr auto kSequenceFilters = std::to_array<NamedFilter>({
     {"batch", batch},
     {"count", length},
     {"dictsort", dict_sort},
@@ -432,8 +434,8 @@ constexpr auto kFilters = std::to_array<NamedFilter>({
 }  // namespace
 
 Filter sequence_filter(std::string_view name) {
-  const auto* const found = std::ranges::find(kFilters, name, &NamedFilter::name);
-  return found == kFilters.end() ? nullptr : found->filter;
+  const auto* const found = std::ranges::find(kSequenceFilters, name, &NamedFilter::name);
+  return found == kSequenceFilters.end() ? nullptr : found->filter;
 }
 
 }  // namespace polystate::chat_template

@@ -79,7 +79,7 @@ struct Part {
   std::size_t end;
 };
 
-// The end of a character before a position, if it is space; else the position itself.
+// Whether the character at a position is space.
 bool is_space_at(std::string_view text, std::size_t position) {
   return is_space(character_at(text, position).code_point);
 }
@@ -153,6 +153,24 @@ std::vector<Part> separated_from_end(Rendering& rendering, std::string_view text
   return parts;
 }
 
+// What is left without the characters at the sides.
+Part stripped_part(std::string_view text, std::optional<std::string_view> characters, Sides sides) {
+  const auto goes = [&](std::size_t position) {
+    const char32_t code_point = character_at(text, position).code_point;
+    return characters ? has_character(*characters, code_point) : is_space(code_point);
+  };
+  Part part = {0, text.size()};
+  if (sides != Sides::kRight) {
+    while (part.begin < part.end && goes(part.begin))
+      part.begin += character_size(text[part.begin]);
+  }
+  if (sides != Sides::kLeft) {
+    while (part.end > part.begin && goes(previous_character(text, part.end)))
+      part.end = previous_character(text, part.end);
+  }
+  return part;
+}
+
 template <bool (*has)(char32_t)>
 bool has_case(std::string_view text) {
   bool found = false;
@@ -202,21 +220,13 @@ Text swap_case(const Text& text) {
 }
 
 Text strip(const Text& text, std::optional<std::string_view> characters, Sides sides) {
-  const std::string_view bytes = text.bytes();
-  const auto goes = [&](std::size_t position) {
-    const char32_t code_point = character_at(bytes, position).code_point;
-    return characters ? has_character(*characters, code_point) : is_space(code_point);
-  };
-  std::size_t begin = 0;
-  std::size_t end = bytes.size();
-  if (sides != Sides::kRight) {
-    while (begin < end && goes(begin)) begin += character_size(bytes[begin]);
-  }
-  if (sides != Sides::kLeft) {
-    while (end > begin && goes(previous_character(bytes, end)))
-      end = previous_character(bytes, end);
-  }
-  return part_of(text, begin, end);
+  const Part part = stripped_part(text.bytes(), characters, sides);
+  return part_of(text, part.begin, part.end);
+}
+
+std::string_view stripped(std::string_view text) {
+  const Part part = stripped_part(text, std::nullopt, Sides::kBoth);
+  return text.substr(part.begin, part.end - part.begin);
 }
 
 std::vector<Text> split(Rendering& rendering, const Text& text,

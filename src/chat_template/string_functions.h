@@ -23,6 +23,8 @@ Text swap_case(const Text& text);
 enum class Sides : std::uint8_t { kLeft, kRight, kBoth };
 // Without the characters at the sides that are in `characters`; none: that are space.
 Text strip(const Text& text, std::optional<std::string_view> characters, Sides sides);
+// The part of a text that is left without the space at both sides.
+std::string_view stripped(std::string_view text);
 
 // Parts between separators; none: between runs of space. At most `most` separators are looked at,
 // from the end if `from_end`; -1: all. Each part counts as a step.

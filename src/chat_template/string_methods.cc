@@ -102,11 +102,10 @@ std::optional<std::pair<std::size_t, std::size_t>> window(const Value& self,
 std::optional<std::int64_t> place_of(Rendering& rendering, const Value& self,
                                      const Arguments& arguments, bool last) {
   const Parameters given(rendering, "find", arguments, {"/sub", "/start", "/end"}, 1);
-  if (!given) return std::nullopt;
+  if (!given || !rendering.may_read_text(self.text().size())) return std::nullopt;
   const Text part = given.text(0, "");
   const auto range = window(self, given, 1);
-  if (!range || rendering.failed() || !rendering.spend(self.text().size() / 64))
-    return std::nullopt;
+  if (!range || rendering.failed()) return std::nullopt;
   const std::string_view inside = self.bytes().substr(0, range->second).substr(range->first);
   const std::size_t found =
       last ? find_last_text(inside, part.bytes()) : find_text(inside, part.bytes(), 0);
@@ -127,10 +126,10 @@ Value index_place(Rendering& rendering, const Value& self, const Arguments& argu
 
 Value count_places(Rendering& rendering, const Value& self, const Arguments& arguments) {
   const Parameters given(rendering, "count", arguments, {"/sub", "/start", "/end"}, 1);
-  if (!given) return {};
+  if (!given || !rendering.may_read_text(self.text().size())) return {};
   const Text part = given.text(0, "");
   const auto range = window(self, given, 1);
-  if (!range || !rendering.spend(self.text().size() / 64)) return Value::integer(0);
+  if (!range || rendering.failed()) return Value::integer(0);
   return Value::integer(
       count(self.bytes().substr(range->first, range->second - range->first), part.bytes()));
 }
@@ -139,10 +138,11 @@ template <bool at_end>
 Value has_affix(Rendering& rendering, const Value& self, const Arguments& arguments) {
   const Parameters given(rendering, at_end ? "endswith" : "startswith", arguments,
                          {"/affix", "/start", "/end"}, 1);
-  if (!given) return {};
+  if (!given || !rendering.may_read_text(self.text().size())) return {};
   const auto range = window(self, given, 1);
   const bool many = given[0].kind() == Value::Kind::kTuple;
   const Elements affixes = many ? given[0].elements() : Elements{given[0]};
+  if (!rendering.spend(affixes.size())) return {};
   bool found = false;
   for (const Value& affix : affixes) {
     if (!affix.is_string()) {
@@ -159,7 +159,7 @@ Value has_affix(Rendering& rendering, const Value& self, const Arguments& argume
 template <bool at_end>
 Value without_affix(Rendering& rendering, const Value& self, const Arguments& arguments) {
   const Parameters given(rendering, "removeprefix", arguments, {"/affix"}, 1);
-  if (!given) return {};
+  if (!given || !rendering.may_make_text(self.text().size())) return {};
   const Text affix = given.text(0, "");
   const Text& text = self.text();
   const bool has =
@@ -247,7 +247,7 @@ Value zero_filled(Rendering& rendering, const Value& self, const Arguments& argu
 
 Value with_spaces(Rendering& rendering, const Value& self, const Arguments& arguments) {
   const Parameters given(rendering, "expandtabs", arguments, {"tabsize"}, 0);
-  if (!given) return {};
+  if (!given || !rendering.may_make_text(self.text().size())) return {};
   const std::int64_t size = given.integer(0, 8);
   const std::string_view bytes = self.bytes();
   TextBuilder text;
@@ -301,7 +301,7 @@ bool all(std::string_view text) {
 template <bool (*has)(std::string_view)>
 Value tested(Rendering& rendering, const Value& self, const Arguments& arguments) {
   const Parameters given(rendering, "str method", arguments, {}, 0);
-  if (!given || !rendering.spend(self.text().size() / 64)) return {};
+  if (!given || !rendering.may_read_text(self.text().size())) return {};
   return Value::boolean(has(self.bytes()));
 }
 
@@ -344,12 +344,15 @@ Value format_map(Rendering& rendering, const Value& self, const Arguments& argum
     return rendering.fail("format_map() takes a dict, not a " + given[0].type_name());
   Arguments named;
   for (const auto& [key, value] : given[0].dict().entries()) {
-    if (key.is_string()) named.named.emplace_back(key.bytes(), value);
+    if (!key.is_string()) continue;
+    if (!rendering.may_make_text(key.text().size())) return {};
+    named.named.emplace_back(key.bytes(), value);
   }
   return brace_format(rendering, self, named);
 }
 
 Value fold_case(Rendering& rendering, const Value& self, const Arguments& arguments) {
+  if (!rendering.may_read_text(self.text().size())) return {};
   if (is_ascii(self.bytes())) return changed<lower>(rendering, self, arguments);
   return rendering.fail("casefold() is supported for ASCII texts only");
 }

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "chat_template/json_text.h"
+#include "chat_template/json_value.h"
 #include "chat_template/rendering.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
@@ -41,32 +41,6 @@ Elements elements_of(const std::vector<TemplateValue>& values) {
   for (const TemplateValue& value : values) elements.push_back(value.value());
   return elements;
 }
-
-Value of_json(const Json& json);
-
-struct JsonVisitor {
-  Value operator()(std::nullptr_t /*null*/) const { return {}; }
-  Value operator()(bool value) const { return Value::boolean(value, Origin::kUser); }
-  Value operator()(std::int64_t value) const { return Value::integer(value, Origin::kUser); }
-  Value operator()(std::uint64_t value) const {
-    return Value::real(static_cast<double>(value), Origin::kUser);  // the parser refuses it before
-  }
-  Value operator()(double value) const { return Value::real(value, Origin::kUser); }
-  Value operator()(const std::string& value) const { return Value::string(value, Origin::kUser); }
-  Value operator()(const Json::Array& array) const {
-    Elements elements;
-    for (const Json& element : array) elements.push_back(of_json(element));
-    return Value::list(std::move(elements));
-  }
-  Value operator()(const Json::Object& object) const {
-    Dict dict;
-    for (const JsonMember& member : object)
-      dict.set(Value::string(member.name, Origin::kUser), of_json(member.value));
-    return Value::dict(std::move(dict));
-  }
-};
-
-Value of_json(const Json& json) { return std::visit(JsonVisitor(), json.value); }
 
 }  // namespace
 
@@ -122,7 +96,7 @@ Result<TemplateValue> TemplateValue::dict(
 Result<TemplateValue> TemplateValue::parse_json(std::string_view document) {
   Result<Json> json = polystate::parse_json(document);
   if (!json) return Error{ErrorCode::kContract, json.error().message};
-  return TemplateValue(of_json(*json));
+  return TemplateValue(value_of(*json, Origin::kUser));
 }
 
 Result<std::string> TemplateValue::to_json() const {

@@ -58,12 +58,11 @@ bool is_divisible(Rendering& rendering, const Arguments& arguments) {
   return given && has_remainder(rendering, given[0], given[1], 0);
 }
 
-bool is_lower_case(Rendering& rendering, const Value& value) {
-  return is_lower_text(str_of(rendering, value).bytes());
-}
-
-bool is_upper_case(Rendering& rendering, const Value& value) {
-  return is_upper_text(str_of(rendering, value).bytes());
+// A test of str() of a value.
+template <bool (*has)(std::string_view)>
+bool text_test(Rendering& rendering, const Value& value) {
+  if (!value.is_string()) return has(str_of(rendering, value).bytes());
+  return rendering.may_read_text(value.text().size()) && has(value.bytes());
 }
 
 bool is_in(Rendering& rendering, const Arguments& arguments) {
@@ -122,8 +121,8 @@ constexpr auto kTests = std::to_array<std::pair<std::string_view, Test>>({
     {"true", kind<is_true>},
     {"integer", kind<is_integer>},
     {"float", kind<is_float>},
-    {"lower", one<is_lower_case>},
-    {"upper", one<is_upper_case>},
+    {"lower", one<text_test<is_lower_text>>},
+    {"upper", one<text_test<is_upper_text>>},
     {"string", kind<is_string>},
     {"mapping", kind<is_mapping>},
     {"number", kind<is_number>},

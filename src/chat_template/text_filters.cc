@@ -185,6 +185,7 @@ Value truncate(Rendering& rendering, const Arguments& arguments) {
     return rendering.fail("truncate() takes a str, not a " + given[0].type_name());
   }
   const Text& text = given[0].text();
+  if (!rendering.may_read_text(text.size())) return {};
   const StringPositions positions(text.bytes());
   if (positions.count() <= length + leeway) return given[0];
   if (!rendering.may_make_text(text.size())) return {};
@@ -262,7 +263,7 @@ Value unsupported(Rendering& rendering, const Arguments& /*arguments*/) {
       "not supported");
 }
 
-constexpr auto kFilters = std::to_array<NamedFilter>({
+constexpr auto kTextFilters = std::to_array<NamedFilter>({
     {"capitalize", case_filter<'c'>},
     {"center", center_filter},
     {"e", escape_filter<false>},
@@ -293,8 +294,8 @@ constexpr auto kFilters = std::to_array<NamedFilter>({
 }  // namespace
 
 Filter text_filter(std::string_view name) {
-  const auto* const found = std::ranges::find(kFilters, name, &NamedFilter::name);
-  return found == kFilters.end() ? nullptr : found->filter;
+  const auto* const found = std::ranges::find(kTextFilters, name, &NamedFilter::name);
+  return found == kTextFilters.end() ? nullptr : found->filter;
 }
 
 }  // namespace polystate::chat_template

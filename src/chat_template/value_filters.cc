@@ -65,6 +65,7 @@ Value integer(Rendering& rendering, const Arguments& arguments) {
   if (value.is_undefined()) return rendering.fail(value.undefined_message());
   if (base != 0 && (base < 2 || base > 36)) return rendering.fail("the base is not 0, or 2 to 36");
   if (value.is_string()) {
+    if (!rendering.may_read_text(value.text().size())) return {};
     return integer_of_text(rendering, value.text(), static_cast<int>(base)).value_or(otherwise);
   }
   if (value.is_integer()) return Value::integer(value.as_integer(), value.origin());
@@ -81,6 +82,7 @@ Value real(Rendering& rendering, const Arguments& arguments) {
   if (value.is_undefined()) return rendering.fail(value.undefined_message());
   if (value.is_number()) return Value::real(value.as_real(), value.origin());
   if (!value.is_string()) return otherwise;
+  if (!rendering.may_read_text(value.text().size())) return {};
   const Origin origin = value.text().has_user_bytes() ? Origin::kUser : Origin::kTemplate;
   const std::optional<double> parsed = parse_real(value.bytes());
   return parsed ? Value::real(*parsed, origin) : otherwise;
@@ -114,12 +116,19 @@ double rounded(double value, std::int64_t digits) {
 Value rounded_integer(Rendering& rendering, const Value& value, std::int64_t digits) {
   const std::int64_t integer = value.as_integer();
   if (digits >= 0) return Value::integer(integer, value.origin());
+  constexpr std::int64_t kHalf = 5'000'000'000'000'000'000;  // of 10^19, which has over 64 bits
+  if (digits == -19 && (integer > kHalf || integer < -kHalf))
+    return rendering.fail("the result of round() has more than 64 bits, which are not supported");
   if (digits < -18) return Value::integer(0, value.origin());
   std::int64_t unit = 1;
   for (std::int64_t i = 0; i < -digits; ++i) unit *= 10;
+  std::int64_t quotient = integer / unit;
   std::int64_t rest = integer % unit;
-  if (rest < 0) rest += unit;
-  const bool odd = ((integer - rest) / unit) % 2 != 0;
+  if (rest < 0) {  // both as Python rounds them
+    rest += unit;
+    --quotient;
+  }
+  const bool odd = quotient % 2 != 0;
   const bool up = rest * 2 > unit || (rest * 2 == unit && odd);
   return binary(rendering, BinaryOperator::kAdd, Value::integer(integer, value.origin()),
                 Value::integer(up ? unit - rest : -rest));
@@ -181,7 +190,7 @@ Value to_json(Rendering& rendering, const Arguments& arguments) {
   return Value::string(json_of(rendering, given[0], style));
 }
 
-constexpr auto kFilters = std::to_array<NamedFilter>({
+constexpr auto kValueFilters = std::to_array<NamedFilter>({
     {"abs", absolute},
     {"attr", attribute},
     {"d", default_filter},
@@ -195,8 +204,8 @@ constexpr auto kFilters = std::to_array<NamedFilter>({
 }  // namespace
 
 Filter value_filter(std::string_view name) {
-  const auto* const found = std::ranges::find(kFilters, name, &NamedFilter::name);
-  return found == kFilters.end() ? nullptr : found->filter;
+  const auto* const found = std::ranges::find(kValueFilters, name, &NamedFilter::name);
+  return found == kValueFilters.end() ? nullptr : found->filter;
 }
 
 Filter filter_named(std::string_view name) {

@@ -104,14 +104,9 @@ std::size_t complete_prefix(std::string_view text) {
 
 std::string repaired_utf8(std::string_view text) {
   std::string valid;
-  while (!text.empty()) {
-    const std::size_t size = valid_prefix(text);
-    valid += text.substr(0, size);
-    text.remove_prefix(size);
-    if (text.empty()) break;
-    valid += kReplacementCharacter;
-    text.remove_prefix(malformed_at(text).size);
-  }
+  for_each_utf8_part(text, [&](std::string_view part, bool is_valid) {
+    valid += is_valid ? part : kReplacementCharacter;
+  });
   return valid;
 }
 

@@ -42,6 +42,18 @@ MalformedUtf8 malformed_at(std::string_view text);
 // The length of the text without a character at its end that more bytes would have to complete.
 std::size_t complete_prefix(std::string_view text);
 
+// Calls part(bytes, is_valid) for all of a text in order: for each of its longest valid parts, and
+// for each that one U+FFFD stands for.
+template <typename Part>
+void for_each_utf8_part(std::string_view text, Part&& part) {
+  while (!text.empty()) {
+    const std::size_t valid = valid_prefix(text);
+    const std::size_t size = valid > 0 ? valid : malformed_at(text).size;
+    part(text.substr(0, size), valid > 0);
+    text.remove_prefix(size);
+  }
+}
+
 // The text with U+FFFD for what is malformed.
 std::string repaired_utf8(std::string_view text);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "tokenizer/regex/deadline.h"
 #include "tokenizer/regex/regex.h"
 
 namespace polystate::response {
@@ -34,8 +35,9 @@ Result<std::optional<AnchorMatch>> Anchor::search(std::string_view text, std::si
     if (!found && or_partial) found = find_beginning(text, start);
     return found;
   }
+  tokenizer::Deadline deadline(text.size());
   const Result<std::optional<tokenizer::RegexMatch>> found =
-      regex_->search(text, start, or_partial);
+      regex_->search(text, start, or_partial, deadline);
   if (!found) return found.error();
   if (!*found) return std::optional<AnchorMatch>();
   const tokenizer::RegexMatch& match = **found;

@@ -22,7 +22,6 @@ namespace {
 using chat_template::Dict;
 using chat_template::Elements;
 using chat_template::Origin;
-using chat_template::Text;
 using chat_template::Value;
 
 constexpr double kIntegerLimit = 9223372036854775808.0;  // 2^63
@@ -63,12 +62,6 @@ std::vector<std::string_view> types_of(const Value& schema) {
   return types;
 }
 
-std::string stripped(std::string_view text) {
-  const Text whole(std::string(text), Origin::kTemplate);
-  return std::string(
-      chat_template::strip(whole, std::nullopt, chat_template::Sides::kBoth).bytes());
-}
-
 std::string lowered(std::string text) {
   std::ranges::transform(text, text.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
@@ -105,12 +98,12 @@ std::optional<Value> as_type(const Value& text, std::string_view type) {
   if (type == "integer") return integer_of(raw, origin);
   if (type == "number") return number_of(raw, origin);
   if (type == "boolean") {
-    const std::string word = lowered(stripped(raw));
+    const std::string word = lowered(std::string(chat_template::stripped(raw)));
     if (word == "true" || word == "1") return Value::boolean(true, origin);
     if (word == "false" || word == "0") return Value::boolean(false, origin);
   }
   if (type == "null") {
-    const std::string word = stripped(raw);
+    const std::string_view word = chat_template::stripped(raw);
     if (word == "null" || word == "None") return Value();
   }
   if (type == "object" || type == "array") {

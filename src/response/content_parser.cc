@@ -21,6 +21,7 @@
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "response/json_value.h"
+#include "tokenizer/regex/deadline.h"
 #include "tokenizer/regex/regex.h"
 
 namespace polystate::response {
@@ -29,7 +30,6 @@ namespace {
 using chat_template::Dict;
 using chat_template::Elements;
 using chat_template::Origin;
-using chat_template::Text;
 using chat_template::Value;
 
 using NamedRange = std::pair<std::string, TextRange>;
@@ -227,7 +227,7 @@ Result<Value> ContentParser::parse(std::string_view text, Origin origin) const {
     case Kind::kReal:
       return parse_real(text, origin);
     case Kind::kBoolean:
-      return Value::boolean(is_true(stripped(text)), origin);
+      return Value::boolean(is_true(std::string(stripped(text))), origin);
     case Kind::kJson:
       return parse_json(text, origin);
     case Kind::kXmlInline:
@@ -238,11 +238,8 @@ Result<Value> ContentParser::parse(std::string_view text, Origin origin) const {
   return Value();
 }
 
-std::string ContentParser::stripped(std::string_view text) const {
-  if (!strip_) return std::string(text);
-  const Text whole(std::string(text), Origin::kTemplate);
-  return std::string(
-      chat_template::strip(whole, std::nullopt, chat_template::Sides::kBoth).bytes());
+std::string_view ContentParser::stripped(std::string_view text) const {
+  return strip_ ? chat_template::stripped(text) : text;
 }
 
 Result<Value> ContentParser::parse_integer(std::string_view text, Origin origin) const {
@@ -290,8 +287,9 @@ Result<Value> ContentParser::parse_inner(std::string_view text, Origin origin) c
 
 Result<Value> ContentParser::parse_tags(std::string_view text, Origin origin) const {
   Dict tags;
+  tokenizer::Deadline deadline(text.size());
   for (std::size_t start = 0; tag_pattern_ && start <= text.size();) {
-    const auto found = tag_pattern_->search(text, start, false);
+    const auto found = tag_pattern_->search(text, start, false, deadline);
     if (!found) return found.error();
     if (!*found) break;
     const tokenizer::RegexMatch& match = **found;
@@ -326,15 +324,13 @@ Result<Value> ContentParser::parse_lines(std::string_view text, Origin origin) c
   Dict lines;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(line_sep_, begin), text.size());
-    const std::string line = stripped(text.substr(begin, end - begin));
+    const std::string_view line = stripped(text.substr(begin, end - begin));
     begin = end + line_sep_.size();
     const std::size_t separator = line.find(kv_sep_);
-    if (separator == std::string::npos) continue;
-    Result<Value> value =
-        parse_inner(stripped(std::string_view(line).substr(separator + kv_sep_.size())), origin);
+    if (separator == std::string_view::npos) continue;
+    Result<Value> value = parse_inner(stripped(line.substr(separator + kv_sep_.size())), origin);
     if (!value) return value;
-    lines.set(Value::string(stripped(std::string_view(line).substr(0, separator)), origin),
-              *std::move(value));
+    lines.set(Value::string(stripped(line.substr(0, separator)), origin), *std::move(value));
   }
   return Value::dict(std::move(lines));
 }

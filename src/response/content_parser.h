@@ -44,7 +44,8 @@ class ContentParser {
   Status read_delimiters(const Json& delimiters);
   Status read_value_parser(const Json& value_parser);
 
-  [[nodiscard]] std::string stripped(std::string_view text) const;
+  // The text, without the space around it where that is asked for.
+  [[nodiscard]] std::string_view stripped(std::string_view text) const;
   [[nodiscard]] Result<chat_template::Value> parse_integer(std::string_view text,
                                                            chat_template::Origin origin) const;
   [[nodiscard]] Result<chat_template::Value> parse_real(std::string_view text,

@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "chat_template/json_value.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
 #include "core/json.h"
@@ -25,30 +26,6 @@ using chat_template::Value;
 
 constexpr std::size_t kMaxDepth = 250;  // messages have some more around it
 
-struct Visitor {
-  Value operator()(std::nullptr_t /*null*/) const { return {}; }
-  Value operator()(bool value) const { return Value::boolean(value, origin); }
-  Value operator()(std::int64_t value) const { return Value::integer(value, origin); }
-  Value operator()(std::uint64_t value) const {
-    return Value::real(static_cast<double>(value), origin);
-  }
-  Value operator()(double value) const { return Value::real(value, origin); }
-  Value operator()(const std::string& value) const { return Value::string(value, origin); }
-  Value operator()(const Json::Array& array) const {
-    Elements elements;
-    for (const Json& element : array) elements.push_back(value_of(element, origin));
-    return Value::list(std::move(elements));
-  }
-  Value operator()(const Json::Object& object) const {
-    Dict dict;
-    for (const JsonMember& member : object)
-      dict.set(Value::string(member.name, origin), value_of(member.value, origin));
-    return Value::dict(std::move(dict));
-  }
-
-  Origin origin;
-};
-
 // Whether an integer in it has more than 64 bits with its sign, which values have not.
 bool has_too_large(const Json& json) {
   if (std::holds_alternative<std::uint64_t>(json.value)) return true;
@@ -61,8 +38,6 @@ bool has_too_large(const Json& json) {
 }
 
 }  // namespace
-
-Value value_of(const Json& json, Origin origin) { return std::visit(Visitor{origin}, json.value); }
 
 Result<Value> parse_value(std::string_view document, Origin origin) {
   JsonLimits limits;

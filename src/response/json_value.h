@@ -5,13 +5,9 @@
 
 #include "chat_template/text.h"
 #include "chat_template/value.h"
-#include "core/json.h"
 #include "polystate/core/result.h"
 
 namespace polystate::response {
-
-// A JSON value as templates have values, of one origin.
-chat_template::Value value_of(const Json& json, chat_template::Origin origin);
 
 // A JSON document that a model wrote: names may occur twice, and the last one counts, as in Python.
 // kContract: it is no JSON, or nested more than 250 deep.

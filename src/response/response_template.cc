@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "chat_template/json_value.h"
 #include "chat_template/python_text.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
@@ -18,7 +19,6 @@
 #include "polystate/core/result.h"
 #include "response/anchor.h"
 #include "response/content_parser.h"
-#include "response/json_value.h"
 #include "response/template.h"
 #include "response/transform.h"
 #include "tokenizer/regex/regex.h"

@@ -136,7 +136,8 @@ void AddedVocabulary::find(std::string_view text, bool normalized, const Skipped
                            std::vector<Match>& matches) const {
   const Matcher& wanted = matcher(normalized);
   if (wanted.ids.empty()) return;
-  std::uint32_t taken = 0;  // where the last match ends
+  std::uint32_t taken = 0;      // where the last match ends
+  std::uint32_t space_end = 0;  // where the last white space ends that was behind a token
   for (std::uint32_t i = 0; i < text.size(); ++i) {
     auto match = longest_at(wanted, text, i);
     if (!match) continue;
@@ -151,7 +152,11 @@ void AddedVocabulary::find(std::string_view text, bool normalized, const Skipped
     // The match before may have taken all of this one, as white space.
     if (token.lstrip)
       match->range.begin = std::min(trim_left_space(text, range.begin, taken), range.end);
-    if (token.rstrip) match->range.end = trim_right_space(text, range.end);
+    if (token.rstrip) {
+      // A token may be white space itself, in the white space behind the one before.
+      if (range.end > space_end) space_end = trim_right_space(text, range.end);
+      match->range.end = space_end;
+    }
     if (match->range.begin == match->range.end) continue;
     matches.push_back(*match);
     taken = match->range.end;

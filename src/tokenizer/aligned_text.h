@@ -12,6 +12,8 @@
 
 namespace polystate::tokenizer {
 
+class Deadline;
+
 // A text that is being normalized, and for each of its bytes the range of the caller's text that it
 // stands for. Where nobody asks for offsets, `alignment` is empty and stays so.
 struct AlignedText {
@@ -19,6 +21,8 @@ struct AlignedText {
   std::vector<TextRange> alignment;
   bool tracks = false;       // whether `alignment` is kept
   std::uint32_t origin = 0;  // where the caller's text starts that this one was made from
+  // Of expressions that are looked for in it, where it is a part of a text; nullptr: it is whole.
+  Deadline* deadline = nullptr;
 };
 
 // Writes a changed copy of a text, from left to right, with its alignment. The source must stay as
@@ -86,6 +90,7 @@ void rewrite_text(AlignedText& text, Rewrite&& rewrite) {
   AlignedText changed;
   changed.tracks = text.tracks;
   changed.origin = text.origin;
+  changed.deadline = text.deadline;
   changed.text.reserve(text.text.size() + 16);
   if (text.tracks) changed.alignment.reserve(text.text.size() + 16);
   TextEdit edit(text.text, text.alignment, changed.text,

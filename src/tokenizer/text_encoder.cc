@@ -19,6 +19,7 @@
 #include "tokenizer/models/word_cache.h"
 #include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/regex/deadline.h"
 #include "tokenizer/scratch.h"
 #include "tokenizer/stages.h"
 #include "tokenizer/unicode/repair.h"
@@ -131,28 +132,30 @@ Status TextEncoder::split_added() {
   scratch_.normalized.clear();
   scratch_.normalized_alignment.clear();
   pieces.start({}, {}, tracks_);
+  Deadline deadline(text_.size());
   const Status done = for_each_part(
       text_.size(), scratch_.matches,
-      [&](TextRange range, std::optional<TokenId> id) { return add_part(range, id); });
+      [&](TextRange range, std::optional<TokenId> id) { return add_part(range, id, deadline); });
   pieces.set_text(scratch_.normalized, scratch_.normalized_alignment);
   return done;
 }
 
 // Appends a part of the text, and the token that it starts with, if any.
-Status TextEncoder::add_part(TextRange range, std::optional<TokenId> id) {
+Status TextEncoder::add_part(TextRange range, std::optional<TokenId> id, Deadline& deadline) {
   if (!id && stages_.leading_token) {
     if (const auto leading = stages_.leading_token(part_of(text_, range))) {
       const auto end = static_cast<std::uint32_t>(range.begin + leading->size);
-      if (const Status done = add_normalized({range.begin, end}, leading->id); !done) return done;
+      const Status done = add_normalized({range.begin, end}, leading->id, deadline);
+      if (!done) return done;
       range.begin = end;
       if (range.begin == range.end) return {};
     }
   }
-  return add_normalized(range, id);
+  return add_normalized(range, id, deadline);
 }
 
 // Appends a part of the text to the normalized one, and its pieces.
-Status TextEncoder::add_normalized(TextRange range, std::optional<TokenId> id) {
+Status TextEncoder::add_normalized(TextRange range, std::optional<TokenId> id, Deadline& deadline) {
   const std::string_view source = part_of(text_, range);
   const auto begin = static_cast<std::uint32_t>(scratch_.normalized.size());
   const std::span<const TextRange> alignment = alignment_of(range);
@@ -162,8 +165,13 @@ Status TextEncoder::add_normalized(TextRange range, std::optional<TokenId> id) {
                                          text_alignment.begin(), text_alignment.end());
   };
   if (id) {
-    append(source, alignment);
-    scratch_.pieces.add({begin, begin + static_cast<std::uint32_t>(source.size()), id});
+    keep_token(0, static_cast<std::uint32_t>(source.size()),
+               [&](std::uint32_t from, std::uint32_t to) {
+                 const std::string_view kept = source.substr(from, to - from);
+                 append(kept, tracks_ ? alignment.subspan(from, kept.size()) : alignment);
+               });
+    const auto end = static_cast<std::uint32_t>(scratch_.normalized.size());
+    scratch_.pieces.add({begin, end, id});
     return {};
   }
   AlignedText text;
@@ -171,6 +179,7 @@ Status TextEncoder::add_normalized(TextRange range, std::optional<TokenId> id) {
   text.tracks = tracks_;
   text.alignment.assign(alignment.begin(), alignment.end());
   text.origin = tracks_ ? alignment[0].begin : 0;
+  text.deadline = &deadline;
   if (const Status done = stages_.normalizer->normalize(text); !done) return done;
   // Each part may grow, and positions in all of them have 32 bits.
   const std::size_t size = scratch_.normalized.size() + text.text.size();

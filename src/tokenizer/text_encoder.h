@@ -13,6 +13,7 @@
 #include "tokenizer/added_vocabulary.h"
 #include "tokenizer/plain_ranges.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
+#include "tokenizer/regex/deadline.h"
 #include "tokenizer/scratch.h"
 #include "tokenizer/stages.h"
 
@@ -37,8 +38,8 @@ class TextEncoder {
   Status find(std::string_view text, std::span<const TextRange> alignment, bool normalized,
               std::vector<AddedVocabulary::Match>& matches) const;
   Status split_added();
-  Status add_part(TextRange range, std::optional<TokenId> id);
-  Status add_normalized(TextRange range, std::optional<TokenId> id);
+  Status add_part(TextRange range, std::optional<TokenId> id, Deadline& deadline);
+  Status add_normalized(TextRange range, std::optional<TokenId> id, Deadline& deadline);
   Status add_pieces(std::uint32_t begin, std::string_view text,
                     std::span<const TextRange> alignment);
   Status tokenize();

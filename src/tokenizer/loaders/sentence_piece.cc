@@ -33,15 +33,19 @@ namespace {
 using Type = SentencePieceModel::Type;
 using Algorithm = SentencePieceModel::Algorithm;
 
-// All pieces. Where two have the same text, it is the id of the first that texts find.
+// All pieces. Where two have the same text, it is the id of the one that is known by its id alone:
+// SentencePiece looks among those first, and takes the bytes of unknown characters from there.
 Result<Vocabulary> make_vocabulary(const SentencePieceModel& model) {
   Vocabulary vocabulary;
   std::size_t bytes = 0;
   for (const SentencePieceModel::Piece& piece : model.pieces) bytes += piece.text.size();
   vocabulary.reserve(model.pieces.size(), bytes);
-  for (TokenId id = 0; id < model.pieces.size(); ++id) {
-    if (const Status added = vocabulary.add(model.pieces[id].text, id); !added)
-      return added.error();
+  for (const bool is_text : {true, false}) {  // the last one that is added counts
+    for (TokenId id = 0; id < model.pieces.size(); ++id) {
+      const SentencePieceModel::Piece& piece = model.pieces[id];
+      if (SentencePieceModel::is_text(piece.type) != is_text) continue;
+      if (const Status added = vocabulary.add(piece.text, id); !added) return added.error();
+    }
   }
   return vocabulary;
 }

@@ -10,6 +10,7 @@
 #include "tokenizer/aligned_text.h"
 #include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/normalizers/normalizers.h"
+#include "tokenizer/regex/deadline.h"
 #include "tokenizer/regex/pattern.h"
 
 namespace polystate::tokenizer {
@@ -31,7 +32,10 @@ class ReplaceNormalizer : public Normalizer {
 Status ReplaceNormalizer::normalize(AlignedText& text) const {
   std::vector<TextRange> matches;
   const std::string_view source = text.text;
-  if (const Status found = pattern_.find(source, matches); !found) return found;
+  Deadline of_whole(source.size());
+  if (text.deadline != nullptr) text.deadline->extend(source.size());
+  Deadline& deadline = text.deadline == nullptr ? of_whole : *text.deadline;
+  if (const Status found = pattern_.find(source, matches, deadline); !found) return found;
   if (matches.empty()) return {};
   const std::size_t growth = matches.size() * content_.size();
   if (growth > kMaxNormalizedBytes) return grew_too_much(source.size() + growth);

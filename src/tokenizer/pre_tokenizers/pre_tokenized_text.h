@@ -21,6 +21,16 @@ struct Piece {
   std::optional<TokenId> token;
 };
 
+// Calls keep(begin, end) for the bytes of a token that stay where its text is written anew: the
+// first and the last, which say where it is. Nobody reads those between, and several tokens may
+// take one run of white space: all of them could be many times the text.
+template <typename Keep>
+void keep_token(std::uint32_t begin, std::uint32_t end, Keep&& keep) {
+  if (end - begin <= 2) return keep(begin, end);
+  keep(begin, begin + 1);
+  keep(end - 1, end);
+}
+
 // A normalized text and the pieces that it is split into so far, in order; none is empty. Bytes
 // that are in no piece were removed.
 class PreTokenizedText {
@@ -77,7 +87,8 @@ class PreTokenizedText {
     for (Piece& piece : pieces_) {
       const auto begin = static_cast<std::uint32_t>(text.size());
       if (piece.token) {
-        edit.keep(piece.begin, piece.end);
+        keep_token(piece.begin, piece.end,
+                   [&](std::uint32_t from, std::uint32_t to) { edit.keep(from, to); });
       } else {
         rewrite(static_cast<const Piece&>(piece), edit);
       }

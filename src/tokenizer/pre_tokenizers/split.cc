@@ -13,6 +13,7 @@
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizers.h"
+#include "tokenizer/regex/deadline.h"
 #include "tokenizer/regex/pattern.h"
 
 namespace polystate::tokenizer {
@@ -146,10 +147,11 @@ Status PatternSplit::pre_tokenize(PreTokenizedText& text) const {
   Status status;
   DelimiterSplit splitter(behavior_, invert_);
   std::vector<TextRange> matches;
+  Deadline deadline(text.text().size());
   text.split([&](const Piece& piece, std::vector<Piece>& out) {
     if (!status) return;
     matches.clear();
-    status = pattern_.find(text.text_of(piece), matches);
+    status = pattern_.find(text.text_of(piece), matches, deadline);
     if (status) splitter.split(piece, matches, out);
   });
   return status;

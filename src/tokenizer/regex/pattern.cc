@@ -7,11 +7,18 @@
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
+#include "tokenizer/regex/deadline.h"
 
 namespace polystate::tokenizer {
 
 Status Pattern::find(std::string_view text, std::vector<TextRange>& matches) const {
-  if (regex_) return regex_->find(text, matches);
+  Deadline deadline(text.size());
+  return find(text, matches, deadline);
+}
+
+Status Pattern::find(std::string_view text, std::vector<TextRange>& matches,
+                     Deadline& deadline) const {
+  if (regex_) return regex_->find(text, matches, deadline);
   for (std::size_t at = text.find(text_); at != std::string_view::npos;
        at = text.find(text_, at + text_.size())) {
     matches.push_back(

@@ -8,6 +8,7 @@
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
+#include "tokenizer/regex/deadline.h"
 #include "tokenizer/regex/regex.h"
 
 namespace polystate::tokenizer {
@@ -19,7 +20,8 @@ class Pattern {
   // `text` is not empty.
   explicit Pattern(std::string text) : text_(std::move(text)) {}
 
-  // Appends the matches in `text`, from left to right. Errors as Regex::find.
+  // Appends the matches in `text`, from left to right. Deadline and errors as Regex::find.
+  Status find(std::string_view text, std::vector<TextRange>& matches, Deadline& deadline) const;
   Status find(std::string_view text, std::vector<TextRange>& matches) const;
 
  private:

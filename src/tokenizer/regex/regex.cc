@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "core/utf8.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
+#include "tokenizer/regex/deadline.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -33,8 +33,6 @@ constexpr std::size_t kJitStackLimit = std::size_t{4} * 1024 * 1024;
 // reads far from every start is noticed: the limits above count anew at each start.
 constexpr std::size_t kWindow = 256;
 constexpr std::size_t kMaxNamedGroups = 64;  // that have names
-constexpr std::chrono::seconds kTimeLimit{2};
-constexpr std::chrono::microseconds kTimeLimitPerByte{1};
 
 struct Free {
   void operator()(pcre2_code* code) const { pcre2_code_free(code); }
@@ -42,23 +40,6 @@ struct Free {
   void operator()(pcre2_compile_context* context) const { pcre2_compile_context_free(context); }
   void operator()(pcre2_match_context* context) const { pcre2_match_context_free(context); }
   void operator()(pcre2_jit_stack* stack) const { pcre2_jit_stack_free(stack); }
-};
-// The time that looking for all matches in a text may take: far more than an expression takes that
-// reads each character a few times.
-class Deadline {
- public:
-  explicit Deadline(std::size_t text_bytes)
-      : end_(Clock::now() + kTimeLimit + text_bytes * kTimeLimitPerByte) {}
-
-  // To be asked at each search; the clock is read at some of them.
-  bool passed() { return ++asked_ % kSearchesBetweenReadings == 0 && Clock::now() > end_; }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr unsigned kSearchesBetweenReadings = 16;
-
-  Clock::time_point end_;
-  unsigned asked_ = 0;
 };
 
 using CodePointer = std::unique_ptr<pcre2_code, Free>;
@@ -202,12 +183,17 @@ Result<Regex> Regex::compile(std::string_view pattern, RegexSyntax syntax) {
 }
 
 Status Regex::find(std::string_view text, std::vector<TextRange>& matches) const {
+  Deadline deadline(text.size());
+  return find(text, matches, deadline);
+}
+
+Status Regex::find(std::string_view text, std::vector<TextRange>& matches,
+                   Deadline& deadline) const {
   const Matcher& matcher = matcher_of_thread();
   if (!matcher.data || !matcher.group_data || !matcher.context) {
     return Error{ErrorCode::kEngine, "no memory to match a regular expression"};
   }
   const PCRE2_SIZE* const ovector = pcre2_get_ovector_pointer(code_->data_of(matcher));
-  Deadline deadline(text.size());
   std::size_t start = 0;
   std::size_t last_end = std::string_view::npos;  // of the match before
   while (start <= text.size()) {
@@ -227,11 +213,10 @@ Status Regex::find(std::string_view text, std::vector<TextRange>& matches) const
 }
 
 Result<std::optional<RegexMatch>> Regex::search(std::string_view text, std::size_t start,
-                                                bool or_partial) const {
+                                                bool or_partial, Deadline& deadline) const {
   const Matcher& matcher = matcher_of_thread();
   if (!matcher.data || !matcher.group_data || !matcher.context)
     return Error{ErrorCode::kEngine, "no memory to match a regular expression"};
-  Deadline deadline(text.size());
   Result<bool> found = code_->search(text, start, matcher, deadline);
   RegexMatch match;
   if (found && !*found && or_partial) {

@@ -11,6 +11,7 @@
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
+#include "tokenizer/regex/deadline.h"
 
 namespace polystate::tokenizer {
 
@@ -38,13 +39,16 @@ class Regex {
   static Result<Regex> compile(std::string_view pattern, RegexSyntax syntax);
 
   // Appends the matches in `text` (valid UTF-8), from left to right. An empty match right after
-  // another match is none. kContract when the limits are exceeded.
+  // another match is none. kContract when the limits are exceeded, of which that on time is
+  // `deadline`: of a text that is given in parts, it is one for all of them.
+  Status find(std::string_view text, std::vector<TextRange>& matches, Deadline& deadline) const;
+  // The same, of a text of its own.
   Status find(std::string_view text, std::vector<TextRange>& matches) const;
 
   // The first match at `start` or after it, of an expression of kPython. `or_partial`: where there
   // is none, the first beginning of one that the text's end cuts. Errors as find.
   [[nodiscard]] Result<std::optional<RegexMatch>> search(std::string_view text, std::size_t start,
-                                                         bool or_partial) const;
+                                                         bool or_partial, Deadline& deadline) const;
   // The names of its groups (kPython).
   [[nodiscard]] const std::vector<std::string>& group_names() const;
 

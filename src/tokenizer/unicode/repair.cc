@@ -23,21 +23,18 @@ void append_sources(std::size_t begin, std::size_t size, std::size_t count,
 
 void append_repaired(std::string_view text, std::string& out, std::vector<TextRange>* sources) {
   std::size_t position = 0;
-  while (position < text.size()) {
-    const std::size_t end = position + valid_prefix(text.substr(position));
-    out += text.substr(position, end - position);
-    for (; sources != nullptr && position < end; position += character_size(text[position])) {
+  for_each_utf8_part(text, [&](std::string_view part, bool is_valid) {
+    const std::string_view shown = is_valid ? part : kReplacementCharacter;
+    out += shown;
+    if (sources == nullptr) return;
+    const std::size_t end = position + part.size();
+    if (!is_valid) append_sources(position, part.size(), shown.size(), *sources);
+    for (; is_valid && position < end; position += character_size(text[position])) {
       const std::uint32_t size = character_size(text[position]);
       append_sources(position, size, size, *sources);
     }
     position = end;
-    if (position == text.size()) return;
-    const MalformedUtf8 malformed = malformed_at(text.substr(position));
-    out += kReplacementCharacter;
-    if (sources != nullptr)
-      append_sources(position, malformed.size, kReplacementCharacter.size(), *sources);
-    position += malformed.size;
-  }
+  });
 }
 
 }  // namespace polystate::tokenizer

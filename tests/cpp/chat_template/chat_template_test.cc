@@ -60,6 +60,15 @@ TEST(ChatTemplate, AnErrorHasTheLine) {
             "line 3: expected an expression, got end of statement block");
 }
 
+TEST(ChatTemplate, IntegersThatAreRoundedToMoreThan64BitsAreRefused) {
+  EXPECT_EQ(refusal("{{ (-9223372036854775807 - 1) | round(-1) }}"),
+            "line 1: the result of + has more than 64 bits, which are not supported");
+  EXPECT_EQ(refusal("{{ 9223372036854775807 | round(-19) }}"),
+            "line 1: the result of round() has more than 64 bits, which are not supported");
+  EXPECT_EQ(rendered("{{ (-9223372036854775807 - 1) | round(-2) }}").value().text,
+            "-9223372036854775800");
+}
+
 TEST(ChatTemplate, TakesADictionaryOfVariablesAlone) {
   const ChatTemplate parsed = ChatTemplate::parse("a").value();
   EXPECT_EQ(parsed.render(TemplateValue::integer(1)).error().code, ErrorCode::kContract);

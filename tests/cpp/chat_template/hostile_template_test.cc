@@ -149,6 +149,38 @@ TEST(HostileTemplate, SearchesTakeNoLongerThanTheTextIs) {
             "-1 -1 0 False True 1 1 ");
 }
 
+TEST(HostileTemplate, ReadingTextsTakesSteps) {
+  const std::string variables = R"({"s": ")" + repeated("a", 1'000'000) + R"("})";
+  for (const std::string_view use : {"s is upper",
+                                     "s is lower",
+                                     "s | length",
+                                     "s.removeprefix('b')",
+                                     "s.removesuffix('b')",
+                                     "'a'.removeprefix(s)",
+                                     "s.find('a', 5, 3)",
+                                     "s.count('a', 5, 3)",
+                                     "s.startswith('a', 1)",
+                                     "s.expandtabs()",
+                                     "s | truncate(2000000)",
+                                     "[s] | unique | list",
+                                     "[s] | max",
+                                     "s | int",
+                                     "s | float",
+                                     "s < s",
+                                     "s in {}",
+                                     "{}[s]",
+                                     "'' | attr(s)",
+                                     "s.format()"}) {
+    const std::string source =
+        "{% for i in range(100) %}{% if " + std::string(use) + " %}{% endif %}{% endfor %}";
+    EXPECT_THAT(refusal(source, variables, few_steps()), HasSubstr("steps")) << use;
+  }
+}
+
+TEST(HostileTemplate, WideNumbersAreGroupedAtOnce) {
+  EXPECT_EQ(rendered("{{ '{:01000000,}'.format(1) | length }}").value().text, "1000001");
+}
+
 TEST(HostileTemplate, WhoseEachCharacterIsTakesMemoryToo) {
   EXPECT_THAT(refusal("{{ (u ~ 'b') * 50000000 }}", R"({"u": "a"})"), HasSubstr("limit"));
   EXPECT_THAT(refusal("{{ ('b' * 300000).replace('b', u ~ 'b') }}", R"({"u": "a"})", few_steps()),

@@ -106,6 +106,12 @@ TEST(Utf8, OneBadByteAnywhereMakesATextInvalid) {
   EXPECT_FALSE(is_utf8(text.substr(0, text.size() - 1)));
 }
 
+TEST(Utf8, WhatIsMalformedIsRepairedPartByPart) {
+  EXPECT_EQ(repaired_utf8(""), "");
+  EXPECT_EQ(repaired_utf8("größe"), "größe");
+  EXPECT_EQ(repaired_utf8("a\xFF\xE2\x82z\xC3"), "a\uFFFD\uFFFDz\uFFFD");
+}
+
 TEST(Utf8, ControlsAreThoseOfAsciiAndOfLatin1) {
   EXPECT_EQ(std::ranges::count_if(std::u32string{0, 0x1F, 0x7F, 0x80, 0x9F}, is_control), 5);
   EXPECT_EQ(std::ranges::count_if(std::u32string{0x20, 0x7E, 0xA0, 0x2028}, is_control), 0);

@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/loaders/sentence_piece.h"
+#include "tokenizer/loaders/sentence_piece_model.h"
+#include "tokenizer/models/model.h"
 #include "tokenizer/sample_files.h"
 
 namespace polystate {
@@ -61,6 +65,36 @@ TEST(SpecialTokens, WhatThePostProcessorAddsIsMarkedAndCanBeLeftOut) {
   EXPECT_EQ(with.special_tokens_mask, (std::vector<std::uint8_t>{1, 0, 0, 1}));
   EXPECT_EQ(tokenizer->encode("hello", {.add_special_tokens = false})->ids,
             (std::vector<TokenId>{2, 3}));
+}
+
+// A model as SentencePiece's may be: pieces that are known by their ids alone, and some with the
+// same texts behind them.
+tokenizer::SentencePieceModel with_twins(tokenizer::SentencePieceModel::Algorithm algorithm) {
+  using Type = tokenizer::SentencePieceModel::Type;
+  tokenizer::SentencePieceModel model;
+  model.algorithm = algorithm;
+  model.byte_fallback = true;
+  model.pieces = {{"<unk>", 0, Type::kUnknown}, {"<s>", 0, Type::kControl}};
+  for (unsigned byte = 0; byte < 256; ++byte)
+    model.pieces.push_back(
+        {tokenizer::byte_token(static_cast<unsigned char>(byte)), 0, Type::kByte});
+  for (const std::string& twin : {std::string("<s>"), tokenizer::byte_token('A')})
+    model.pieces.push_back({twin, -1, Type::kNormal});
+  return model;
+}
+
+TEST(SpecialTokens, OfPiecesThatHaveOneTextTheReservedOneIsKnownByIt) {
+  constexpr TokenId kByteA = 2 + 'A';
+  using enum tokenizer::SentencePieceModel::Algorithm;
+  for (const auto algorithm : {kUnigram, kBpe, kWord, kChar}) {
+    const auto model = tokenizer::make_model(with_twins(algorithm)).value();
+    EXPECT_EQ(model->vocabulary().find("<s>"), 1U);
+    EXPECT_EQ(model->vocabulary().find(tokenizer::byte_token('A')), kByteA);
+    std::vector<tokenizer::Token> tokens;
+    ASSERT_TRUE(model->tokenize("A", tokens));
+    ASSERT_EQ(tokens.size(), 1U);
+    EXPECT_EQ(tokens[0].id, kByteA);
+  }
 }
 
 TEST(SpecialTokens, APolicyHasAName) {

@@ -5,6 +5,9 @@ They are in expressions.txt and statements.txt, one a line.
 
 from __future__ import annotations
 
+import math
+import random
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +60,29 @@ SPACES = [
 def test_expressions_give_what_jinja2_gives() -> None:
     found = [difference("{{ " + text + " }}", VARIABLES) for text in EXPRESSIONS]
     assert not list(filter(None, found)), "\n".join(filter(None, found))
+
+
+def test_numbers_of_every_width_are_written_as_by_python() -> None:
+    numbers = [0, 7, -1234567, -9223372036854775807, 0.5, -1234567.891, math.inf, math.nan]
+    kinds = [("", ""), ("", "d"), ("", ".2f"), ("", "e"), ("", "%"), ("", "x"), ("#", "b")]
+    found = []
+    for number, (alternate, kind) in product(numbers, kinds):
+        for sign, separator in product(("", "+", " "), ("", ",", "_")):
+            fields = (f"{{0:{sign}{alternate}0{width}{separator}{kind}}}" for width in range(40))
+            source = f"{{{{ '{'|'.join(fields)}'.format(number) }}}}"
+            found.append(difference(source, {"number": number}))
+    assert not list(filter(None, found)), "\n".join(filter(None, found))
+
+
+def test_integers_are_divided_as_by_python() -> None:
+    draw = random.Random(0)
+
+    def drawn() -> int:
+        return draw.randint(1 - 2**63, 2**63 - 1) >> draw.randint(0, 62)
+
+    pairs = [(drawn(), drawn() or 1) for _ in range(2000)]
+    source = " ".join(f"{{{{ ({a}) / ({b}) }}}}" for a, b in pairs)
+    assert difference(source, {}) is None
 
 
 def test_statements_do_what_jinja2_does() -> None:
