@@ -24,8 +24,9 @@ namespace {
 // How far the text of a row is in a grammar.
 class GrammarState final : public RowState {
  public:
-  explicit GrammarState(const std::shared_ptr<const Constraint>& constraint)
-      : GrammarState(constraint, matcher_of(*constraint, constraint->grammar)) {}
+  // `before_text`: how many tokens come before the text.
+  GrammarState(const std::shared_ptr<const Constraint>& constraint, std::size_t before_text)
+      : GrammarState(constraint, matcher_of(*constraint, constraint->grammar), before_text) {}
 
   Status advance(TokenId token) override {
     if (is_followed()) {
@@ -40,7 +41,8 @@ class GrammarState final : public RowState {
 
   [[nodiscard]] Result<std::unique_ptr<RowState>> fork() const override {
     return called([&]() -> std::unique_ptr<RowState> {
-      auto copy = std::unique_ptr<GrammarState>(new GrammarState(constraint_, matcher_.Fork()));
+      auto copy = std::unique_ptr<GrammarState>(
+          new GrammarState(constraint_, matcher_.Fork(), before_text_));
       copy->last_bytes_ = last_bytes_;
       copy->followed_ = followed_;
       return copy;
@@ -49,7 +51,7 @@ class GrammarState final : public RowState {
 
   Status rewind(std::size_t count) override {
     const std::size_t left = last_bytes_.size() - count;
-    const std::size_t of_text = std::max(left, before_text());
+    const std::size_t of_text = std::max(left, before_text_);
     if (of_text < followed_) {
       const Result<bool> done = called([&] {
         matcher_.Rollback(static_cast<int>(followed_ - of_text));
@@ -67,7 +69,7 @@ class GrammarState final : public RowState {
   [[nodiscard]] bool is_followed() const { return followed_ == last_bytes_.size(); }
 
   // Whether the next token is the one that the configuration forces.
-  [[nodiscard]] bool is_before_text() const { return last_bytes_.size() < before_text(); }
+  [[nodiscard]] bool is_before_text() const { return last_bytes_.size() < before_text_; }
 
   // Bits of the tokens that may follow; empty where any may.
   Result<std::span<const std::int32_t>> mask() {
@@ -89,8 +91,10 @@ class GrammarState final : public RowState {
   }
 
  private:
-  GrammarState(std::shared_ptr<const Constraint> constraint, xgrammar::GrammarMatcher matcher)
+  GrammarState(std::shared_ptr<const Constraint> constraint, xgrammar::GrammarMatcher matcher,
+               std::size_t before_text)
       : constraint_(std::move(constraint)),
+        before_text_(before_text),
         matcher_(std::move(matcher)),
         mask_(static_cast<std::size_t>(
             xgrammar::GetBitmaskSize(constraint_->grammar.GetTokenizerInfo().GetVocabSize()))) {}
@@ -104,10 +108,8 @@ class GrammarState final : public RowState {
   [[nodiscard]] std::size_t vocabulary() const {
     return static_cast<std::size_t>(constraint_->grammar.GetTokenizerInfo().GetVocabSize());
   }
-  // How many tokens come before the text.
-  [[nodiscard]] std::size_t before_text() const { return constraint_->forced_first ? 1 : 0; }
   [[nodiscard]] bool is_first_token() const {
-    return constraint_->first_tokens != nullptr && last_bytes_.size() == before_text();
+    return constraint_->first_tokens != nullptr && last_bytes_.size() == before_text_;
   }
 
   bool accept(TokenId token) {
@@ -133,6 +135,7 @@ class GrammarState final : public RowState {
   }
 
   std::shared_ptr<const Constraint> constraint_;
+  std::size_t before_text_;
   xgrammar::GrammarMatcher matcher_;
   std::vector<unsigned char> last_bytes_;  // of the tokens that were chosen
   std::size_t followed_ = 0;               // of these, from the first on
@@ -141,9 +144,13 @@ class GrammarState final : public RowState {
 
 }  // namespace
 
-Result<std::unique_ptr<RowState>> GrammarProcessor::start(const TokenContext&) const {
-  return called(
-      [&]() -> std::unique_ptr<RowState> { return std::make_unique<GrammarState>(constraint_); });
+Result<std::unique_ptr<RowState>> GrammarProcessor::start(const TokenContext& context) const {
+  // A first token is forced as the second of a row: after a longer prompt there is none.
+  const bool has_first = constraint_->forced_first && context.prompt_length <= 1;
+  const std::size_t before_text = has_first ? 1 : 0;
+  return called([&]() -> std::unique_ptr<RowState> {
+    return std::make_unique<GrammarState>(constraint_, before_text);
+  });
 }
 
 Status GrammarProcessor::process(const TokenContext& context, std::span<float> scores) const {

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +26,7 @@
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/sampler/generation_config.h"
 #include "response/trial.h"
+#include "runner/random_seed.h"
 #include "sampler/random.h"
 
 namespace polystate {
@@ -55,9 +55,7 @@ std::string count_of(std::int64_t count, const char* what) {
 }  // namespace
 
 Chat::Chat(Pipeline& pipeline, ChatOptions options)
-    : pipeline_(&pipeline), options_(std::move(options)), config_(pipeline.default_config()) {
-  if (!options_.seed) options_.seed = std::random_device()();
-}
+    : pipeline_(&pipeline), options_(std::move(options)), config_(pipeline.default_config()) {}
 
 Result<Chat> Chat::create(Pipeline& pipeline, ChatOptions options) {
   if (!pipeline.continues_texts()) {
@@ -68,6 +66,11 @@ Result<Chat> Chat::create(Pipeline& pipeline, ChatOptions options) {
     return Error{ErrorCode::kUnsupported,
                  "the model is not for chats: its files have no chat template; give one as "
                  "chat_template, or have it continue texts"};
+  }
+  if (!options.seed) {
+    const Result<std::uint64_t> seed = random_seed();
+    if (!seed) return seed.error();
+    options.seed = *seed;
   }
   Chat chat(pipeline, std::move(options));
   Result<ChatForm> form = find_chat_form(chat.encoder(), chat.input(), chat.options_.tools);

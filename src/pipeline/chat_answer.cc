@@ -53,14 +53,15 @@ bool has_begun_thoughts(const ChatForm& form, const std::string& begun) {
 
 }  // namespace
 
-Status Chat::constrain(const Prompt& prompt, const GenerationConfig& config,
-                       const AnswerOptions& options, LogitsProcessors& processors) {
+Result<std::string> Chat::constrain(const Prompt& prompt, const GenerationConfig& config,
+                                    const AnswerOptions& options,
+                                    LogitsProcessors& processors) const {
   const std::string& choice = options.tool_choice.value_or(options_.tool_choice);
   const bool has_call = choice != "auto" && choice != "none";
   const ConstrainedText text{.ends = config.eos_token_id, .is_whole = !continues_answer()};
   if (!has_call && !options.response_format) {
-    if (choice == "auto") constrain_begun_calls(prompt, text, processors);
-    return {};
+    if (choice == "auto") return constrain_begun_calls(prompt, text, processors);
+    return std::string();
   }
   if (has_call && options.response_format) {
     return Error{ErrorCode::kContract,
@@ -71,24 +72,28 @@ Status Chat::constrain(const Prompt& prompt, const GenerationConfig& config,
                : pipeline_->constrain(*options.response_format, text);
   if (!processor) return processor.error();
   processors.push_back(*std::move(processor));
-  return {};
+  return std::string();
 }
 
-void Chat::constrain_begun_calls(const Prompt& prompt, const ConstrainedText& text,
-                                 LogitsProcessors& processors) {
+Result<std::string> Chat::constrain_begun_calls(const Prompt& prompt, const ConstrainedText& text,
+                                                LogitsProcessors& processors) const {
   const bool has_tools = !form_->tools.value().is_none();
-  if (!has_tools || form_->forms.calls == nullptr || !why_calls_are_free_.empty()) return;
+  if (!has_tools || form_->forms.calls == nullptr || !why_calls_are_free_.empty())
+    return std::string();
   auto processor = call_processor(prompt, "auto", text);
   if (processor) {
     processors.push_back(*std::move(processor));
-  } else {
-    why_calls_are_free_ = processor.error().message;
+    return std::string();
   }
+  const Error& error = processor.error();
+  const bool will_stay =
+      error.code == ErrorCode::kContract || error.code == ErrorCode::kUnsupported;
+  if (!will_stay) return error;
+  return error.message;
 }
 
-Result<std::shared_ptr<const LogitsProcessor>> Chat::call_processor(const Prompt& prompt,
-                                                                    const std::string& choice,
-                                                                    const ConstrainedText& text) {
+Result<std::shared_ptr<const LogitsProcessor>> Chat::call_processor(
+    const Prompt& prompt, const std::string& choice, const ConstrainedText& text) const {
   if (form_->forms.calls == nullptr) {
     return Error{ErrorCode::kContract,
                  "tool_choice is '" + choice +
@@ -113,9 +118,9 @@ Result<ChatAnswer> Chat::generate(const Prompt& prompt, GenerationConfig config,
       !taken) {
     return taken.error();
   }
-  const bool were_free = !why_calls_are_free_.empty();
-  const Status constrained = constrain(prompt, config, options, generation.processors);
-  if (!constrained) return constrained.error();
+  Result<std::string> why_calls_are_free =
+      constrain(prompt, config, options, generation.processors);
+  if (!why_calls_are_free) return why_calls_are_free.error();
   Result<ChatReader> reader =
       ChatReader::start(prompt.shows_tools ? form_->reader : form_->reader_without_calls,
                         prompt.begun_answer, form_->tools, listener(options));
@@ -142,9 +147,10 @@ Result<ChatAnswer> Chat::generate(const Prompt& prompt, GenerationConfig config,
   answer.usage.answers_encoded_again = prompt.chat.encoded_again;
   answer.usage.messages_left_out = static_cast<std::int64_t>(prompt.left_out);
   answer.finish_reason = sequence.finish_reason;
-  if (!were_free && !why_calls_are_free_.empty()) {
+  if (!why_calls_are_free->empty()) {
     answer.warnings.push_back("tool_choice 'auto': calls are as the model writes them: " +
-                              why_calls_are_free_);
+                              *why_calls_are_free);
+    why_calls_are_free_ = *std::move(why_calls_are_free);
   }
   if (form_->forms.calls_need_ids) add_ids(text);
   take_answer(text, stream->tokens(), *generated);

@@ -1,10 +1,12 @@
 // How a Chat is saved: what it is, as a JSON document.
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -46,14 +48,11 @@ std::vector<TokenId> ids_of(const JsonCursor& json) {
 }
 
 std::uint64_t wide_of(const JsonCursor& json) {
+  const std::string digits = json.string();
+  const char* const end = digits.data() + digits.size();
   std::uint64_t number = 0;
-  for (const char digit : json.string()) {
-    if (digit < '0' || digit > '9') {
-      json.fail_as_not("digits");
-      break;
-    }
-    number = number * 10 + static_cast<std::uint64_t>(digit - '0');
-  }
+  const auto [read, error] = std::from_chars(digits.data(), end, number);
+  if (error != std::errc() || read != end) json.fail_as_not("the digits of an integer of 64 bits");
   return number;
 }
 

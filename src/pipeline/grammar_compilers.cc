@@ -19,17 +19,23 @@ constexpr std::size_t kMostKept = 4;
 
 Result<std::shared_ptr<const GrammarCompiler>> GrammarCompilers::get(const Tokenizer& tokenizer,
                                                                      const TextMarkers& special) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(kept_, special, &Kept::special);
-  if (found != kept_.end()) {
-    kept_.splice(kept_.begin(), kept_, found);
-    return kept_.front().compiler;
-  }
+  if (auto known = find(special)) return known;
   auto created = GrammarCompiler::create(tokenizer, special);
   if (!created) return created.error();
+  // Another thread may have made the same one meanwhile: that stays, with what it has compiled.
+  if (auto known = find(special)) return known;
+  const std::scoped_lock lock(mutex_);
   kept_.push_front({special, *std::move(created)});
   if (kept_.size() > kMostKept) kept_.pop_back();
   return kept_.front().compiler;
+}
+
+std::shared_ptr<const GrammarCompiler> GrammarCompilers::find(const TextMarkers& special) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(kept_, special, &Kept::special);
+  if (found == kept_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, found);
+  return found->compiler;
 }
 
 }  // namespace polystate

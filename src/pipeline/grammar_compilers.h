@@ -24,6 +24,9 @@ class GrammarCompilers {
     std::shared_ptr<const GrammarCompiler> compiler;
   };
 
+  // The compiler that is kept, which becomes the last used; null where there is none.
+  std::shared_ptr<const GrammarCompiler> find(const TextMarkers& special);
+
   std::mutex mutex_;      // guards kept_
   std::list<Kept> kept_;  // the last used first
 };

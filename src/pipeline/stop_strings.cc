@@ -52,8 +52,9 @@ class StopStrings final : public StoppingCriterion {
 
  private:
   // Decodes as many of the last tokens as a string can have, so that a long text costs no more than
-  // a short one. A part of a text that has U+FFFD may be cut within a run of bytes: it is decoded
-  // from further back.
+  // a short one. A part of a text that begins with U+FFFD may be cut within a run of bytes: it is
+  // decoded from further back. One behind that is of the text itself, such as the character that
+  // the next token completes.
   [[nodiscard]] Result<TextEnd> end_of(std::span<const TokenId> tokens) const {
     for (std::size_t count = longest_ + kUnsure;; count *= 2) {
       const auto last = tokens.last(std::min(count, tokens.size()));
@@ -61,8 +62,7 @@ class StopStrings final : public StoppingCriterion {
       if (!text) return text.error();
       const Result<std::size_t> before = size_before(last, *text);
       if (!before) return before.error();
-      const bool is_sure =
-          *before >= longest_ + kUnsure && text->find(kReplacement) == std::string::npos;
+      const bool is_sure = *before >= longest_ + kUnsure && !text->starts_with(kReplacement);
       if (is_sure || last.size() == tokens.size()) return TextEnd{std::move(*text), *before};
     }
   }

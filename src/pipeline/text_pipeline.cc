@@ -43,7 +43,7 @@ namespace {
 enum class Cut : std::uint8_t { kBeginning, kEnd };
 
 // Drops tokens of the text itself, so that `limit` are left with those around it.
-void shorten(Encoding& encoding, std::size_t limit, Cut cut) {
+void cut_tokens(Encoding& encoding, std::size_t limit, Cut cut) {
   const std::size_t size = encoding.ids.size();
   std::size_t excess = size - std::min(limit, size);
   std::vector<TokenId> kept;
@@ -57,6 +57,16 @@ void shorten(Encoding& encoding, std::size_t limit, Cut cut) {
   }
   if (cut == Cut::kEnd) std::ranges::reverse(kept);
   encoding.ids = std::move(kept);
+}
+
+// What messages call an input.
+std::string name_of(const CallOptions& options, std::size_t input) {
+  return options.name_of ? options.name_of(input) : "input " + std::to_string(input);
+}
+
+// The error of an input.
+Error named(const std::string& name, const Error& error) {
+  return {error.code, name + ": " + error.message};
 }
 
 // An answer as a message, of which nothing is lost.
@@ -83,26 +93,39 @@ class TextStreams {
       Result<TextStream> stream = TextStream::start(tokenizer, prompt, options);
       if (!stream) return stream.error();
       streams.streams_.push_back(std::move(*stream));
+      streams.wants_more_.push_back(true);
     }
     return streams;
   }
 
-  // False where the caller wants no more of this input.
+  // False where the caller wants no more of this input, or something went wrong.
   bool push(std::size_t input, TokenId token) {
-    const Result<std::string> piece = streams_[input].push(token);
-    return !piece || piece->empty() || on_text_(input, *piece);
+    return status_ && tell(input, streams_[input].push(token));
   }
-
+  // Tells what is left of an input's text, of which no token follows.
   void finish(std::size_t input) {
-    const Result<std::string> rest = streams_[input].finish();
-    if (rest && !rest->empty()) (void)on_text_(input, *rest);
+    if (status_ && wants_more_[input]) (void)tell(input, streams_[input].finish());
   }
+  // What went wrong in between.
+  [[nodiscard]] const Status& status() const { return status_; }
 
  private:
   explicit TextStreams(OnPiece on_text) : on_text_(std::move(on_text)) {}
 
+  // Tells the caller of a piece; whether the input goes on.
+  bool tell(std::size_t input, const Result<std::string>& piece) {
+    if (!piece) {
+      status_ = piece.error();
+      return false;
+    }
+    if (!piece->empty() && wants_more_[input]) wants_more_[input] = on_text_(input, *piece);
+    return wants_more_[input];
+  }
+
   std::vector<TextStream> streams_;  // one an input
+  std::vector<bool> wants_more_;     // of each input: whether the caller does
   OnPiece on_text_;
+  Status status_;
 };
 
 }  // namespace
@@ -189,6 +212,7 @@ Result<std::vector<std::vector<GeneratedText>>> TextPipeline::answer(
   };
   Result<std::vector<GenerationResult>> results = runner_->generate(inputs, generation);
   if (!results) return results.error();
+  if (streams && !streams->status()) return streams->status().error();
   return decode_all(*std::move(results), inputs, decoding, begin);
 }
 
@@ -223,11 +247,11 @@ Result<std::vector<GenerationInput>> TextPipeline::encode(std::span<const std::s
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Encoding& encoding = (*encodings)[i];
     if (options.truncate) {
-      shorten(encoding, static_cast<std::size_t>(kept), is_prompt ? Cut::kBeginning : Cut::kEnd);
+      cut_tokens(encoding, static_cast<std::size_t>(kept), is_prompt ? Cut::kBeginning : Cut::kEnd);
     }
     if (!is_prompt) {
-      const std::string name = options.name_of ? options.name_of(i) : "input " + std::to_string(i);
-      if (const Status checked = check_source(encoding, name); !checked) return checked.error();
+      const Status checked = check_source(encoding, name_of(options, i));
+      if (!checked) return checked.error();
     }
     (is_prompt ? inputs[i].prompt : inputs[i].source) = std::move(encoding.ids);
   }
@@ -240,11 +264,11 @@ Result<std::vector<GenerationInput>> TextPipeline::encode_chats(
   std::vector<GenerationInput> inputs(chats.size());
   for (std::size_t i = 0; i < chats.size(); ++i) {
     const Result<RenderedChat> rendered = templates_.render(chats[i]);
-    if (!rendered) return rendered.error();
+    if (!rendered) return named(name_of(options, i), rendered.error());
     Result<Encoding> encoding =
         encode_chat(*tokenizer_, templates_, *rendered, options.sanitize_control_tokens);
-    if (!encoding) return encoding.error();
-    if (options.truncate) shorten(*encoding, static_cast<std::size_t>(kept), Cut::kBeginning);
+    if (!encoding) return named(name_of(options, i), encoding.error());
+    if (options.truncate) cut_tokens(*encoding, static_cast<std::size_t>(kept), Cut::kBeginning);
     inputs[i].prompt = std::move(encoding->ids);
   }
   return inputs;

@@ -58,6 +58,13 @@ std::vector<GenerationInput> inputs_of(std::span<const Task> tasks,
   return inputs;
 }
 
+// What messages call a window: its text, and where in that it begins.
+std::string name_of(const Task& task) {
+  const std::string name = "input " + std::to_string(task.sequence);
+  const std::size_t begin = task.window.begin;
+  return begin == 0 ? name : name + " from token " + std::to_string(begin) + " on";
+}
+
 // Adds what a window scores; `logprobs` are those of its tokens but the first.
 void add(const ScoreWindow& window, std::span<const TokenLogprobs> logprobs, TextScore& score) {
   const std::size_t first = std::max(window.first_scored, window.begin + 1);
@@ -108,11 +115,12 @@ Result<std::vector<TextScore>> score_tokens(Runner& runner,
       tasks.push_back({i, window});
     }
   }
-  const GenerationOptions generation = scoring(options);
+  GenerationOptions generation = scoring(options);
   std::vector<TextScore> scores(sequences.size());
   for (std::size_t first = 0; first < tasks.size(); first += kGroup) {
     const std::size_t next = std::min(first + kGroup, tasks.size());
     const auto group = std::span(tasks).subspan(first, next - first);
+    generation.name_of = [group](std::size_t window) { return name_of(group[window]); };
     const auto results = runner.generate(inputs_of(group, sequences), generation);
     if (!results) return results.error();
     for (std::size_t i = 0; i < group.size(); ++i)

@@ -91,9 +91,9 @@ Result<std::unique_ptr<Runner>> BatchRunner::open(const Model& model) {
 
 Result<std::vector<GenerationResult>> BatchRunner::generate(std::span<const GenerationInput> inputs,
                                                             const GenerationOptions& options) {
-  const Stay stay(*this);
-  if (const Status first = stay.status(); !first) return first.error();
   return or_out_of_memory("generate", "", [&]() -> Result<std::vector<GenerationResult>> {
+    const Stay stay(*this);
+    if (const Status first = stay.status(); !first) return first.error();
     GenerateCall call(*loops_, config_, options);
     if (const Status started = call.start(inputs); !started) return started.error();
     return call.wait();
@@ -101,15 +101,12 @@ Result<std::vector<GenerationResult>> BatchRunner::generate(std::span<const Gene
 }
 
 Result<RequestId> BatchRunner::submit(GenerationInput input, RequestOptions options) {
-  Result<RequestMaker> maker =
-      RequestMaker::create(options.config.value_or(config_),
-                           {.processors = std::move(options.processors),
-                            .sampler = std::move(options.sampler),
-                            .stopping_criteria = std::move(options.stopping_criteria),
-                            .hears_tokens = options.on_token != nullptr,
-                            .keeps = options.keep,
-                            .yields = options.yields},
-                           loops_->limits());
+  return or_out_of_memory("generate", "", [&] { return start(std::move(input), options); });
+}
+
+Result<RequestId> BatchRunner::start(GenerationInput input, const RequestOptions& options) {
+  Result<RequestMaker> maker = RequestMaker::create(options.config.value_or(config_),
+                                                    callers_part_of(options), loops_->limits());
   if (!maker) return maker.error();
   auto made = maker->make(std::move(input), 0, "the request");
   if (!made) return made.error();
@@ -132,9 +129,14 @@ Result<RequestId> BatchRunner::submit(GenerationInput input, RequestOptions opti
                     }
                     if (heard != nullptr) heard(std::move(result));
                   });
-  submitted_.emplace(id, request);
-  loops_->push(*inbox_, {request});
-  return id;
+  const auto place = submitted_.emplace(id, request).first;
+  const Status pushed = or_out_of_memory("generate", "", [&]() -> Status {
+    loops_->push(*inbox_, {request});
+    return {};
+  });
+  if (pushed) return id;
+  submitted_.erase(place);
+  return pushed.error();
 }
 
 void BatchRunner::cancel(RequestId id) {
@@ -149,19 +151,21 @@ void BatchRunner::cancel(RequestId id) {
 }
 
 Result<bool> BatchRunner::step() {
-  const Stay stay(*this);
-  if (const Status first = stay.status(); !first) return first.error();
-  (void)loops_->hear(*inbox_);
-  if (!loops_->is_waiting(*inbox_)) return false;
-  loops_->advance(*inbox_, [this] { (void)loops_->hear(*inbox_); });
-  (void)loops_->hear(*inbox_);
-  return loops_->is_waiting(*inbox_);
+  return or_out_of_memory("generate", "", [&]() -> Result<bool> {
+    const Stay stay(*this);
+    if (const Status first = stay.status(); !first) return first.error();
+    (void)loops_->hear(*inbox_);
+    if (!loops_->is_waiting(*inbox_)) return false;
+    loops_->advance(*inbox_, /*between_steps=*/nullptr);
+    (void)loops_->hear(*inbox_);
+    return loops_->is_waiting(*inbox_);
+  });
 }
 
 Result<std::vector<std::byte>> BatchRunner::save_kept(const KeptSequence& kept) {
-  const Stay stay(*this);
-  if (const Status first = stay.status(); !first) return first.error();
-  return or_out_of_memory("save a kept sequence", "", [&] {
+  return or_out_of_memory("save a kept sequence", "", [&]() -> Result<std::vector<std::byte>> {
+    const Stay stay(*this);
+    if (const Status first = stay.status(); !first) return first.error();
     std::optional<Result<std::vector<std::byte>>> saved;
     loops_->use_keeping_loop([&](GenerationLoop& loop) { saved = loop.save_kept(kept); });
     return *std::move(saved);
@@ -169,9 +173,9 @@ Result<std::vector<std::byte>> BatchRunner::save_kept(const KeptSequence& kept) 
 }
 
 Result<KeptSequence> BatchRunner::load_kept(std::span<const std::byte> bytes, bool yields) {
-  const Stay stay(*this);
-  if (const Status first = stay.status(); !first) return first.error();
-  return or_out_of_memory("load a kept sequence", "", [&] {
+  return or_out_of_memory("load a kept sequence", "", [&]() -> Result<KeptSequence> {
+    const Stay stay(*this);
+    if (const Status first = stay.status(); !first) return first.error();
     std::optional<Result<KeptSequence>> loaded;
     loops_->use_keeping_loop([&](GenerationLoop& loop) { loaded = loop.load_kept(bytes, yields); });
     return *std::move(loaded);

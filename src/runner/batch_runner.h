@@ -47,6 +47,9 @@ class BatchRunner final : public Runner {
   BatchRunner(std::unique_ptr<SharedLoops> loops, GenerationConfig config,
               std::vector<std::string> warnings);
 
+  // submit(), which says where memory runs out.
+  Result<RequestId> start(GenerationInput input, const RequestOptions& options);
+
   std::unique_ptr<SharedLoops> loops_;
   GenerationConfig config_;
   std::vector<std::string> warnings_;

@@ -22,19 +22,19 @@ namespace {
 
 // Leaves the first of `values` that belong to `kept` of `all` tokens.
 template <typename T>
-void shorten(std::vector<T>& values, std::size_t kept, std::size_t all) {
+void keep_first_values(std::vector<T>& values, std::size_t kept, std::size_t all) {
   if (all > 0) values.resize(values.size() / all * kept);
 }
 
 // Leaves `kept` of the tokens that were generated after `prompt` given ones.
-void shorten(GeneratedSequence& sequence, std::size_t prompt, std::size_t kept) {
+void drop_generated(GeneratedSequence& sequence, std::size_t prompt, std::size_t kept) {
   const std::size_t all = sequence.ids.size() - prompt;
   if (kept == all) return;
   sequence.ids.resize(prompt + kept);
   sequence.finish_reason = FinishReason::kUnfinished;
-  shorten(sequence.logprobs, kept, all);
-  shorten(sequence.scores, kept, all);
-  shorten(sequence.logits, kept, all);
+  keep_first_values(sequence.logprobs, kept, all);
+  keep_first_values(sequence.scores, kept, all);
+  keep_first_values(sequence.logits, kept, all);
 }
 
 }  // namespace
@@ -47,15 +47,8 @@ GenerateCall::~GenerateCall() {
 }
 
 Status GenerateCall::start(std::span<const GenerationInput> inputs) {
-  Result<RequestMaker> maker =
-      RequestMaker::create(options_.config.value_or(default_config_),
-                           {.processors = options_.processors,
-                            .sampler = options_.sampler,
-                            .stopping_criteria = options_.stopping_criteria,
-                            .hears_tokens = options_.on_token != nullptr,
-                            .keeps = options_.keep,
-                            .yields = options_.yields},
-                           loops_.limits());
+  Result<RequestMaker> maker = RequestMaker::create(options_.config.value_or(default_config_),
+                                                    callers_part_of(options_), loops_.limits());
   if (!maker) return maker.error();
   std::vector<std::shared_ptr<Request>> requests;
   requests.reserve(inputs.size());
@@ -132,7 +125,7 @@ void GenerateCall::hear_result(std::size_t input, Result<GenerationResult> resul
     return;
   }
   if (has_enough_[input]) {  // the loop may have gone on before it knew
-    shorten(result->sequences.front(), requests_[input]->prompt().size(), heard_[input]);
+    drop_generated(result->sequences.front(), requests_[input]->prompt().size(), heard_[input]);
     result->usage.generated_tokens = static_cast<std::int64_t>(heard_[input]);
   }
   results_[input] = std::move(*result);

@@ -96,11 +96,18 @@ bool GenerationLoop::make_room() {
     const auto is_needed = [&](const KeptSequence& kept) {
       return kept == first.kept() || is_in_use(kept);
     };
-    gave_up =
-        lacks_pages && count_admitted({&demand, 1}, all) == 1 && kept_.give_up_first(is_needed);
+    if (!lacks_pages || count_admitted({&demand, 1}, all) != 1) return false;
+    gave_up = kept_.give_up_first(is_needed) || (running_.empty() && give_up_own(first));
     return false;
   });
   return gave_up;
+}
+
+bool GenerationLoop::give_up_own(const Request& first) {
+  const CachedSequence* const cached = kept_.cached(first.kept());
+  if (cached == nullptr) return false;
+  model_.keep_prefix(first.kept()->tokens, *cached);
+  return kept_.give_up_first([&](const KeptSequence& kept) { return kept != first.kept(); });
 }
 
 bool GenerationLoop::is_in_use(const KeptSequence& kept) const {
@@ -299,26 +306,42 @@ void GenerationLoop::choose(std::span<float> logits) {
 }
 
 void GenerationLoop::tell() {
-  const auto is_over = [this](const std::unique_ptr<SequenceGroup>& group) {
-    group->tell_token();
-    if (!group->is_done()) return false;
-    if (std::optional<SequenceGroup::Kept> kept = group->take_kept()) {
-      kept_.add(std::move(kept->handle), std::move(kept->cached), kept->yields);
-    }
-    group->tell_result();
-    return true;
-  };
-  std::erase_if(running_, is_over);
+  for (const auto& group : running_) {
+    if (group->is_told()) continue;
+    const Status told = or_out_of_memory("generate", "", [&]() -> Status {
+      group->tell_token();
+      return {};
+    });
+    if (!told) group->end_with(told.error());
+    if (group->is_done()) tell_result(*group);
+  }
+  std::erase_if(running_, [](const auto& group) { return group->is_told(); });
+}
+
+void GenerationLoop::tell_result(SequenceGroup& group) {
+  Result<GenerationResult> result =
+      or_out_of_memory("generate", "", [&]() -> Result<GenerationResult> {
+        if (std::optional<SequenceGroup::Kept> kept = group.take_kept()) {
+          kept_.add(std::move(kept->handle), std::move(kept->cached), kept->yields);
+        }
+        return group.take_result();
+      });
+  const Status told = or_out_of_memory("generate", "", [&]() -> Status {
+    group.tell_result(std::move(result));
+    return {};
+  });
+  // The result is gone, and its memory with it: there is room for a message.
+  if (!told) fail(group.request(), told.error());
 }
 
 void GenerationLoop::fail_all(const Error& error) {
-  for (const auto& request : joining_) {
+  kept_.clear();
+  for (const auto& group : running_) group->end_with(error);
+  // Each is told once, also where memory runs out meanwhile.
+  const RequestQueue::Requests joining = std::exchange(joining_, {});
+  for (const auto& request : joining) {
     if (request != nullptr) fail(*request, error);
   }
-  joining_.clear();
-  for (const auto& group : running_) fail(group->request(), error);
-  running_.clear();
-  kept_.clear();
 }
 
 }  // namespace polystate

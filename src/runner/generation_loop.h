@@ -50,8 +50,12 @@ class GenerationLoop {
   // Whether a request that runs goes on from a kept sequence, so that their pages count once.
   [[nodiscard]] bool is_in_use(const KeptSequence& kept) const;
   // Gives up a kept sequence that yields, where the first request lacks nothing but pages. Returns
-  // whether it did.
+  // whether it did. What the request itself goes on from is the last one, and only where it would
+  // be refused otherwise.
   bool make_room();
+  // Gives up what the first request goes on from, if it yields. Its full pages stay among the known
+  // prefixes, which the request goes on from then.
+  bool give_up_own(const Request& first);
   // Refuses the first request if kept sequences leave it no room: where nothing runs, it would wait
   // for ever. Returns whether it refused one.
   bool refuse_first();
@@ -73,8 +77,12 @@ class GenerationLoop {
   // Has every planned group choose by its part of the logits [wanted, vocabulary]: side by side,
   // except those that run code of the caller's.
   void choose(std::span<float> logits);
-  // Tells of tokens; tells of groups that are over, and removes them.
+  // Tells of tokens; tells of groups that are over, and removes them. A group for whose news there
+  // is not enough memory ends with that.
   void tell();
+  // Keeps what a group that is over read, where that is asked for, and tells of its result.
+  void tell_result(SequenceGroup& group);
+  // Ends all with an error, of which `tell` tells those that run.
   void fail_all(const Error& error);
 
   TokenModel& model_;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <random>
 #include <set>
 #include <span>
 #include <string>
@@ -24,6 +25,7 @@
 #include "runner/cache/cache_kind.h"
 #include "runner/context_slide.h"
 #include "runner/model/limits.h"
+#include "runner/random_seed.h"
 #include "runner/search/search.h"
 #include "runner/sequence_length.h"
 
@@ -32,8 +34,20 @@ namespace {
 
 Error contract_error(const std::string& message) { return {ErrorCode::kContract, message}; }
 
+// Biases are added to scores, which are float32: two that are infinite may give what is no number.
+Status check_biases(const GenerationConfig& config) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  for (const auto& [tokens, bias] : config.sequence_bias) {
+    if (std::abs(bias) <= kLargest) continue;  // which NaN is not
+    return contract_error("sequence_bias has " + std::to_string(bias) +
+                          ": a bias is finite as a float32; bad_words_ids forbids tokens");
+  }
+  return {};
+}
+
 Status check_options(const GenerationConfig& config, const CallersPart& callers) {
   if (Status valid = config.validate(); !valid) return valid;
+  if (Status valid = check_biases(config); !valid) return valid;
   if (!config.stop_strings.empty()) {
     return contract_error(
         "stop_strings: a runner knows no text; generate through a pipeline, or give what "
@@ -129,7 +143,6 @@ TokenId Request::pad() const { return padding_of(config()); }
 SearchContext Request::search_context() const {
   return {.config = config(),
           .processors = *processors_,
-          .has_callers_processors = !setting_->callers.processors.empty(),
           .sampler = *setting_->sampler,
           .stopping_criteria = setting_->callers.stopping_criteria,
           .prompt = input_.prompt,
@@ -158,10 +171,12 @@ Result<RequestMaker> RequestMaker::create(GenerationConfig config, CallersPart c
     maker.deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                          std::chrono::duration<double>(*config.max_time));
   }
-  const std::uint64_t seed = config.seed ? *config.seed : std::random_device()();
+  const Result<std::uint64_t> seed =
+      config.seed ? Result<std::uint64_t>(*config.seed) : random_seed();
+  if (!seed) return seed.error();
   const auto sampler = callers.sampler != nullptr ? callers.sampler : make_sampler(config);
   maker.setting_ = std::make_shared<Request::Setting>(
-      Request::Setting{std::move(config), std::move(callers), sampler, seed});
+      Request::Setting{std::move(config), std::move(callers), sampler, *seed});
   return maker;
 }
 

@@ -44,6 +44,17 @@ struct CallersPart {
   }
 };
 
+// What RequestOptions or GenerationOptions have of that.
+template <typename Options>
+CallersPart callers_part_of(const Options& options) {
+  return {.processors = options.processors,
+          .sampler = options.sampler,
+          .stopping_criteria = options.stopping_criteria,
+          .hears_tokens = options.on_token != nullptr,
+          .keeps = options.keep,
+          .yields = options.yields};
+}
+
 // One input that is to be generated, checked: what can be refused was refused. It is shared by who
 // asked for it and by the loop that runs it.
 class Request {
@@ -126,7 +137,7 @@ Error cancelled();
 // Makes the requests of one call: of inputs that have everything else in common.
 class RequestMaker {
  public:
-  // kContract as Runner::generate.
+  // kContract as Runner::generate; kEngine where a seed is to be drawn, and the system has none.
   static Result<RequestMaker> create(GenerationConfig config, CallersPart callers,
                                      const ModelLimits& limits);
 

@@ -176,8 +176,9 @@ std::optional<SequenceGroup::Kept> SequenceGroup::take_kept() {
   return Kept{kept_, std::move(cached), request_->yields()};
 }
 
-void SequenceGroup::tell_result() {
-  if (request_->on_done != nullptr) request_->on_done(take_result());
+void SequenceGroup::tell_result(Result<GenerationResult> result) {
+  is_told_ = true;
+  if (request_->on_done != nullptr) request_->on_done(std::move(result));
 }
 
 Result<GenerationResult> SequenceGroup::take_result() {

@@ -70,8 +70,13 @@ class SequenceGroup {
     bool yields;
   };
   std::optional<Kept> take_kept();
-  // Tells the caller that it is over, once it is.
-  void tell_result();
+  // Once it is over, after take_kept: its result, or why there is none. To be taken once.
+  Result<GenerationResult> take_result();
+  // Tells the caller of it.
+  void tell_result(Result<GenerationResult> result);
+  [[nodiscard]] bool is_told() const { return is_told_; }
+  // Ends it with an error.
+  void end_with(const Error& error) { status_ = error; }
 
   // What is set aside for it.
   [[nodiscard]] const Demand& demand() const { return demand_; }
@@ -96,7 +101,6 @@ class SequenceGroup {
   [[nodiscard]] std::span<const TokenId> row_prompt() const;
   // Takes logits [tokens, vocabulary] after tokens of the prompt, where they are asked for.
   Status report_prompt(std::span<const float> logits, std::size_t vocabulary);
-  Result<GenerationResult> take_result();
 
   std::shared_ptr<Request> request_;
   std::optional<EncodedSource> source_;
@@ -109,12 +113,13 @@ class SequenceGroup {
   std::size_t wanted_ = 0;      // logits of the present step
   bool chooses_ = false;        // in the present step, by the last of these logits
   bool has_told_ = true;        // of the token that was chosen last
+  bool is_told_ = false;        // of its result
   Demand demand_;
   bool is_new_ = true;
   KeptSequence kept_;                      // what take_kept gave
   std::vector<CachedSequence> sequences_;  // of each row; where it keeps, the last one to the end
   std::unique_ptr<Search> search_;
-  Status status_;  // of the search
+  Status status_;  // of the search, and of telling of its tokens
   std::vector<TokenLogprobs> prompt_logprobs_;
 };
 

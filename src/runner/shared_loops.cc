@@ -11,7 +11,6 @@
 #include <span>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
@@ -50,6 +49,28 @@ class SharedLoops::Drive {
 
  private:
   SharedLoops& loops_;
+};
+
+// Lets other threads hear an inbox when it ends, also where what is called throws. Its owner holds
+// the lock at the beginning.
+class SharedLoops::Hearing {
+ public:
+  Hearing(SharedLoops& loops, Inbox& inbox, std::unique_lock<std::mutex>& lock)
+      : loops_(loops), inbox_(inbox), lock_(lock) {
+    inbox_.is_heard = true;
+  }
+  Hearing(const Hearing&) = delete;
+  Hearing& operator=(const Hearing&) = delete;
+  ~Hearing() {
+    if (!lock_.owns_lock()) lock_.lock();
+    inbox_.is_heard = false;
+    loops_.changed_.notify_all();
+  }
+
+ private:
+  SharedLoops& loops_;
+  Inbox& inbox_;
+  std::unique_lock<std::mutex>& lock_;
 };
 
 SharedLoops::SharedLoops(const Model& model, std::unique_ptr<TokenModel> shared)
@@ -97,7 +118,9 @@ void SharedLoops::end(std::span<const std::shared_ptr<Request>> requests) {
 void SharedLoops::use_keeping_loop(const std::function<void(GenerationLoop& loop)>& use) {
   {
     std::unique_lock lock(mutex_);
+    ++waiting_keepers_;
     changed_.wait(lock, [this] { return !is_driven_; });
+    --waiting_keepers_;
     is_driven_ = true;
   }
   const Drive drive(*this);
@@ -105,26 +128,41 @@ void SharedLoops::use_keeping_loop(const std::function<void(GenerationLoop& loop
 }
 
 bool SharedLoops::hear(Inbox& inbox) {
-  std::vector<std::function<void()>> news;
-  {
-    const std::lock_guard lock(mutex_);
-    news.swap(inbox.news);
+  std::unique_lock lock(mutex_);
+  if (inbox.is_heard || inbox.news.empty()) return false;
+  const Hearing hearing(*this, inbox, lock);
+  while (!inbox.news.empty()) {
+    std::function<void()> first = std::move(inbox.news.front());
+    inbox.news.pop_front();
+    lock.unlock();
+    first();
+    first = nullptr;  // what it holds may be the caller's, and is not to go under the lock
+    lock.lock();
   }
-  for (const auto& each : news) each();
-  return !news.empty();
+  return true;
 }
 
 bool SharedLoops::is_waiting(const Inbox& inbox) {
   const std::lock_guard lock(mutex_);
-  return inbox.running > 0 || !inbox.news.empty();
+  return inbox.running > 0 || inbox.is_heard || !inbox.news.empty();
+}
+
+bool SharedLoops::goes_on(const Inbox& inbox) {
+  const std::lock_guard lock(mutex_);
+  return waiting_keepers_ == 0 && (inbox.running > 0 || !inbox.news.empty());
 }
 
 void SharedLoops::advance(Inbox& inbox, const std::function<void()>& between_steps) {
   {
     std::unique_lock lock(mutex_);
-    if (is_driven_) {
-      changed_.wait_for(lock, kMoment, [&] { return !is_driven_ || !inbox.news.empty(); });
-      if (is_driven_ || !inbox.news.empty()) return;
+    if (inbox.running <= 0) {  // what is left is heard, maybe by another thread just now
+      changed_.wait_for(lock, kMoment, [&] { return inbox.running > 0 || !inbox.is_heard; });
+      return;
+    }
+    if (!may_drive()) {
+      const auto has_news = [&] { return !inbox.news.empty() && !inbox.is_heard; };
+      changed_.wait_for(lock, kMoment, [&] { return may_drive() || has_news(); });
+      if (!may_drive() || has_news()) return;
     }
     is_driven_ = true;
   }
@@ -132,6 +170,8 @@ void SharedLoops::advance(Inbox& inbox, const std::function<void()>& between_ste
   choose_lanes();
   if (lanes_in_use_ == 0) {
     (void)shared_.loop.step(true);
+  } else if (between_steps == nullptr) {
+    step_lanes();
   } else {
     run_lanes(inbox, between_steps);
   }
@@ -164,16 +204,25 @@ bool SharedLoops::open_lanes(std::size_t count) {
 
 void SharedLoops::run_lanes(const Inbox& inbox, const std::function<void()>& between_steps) {
   const auto caller = std::this_thread::get_id();
-  std::atomic<bool> is_enough = false;
+  std::atomic<bool> is_over = false;  // the inbox is served, or others come first
+  std::atomic<bool> is_dry = false;   // the caller's own lane has nothing to run
+  std::atomic<bool> has_stepped = false;
   model_.parallel_for(lanes_in_use_, [&](std::size_t i) {
     const bool is_caller = std::this_thread::get_id() == caller;
-    while (!is_enough && lanes_[i]->loop.step(false)) {
+    while (!is_over && !is_dry && lanes_[i]->loop.step(false)) {
+      has_stepped = true;
       if (!is_caller) continue;
       between_steps();
-      if (!is_waiting(inbox)) is_enough = true;
+      if (!goes_on(inbox)) is_over = true;
     }
-    if (is_caller) is_enough = true;
+    if (is_caller) is_dry = true;
   });
+  // Where one thread has them all, the first one that is dry keeps it from the others.
+  if (!has_stepped) step_lanes();
+}
+
+void SharedLoops::step_lanes() {
+  model_.parallel_for(lanes_in_use_, [this](std::size_t i) { (void)lanes_[i]->loop.step(false); });
 }
 
 }  // namespace polystate

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,8 +23,9 @@ namespace polystate {
 
 // What a caller of SharedLoops has not heard yet. Only SharedLoops looks into it.
 struct Inbox {
-  std::vector<std::function<void()>> news;
+  std::deque<std::function<void()>> news;
   std::int64_t running = 0;  // requests that were pushed and are not over
+  bool is_heard = false;     // a thread is calling the news
 };
 
 // The generation loops of a model, which callers on any number of threads share. It has no thread
@@ -46,17 +48,21 @@ class SharedLoops {
   // Ends those of the requests that are not over.
   void end(std::span<const std::shared_ptr<Request>> requests);
 
-  // Calls `use` with the loop that keeps sequences, between two of its steps.
+  // Calls `use` with the loop that keeps sequences, between two of its steps. Whoever waits for
+  // that comes before those who run steps.
   void use_keeping_loop(const std::function<void(GenerationLoop& loop)>& use);
 
-  // Calls what is in the inbox; whether there was anything.
+  // Calls what is in the inbox, and what comes meanwhile, in its order; whether there was anything.
+  // Where another thread is doing so, it is left to that one.
   bool hear(Inbox& inbox);
-  // Whether the inbox waits for requests that are not over, or has news.
+  // Whether the inbox waits for requests that are not over, or has news that are not heard to the
+  // end.
   [[nodiscard]] bool is_waiting(const Inbox& inbox);
 
   // Runs a step of the loops, or waits a moment while another caller does. Where loops run side by
-  // side, they run until the inbox waits for nothing more, or this thread has nothing to run;
-  // `between_steps` is called in between, on this thread.
+  // side, they run until the inbox waits for nothing more, this thread has nothing to run, or
+  // somebody waits for the loop that keeps sequences; `between_steps` is called in between, on this
+  // thread. Where it is null, each of them runs one step.
   void advance(Inbox& inbox, const std::function<void()>& between_steps);
 
  private:
@@ -69,6 +75,7 @@ class SharedLoops {
   };
 
   class Drive;
+  class Hearing;
 
   SharedLoops(const Model& model, std::unique_ptr<TokenModel> shared);
 
@@ -78,6 +85,12 @@ class SharedLoops {
   // Opens lanes; false where there is no memory for them.
   bool open_lanes(std::size_t count);
   void run_lanes(const Inbox& inbox, const std::function<void()>& between_steps);
+  // Runs a step of each lane.
+  void step_lanes();
+  // Whether a caller who runs steps goes on.
+  [[nodiscard]] bool goes_on(const Inbox& inbox);
+  // Whether one may begin to; to be asked under the mutex.
+  [[nodiscard]] bool may_drive() const { return !is_driven_ && waiting_keepers_ == 0; }
 
   Model model_;
   RequestQueue queue_;
@@ -90,6 +103,7 @@ class SharedLoops {
   std::mutex mutex_;  // guards the rest, and inboxes
   std::condition_variable changed_;
   bool is_driven_ = false;
+  std::int64_t waiting_keepers_ = 0;  // callers of use_keeping_loop that wait for their turn
 };
 
 }  // namespace polystate

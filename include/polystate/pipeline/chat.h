@@ -214,15 +214,16 @@ class Chat {
   [[nodiscard]] std::size_t open_calls() const;
   // Whether the last message is an answer, which goes on.
   [[nodiscard]] bool continues_answer() const;
-  // Has an answer be what its options ask for.
-  Status constrain(const Prompt& prompt, const GenerationConfig& config,
-                   const AnswerOptions& options, LogitsProcessors& processors);
-  // Has calls be valid from where one begins, if their form and the tools' schemas allow it.
-  void constrain_begun_calls(const Prompt& prompt, const ConstrainedText& text,
-                             LogitsProcessors& processors);
-  Result<std::shared_ptr<const LogitsProcessor>> call_processor(const Prompt& prompt,
-                                                                const std::string& choice,
-                                                                const ConstrainedText& text);
+  // Has an answer be what its options ask for. Gives what constrain_begun_calls does.
+  Result<std::string> constrain(const Prompt& prompt, const GenerationConfig& config,
+                                const AnswerOptions& options, LogitsProcessors& processors) const;
+  // Has calls be valid from where one begins, if their form and the tools' schemas allow it. Why
+  // they do not; empty where they do, or it was said before.
+  [[nodiscard]] Result<std::string> constrain_begun_calls(const Prompt& prompt,
+                                                          const ConstrainedText& text,
+                                                          LogitsProcessors& processors) const;
+  [[nodiscard]] Result<std::shared_ptr<const LogitsProcessor>> call_processor(
+      const Prompt& prompt, const std::string& choice, const ConstrainedText& text) const;
   // Gives calls ids, for templates that need them.
   void add_ids(ChatText& text) const;
   // Appends an answer, or goes on with the last one, and its tokens with their text.

@@ -67,7 +67,8 @@ Status BeamSearch::process_rows(std::span<float> logits) {
       return processed;
     }
     reporter_.keep_scores(row, scores);
-    if (context_.has_callers_processors && sampler::has_nan(scores)) {
+    // Log-probabilities are numbers; what processors make of them need not be.
+    if (!context_.processors.empty() && sampler::has_nan(scores)) {
       return Error{ErrorCode::kContract, "a logits processor made a token's score NaN"};
     }
   }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -75,10 +76,16 @@ Result<TokenId> SamplingSearch::choose(std::size_t sequence, std::size_t row,
     return processed.error();
   }
   reporter_.keep_scores(row, scores);
-  return context_.sampler.sample(
+  Result<TokenId> token = context_.sampler.sample(
       scores, {.seed = context_.seed,
                .sequence = context_.first_sequence + sequence,
                .step = static_cast<std::uint64_t>(tokens.size() - context_.prompt.size())});
+  if (token && *token >= scores.size()) {
+    return Error{ErrorCode::kContract, "the sampler chose token " + std::to_string(*token) +
+                                           ", which is past the vocabulary's " +
+                                           std::to_string(scores.size()) + " tokens"};
+  }
+  return token;
 }
 
 std::vector<GeneratedSequence> SamplingSearch::take_results() {

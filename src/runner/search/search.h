@@ -21,8 +21,7 @@ namespace polystate {
 struct SearchContext {
   const GenerationConfig& config;
   const LogitsProcessors& processors;
-  bool has_callers_processors;  // among them, which may do anything to the scores
-  const Sampler& sampler;       // not for beams
+  const Sampler& sampler;  // not for beams
   const StoppingCriteria& stopping_criteria;
   std::span<const TokenId> prompt;  // at least one token
   std::span<const TokenId> source;  // the encoder's tokens

@@ -53,7 +53,8 @@ class TokenReporter {
   // Appends a token that was chosen from a row of the step.
   void append(ReportedSequence& sequence, std::size_t row, TokenId token) const;
 
-  // What a caller gets of a sequence whose `prompt` first tokens were given.
+  // What a caller gets of a finished sequence: it ended for `reason`, and a beam search gave it
+  // `score`.
   [[nodiscard]] GeneratedSequence generated(ReportedSequence sequence, FinishReason reason,
                                             std::optional<float> score) const;
 

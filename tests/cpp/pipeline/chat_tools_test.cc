@@ -38,6 +38,7 @@ class Scripted final : public Runner {
 
   Result<std::vector<GenerationResult>> generate(std::span<const GenerationInput> inputs,
                                                  const GenerationOptions& options) override {
+    if (fails) return Error{ErrorCode::kEngine, "the runner fails"};
     prompt = tokenizer_->decode(inputs[0].prompt, {.skip_special_tokens = false}).value();
     GeneratedSequence sequence{inputs[0].prompt};
     sequence.finish_reason = FinishReason::kStop;
@@ -61,6 +62,7 @@ class Scripted final : public Runner {
   std::vector<std::string> answers;
   std::size_t next = 0;
   std::string prompt;  // of the last answer
+  bool fails = false;
 
  private:
   std::shared_ptr<const Tokenizer> tokenizer_;
@@ -221,6 +223,20 @@ TEST_F(Tools, AreRefusedWhereTheTemplateDoesNotShowThemOrCallsCannotBeRead) {
                   .error()
                   .message,
               HasSubstr("writes calls in no form that is known"));
+}
+
+TEST_F(Tools, ThatNoGrammarFollowsAreWarnedOfInTheFirstAnswerThatThereIs) {
+  runner_->answers = {"Yes.", "No."};
+  Chat chat = start(json(R"([{"type": "function", "function": {"name": "odd", "parameters": {
+      "type": "object", "properties": {"a": {"not": {"type": "string"}}}}}}])"))
+                  .value();
+  runner_->fails = true;
+  ASSERT_FALSE(chat.ask("?"));
+  runner_->fails = false;
+  const ChatAnswer first = chat.ask("?").value();
+  ASSERT_EQ(first.warnings.size(), 1U);
+  EXPECT_THAT(first.warnings.front(), HasSubstr("calls are as the model writes them"));
+  EXPECT_TRUE(chat.ask("!").value().warnings.empty());
 }
 
 TEST_F(Tools, UsersMarkersAreText) {

@@ -102,6 +102,21 @@ std::string scores(Pipeline& pipeline) {
   return std::to_string(pipeline.score(text).value().front().logprob);
 }
 
+TEST(ResponseFormat, IsOfAllTokensThatTheConfigurationDoesNotForce) {
+  const auto pipeline = pipeline_over(decoder_alone());
+  PipelineOptions asked = options();
+  asked.response_format = ResponseFormat{.kind = ResponseFormat::Kind::kRegex, .text = "[0-9]{4}"};
+  asked.config->forced_bos_token_id = 4;  // a
+  const auto answers = pipeline->run(std::vector<std::string>{"number", "n"}, asked).value();
+  // The second token of a sequence is forced, which only the shorter prompt leaves to it.
+  for (const std::size_t prompt : {0U, 1U}) {
+    const std::string& text = answers[prompt].front().text;
+    EXPECT_EQ(text.substr(0, prompt), std::string(prompt, 'a')) << text;
+    EXPECT_EQ(text.size(), prompt + 4) << text;
+    EXPECT_EQ(text.find_first_not_of("0123456789", prompt), std::string::npos) << text;
+  }
+}
+
 TEST(SharedPipeline, AnswersEachOfManyThreadsAsItAnswersOneAlone) {
   const std::vector<Call> calls = {texts(1), texts(3), formatted("[0-9]{4}"),
                                    streamed, chats,    formatted("(yes|no) [a-c]+"),

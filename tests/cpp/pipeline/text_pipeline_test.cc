@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,12 +14,16 @@
 #include <utility>
 #include <vector>
 
+#include "pipeline/wrapped_tokenizer.h"
+#include "polystate/chat_template/chat_templates.h"
+#include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/pipeline/pipeline.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/stopping_criterion.h"
+#include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"
 
@@ -192,6 +197,34 @@ TEST_F(TextToText, EndsAStreamWhoseListenerHasEnough) {
   EXPECT_EQ(heard, "c b");
 }
 
+// Its streams give an x for each token, and another one at the end.
+class HoldingBack final : public WrappedTokenizer {
+ public:
+  using WrappedTokenizer::WrappedTokenizer;
+  [[nodiscard]] std::unique_ptr<DecodeStream> decode_stream(const DecodeOptions&) const override {
+    class Stream final : public DecodeStream {
+      Result<std::string> push(TokenId) override { return std::string("x"); }
+      Result<std::string> finish() override { return std::string("x"); }
+    };
+    return std::make_unique<Stream>();
+  }
+};
+
+TEST_F(TextToText, TellsNothingMoreOnceAListenerHasEnough) {
+  TextPipeline pipeline("reversal", std::make_shared<HoldingBack>(pipeline_->tokenizer()),
+                        std::make_unique<Reversing>(4));
+  for (const std::size_t enough : {1U, 3U, 9U}) {
+    std::string heard;
+    PipelineOptions options;
+    options.on_text = [&](std::size_t, std::string_view piece) {
+      heard += piece;
+      return heard.size() < enough;
+    };
+    ASSERT_TRUE(pipeline.run(std::vector<std::string>{"a b c"}, options));
+    EXPECT_EQ(heard.size(), std::min<std::size_t>(enough, 5));  // four tokens, and the end
+  }
+}
+
 TEST_F(TextToText, PassesOnWhatItsRunnerWarnsOf) {
   EXPECT_THAT(pipeline_->warnings(), ElementsAre("a warning of the runner"));
   EXPECT_EQ(pipeline_->task(), "reversal");
@@ -253,6 +286,22 @@ TEST_F(TextGeneration, TruncatesAPromptAtItsBeginningToLeaveRoomForNewTokens) {
   options.config->context = ContextPolicy::kSlide;  // which needs no room
   ASSERT_TRUE(run({text}, options));
   EXPECT_EQ(runner_->asked[0].prompt.size(), 13U);
+}
+
+TEST_F(TextGeneration, RefusesAConversationByItsName) {
+  std::vector<ChatInput> chats(2);
+  for (ChatInput& chat : chats) {
+    chat.messages = TemplateValue::parse_json(R"([{"role": "user", "content": "a"}])").value();
+    chat.chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  }
+  ASSERT_TRUE(pipeline_->run_chats(chats, {}));
+  chats[1].chat_template = "{% for m in messages %}{{ m.content }}";
+  PipelineOptions options;
+  EXPECT_THAT(pipeline_->run_chats(chats, options).error().message,
+              testing::StartsWith("input 1: "));
+  options.name_of = [](std::size_t input) { return "line " + std::to_string(input + 1); };
+  EXPECT_THAT(pipeline_->run_chats(chats, options).error().message,
+              testing::StartsWith("line 2: "));
 }
 
 }  // namespace

@@ -11,7 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "pipeline/wrapped_tokenizer.h"
+#include "polystate/core/result.h"
 #include "polystate/core/token.h"
+#include "polystate/pipeline/stop_strings.h"
 #include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"
 
@@ -97,6 +100,49 @@ TEST_F(TextStreams, JoinToTheTextOfAllTokensAfterThatOfThePrompt) {
       EXPECT_THAT(before, StartsWith(all.substr(0, all.size() - text.size())));
     }
   }
+}
+
+// Counts the tokens that it decodes.
+class Counting final : public WrappedTokenizer {
+ public:
+  using WrappedTokenizer::WrappedTokenizer;
+  [[nodiscard]] Result<std::string> decode(std::span<const TokenId> ids,
+                                           const DecodeOptions& options) const override {
+    decoded += ids.size();
+    return WrappedTokenizer::decode(ids, options);
+  }
+  mutable std::size_t decoded = 0;
+};
+
+class StopStringsOfBytes : public TextStreams {
+ protected:
+  // Whether `string` ends the text of these tokens with their last one.
+  bool is_met(const std::string& string, const Tokens& tokens) {
+    const auto criterion = make_stop_strings(counting_, {string}).value();
+    return criterion->is_met({tokens, 0, {}}).value();
+  }
+
+  std::shared_ptr<Counting> counting_ = std::make_shared<Counting>(tokenizer_);
+};
+
+TEST_F(StopStringsOfBytes, ReadTheEndOfALongTextAlsoWhereACharacterIsIncomplete) {
+  Tokens tokens(4000, 1);
+  tokens.push_back(5);
+  EXPECT_FALSE(is_met("sea", tokens));
+  EXPECT_LT(counting_->decoded, 200U);
+}
+
+TEST_F(StopStringsOfBytes, AreFoundInARunOfBytesWhereverThatIsCut) {
+  Tokens tokens;
+  for (int i = 0; i < 40; ++i) {
+    tokens.insert(tokens.end(), {5, 6});
+    EXPECT_TRUE(is_met("\u00E9", tokens));
+    EXPECT_FALSE(is_met("\u00EA", tokens));
+  }
+  tokens.insert(tokens.end(), {5, 7});
+  EXPECT_TRUE(is_met("\u00E9\u00EA", tokens));
+  tokens.push_back(5);
+  EXPECT_FALSE(is_met("\u00EA", tokens));
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::size_t kRoom = 10;
+constexpr TokenId kRefused = 0;
 
 // The log-probability of a token with so many tokens before it.
 double logprob(TokenId token, std::size_t before) {
@@ -43,6 +44,8 @@ class Scoring final : public Runner {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::vector<TokenId>& prompt = inputs[i].prompt;
       EXPECT_LE(prompt.size(), kRoom);
+      if (std::ranges::find(prompt, kRefused) != prompt.end())
+        return Error{ErrorCode::kContract, options.name_of(i) + " is refused"};
       for (std::size_t at = 1; at < prompt.size(); ++at)
         results[i].prompt_logprobs.push_back({{prompt[at], logprob(prompt[at], at)}, {}});
     }
@@ -137,6 +140,16 @@ TEST(TokenScores, TellProgressAndEndWhereTheyAreCancelled) {
   EXPECT_THAT(heard, ElementsAre(64U, 128U, 150U));
   options.is_cancelled = [] { return true; };
   EXPECT_EQ(score_tokens(runner, sequences, options).error().code, ErrorCode::kContract);
+}
+
+TEST(TokenScores, AreRefusedByTheNameOfTheTextAndTheWindowsPlaceInIt) {
+  Scoring runner;
+  std::vector<std::vector<TokenId>> sequences(3, counted_tokens(33));
+  sequences[1][30] = kRefused;
+  EXPECT_EQ(score_tokens(runner, sequences, {}).error().message,
+            "input 1 from token 25 on is refused");
+  sequences[1][2] = kRefused;
+  EXPECT_EQ(score_tokens(runner, sequences, {}).error().message, "input 1 is refused");
 }
 
 TEST(TextScores, OfSeveralTextsAreSums) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -139,6 +140,45 @@ TEST(BatchRunner, CallsTheCallersFunctionsOnItsOwnThreadWhileSessionsRunSideBySi
   };
   EXPECT_TRUE(generate(*runner, inputs, options) == expected);
   EXPECT_TRUE(heard == expected);
+  EXPECT_EQ(fake->single_threaded_sessions, 3);
+}
+
+TEST(BatchRunner, RunsItsSessionsToTheEndAlsoWhereAnotherCallerTakesTheThreads) {
+  const auto fake = three_threads(48);
+  const auto runner = open_fake(fake);
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    const auto inputs = random_inputs(48, seed);
+    GenerationOptions options = options_with_beams(1);
+    const Sequences expected = generate(*runner, inputs, options);
+    // The sessions go on side by side until that of this thread has nothing left to run.
+    options.on_token = [&fake](std::size_t, TokenId) { return fake->is_serial = true; };
+    EXPECT_TRUE(generate(*runner, inputs, options) == expected);
+    fake->is_serial = false;
+  }
+  EXPECT_EQ(fake->single_threaded_sessions, 3);
+}
+
+TEST(BatchRunner, RunsOneStepOfSessionsSideBySide) {
+  const auto fake = three_threads(48);
+  const auto runner = open_fake(fake);
+  const auto inputs = random_inputs(48, 9);
+  const GenerationOptions plain = options_with_beams(1);
+  const Sequences expected = generate(*runner, inputs, plain);
+  std::vector<std::vector<TokenId>> heard(inputs.size(), {0});
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    RequestOptions options{.config = plain.config};
+    options.on_token = [&heard, i](TokenId token) {
+      heard[i].push_back(token);
+      return true;
+    };
+    ASSERT_TRUE(runner->submit(inputs[i], std::move(options)));
+  }
+  bool is_left = true;
+  for (std::size_t steps = 1; is_left; ++steps) {
+    is_left = runner->step().value();
+    for (const auto& tokens : heard) ASSERT_LE(tokens.size(), steps + 1);
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(heard[i], expected[i][0].ids);
   EXPECT_EQ(fake->single_threaded_sessions, 3);
 }
 
@@ -354,6 +394,28 @@ TEST(BatchRunner, HonoursTheCallersProcessorsAndSampler) {
   config_of(options).max_length = 4;
   options.sampler = std::make_shared<Counting>();
   EXPECT_EQ(generate(*runner, inputs, options)[1][0].ids, (std::vector<TokenId>{0, 10, 11, 12}));
+}
+
+// Chooses a token that the vocabulary lacks.
+class Astray final : public Sampler {
+ public:
+  Result<TokenId> sample(std::span<float> scores, const SamplePlace&) const override {
+    return static_cast<TokenId>(scores.size());
+  }
+};
+
+TEST(BatchRunner, RefusesATokenThatTheVocabularyLacks) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  const auto inputs = random_inputs(3, 8);
+  GenerationOptions options = options_with_beams(1);
+  config_of(options).logprobs = 1;
+  options.sampler = std::make_shared<Astray>();
+  const auto refused = runner->generate(inputs, options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kContract);
+  EXPECT_EQ(refused.error().message,
+            "the sampler chose token 40, which is past the vocabulary's 40 tokens");
+  EXPECT_TRUE(runner->generate(inputs, options_with_beams(1)));
 }
 
 TEST(BatchRunner, SamplesSequencesThatDiffer) {
@@ -596,6 +658,65 @@ TEST(BatchRunner, RunsWhatIsSubmittedStepByStep) {
   EXPECT_TRUE(results.at(2)->sequences == expected[2]);
   runner->cancel(first);
   EXPECT_FALSE(runner->step().value());
+}
+
+TEST(BatchRunner, TellsOfEachRequestInOrderHoweverManyThreadsRunSteps) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  const auto inputs = random_inputs(20, 6);
+  const GenerationOptions plain = options_with_beams(1);
+  const Sequences expected = generate(*runner, inputs, plain);
+  std::vector<std::vector<TokenId>> heard(inputs.size(), {0});
+  std::atomic<int> calling = 0;
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    RequestOptions options{.config = plain.config};
+    options.on_token = [&, i](TokenId token) {
+      EXPECT_EQ(++calling, 1);
+      heard[i].push_back(token);
+      std::this_thread::yield();
+      --calling;
+      return true;
+    };
+    options.on_done = [&, i](const Result<GenerationResult>& result) {
+      EXPECT_EQ(++calling, 1);
+      EXPECT_EQ(heard[i], result->sequences.front().ids);
+      ++done;
+      --calling;
+    };
+    ASSERT_TRUE(runner->submit(inputs[i], std::move(options)));
+  }
+  const auto run = [&] {
+    while (runner->step().value()) {
+    }
+    EXPECT_EQ(done, inputs.size()) << "nothing is left for whoever is told so";
+  };
+  std::thread other(run);
+  run();
+  other.join();
+  for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(heard[i], expected[i][0].ids);
+}
+
+TEST(BatchRunner, FailsAStepWhoseFunctionsRunOutOfMemory) {
+  const auto runner = open_fake(std::make_shared<FakeTokenModel>());
+  const auto inputs = random_inputs(1, 6);
+  const GenerationOptions plain = options_with_beams(1);
+  const Sequences expected = generate(*runner, inputs, plain);
+  bool has_thrown = false;
+  std::optional<Result<GenerationResult>> found;
+  RequestOptions options{.config = plain.config};
+  options.on_token = [&](TokenId) {
+    if (!std::exchange(has_thrown, true)) throw std::bad_alloc();
+    return true;
+  };
+  options.on_done = [&](Result<GenerationResult> result) { found = std::move(result); };
+  ASSERT_TRUE(runner->submit(inputs[0], std::move(options)));
+  const Result<bool> failed = runner->step();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kEngine);
+  while (runner->step().value()) {
+  }
+  ASSERT_TRUE(found && *found);
+  EXPECT_TRUE((*found)->sequences == expected[0]);
 }
 
 TEST(BatchRunner, SubmitsFromAFunctionThatItCalls) {

@@ -188,6 +188,22 @@ TEST(KeptSequence, ThatYieldsGivesUpItsPagesTheFirstBeforeOthers) {
   }
 }
 
+TEST(KeptSequence, ThatYieldsGivesUpItsPagesAlsoToWhatGoesOnFromIt) {
+  const auto fake = decoder_alone();
+  fake->pages = 13;  // of one sequence of fifty positions
+  const auto runner = open_fake(fake);
+  GenerationOptions keeping = options_for(4);
+  keeping.keep = keeping.yields = true;
+  std::vector<GenerationInput> inputs = {{.source = {}, .prompt = std::vector<TokenId>(10, 3)}};
+  const Sequences first = generate(*runner, inputs, keeping);
+  // Thirteen tokens are kept, in four pages. A sequence that goes on from them shares three.
+  inputs[0] = {.source = {}, .prompt = first[0][0].ids, .kept = first[0][0].kept};
+  const auto found = runner->generate(inputs, options_for(36));
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->front().usage.cached_tokens, 12) << "of the full pages nothing is read again";
+  EXPECT_EQ(found->front().sequences.front().ids, alone(inputs[0].prompt, 36));
+}
+
 // A model of eight sequences that have five pages of a window each, of which there are ten.
 std::shared_ptr<FakeTokenModel> few_window_pages(bool sees_all) {
   auto fake = windowed_decoder(7, sees_all);

@@ -299,7 +299,7 @@ class FakeEngine final : public Engine {
   [[nodiscard]] std::size_t sessions_side_by_side() const override { return fake_->threads; }
   void parallel_for(std::size_t count,
                     const std::function<void(std::size_t index)>& task) const override {
-    if (fake_->threads == 1) return Engine::parallel_for(count, task);
+    if (fake_->threads == 1 || fake_->is_serial) return Engine::parallel_for(count, task);
     std::vector<std::thread> threads;
     threads.reserve(count);
     for (std::size_t i = 1; i < count; ++i) threads.emplace_back(task, i);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,6 +37,8 @@ struct FakeTokenModel {
   std::string generation_config;  // the file's text; empty: there is none
   int fails_at = -1;              // the call (of all methods, from 0) that fails, half-way
   std::size_t threads = 1;        // Engine::sessions_side_by_side
+  // Another caller has the threads: Engine::parallel_for runs one task after the other.
+  std::atomic<bool> is_serial = false;
 
   std::mutex mutex;  // of a call, which changes what follows
   int sessions = 0;

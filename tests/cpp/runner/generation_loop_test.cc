@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
+#include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/runner/runner.h"
 #include "polystate/sampler/generation_config.h"
@@ -142,6 +144,36 @@ TEST(GenerationLoop, ReadsNothingOfWhatAFailureTookAway) {
   const GenerationResult again = loop.run_alone(input, config);
   EXPECT_EQ(again.usage.cached_tokens, 0);
   EXPECT_TRUE(again.sequences == first.sequences);
+}
+
+TEST(GenerationLoop, EndsThoseAloneForWhoseNewsThereIsNotEnoughMemory) {
+  const auto fake = decoder_alone();
+  Loop loop(fake);
+  GenerationConfig config = config_with_beams(1);
+  config.max_new_tokens = 4;
+  config.eos_token_id = {};
+  const auto input = [](TokenId token) { return GenerationInput{.source = {}, .prompt = {token}}; };
+  loop.submit(input(3), config, [](TokenId) -> bool { throw std::bad_alloc(); });
+  const auto of_result = loop.submit(input(4), config);
+  of_result->on_done = [told = of_result->on_done,
+                        has_thrown = false](Result<GenerationResult> result) mutable {
+    if (!std::exchange(has_thrown, true)) throw std::bad_alloc();
+    told(std::move(result));
+  };
+  const auto other = loop.submit(input(5), config);
+  while (loop.step()) {
+  }
+  const auto told = loop.take_told();
+  ASSERT_EQ(told.size(), 3U);
+  for (const auto& [request, result] : told) {
+    ASSERT_EQ(result.has_value(), request == other.get());
+    if (result) {
+      EXPECT_EQ(result->usage.generated_tokens, 4);
+    } else {
+      EXPECT_EQ(result.error().code, ErrorCode::kEngine);
+    }
+  }
+  EXPECT_EQ(loop.run_alone(input(3), config).sequences.front().ids.size(), 5U);
 }
 
 TEST(GenerationLoop, LetsARequestWaitForPagesOfAWindow) {

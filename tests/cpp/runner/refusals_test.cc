@@ -150,6 +150,17 @@ TEST(Refusals, OfOptionsNameThem) {
                  "pad_token_id: 41 is past");
 }
 
+TEST(Refusals, OfABiasThatIsNotFiniteAsAFloat) {
+  for (const double bias : {1e39, -1e39, std::numeric_limits<double>::infinity(),
+                            std::numeric_limits<double>::quiet_NaN()}) {
+    expect_refused(
+        [bias](auto& options, auto&) {
+          config_of(options).sequence_bias.emplace_back(std::vector<TokenId>{3}, bias);
+        },
+        "a bias is finite as a float32");
+  }
+}
+
 TEST(Refusals, OfWhatBeamsCannotDo) {
   expect_refused(
       [](auto& options, auto&) {

@@ -143,6 +143,7 @@ struct SegmentReduce {
     const std::optional<TensorArgument> lengths = arguments.optional_tensor(2);
     const std::optional<TensorArgument> offsets = arguments.optional_tensor(4);
     const std::int64_t dimension = arguments.integer(5);
+    const bool may_leave_elements = arguments.boolean(6);
     const Result<Reduction> reduction = reduction_named(arguments.text(1));
     const std::optional<double> initial = arguments.optional_scalar(7);
     if (!arguments.status()) return arguments.status();
@@ -158,7 +159,7 @@ struct SegmentReduce {
     const int axis = static_cast<int>(dimension < 0 ? dimension + data.rank() : dimension);
     const Result<Segments> segments = segments_of({.values = *given,
                                                    .are_lengths = lengths.has_value(),
-                                                   .may_leave_elements = arguments.boolean(6)},
+                                                   .may_leave_elements = may_leave_elements},
                                                   *lanes, axis);
     if (!segments) return segments.error();
     std::vector<std::int64_t> shape(data.shape().begin(), data.shape().end());
