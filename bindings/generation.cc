@@ -22,6 +22,7 @@
 #include "polystate/pipeline/text_score.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
+#include "polystate/sampler/generation_config.h"
 #include "polystate/sampler/stopping_criterion.h"
 #include "polystate/session/model.h"
 #include "process.h"
@@ -189,6 +190,8 @@ void bind_results(const py::module_& module) {
 
 void bind_generation(py::module_& module) {
   module.def("check_process", &check_process);
+  module.def("parse_generation_config",
+             [](const std::string& json) { (void)unwrap(GenerationConfig::parse(json)); });
   bind_results(module);
   py::class_<Runner>(module, "Runner")
       .def(py::init(&new_runner))

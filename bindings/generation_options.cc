@@ -57,6 +57,11 @@ void PythonOptions::fill(CallOptions& options, GenerationConfig config) const {
   };
 }
 
+void PythonOptions::check() const {
+  GenerationConfig config;
+  for (const auto& [name, value] : settings_) unwrap(config.set(name, value));
+}
+
 void PythonOptions::end_by(const py::list& criteria) {
   for (const py::handle each : criteria) {
     criteria_.push_back(std::make_shared<PythonCriterion>(each.cast<py::function>(), raised_));
@@ -99,6 +104,7 @@ bool PythonOptions::is_interrupted(std::thread::id caller) const {
 void bind_generation_options(const py::module_& module) {
   py::class_<PythonOptions>(module, "GenerationOptions")
       .def(py::init<Settings, const py::list&, const py::object&, py::object, py::object>())
+      .def("check", &PythonOptions::check)
       .def("end_by", &PythonOptions::end_by)
       .def_readwrite("find_tokenizer", &PythonOptions::find_tokenizer)
       .def_readwrite("kept", &PythonOptions::kept)

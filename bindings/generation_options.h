@@ -42,6 +42,9 @@ class PythonOptions {
                 const pybind11::object& sampling, pybind11::object on_piece,
                 pybind11::object on_progress);
 
+  // Refuses names that no field has, and values that theirs may not have.
+  void check() const;
+
   // Fills options of a call, from a configuration to start from.
   void fill(CallOptions& options, GenerationConfig config) const;
 

@@ -144,14 +144,12 @@ def _export(options: argparse.Namespace) -> None:
         arguments = overrides(options, source)
     except SourceError as error:
         raise _ExitError(ExitStatus.USAGE, str(error)) from error
+    _refuse_misplaced(options)
     if options.explain:
         _explain(source, arguments, options)
         return
-    given = {"json": options.json, "html": options.html, "no-rewrites": options.no_rewrites}
-    misplaced = [f"--{name}" for name, value in given.items() if value]
-    if options.out is None or misplaced:
-        what = f"{misplaced[0]} is for --explain" if misplaced else "OUT is missing"
-        raise _ExitError(ExitStatus.USAGE, what)
+    if options.out is None:
+        raise _ExitError(ExitStatus.USAGE, "OUT is missing")
     if options.bundled is not None and isinstance(source, PretrainedSource):
         raise _ExitError(
             ExitStatus.USAGE, "--bundled is for functions: models have operators of polystate's own"
@@ -169,6 +167,15 @@ def _export(options: argparse.Namespace) -> None:
                 program.save_bundled(options.bundled)
     if options.report:
         _print(program.report())
+
+
+def _refuse_misplaced(options: argparse.Namespace) -> None:
+    """Refuses options that have no effect with ``--explain``, or without it."""
+    misplaced = ("report", "bundled") if options.explain else ("json", "html", "no_rewrites")
+    for name in misplaced:
+        if getattr(options, name):
+            told = "has no meaning for" if options.explain else "is for"
+            raise _ExitError(ExitStatus.USAGE, f"--{name.replace('_', '-')} {told} --explain")
 
 
 def _explain(source: Source, arguments: Mapping[str, Any], options: argparse.Namespace) -> None:
@@ -273,14 +280,15 @@ def _of_the_user() -> Iterator[None]:
         yield
     except (Error, _ExitError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         _fail_in_user_code(error)
 
 
-def _fail_in_user_code(error: Exception) -> NoReturn:
+def _fail_in_user_code(error: Exception | SystemExit) -> NoReturn:
+    what = "called sys.exit" if isinstance(error, SystemExit) else "failed"
     trace = _without_our_frames(error.__traceback__)
-    lines = traceback.format_exception(type(error), error, trace)
-    raise _ExitError(ExitStatus.INPUT, "the source failed\n" + "".join(lines).rstrip()) from error
+    lines = "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+    raise _ExitError(ExitStatus.INPUT, f"the source {what}\n{lines}") from error
 
 
 def _without_our_frames(trace: TracebackType | None) -> TracebackType | None:

@@ -14,6 +14,7 @@ from polystate.cli.source import FunctionSource, Source, SourceError
 from polystate.recipes.settings import (
     DECODER_ONLY_DEFAULTS,
     ENCODER_DECODER_DEFAULTS,
+    QUANTIZATIONS,
     RECIPES,
     TASKS,
 )
@@ -84,7 +85,7 @@ _OF_EVERY_SOURCE = (
     Option(
         "--quantization",
         "quantization",
-        _choice(("none", "q8", "q8_0"), help="of the weights (default: none)"),
+        _choice(("none", *QUANTIZATIONS), help="of the weights (default: none)"),
     ),
     Option(
         "--target",

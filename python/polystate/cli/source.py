@@ -19,6 +19,7 @@ from typing import Any
 
 from polystate.recipes.gguf import is_gguf
 from polystate.recipes.hub import is_name_on_the_hub
+from polystate.recipes.paths import is_directory, is_file
 
 FORMS = """\
   path/to/file.py:function   a function that returns what to export
@@ -98,9 +99,8 @@ Source = FunctionSource | PretrainedSource
 
 def parse_source(text: str) -> Source:
     """Read SOURCE; SourceError says which forms there are."""
-    path = Path(text)
-    if text and path.is_dir():
-        if not (path / "config.json").is_file():
+    if text and is_directory(text):
+        if not is_file(Path(text) / "config.json"):
             raise SourceError(
                 f"the directory '{text}' has no model of transformers: no config.json"
             )
@@ -115,7 +115,7 @@ def parse_source(text: str) -> Source:
             return FunctionSource(origin, function)
     if is_name_on_the_hub(text):
         return PretrainedSource(text)
-    there_is = "is a file" if path.is_file() else "is not there"
+    there_is = "is a file" if is_file(text) else "is not there"
     what = f"'{text}'" if colon else f"'{text}' {there_is}, and"
     raise SourceError(f"{what} is of none of these forms:\n{FORMS}")
 
@@ -126,7 +126,7 @@ def _import(origin: Path | str) -> ModuleType:
 
 def _import_file(path: Path) -> ModuleType:
     """Import a file as ``python path`` would find it: what lies beside it can be imported too."""
-    if not path.is_file():
+    if not is_file(path):
         raise SourceError(f"there is no file '{path}'")
     spec = importlib.util.spec_from_file_location(_FILE_MODULE, path)
     if spec is None or spec.loader is None:

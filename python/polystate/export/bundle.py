@@ -16,6 +16,7 @@ from polystate.artifact.golden import Array
 from polystate.artifact.manifest import Manifest, Method
 from polystate.errors import IoError, UnsupportedError
 from polystate.export.tracing.pairs import as_pairs
+from polystate.export.whole_file import write_whole_file
 
 
 def write_bundled(
@@ -41,7 +42,7 @@ def write_bundled(
     UnsupportedError
         The program is not ExecuTorch's, or has operators that are polystate's own.
     IoError
-        The file cannot be written.
+        The file cannot be written. What stood at its path still does.
     """
     _refuse_others_operators(manifest)
     # These take seconds.
@@ -66,9 +67,10 @@ def write_bundled(
                 pte_file_path=str(program),
             )
             serialized = serialize_from_bundled_program_to_flatbuffer(bundled)
-        path.write_bytes(serialized)
+        write_whole_file(path, serialized)
     except OSError as error:
-        raise IoError(f"the bundled program '{path}' cannot be written: {error}") from error
+        detail = f"the bundled program '{path}' cannot be written: {error.strerror or error}"
+        raise IoError(error.errno, detail) from error
 
 
 def _refuse_others_operators(manifest: Manifest) -> None:

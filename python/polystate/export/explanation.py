@@ -15,6 +15,7 @@ from polystate.export.inside import Inside
 from polystate.export.rewriting.trial import Rewrite
 from polystate.export.stages import Stage
 from polystate.export.value_spots import ValueSpot
+from polystate.export.whole_file import write_whole_file
 
 
 @dataclass(frozen=True)
@@ -131,14 +132,16 @@ class Explanation:
         Raises
         ------
         IoError
-            When the file cannot be written.
+            When the file cannot be written. What stood at its path still does.
         """
         file = Path(path)
         page = render_html(json.dumps(document(self)))
         try:
-            file.write_text(page, encoding="utf-8")
+            write_whole_file(file, page.encode())
         except OSError as error:
-            raise IoError(f"'{file}' cannot be written: {error}") from error
+            raise IoError(
+                error.errno, f"'{file}' cannot be written: {error.strerror or error}"
+            ) from error
         return file
 
     def conclusion(self) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
-from transformers import PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 
 from polystate.errors import ContractError
 from polystate.recipes.settings import DECODER_ONLY_DEFAULTS, ENCODER_DECODER_DEFAULTS
@@ -103,7 +104,7 @@ def capacity_of(model: PreTrainedModel, max_length: int | None, max_batch: int |
     has_encoder = model.config.is_encoder_decoder
     defaults = ENCODER_DECODER_DEFAULTS if has_encoder else DECODER_ONLY_DEFAULTS
     config = model.config.get_text_config()
-    positions: int | None = getattr(config, "max_position_embeddings", None)
+    positions = _positions_of(config)
     generated = model.generation_config.max_length or 0
     wanted = max(defaults.max_length, generated) if max_length is None else max_length
     if max_length is None and positions is not None:
@@ -115,3 +116,19 @@ def capacity_of(model: PreTrainedModel, max_length: int | None, max_batch: int |
     if positions is not None and wanted > positions:
         raise ContractError(f"max_length is {wanted}, and the model has {positions} positions")
     return Capacity(batch, wanted if has_encoder else None, wanted)
+
+
+def _positions_of(config: PreTrainedConfig) -> int | None:
+    """The positions that a model is made for; None where it has no limit.
+
+    Where rotary embeddings are scaled from an original length, which some configurations still
+    give as the whole, as many times that as they are scaled by.
+    """
+    positions: int | None = getattr(config, "max_position_embeddings", None)
+    scaling = getattr(config, "rope_parameters", None) or {}
+    of_layers = [scaling, *(each for each in scaling.values() if isinstance(each, Mapping))]
+    for each in of_layers:
+        original, factor = each.get("original_max_position_embeddings"), each.get("factor")
+        if positions is not None and original is not None and factor is not None:
+            positions = max(positions, int(original * factor))
+    return positions

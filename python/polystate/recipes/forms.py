@@ -24,6 +24,7 @@ from polystate.recipes.parity import (
     check_quantized_parity,
     examples,
 )
+from polystate.recipes.sentences import first_sentence
 
 
 @contextlib.contextmanager
@@ -76,7 +77,7 @@ def _suitable_form(model: PreTrainedModel, capacity: Capacity, texts: Sequence[E
         except UnsupportedError:
             raise
         except Exception as error:  # model code may raise anything
-            failures.append(str(error).strip().partition("\n")[0] or type(error).__name__)
+            failures.append(first_sentence(error))
         else:
             return form
     raise ExportError(

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 from polystate.errors import ExportError
+from polystate.recipes.paths import is_file
 
 # What transformers' reader of these files needs.
 _PACKAGES = ("gguf", "accelerate")
@@ -16,7 +17,7 @@ _EXACT = frozenset({"F64", "F32", "F16", "BF16"})
 
 def is_gguf(source: str | os.PathLike[str]) -> bool:
     """Whether a path is that of a GGUF file."""
-    return Path(source).suffix == ".gguf" and Path(source).is_file()
+    return Path(source).suffix == ".gguf" and is_file(source)
 
 
 def require_reader() -> None:

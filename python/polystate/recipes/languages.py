@@ -77,10 +77,10 @@ def language_token(tokenizer: PreTrainedTokenizerBase, language: str) -> int | N
     return token if isinstance(token, int) else None
 
 
-def generation_config(
+def config_for_languages(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, languages: Languages
 ) -> Any:
-    """The model's, with the target language's token as the first one to generate.
+    """The model's generation config, with the target language's token as the first to generate.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Puts modules that can be exported, and packed, in the place of others that compute the same."""
+"""Has modules compute as an export needs it: in ``eval`` mode, and in ways that can be packed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ from transformers.pytorch_utils import Conv1D
 
 # transformers' way to compute experts that has no loop over them.
 _EXPERTS = "batched_mm"
+
+
+@contextlib.contextmanager
+def evaluated(model: PreTrainedModel) -> Iterator[None]:
+    """Has all modules in ``eval`` mode, for a block."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
 
 
 @contextlib.contextmanager

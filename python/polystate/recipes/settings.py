@@ -14,6 +14,9 @@ RECIPES: Mapping[str, tuple[str, str | None]] = {
     "aoti_q8": ("aoti", "q8"),
 }
 
+# What `quantization` may be, beside None.
+QUANTIZATIONS = ("q8", "q8_0")
+
 # Of recipes whose quantization is "q8": what suits causal language models. Their states have
 # outliers, which one scale for each row leaves little of.
 CAUSAL_Q8 = "q8_0"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
@@ -12,6 +13,8 @@ from polystate.errors import ContractError, Error, ExportError
 from polystate.recipes.gguf import is_gguf, require_reader
 from polystate.recipes.hub import is_name_on_the_hub
 from polystate.recipes.languages import Languages, with_languages
+from polystate.recipes.paths import is_directory, is_file
+from polystate.recipes.sentences import first_sentence
 from polystate.recipes.text_files import are_of_tokenizer, has_tokenizer
 from polystate.recipes.weights import loaded_as_stored
 
@@ -24,7 +27,7 @@ def loaded(
     tokenizer: PreTrainedTokenizerBase | None,
     languages: Languages,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
-    """A model, in ``eval`` mode, and its tokenizer for texts of the languages that are given.
+    """A model, and its tokenizer for texts of the languages that are given.
 
     What is not in memory yet has weights of linears in the type of its files.
 
@@ -33,15 +36,18 @@ def loaded(
     ExportError
         When the model cannot be loaded, generates no text, or has an attention of its own.
     ContractError
-        When it is in memory with weights not of float32; as :func:`with_languages`.
+        When it is no model of transformers, or is in memory with weights not of float32, or
+        elsewhere than on the CPU; as :func:`with_languages`.
     """
     from transformers import PreTrainedModel
 
     if isinstance(source, PreTrainedModel):
         model = source
         _check_weights(model)
+    elif not isinstance(source, str | os.PathLike):
+        _refuse_kind(source)
     else:
-        if not (Path(source).is_dir() or is_gguf(source) or is_name_on_the_hub(source)):
+        if not (is_directory(source) or is_gguf(source) or is_name_on_the_hub(source)):
             raise ExportError(
                 f"cannot load {os.fspath(source)}: there is no such directory or GGUF file, and it "
                 f"is no name that the hub is asked for (organization/model, where no "
@@ -56,20 +62,50 @@ def loaded(
         except Error:
             raise
         except Exception as error:  # a damaged file may raise anything
-            where = "" if Path(source).exists() else ", which is no directory here, from the hub"
-            sentence = str(error).strip().partition("\n")[0] or type(error).__name__
-            raise ExportError(f"cannot load {os.fspath(source)}{where}: {sentence}") from error
-    model.eval()  # type: ignore[no-untyped-call]
+            is_here = is_directory(source) or is_file(source)
+            where = "" if is_here else ", which is no directory here, from the hub"
+            raise ExportError(
+                f"cannot load {os.fspath(source)}{where}: {first_sentence(error)}"
+            ) from error
     return model, with_languages(tokenizer, languages)
 
 
 def _check_weights(model: PreTrainedModel) -> None:
-    dtype = next(model.parameters()).dtype
-    if dtype != torch.float32:
-        raise ContractError(
-            f"the model's weights are {dtype}; export takes float32: model.float(), or the path of "
-            f"a checkpoint, which may be of any type"
-        )
+    """Refuses weights that are not of float32, or not on the CPU."""
+    for name, tensor in itertools.chain(model.named_parameters(), model.named_buffers()):
+        if tensor.device.type != "cpu":
+            raise ContractError(
+                f"the model's '{name}' is on {tensor.device}; export takes models on the CPU: "
+                f"model.cpu()"
+            )
+    for name, parameter in model.named_parameters():
+        if parameter.is_floating_point() and parameter.dtype != torch.float32:
+            raise ContractError(
+                f"the model's '{name}' is {parameter.dtype}; export takes float32: model.float(), "
+                f"or the path of a checkpoint, which may be of any type"
+            )
+
+
+# What wraps a model has it under one of these names.
+_WRAPPED = {
+    "_orig_mod": "model._orig_mod",
+    "merge_and_unload": "model.merge_and_unload()",
+    "module": "model.module",
+}
+
+
+def _refuse_kind(source: object) -> NoReturn:
+    """Refuses what is neither a model of transformers nor a path or a name."""
+    what = f"source is a {type(source).__name__}"
+    if not isinstance(source, torch.nn.Module):
+        raise ContractError(f"{what}; a model of transformers, its path or its name is needed")
+    for name, model in _WRAPPED.items():
+        if hasattr(source, name):
+            raise ContractError(f"{what} around a model of transformers: give {model}")
+    raise ContractError(
+        f"{what}, which is no model of transformers: polystate.export takes it, with methods of "
+        f"your own"
+    )
 
 
 def _loaded_model(source: str | os.PathLike[str]) -> PreTrainedModel:
@@ -130,7 +166,7 @@ def _lacks_tokenizer(source: str | os.PathLike[str]) -> bool:
 
     if is_gguf(source):
         return False
-    if Path(source).is_dir():
+    if is_directory(source):
         return not has_tokenizer(Path(source))
     try:
         return not are_of_tokenizer(list_repo_files(os.fspath(source)))

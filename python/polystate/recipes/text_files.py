@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from transformers import GenerationConfig
 
+from polystate import _core
 from polystate.errors import Error, UnsupportedError
 from polystate.recipes.chat_templates import compare_templates
 
@@ -49,10 +50,25 @@ _SAMPLES = (
 
 
 def generation_files(config: GenerationConfig) -> dict[str, bytes]:
-    """``generation_config.json`` as transformers writes it."""
-    with tempfile.TemporaryDirectory(prefix="polystate-") as directory:
-        config.save_pretrained(directory)
-        return {GENERATION_CONFIG: (Path(directory) / GENERATION_CONFIG).read_bytes()}
+    """``generation_config.json`` as transformers writes it.
+
+    A configuration that transformers would not save, because some of it has no effect
+    (``temperature`` without ``do_sample``), is written as well.
+
+    Raises
+    ------
+    UnsupportedError
+        When the runtime cannot generate as it says.
+    """
+    text = config.to_json_string(use_diff=True, keys_to_pop=["compile_config"])
+    try:
+        _core.parse_generation_config(text)
+    except Error as error:
+        raise UnsupportedError(
+            f"the runtime cannot generate as the model's generation_config says: {error}; change "
+            f"that before the export"
+        ) from error
+    return {GENERATION_CONFIG: text.encode()}
 
 
 def has_tokenizer(directory: Path) -> bool:

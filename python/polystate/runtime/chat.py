@@ -1,4 +1,4 @@
-"""What callers give to chat templates, as plain values."""
+"""What callers give to chat templates, as values that templates have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polystate.errors import ContractError
 _MAX_DEPTH = 300  # of values in one another, as the templates' own values have it
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def template_value(value: Any, depth: int = 0) -> Any:
     """Give a value made of what JSON has, and of tuples, as transformers makes it for templates.
 
     Subclasses become their bases, data classes and Pydantic's models dictionaries, and anything
@@ -36,21 +36,24 @@ def plain(value: Any, depth: int = 0) -> Any:
         if isinstance(value, base):
             return str.__str__(value) if base is str else base(value)
     if isinstance(value, Mapping):
-        return {plain(key, depth + 1): plain(item, depth + 1) for key, item in value.items()}
+        return {
+            template_value(key, depth + 1): template_value(item, depth + 1)
+            for key, item in value.items()
+        }
     for container in (list, tuple):
         if isinstance(value, container):
-            return container(plain(item, depth + 1) for item in value)
-    return _plain_object(value, depth)
+            return container(template_value(item, depth + 1) for item in value)
+    return _value_of_object(value, depth)
 
 
-def _plain_object(value: Any, depth: int) -> Any:
+def _value_of_object(value: Any, depth: int) -> Any:
     if isinstance(value, np.generic):
-        return plain(value.item(), depth + 1)
+        return template_value(value.item(), depth + 1)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return plain(fields, depth + 1)
+        return template_value(fields, depth + 1)
     if callable(getattr(value, "model_dump", None)):
-        return plain(value.model_dump(), depth + 1)
+        return template_value(value.model_dump(), depth + 1)
     return f"<{type(value).__name__}>"
 
 
@@ -60,7 +63,7 @@ def conversations_of(conversation: Any) -> tuple[list[list[Any]], bool]:
     Raises
     ------
     ContractError
-        It is no list of messages, and no list of such lists.
+        It is no list of messages, and no list of such lists, or one of them is empty.
     """
     conversation = getattr(conversation, "messages", conversation)
     if isinstance(conversation, (str, Mapping)) or not isinstance(conversation, Sequence):
@@ -73,9 +76,11 @@ def conversations_of(conversation: Any) -> tuple[list[list[Any]], bool]:
     batched = isinstance(first, (list, tuple)) or hasattr(first, "messages")
     given = conversation if batched else [conversation]
     many: list[Any] = [getattr(one, "messages", one) for one in given]
-    for one in many:
+    for number, one in enumerate(many):
         if not isinstance(one, (list, tuple)):
             raise ContractError(f"a conversation is a list of messages, not a {type(one).__name__}")
+        if not one:
+            raise ContractError(f"conversation {number} has no message: give one at least")
     return [list(one) for one in many], batched
 
 
@@ -163,14 +168,14 @@ class ChatForm:
         variables = dict(self.tokenizer_encode_kwargs or {})
         continues = self.continues(messages)
         inputs = {
-            "messages": plain(messages),
-            "tools": plain(tool_schemas(self.tools)),
-            "documents": plain(self.documents),
+            "messages": template_value(messages),
+            "tools": template_value(tool_schemas(self.tools)),
+            "documents": template_value(self.documents),
             "chat_template": variables.pop("chat_template", None),
             "add_generation_prompt": not continues,
             "continue_final_message": "content" if continues else "",
         }
-        return inputs, plain(variables)
+        return inputs, template_value(variables)
 
     def answered(self, messages: Sequence[Any], answer: _core.GeneratedText) -> list[Any]:
         """The messages with an answer, appended or at the end of the last one."""
@@ -178,4 +183,14 @@ class ChatForm:
             message = json.loads(answer.message)
             return [*messages, message or {"role": "assistant", "content": answer.text}]
         *others, last = messages
-        return [*others, {"role": last["role"], "content": last["content"] + answer.text}]
+        content = _continued(template_value(last["content"]), answer.text)
+        return [*others, {"role": last["role"], "content": content}]
+
+
+def _continued(content: Any, text: str) -> Any:
+    """What a message says with more text at its end: of parts, at the end of the last text."""
+    if isinstance(content, str):
+        return content + text
+    place = max(i for i, part in enumerate(content) if isinstance(part, dict) and "text" in part)
+    part = {**content[place], "text": content[place]["text"] + text}
+    return [*content[:place], part, *content[place + 1 :]]

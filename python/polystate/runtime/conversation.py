@@ -25,7 +25,7 @@ from polystate.runtime.callables import (
     StoppingCriterion,
     stream_call,
 )
-from polystate.runtime.chat import plain, tool_schemas
+from polystate.runtime.chat import template_value, tool_schemas
 from polystate.runtime.generation import checked_text, generation_options, run_async, warn
 from polystate.runtime.generation_output import Usage
 from polystate.runtime.grammars import optional_json
@@ -87,8 +87,8 @@ class Conversation:
     UnsupportedError
         The model has no chat template, or an encoder.
     ContractError
-        A message or a tool is malformed; or the template does not show tools to the model, or
-        writes calls in an unknown form.
+        A message or a tool is malformed, or an option unknown; or the template does not show tools
+        to the model, or writes calls in an unknown form.
 
     Notes
     -----
@@ -118,19 +118,19 @@ class Conversation:
         self.model = model if isinstance(model, Model) else load(model)
         if seed is not None and not (is_int64(seed) and seed >= 0):
             raise ContractError(f"seed is {seed!r}; a whole number from 0 is needed")
-        generation_options(names, None, None, None, None)  # or they are refused
+        generation_options(names, None, None, None, None).check()  # or they are refused
         self._names = dict(names)
         core = self.model._shared(_core.Pipeline)
         inputs = {
             "messages": [],
-            "tools": plain(tool_schemas(tools)),
-            "documents": plain(documents),
+            "tools": template_value(tool_schemas(tools)),
+            "documents": template_value(documents),
             "chat_template": chat_template,
             "add_generation_prompt": False,
             "continue_final_message": "",
             "tool_choice": choice_of(tool_choice),
         }
-        variables = plain(template_variables or {})
+        variables = template_value(template_variables or {})
         self._core = _core.Chat(core, inputs, variables, bool(sanitize_control_tokens), seed)
         warn(core.warnings)
         self._last: _core.ChatAnswer | None = None
@@ -148,7 +148,7 @@ class Conversation:
     def messages(self, messages: Sequence[Mapping[str, Any]]) -> None:
         if isinstance(messages, str | Mapping) or not isinstance(messages, Sequence):
             raise ContractError(f"messages are a list, not a {type(messages).__name__}")
-        self._core.set_messages([plain(message) for message in messages])
+        self._core.set_messages([template_value(message) for message in messages])
 
     def add_result(self, result: Any) -> int:
         """Append what the first call of the last answer gave that has no result yet.
@@ -174,7 +174,7 @@ class Conversation:
         """Append a message, which is not answered yet."""
         if not isinstance(message, Mapping):
             raise ContractError(f"a message is a dictionary, not a {type(message).__name__}")
-        self._core.add_message(plain(message))
+        self._core.add_message(template_value(message))
 
     @property
     def system(self) -> str:
@@ -240,6 +240,9 @@ class Conversation:
     def answer(
         self,
         *,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
         on_text: Callable[[int, str], Any] | None = None,
         response_format: Mapping[str, Any] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
@@ -250,20 +253,35 @@ class Conversation:
         Where the last message is an answer, it goes on. Options and errors as :meth:`ask`;
         ContractError where the last message calls tools, whose results are not there.
         """
-        options = self._options(content_alone(stream_call("on_text", on_text)), names=names)
+        options = self._options(
+            content_alone(stream_call("on_text", on_text)),
+            logits_processor,
+            sampler,
+            stopping_criteria,
+            names,
+        )
         form, choice = optional_json(response_format), choice_of(tool_choice)
         return self._take(self._core.answer(options, form, choice))
 
     def retry(
         self,
         *,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
         on_text: Callable[[int, str], Any] | None = None,
         response_format: Mapping[str, Any] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
         **names: Any,
     ) -> ChatAnswer:
         """Answer the last message of the user again. Options and errors as :meth:`ask`."""
-        options = self._options(content_alone(stream_call("on_text", on_text)), names=names)
+        options = self._options(
+            content_alone(stream_call("on_text", on_text)),
+            logits_processor,
+            sampler,
+            stopping_criteria,
+            names,
+        )
         form, choice = optional_json(response_format), choice_of(tool_choice)
         return self._take(self._core.retry(options, form, choice))
 
@@ -271,6 +289,9 @@ class Conversation:
         self,
         text: str | None = None,
         *,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
         response_format: Mapping[str, Any] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
         **names: Any,
@@ -284,13 +305,20 @@ class Conversation:
         """
         run = self._run(text, optional_json(response_format), choice_of(tool_choice))
         return pieces_of(
-            lambda hear: self._options(told_pieces(hear), names=names), run, keeps_begun=True
+            lambda hear: self._options(
+                told_pieces(hear), logits_processor, sampler, stopping_criteria, names
+            ),
+            run,
+            keeps_begun=True,
         )
 
     def stream_async(
         self,
         text: str | None = None,
         *,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
         response_format: Mapping[str, Any] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
         **names: Any,
@@ -298,13 +326,20 @@ class Conversation:
         """As :meth:`stream`, without blocking the event loop: ``async for piece in ...``."""
         run = self._run(text, optional_json(response_format), choice_of(tool_choice))
         return pieces_of_async(
-            lambda hear: self._options(told_pieces(hear), names=names), run, keeps_begun=True
+            lambda hear: self._options(
+                told_pieces(hear), logits_processor, sampler, stopping_criteria, names
+            ),
+            run,
+            keeps_begun=True,
         )
 
     async def ask_async(
         self,
         text: str,
         *,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
+        sampler: Sampler | None = None,
+        stopping_criteria: Sequence[StoppingCriterion] | None = None,
         response_format: Mapping[str, Any] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
         **names: Any,
@@ -312,10 +347,10 @@ class Conversation:
         """As :meth:`ask`, without blocking the event loop.
 
         Conversations that wait at the same time run side by side. Where the task is cancelled, the
-        conversation is as it was.
+        conversation is as it was, and free. Pieces are told by :meth:`stream_async`.
         """
         run = self._run(text, optional_json(response_format), choice_of(tool_choice))
-        options = self._options(None, names=names)
+        options = self._options(None, logits_processor, sampler, stopping_criteria, names)
         return await run_async(options, lambda: run(options))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -413,12 +448,12 @@ class Conversation:
     def _options(
         self,
         on_piece: Callable[[int, Any], bool] | None,
-        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None = None,
-        sampler: Sampler | None = None,
-        stopping_criteria: Sequence[StoppingCriterion] | None = None,
-        names: Mapping[str, Any] | None = None,
+        logits_processor: Sequence[LogitsProcessor | StatefulProcessor] | None,
+        sampler: Sampler | None,
+        stopping_criteria: Sequence[StoppingCriterion] | None,
+        names: Mapping[str, Any],
     ) -> _core.GenerationOptions:
-        given = {**self._names, **(names or {})}
+        given = {**self._names, **names}
         return generation_options(
             given, logits_processor, sampler, on_piece, None, stopping_criteria
         )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
+import contextvars
+import functools
 import json
 import operator
 import sys
@@ -31,12 +35,45 @@ _PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 async def run_async(options: _core.GenerationOptions, run: Callable[[], T]) -> T:
-    """Run a generation on another thread; it ends where the waiting task is cancelled."""
+    """Run a generation on another thread; it ends where the waiting task is cancelled.
+
+    It has ended then when this raises, so that nothing of it is in use any more.
+    """
+    call: concurrent.futures.Future[T] = concurrent.futures.Future()
+    work = functools.partial(_finish, call, contextvars.copy_context(), run)
+    asyncio.get_running_loop().run_in_executor(None, work)
+    waiting = asyncio.wrap_future(call)
     try:
-        return await asyncio.to_thread(run)
+        await asyncio.wait([waiting])
+        return waiting.result()
     except asyncio.CancelledError:
         options.cancel()
+        if not call.cancel():  # it has begun
+            await _end_of(waiting)
         raise
+    finally:
+        del call, work, waiting  # which an exception would hold, and they the exception
+
+
+def _finish(
+    call: concurrent.futures.Future[T], context: contextvars.Context, run: Callable[[], T]
+) -> None:
+    """Run what a future stands for, unless that was cancelled before it began."""
+    if not call.set_running_or_notify_cancel():
+        return
+    try:
+        call.set_result(context.run(run))
+    except BaseException as error:
+        call.set_exception(error)
+        del call  # which the exception would hold, and it the exception
+
+
+async def _end_of(waiting: asyncio.Future[T]) -> None:
+    """Wait for a future, also where the task that waits is cancelled again and again."""
+    while not waiting.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([waiting])
+    waiting.exception()  # which nobody waits for any more
 
 
 def generation_options(
@@ -69,14 +106,14 @@ def settings_of(names: Mapping[str, Any]) -> list[tuple[str, str]]:
         if isinstance(value, Mapping):  # of tuples of tokens: sequence_bias
             given = [[key, each] for key, each in value.items()]
         try:
-            text = json.dumps(given, default=_plain, allow_nan=False)
+            text = json.dumps(given, default=_numbers_of, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise ContractError(f"{name} is {value!r}, which is no plain value: {error}") from error
         settings.append((checked_text("an option's name", name), text))
     return settings
 
 
-def _plain(value: Any) -> Any:
+def _numbers_of(value: Any) -> Any:
     """A NumPy or torch value as numbers."""
     if hasattr(value, "tolist"):
         return value.tolist()
@@ -135,10 +172,10 @@ def ids_of(
 
 def _rows_of(name: str, given: Any) -> list[list[Any]]:
     """What is one row or several, as several."""
-    rows = _plain_list(given)
+    rows = _list_of(given)
     if rows is None:
         raise ContractError(f"{name} is a {type(given).__name__}; ids or lists of ids are needed")
-    found = [_plain_list(row) for row in rows]
+    found = [_list_of(row) for row in rows]
     if all(row is None for row in found):
         return [rows]
     if any(row is None for row in found):
@@ -146,11 +183,11 @@ def _rows_of(name: str, given: Any) -> list[list[Any]]:
     return [row for row in found if row is not None]
 
 
-def _plain_list(value: Any) -> list[Any] | None:
+def _list_of(value: Any) -> list[Any] | None:
     """A sequence or an array as a list; None for anything else."""
-    plain = value.tolist() if hasattr(value, "tolist") else value
-    is_list = isinstance(plain, Sequence) and not isinstance(plain, str | bytes)
-    return list(plain) if is_list else None
+    items = value.tolist() if hasattr(value, "tolist") else value
+    is_list = isinstance(items, Sequence) and not isinstance(items, str | bytes)
+    return list(items) if is_list else None
 
 
 def _id_of(name: str, token: Any) -> int:

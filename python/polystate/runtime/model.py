@@ -199,6 +199,8 @@ class Model:
         sampler: Sampler | None = None,
         stopping_criteria: Sequence[StoppingCriterion] | None = None,
         tokenizer: Tokenizer | None = None,
+        keep: bool = False,
+        kept: Sequence[_core.KeptSequence | None] = (),
         **names: Any,
     ) -> GenerateOutput:
         """As :meth:`generate`, without blocking the event loop.
@@ -210,6 +212,8 @@ class Model:
             names, logits_processor, sampler, None, None, stopping_criteria
         )
         options.find_tokenizer = lambda: (tokenizer or self._tokenizer)._core
+        options.keep = bool(keep)
+        options.kept = list(kept)
         return await run_async(
             options,
             lambda: self._generate(input_ids, attention_mask, decoder_input_ids, options),

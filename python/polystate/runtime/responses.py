@@ -9,7 +9,7 @@ from typing import Any
 
 from polystate import _core
 from polystate.errors import ContractError
-from polystate.runtime.chat import plain, tool_schemas
+from polystate.runtime.chat import template_value, tool_schemas
 
 
 def template_of(response_template: Mapping[str, Any]) -> _core.ResponseTemplate:
@@ -108,7 +108,7 @@ class ReadsResponses(ABC):
             "continue_final_message": "",
         }
         thinking, calls, shows_tools = _core.find_response_forms(
-            self._chat_templates(), inputs, plain(variables)
+            self._chat_templates(), inputs, template_value(variables)
         )
         return {
             "thinking": thinking or None,
@@ -185,7 +185,7 @@ class ReadsResponses(ABC):
                 "the tokenizer has no response_template, which says how answers are read: give one"
             )
         (before,), _ = self._texts_of(prefix) if len(prefix) else ([""], False)
-        return ResponseParser(template_of(template), before, plain(tool_schemas(tools)))
+        return ResponseParser(template_of(template), before, template_value(tool_schemas(tools)))
 
     def _texts_of(self, given: Any) -> tuple[list[str], bool]:
         """The texts of a text, of ids, or of a list of either, and whether it is a list of them."""

@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 
 from polystate import _core
 from polystate.errors import ContractError, UnsupportedError
-from polystate.runtime.chat import conversations_of, plain, tool_schemas
+from polystate.runtime.chat import conversations_of, template_value, tool_schemas
 from polystate.runtime.paths import checked_path
 from polystate.runtime.responses import ReadsResponses
 
@@ -179,7 +179,7 @@ class Tokenizer(ReadsResponses):
         ContractError
             An id is not in the vocabulary.
         """
-        return self._core.decode(_plain(ids), skip_special_tokens)
+        return self._core.decode(_numbers_of(ids), skip_special_tokens)
 
     def batch_decode(
         self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = True
@@ -250,16 +250,16 @@ class Tokenizer(ReadsResponses):
         """
         many, batched = conversations_of(conversation)
         inputs = {
-            "tools": plain(tool_schemas(tools)),
-            "documents": plain(documents),
+            "tools": template_value(tool_schemas(tools)),
+            "documents": template_value(documents),
             "chat_template": chat_template,
             "add_generation_prompt": bool(add_generation_prompt),
             "continue_final_message": _continued_field(continue_final_message),
         }
         templates = self._chat_templates()
-        given = plain(variables)
+        given = template_value(variables)
         chats = [
-            templates.render({**inputs, "messages": plain(messages)}, given, None)
+            templates.render({**inputs, "messages": template_value(messages)}, given, None)
             for messages in many
         ]
         if not tokenize:
@@ -340,7 +340,7 @@ class DecodeStream:
         return self._core.finish()
 
 
-def _plain(ids: Any) -> Any:
+def _numbers_of(ids: Any) -> Any:
     """Give the numbers of a tensor or an array; anything else as it is."""
     return ids.tolist() if hasattr(ids, "tolist") else ids
 

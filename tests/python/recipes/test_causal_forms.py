@@ -18,9 +18,9 @@ from transformers.masking_utils import (
 
 import polystate as ps
 from polystate.recipes.architectures.decoder_only import DecoderOnly
-from polystate.recipes.capacity import Capacity
+from polystate.recipes.capacity import Capacity, capacity_of
 from polystate.recipes.forms import packed_methods
-from polystate.recipes.modules import experts, linears
+from polystate.recipes.modules import evaluated, experts, linears
 from polystate.recipes.paged.attention import own_attention
 from polystate.recipes.paged.masks import window_of
 from polystate.recipes.parity import check_positions
@@ -178,3 +178,21 @@ def test_the_model_is_as_it_was() -> None:
         assert [type(module) for module in model.modules()] == kinds
         assert model.get_experts_implementation() == implementation
         assert torch.equal(model(ids).logits, before)
+
+
+def test_modules_are_in_the_modes_that_they_were_in() -> None:
+    model = causal_model("llama").train()
+    model.get_submodule("model.layers.0").eval()
+    modes = [module.training for module in model.modules()]
+    assert {*modes} == {True, False}
+    with evaluated(model):
+        assert not any(module.training for module in model.modules())
+    assert [module.training for module in model.modules()] == modes
+
+
+def test_positions_are_as_many_as_embeddings_are_scaled_to() -> None:
+    short = causal_model("llama-yarn", max_position_embeddings=16)  # the original ones, four times
+    assert capacity_of(short, 64, 1).max_length == 64
+    for model in (short, causal_model("llama-linear"), causal_model("llama")):
+        with pytest.raises(ps.ContractError, match="max_length is 65, and the model has 64 pos"):
+            capacity_of(model, 65, 1)

@@ -9,6 +9,7 @@ from transformers import PreTrainedModel
 
 from polystate.recipes.capacity import Capacity
 from polystate.recipes.positions import shortened_positions
+from tests.python.recipes.causal_models import causal_model
 from tests.python.recipes.tiny_models import BART, NAMES, VOCABULARY, tiny_model
 
 SOURCE, TARGET = 20, 12
@@ -56,3 +57,13 @@ def test_a_model_that_fails_within_the_block_is_as_before() -> None:
     with pytest.raises(ZeroDivisionError), shortened_positions(model, Capacity(4, SOURCE, TARGET)):
         raise ZeroDivisionError
     assert rows(model) == before
+
+
+def test_a_second_table_of_tokens_stays_whole() -> None:
+    # Tokens that the table lacks read its first row, as the first token does.
+    fewer_positions = {"max_position_embeddings": 32, "vocab_size_per_layer_input": 50}
+    model = causal_model("gemma3n", **fewer_positions)
+    before = rows(model)
+    assert 50 in before
+    with shortened_positions(model, Capacity(4, None, TARGET)):
+        assert rows(model) == before

@@ -7,7 +7,9 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +296,112 @@ def test_one_thread_at_a_time_uses_a_conversation(model: ps.Model) -> None:
     assert chat.messages == before
 
 
+def test_a_cancelled_task_leaves_a_conversation_free_and_as_it_was(model: ps.Model) -> None:
+    chat = ps.Conversation(model, eos_token_id=None, max_new_tokens=100)
+    begun = threading.Event()
+
+    def slow(_: list[int], __: Any) -> None:
+        begun.set()
+        time.sleep(0.05)
+
+    async def cancel() -> None:
+        task = asyncio.create_task(chat.ask_async(TURNS[0], logits_processor=[slow]))
+        await asyncio.to_thread(begun.wait)
+        for _ in range(2):  # the second while it waits for the end
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert chat.messages == []
+        chat.ask(TURNS[0], max_new_tokens=1)
+        assert len(chat.messages) == 2
+
+    asyncio.run(cancel())
+
+
+def test_a_task_that_is_cancelled_before_its_thread_begins_does_not_wait(model: ps.Model) -> None:
+    chat = ps.Conversation(model, **NEW)
+    free = threading.Event()
+
+    async def cancel() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        blocked = loop.run_in_executor(None, free.wait)
+        task = asyncio.create_task(chat.ask_async(TURNS[0]))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        try:
+            await asyncio.wait([task], timeout=10)
+            assert task.cancelled()
+        finally:
+            free.set()
+            await blocked
+
+    asyncio.run(cancel())
+    assert chat.messages == []
+
+
+def test_functions_of_the_users_own_take_part_in_every_way_to_answer(model: ps.Model) -> None:
+    chat = ps.Conversation(model, eos_token_id=None, **NEW)
+    calls: list[str] = []
+
+    def process(_: list[int], __: Any) -> None:
+        calls.append("processor")
+
+    def choose(scores: Any) -> int:
+        calls.append("sampler")
+        return int(scores.argmax())
+
+    def ends(_: list[int]) -> bool:
+        calls.append("criterion")
+        return True
+
+    own: dict[str, Any] = {
+        "logits_processor": [process],
+        "sampler": choose,
+        "stopping_criteria": [ends],
+    }
+
+    async def read() -> None:
+        async for _ in chat.stream_async(TURNS[0], **own):
+            pass
+
+    ways: list[Callable[[], Any]] = [
+        lambda: chat.ask(TURNS[0], **own),
+        lambda: chat.retry(**own),
+        lambda: chat.answer(**own),
+        lambda: list(chat.stream(TURNS[0], **own)),
+        lambda: asyncio.run(read()),
+        lambda: asyncio.run(chat.ask_async(TURNS[0], **own)),
+    ]
+    for answer in ways:
+        answer()
+        assert set(calls) == {"processor", "sampler", "criterion"}
+        assert chat.usage is not None
+        assert chat.usage.generated_tokens == 1
+        calls.clear()
+
+
+def test_an_unknown_option_is_refused_as_a_conversation_begins(model: ps.Model) -> None:
+    with pytest.raises(
+        ps.ContractError, match=r"'max_newtokens': there is no such .*'max_new_tokens"
+    ):
+        ps.Conversation(model, max_newtokens=5)
+    with pytest.raises(ps.ContractError, match="'max_new_tokens'"):
+        ps.Conversation(model, max_new_tokens="many")
+
+
+def test_tasks_keep_sequences_and_go_on_from_them(model: ps.Model) -> None:
+    ids, options = [5, 6, 7, 8], {"max_new_tokens": 4, "eos_token_id": None}
+    first = asyncio.run(model.generate_async(ids, keep=True, **options))
+    assert first.kept is not None
+    again = [*first.sequences[0], 5]
+    second = asyncio.run(model.generate_async(again, kept=first.kept, **options))
+    assert second.usage[0].cached_tokens == len(first.sequences[0]) - 1
+    with pytest.raises(ps.ContractError, match="kept are 1 and input_ids 2"):
+        asyncio.run(model.generate_async([again, again], kept=first.kept))
+
+
 def test_draws_follow_the_seed_and_the_number_of_the_answer(model: ps.Model) -> None:
     drawn = {"do_sample": True, "max_new_tokens": 8, "eos_token_id": None}
     chats = [ps.Conversation(model, seed=seed, **drawn) for seed in (3, 3, 4)]
@@ -321,6 +429,26 @@ def test_pipelines_answer_conversations_as_transformers_does(
         assert complete(chats, **call) == reference(chats, **call)
     kwargs = {"tokenizer_encode_kwargs": {"chat_template": STRIPPING}}
     assert complete(asked, **call, **kwargs) == reference(asked, **call, **kwargs)
+
+
+def test_an_answer_that_is_begun_in_parts_goes_on_in_its_last_text(model: ps.Model) -> None:
+    complete = ps.pipeline(model)
+    asked = {"role": "user", "content": TURNS[0]}
+    parts = [{"type": "text", "text": text} for text in ("Well,", "it is")]
+    begun = {"role": "assistant", "content": [*parts, {"type": "image"}]}
+    call: dict[str, Any] = {"max_new_tokens": 9}
+    (answer,) = complete([asked, begun], return_full_text=False, **call)
+    (record,) = complete([asked, begun], **call)
+    first, second, third = record["generated_text"][-1]["content"]
+    assert second == {"type": "text", "text": "it is" + answer["generated_text"]}
+    assert [first, third] == [parts[0], {"type": "image"}]
+    assert parts[1]["text"] == "it is"  # the caller's own stays as it was
+
+
+def test_an_empty_conversation_among_others_is_refused_by_its_number(model: ps.Model) -> None:
+    asked = [{"role": "user", "content": "Hi"}]
+    with pytest.raises(ps.ContractError, match="conversation 1 has no message"):
+        ps.pipeline(model)([asked, []])
 
 
 @pytest.mark.parametrize("begun", ["", "It is"])

@@ -490,6 +490,31 @@ def test_calls_of_many_threads_run_side_by_side(
     assert found == [True] * 48
 
 
+def test_functions_of_a_caller_may_be_let_go_by_any_thread(model: ps.Model, ids: list[int]) -> None:
+    options: dict[str, Any] = {"num_beams": 1, "max_new_tokens": 4}
+    expected = model.generate(ids, **options).sequences
+    found: list[bool] = []
+
+    def generate() -> None:
+        for _ in range(20):
+
+            def keep(tokens: list[int], scores: Any) -> None:
+                pass
+
+            def go_on(tokens: list[int]) -> bool:
+                return False
+
+            functions: dict[str, Any] = {"logits_processor": [keep], "stopping_criteria": [go_on]}
+            found.append(model.generate(ids, **options, **functions).sequences == expected)
+
+    threads = [threading.Thread(target=generate) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 160
+
+
 def test_an_event_loop_is_not_blocked(translate: ps.Pipeline, model: ps.Model) -> None:
     async def many() -> list[Any]:
         texts = [translate.call_async(TEXT) for _ in range(8)]

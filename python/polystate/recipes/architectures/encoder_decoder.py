@@ -57,7 +57,7 @@ class EncoderDecoder(TokenModel):
 
     def __init__(self, model: PreTrainedModel, capacity: Capacity, form: Form) -> None:
         super().__init__(model, capacity, form)
-        self._width = model.config.hidden_size
+        self._width = model.get_encoder().config.hidden_size
         start = model.generation_config.decoder_start_token_id
         self._start = 0 if start is None else start
         shapes = self._layer_shapes()

@@ -12,6 +12,7 @@ import torch
 from torch.export import Dim
 from transformers import PreTrainedModel
 
+from polystate.errors import UnsupportedError
 from polystate.export import Method
 from polystate.recipes.capacity import Capacity
 from polystate.recipes.drawn_pages import drawn_by_method
@@ -81,6 +82,10 @@ class TokenModel(torch.nn.Module, abc.ABC):
         self.form = form
         self.padding = padding_token(model)
         head: Any = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+        if head is None:
+            raise UnsupportedError(
+                f"{type(model).__name__} names no output embeddings, which make its logits"
+            )
         self.vocabulary_size: int = head.weight.shape[0]
 
     def again(self) -> Self:

@@ -104,14 +104,12 @@ class KeyValueSink(Cache):
     ----------
     taken
         The keys and values [batch, heads, tokens, head size] of each layer.
-    last
-        The layer that was taken last.
     """
 
     def __init__(self) -> None:
         super().__init__(layers=[])
         self.taken: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-        self.last: int | None = None
+        self._last: int | None = None
 
     def update(
         self,
@@ -123,8 +121,13 @@ class KeyValueSink(Cache):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Takes [batch, heads, tokens, head size], and returns them as they are."""
         self.taken[layer_idx] = (key_states, value_states)
-        self.last = layer_idx
+        self._last = layer_idx
         return key_states, value_states
+
+    def take_last(self) -> int | None:
+        """The layer whose keys and values came last; None where none came since it was asked."""
+        last, self._last = self._last, None
+        return last
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
         """Nothing was there before."""

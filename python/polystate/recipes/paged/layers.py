@@ -90,12 +90,12 @@ class LayerFinder(Attention):
         """Notes the call."""
         if call.bias is not None:
             raise UnsupportedError("the model adds a bias to its scores, which has no cache")
-        last, self._caches.last = self._caches.last, None
+        taken = self._caches.take_last()
         shape = LayerShape(
             (call.key.shape[1], call.key.shape[3]), (call.value.shape[1], call.value.shape[3])
         )
-        layer = self._layer_of(call.key) if last is None else last
-        self.found.append(AttentionLayer(layer, last is not None, shape, self._window_of(call)))
+        layer = self._layer_of(call.key) if taken is None else taken
+        self.found.append(AttentionLayer(layer, taken is not None, shape, self._window_of(call)))
         return call.value.new_zeros(
             call.query.shape[0], call.query.shape[2], call.query.shape[1], call.value.shape[3]
         )
