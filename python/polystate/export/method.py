@@ -55,10 +55,15 @@ class Method:
                 f"the target of a Method is a {type(self.target).__name__}; it may be the name of "
                 f"a method or a callable"
             )
-        if isinstance(self.args, torch.Tensor | str):
+        if not isinstance(self.args, Sequence) or isinstance(self.args, str):
             raise ContractError(
                 f"args of a Method is a {type(self.args).__name__}; it must be a sequence of the "
                 f"arguments: args=(x,)"
+            )
+        if not isinstance(self.kwargs, Mapping):
+            raise ContractError(
+                f"kwargs of a Method is a {type(self.kwargs).__name__}; it must be a mapping of "
+                f"the arguments by their names: kwargs={{'x': x}}"
             )
         if self.draw is not None and not callable(self.draw):
             raise ContractError(

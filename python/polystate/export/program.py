@@ -7,6 +7,7 @@ import dataclasses
 import keyword
 import math
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,6 +65,9 @@ from polystate.quiet import quiet
 from polystate.steps import begin
 
 BACKENDS = ("portable", "xnnpack", "aoti")
+
+# Of all that exports, in whichever thread: they change PyTorch for all of these.
+_lock = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,9 @@ def export(
     Every buffer that some method changes is state of all methods; it starts with the value that it
     has now. All other tensors are constants. The module is as it was when this returns.
 
+    Exports of several threads wait for one another. Meanwhile the module itself changes, and so do
+    functions of PyTorch and the hooks of all modules: no other thread should call a module then.
+
     Parameters
     ----------
     model
@@ -264,8 +271,12 @@ class _Options:
 
 @contextlib.contextmanager
 def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[None]:
-    """What holds while a module is exported: PyTorch corrected and quiet, linears quantized."""
+    """What holds while a module is exported: PyTorch corrected and quiet, linears quantized.
+
+    In one thread alone, which may come here again; others wait.
+    """
     with (
+        _lock,
         quantized(model, quantization),
         quiet(),
         hooks.set_aside(),

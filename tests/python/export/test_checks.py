@@ -137,6 +137,27 @@ def test_a_check_of_a_size_beside_values_is_a_guard():
 
 # Other conditions are checked inside
 
+BITS = {
+    "common bits": (lambda i: (i & 1) == 0, (2, 0, 6, -4), (1, 3, -1)),
+    "bits of either": (lambda i: (i | 1) == 3, (2, 3), (0, 1, 4)),
+    "both conditions": (lambda i: (i > 0) & (i < 4), (1, 2, 3), (0, 4)),
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_bits_of_a_number_are_no_truth_values(name):
+    condition, good, bad = BITS[name]
+
+    def forward(self, x, k):
+        torch._check(condition(k.item()))
+        return x * 2
+
+    program = trace(forward, (X, K), ({0: BATCH}, None))
+    for k in good:
+        assert torch.equal(program(X, torch.tensor(k))[0], X * 2)
+    for k in bad:
+        assert fails(program, X, torch.tensor(k))
+
 
 def test_an_assertion_on_a_tensor_is_checked_inside():
     def forward(self, x):

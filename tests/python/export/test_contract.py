@@ -11,6 +11,7 @@ import polystate as ps
 from polystate.artifact.manifest import Symbol
 from polystate.errors import UnsupportedError
 from polystate.export.graph.expressions import evaluate
+from polystate.export.tracing.dimensions import resized_leaf
 from tests.python.export.programs import Refused, line_of, trace
 
 BATCH = Dim("batch", min=1, max=8)
@@ -124,6 +125,24 @@ def test_arguments_of_keywords_vary_by_their_names(shapes):
     assert [(each.name, each.shape[0]) for each in contract.inputs] == [
         ("x", "batch"), ("y", "batch"), ("z", 1)
     ]  # fmt: skip
+
+
+class Appends(torch.nn.Module):
+    def forward(self, x, past):
+        return torch.cat([past, x], 1)
+
+
+def test_an_example_may_be_empty():
+    shapes = {"x": {1: Dim("seq", max=8)}, "past": {1: Dim("past", max=16)}}
+    examples = (torch.ones(1, 3, 8), torch.zeros(1, 0, 8))
+    method = ps.Method("forward", examples, dynamic_shapes=shapes)
+    contract = ps.export(Appends(), {"forward": method}, backend="portable").methods["forward"]
+    assert [each.shape for each in contract.inputs] == [[1, "seq", 8], [1, "past", 8]]
+
+
+def test_an_example_of_another_size_repeats_its_values_or_has_zeros():
+    assert torch.equal(resized_leaf(rows(2, 1), 0, 5), torch.tensor([[0.0], [1], [0], [1], [0]]))
+    assert torch.equal(resized_leaf(torch.ones(1, 0, 2), 1, 3), torch.zeros(1, 3, 2))
 
 
 def test_a_dimension_must_be_one_of_torch_export():

@@ -1,8 +1,11 @@
 """State that an exported program would lose is refused; what is no state may stay."""
 
+import array
+import collections
 import dataclasses
 import inspect
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -251,6 +254,73 @@ def test_a_flag_as_a_buffer_does_what_the_refused_attribute_did(tmp_path):
     equals_eager(StartsByBuffer(), calls, tmp_path, start_or_add=(X,))
 
 
+# Attributes that hold arrays
+
+
+class HoldsArrays(Buffers):
+    def __init__(self):
+        super().__init__()
+        self.seen, self.objects = np.zeros(1), np.array([None], dtype=object)
+        self.raw, self.typed = bytearray(2), array.array("l", [0])
+        self.recent = collections.deque([0], maxlen=2)
+
+    def count_in_numpy(self, x):
+        self.seen += 1
+        return x * 2
+
+    def keep_object(self, x):
+        self.objects[0] = [self.objects[0]]
+        return x * 2
+
+    def count_in_bytes(self, x):
+        self.raw[1] += 1
+        return x * 2
+
+    def count_in_array(self, x):
+        self.typed[0] += 1
+        return x * 2
+
+    def remember(self, x):
+        self.recent.append(self.recent[-1] + 1)
+        return x * 2
+
+    def fill_once(self, x):
+        self.seen[0], self.raw[0] = 3, 3
+        self.recent.clear()
+        return x * 2
+
+    def held(self):
+        return (
+            *(self.seen.tolist(), self.objects.tolist(), bytes(self.raw)),
+            *(self.typed.tolist(), list(self.recent)),
+        )
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("count_in_numpy", "seen"),
+        ("keep_object", "objects"),
+        ("count_in_bytes", "raw"),
+        ("count_in_array", "typed"),
+        ("remember", "recent"),
+    ],
+)
+def test_a_changed_array_is_refused_and_put_back(method, name):
+    model = HoldsArrays()
+    before = model.held()
+    message = refusal(model, **{method: (X,)})
+    assert f"changes the attribute '{name}' of HoldsArrays" in message
+    assert model.held() == before
+
+
+def test_an_array_that_a_first_call_fills_is_emptied_again():
+    model = HoldsArrays()
+    before = model.held()
+    export(model, {"fill_once": (X,)})
+    assert model.held() == before
+
+
 # Buffers that are set to other tensors
 
 GLOBAL = torch.ones(4)
@@ -376,6 +446,78 @@ def test_a_buffer_that_is_set_in_a_modules_registry_is_refused():
     message = refusal(Sets(), set_in_registry=(X,))
     assert "sets the buffer 'a' in a module's _buffers" in message
     assert "self.a = ..." in message
+
+
+class Halves(Buffers):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("h", torch.zeros(2, 4))
+        self.register_buffer("c", torch.ones(2, 4))
+
+    def step(self, x):
+        gates = torch.cat([self.h + x, self.c * 2 + 1], -1)
+        self.h, self.c = gates.chunk(2, -1)
+        return self.h * 1
+
+    def overlapping(self, x):
+        gates = torch.cat([self.h + x, self.c * 2 + 1], -1)
+        self.h, self.c = gates[:, :4], gates[:, 3:7]
+        return self.h * 1
+
+
+def test_buffers_may_be_set_to_columns_of_one_matrix(tmp_path):
+    x = torch.arange(8.0).reshape(2, 4)
+    calls = [("step", x), ("step", x * 2), ("step", x)]
+    equals_eager(Halves(), calls, tmp_path, step=(x,))
+
+
+def test_buffers_that_are_set_to_overlapping_columns_are_refused():
+    message = refusal(Halves(), overlapping=(X,))
+    assert "sets the buffer 'c' to memory of the buffer 'h'" in message or (
+        "sets the buffer 'h' to memory of the buffer 'c'" in message
+    )
+
+
+class Removes(Buffers):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 4)
+        self.weight = nn.Parameter(torch.ones(4))
+
+    def forget(self, x):
+        y = self.a + x
+        self.a = None
+        return y
+
+    def delete(self, x):
+        y = self.a + x
+        del self.a
+        return y
+
+    def forget_head(self, x):
+        y = self.head(x)
+        self.head = None
+        return y
+
+    def forget_weight(self, x):
+        y = self.weight * x
+        self.weight = None
+        return y
+
+
+@pytest.mark.parametrize(
+    ("method", "what", "line"),
+    [
+        ("forget", "buffer 'a'", "self.a = None"),
+        ("delete", "buffer 'a'", "del self.a"),
+        ("forget_head", "submodule 'head'", "self.head = None"),
+        ("forget_weight", "parameter 'weight'", "self.weight = None"),
+    ],
+)
+def test_what_a_method_removes_is_refused_by_its_name(method, what, line):
+    message = refusal(Removes(), **{method: (X,)})
+    assert f"method '{method}' removes the {what}" in message
+    assert line_of(getattr(Removes, method), line) in message
 
 
 def test_a_buffer_that_was_registered_as_none_is_refused_with_its_line():

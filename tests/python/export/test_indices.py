@@ -174,6 +174,25 @@ def test_a_computed_index_does_not_limit_the_input(name):
     assert limits(lambda self, x, k: self.cache[COMPUTED[name](k)]) == []
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16])
+def test_a_sum_of_narrow_integers_may_wrap_and_limits_nothing(dtype):
+    assert limits(lambda self, x, k: self.cache[(k + 2).long()], ROW.to(dtype)) == []
+
+
+def test_a_sum_of_int32_does_not_wrap():
+    found = limits(lambda self, x, k: self.cache[(k + 2).long()], ROW.to(torch.int32))
+    assert found == [(-2, 7, "indexes dimension 0 of 'cache'")]
+
+
+def test_what_a_long_sum_uses_twice_is_read_once():
+    def forward(self, x, k):
+        for _ in range(40):
+            k = k + k
+        return self.cache[k]
+
+    assert limits(forward, torch.zeros(2, dtype=torch.int64)) == []
+
+
 def test_an_input_that_is_no_index_is_not_limited():
     assert limits(lambda self, x, k: x * k.sum()) == []
 

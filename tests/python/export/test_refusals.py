@@ -110,6 +110,9 @@ class Program(nn.Module):
     def double(self, x):
         return x * 2
 
+    def add_both(self, x, y):
+        return x + y
+
 
 def line_of(method, text):
     """The place of a line of a method, as messages tell it."""
@@ -349,6 +352,13 @@ def test_dynamic_shapes_that_do_not_fit_the_examples_are_refused(dynamic_shapes,
     assert told in message
 
 
+@pytest.mark.parametrize("dynamic_shapes", [{"x": {0: BATCH}}, ({0: BATCH},)])
+def test_examples_that_a_method_does_not_take_are_refused(dynamic_shapes):
+    message = refusal("add_both", dynamic_shapes=dynamic_shapes)
+    assert "method 'step': the examples do not fit its arguments" in message
+    assert "'y'" in message
+
+
 # Calls and results
 
 
@@ -397,7 +407,12 @@ def test_methods_of_another_form_are_refused(methods, told):
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
-    [(("double", X), r"args=\(x,\)"), ((3,), "the target of a Method is a int")],
+    [
+        (("double", X), r"args=\(x,\)"),
+        (("double", 3), r"args of a Method is a int.*args=\(x,\)"),
+        (("double", (X,), 3), "kwargs of a Method is a int"),
+        ((3,), "the target of a Method is a int"),
+    ],
 )
 def test_a_method_of_another_form_is_refused(arguments, told):
     with pytest.raises(ps.ContractError, match=told):

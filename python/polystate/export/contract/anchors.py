@@ -71,15 +71,16 @@ def tie_in(
 
 def _insert_before(graph: Graph, check: Callable[[Node], Node], ways: _Ways) -> list[Node]:
     """Insert a check where it reaches all wanted nodes; return those that it cannot reach."""
-    tensors = _tensors(graph)
-    reached = missing = reduce(operator.or_, map(ways.all_reached, tensors), 0)
-    for tensor in sorted(tensors, key=lambda tensor: _cost(tensor, ways)):
-        if ways.all_reached(tensor) & missing:
-            missing &= ~ways.all_reached(tensor)
-            _insert(graph, check, tensor, ways)
+    # A check of one tensor changes nothing of what comes after those of others.
+    reached = {tensor: bits for tensor in _tensors(graph) if (bits := ways.all_reached(tensor))}
+    reachable = missing = reduce(operator.or_, reached.values(), 0)
+    for tensor in sorted(reached, key=lambda tensor: _cost(tensor, reached[tensor])):
         if not missing:
             break
-    return [node for node, bit in ways.wanted.items() if not bit & reached]
+        if reached[tensor] & missing:
+            missing &= ~reached[tensor]
+            _insert(graph, check, tensor, ways)
+    return [node for node, bit in ways.wanted.items() if not bit & reachable]
 
 
 def _insert(graph: Graph, check: Callable[[Node], Node], tensor: Node, ways: _Ways) -> None:
@@ -149,9 +150,9 @@ def _is_left_alone(node: Node) -> bool:
     return str(node.target).startswith(_LEFT_ALONE)
 
 
-def _cost(node: Node, ways: _Ways) -> tuple[int, int]:
+def _cost(node: Node, reached: int) -> tuple[int, int]:
     """Rank tensors by size, those that are small alike by how much comes after their check."""
-    return max(_bytes(node), _SMALL), -ways.all_reached(node).bit_count()
+    return max(_bytes(node), _SMALL), -reached.bit_count()
 
 
 def _bytes(node: Node) -> int:

@@ -154,8 +154,8 @@ def _sizes(
     """Read the sizes, from 0 or 1 where that was declared and the program is right there."""
     if trial is None:
         return read_sizes(functional, inputs, declared, minimum_is_proved)
-    sizes = read_sizes(functional, inputs, declared, trust_minimum=True)
-    for symbol in sizes.symbols:
+    widest = read_sizes(functional, inputs, declared, trust_minimum=True)
+    for symbol in widest.symbols:
         if symbol.max >= 2**62:
             raise ExportError(
                 f"dimension '{symbol.name}' has no maximum, and memory is planned at export; give "
@@ -163,28 +163,37 @@ def _sizes(
             )
     traced = read_sizes(functional, inputs, declared)
     symbols = [
-        dataclasses.replace(symbol, min=_least(symbol, declared_symbol.min, sizes, trial))
-        for declared_symbol, symbol in zip(sizes.symbols, traced.symbols, strict=True)
+        dataclasses.replace(of_trace, min=_least(of_trace, of_user.min, widest, trial))
+        for of_user, of_trace in zip(widest.symbols, traced.symbols, strict=True)
     ]
-    return Sizes(symbols, sizes.names)
+    return Sizes(symbols, widest.names)
 
 
-def _least(traced: Symbol, declared: int, sizes: Sizes, trial: Trial) -> int:
-    """The smallest size from which on the program is right, up to what was traced.
+def _least(traced: Symbol, declared: int, widest: Sizes, trial: Trial) -> int:
+    """The smallest size from which on the program is right, from what was declared on.
 
     Without 0, where the module itself refuses it: a program may take it.
+
+    Parameters
+    ----------
+    traced
+        The size, from what PyTorch traced for on.
+    declared
+        The smallest one that the user declared.
+    widest
+        All sizes, from what the user declared on.
     """
     was_traced: Expression = [">=", traced.name, traced.min]
-    if declared == 0 < traced.max and trial.is_refused_at({traced.name: 0}, sizes):
-        declared = 1
-        traced = dataclasses.replace(traced, min=max(traced.min, 1))
+    first, last = declared, traced.min
+    if declared == 0 < traced.max and trial.is_refused_at({traced.name: 0}, widest):
+        first, last = 1, max(traced.min, 1)
     return next(
         (
             low
-            for low in range(declared, traced.min)
-            if trial.holds_without(was_traced, [[">=", traced.name, low]], sizes)
+            for low in range(first, last)
+            if trial.holds_without(was_traced, [[">=", traced.name, low]], widest)
         ),
-        traced.min,
+        last,
     )
 
 

@@ -153,6 +153,7 @@ class _IndexReader:
         self.provenance = Provenance(exported)
         self._scalars = Scalars()
         self._constants = _constants(exported)
+        self._known: dict[Node, _Index | None] = {}
 
     def knows(self, node: Node) -> bool:
         """Whether limits of an input, or the trace, say what elements an operand may have."""
@@ -162,15 +163,20 @@ class _IndexReader:
         """Read an operand; None where it is something else."""
         if not isinstance(node, Node):
             return None
+        if node not in self._known:
+            self._known[node] = self._index(node)
+        return self._known[node]
+
+    def _index(self, node: Node) -> _Index | None:
         argument = self.provenance.input_of(node)
         if argument is not None:
             return _Index(argument, sympy.Integer(0), sympy.Integer(0))
         if node.target in ITEMS:
             return self.read(node.args[0])
-        if node.target in _SUMS and _is_unscaled(node):
+        if node.target in _SUMS and _is_plain(node):
             left, right = node.args[:2]
             return self._shifted(left, right) or self._shifted(right, left)
-        if node.target in _DIFFERENCES and _is_unscaled(node):
+        if node.target in _DIFFERENCES and _is_plain(node):
             return self._shifted(node.args[0], node.args[1], sign=-1)
         operand = operand_of_same_values(node)
         return self.read(operand) if operand is not None else None
@@ -240,9 +246,15 @@ def _is_one(size: int | torch.SymInt) -> bool:
     return isinstance(size, int) and size == 1
 
 
-def _is_unscaled(node: Node) -> bool:
-    """Tell whether a sum or a difference takes its second operand as it is."""
-    return len(node.args) == 2 and not node.kwargs
+def _is_plain(node: Node) -> bool:
+    """Tell whether a sum or a difference takes its second operand as it is, and never wraps.
+
+    Of narrow integers it wraps where it is more than fits; what is indexed has fewer elements than
+    fit the others.
+    """
+    value = node.meta.get("val")
+    is_wide = not isinstance(value, torch.Tensor) or value.dtype in (torch.int32, torch.int64)
+    return is_wide and len(node.args) == 2 and not node.kwargs
 
 
 _SUMS = {aten.add.Tensor, aten.add.Scalar, operator.add}

@@ -16,6 +16,7 @@ from polystate.artifact.expressions import Expression
 from polystate.export.graph.expressions import constants_of, evaluate, holds, symbols_of
 from polystate.export.graph.signature import tensor_arguments
 from polystate.export.graph.sizes import Sizes
+from polystate.export.tracing.dimensions import resized_leaf
 
 # How many combinations of sizes are searched for those that break a condition.
 _SEARCHED = 4096
@@ -83,12 +84,13 @@ class Trial:
     def _examples(
         self, values: Mapping[str, int], sizes: Sizes
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Bring the examples to sizes by repeating their own elements."""
+        """Bring the examples to sizes by repeating their own elements; of none they are zeros."""
         leaves, structure = pytree.tree_flatten((self.args, dict(self.kwargs)))
         for argument in tensor_arguments(self.exported):
             for dimension, size in enumerate(argument.tensor.shape):
-                wanted = evaluate(sizes.expression(size), values)
-                leaves[argument.position] = _resized(leaves[argument.position], dimension, wanted)
+                leaf, wanted = leaves[argument.position], evaluate(sizes.expression(size), values)
+                if leaf.shape[dimension] != wanted:
+                    leaves[argument.position] = resized_leaf(leaf, dimension, wanted)
         examples: tuple[tuple[Any, ...], dict[str, Any]] = pytree.tree_unflatten(leaves, structure)
         return examples
 
@@ -100,12 +102,6 @@ def _without_integers(leaf: Any) -> Any:
 def _is_of_integers(leaf: Any) -> bool:
     is_tensor = isinstance(leaf, torch.Tensor) and leaf.dtype != torch.bool
     return is_tensor and not (leaf.is_floating_point() or leaf.is_complex())
-
-
-def _resized(tensor: torch.Tensor, dimension: int, size: int) -> torch.Tensor:
-    if tensor.shape[dimension] == size:
-        return tensor
-    return tensor.index_select(dimension, torch.arange(size) % max(tensor.shape[dimension], 1))
 
 
 def _breaking(

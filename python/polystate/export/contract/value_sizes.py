@@ -10,7 +10,7 @@ import torch
 from torch.fx import Graph, Node
 
 from polystate.export.graph.expressions import INT64_MAX
-from polystate.export.graph.sizes import is_unbacked
+from polystate.export.graph.sizes import is_unbacked, limits
 
 aten = torch.ops.aten
 
@@ -78,5 +78,5 @@ def repetitions(graph: Graph) -> Iterator[Repetitions]:
         size = node.meta["val"].shape[0]
         most = size
         if isinstance(size, torch.SymInt):
-            most = size.node.shape_env.bound_sympy(size.node.expr).upper
+            most = limits(size).upper
         yield Repetitions(node, counts, int(min(most, INT64_MAX)))

@@ -15,7 +15,12 @@ from torch.fx.node import map_arg
 from torch.utils._sympy import functions as torch_functions
 
 from polystate.errors import UnsupportedError
-from polystate.export.graph.scalars import Leaf
+from polystate.export.graph.scalars import (
+    BitwiseAnd,
+    BitwiseOr,
+    Leaf,
+    is_condition,
+)
 from polystate.export.graph.sizes import linear_size, to_sympy
 
 aten = torch.ops.aten
@@ -171,7 +176,7 @@ class ScalarTensors:
 
 
 def _dtype(e: sympy.Basic) -> torch.dtype:
-    if isinstance(e, sympy.logic.boolalg.Boolean) and not isinstance(e, sympy.Symbol):
+    if is_condition(e):
         return torch.bool
     return torch.int64 if e.is_integer else torch.float64
 
@@ -189,6 +194,8 @@ _FOLDED: dict[type, Callable[..., Any]] = {
     sympy.GreaterThan: aten.ge.Tensor,
     sympy.And: aten.logical_and.default,
     sympy.Or: aten.logical_or.default,
+    BitwiseAnd: aten.bitwise_and.Tensor,
+    BitwiseOr: aten.bitwise_or.Tensor,
     torch_functions.Max: aten.maximum.default,
     torch_functions.Min: aten.minimum.default,
 }

@@ -50,6 +50,7 @@ class Scalars:
     def __init__(self) -> None:
         self._symbols: dict[Node, sympy.Symbol] = {}
         self._leaves: dict[sympy.Symbol, Leaf] = {}
+        self._known: dict[Node, Any] = {}
 
     @property
     def leaves(self) -> Mapping[sympy.Symbol, Leaf]:
@@ -68,21 +69,28 @@ class Scalars:
             return [self.read(operand) for operand in value]
         if not isinstance(value, Node):
             return sympy.sympify(value)
-        if value.target in ITEMS:
-            return self._item(value)
-        if value.target in _FUNCTIONS:
-            operands = [self.read(operand) for operand in value.args]
-            return _FUNCTIONS[value.target](*operands)
-        traced = value.meta.get("val")
+        if value not in self._known:
+            self._known[value] = self._computed(value)
+        return self._known[value]
+
+    def _computed(self, node: Node) -> Any:
+        if node.target in ITEMS:
+            return self._item(node)
+        if node.target is torch.sym_ite:
+            return self._choice(*(self.read(operand) for operand in node.args))
+        if node.target in _FUNCTIONS:
+            operands = [self.read(operand) for operand in node.args]
+            return _FUNCTIONS[node.target](*operands)
+        traced = node.meta.get("val")
         if isinstance(traced, torch.SymInt):
             # An assertion may have equated an unknown size with a known one; what was traced first
             # tells them apart.
             if free_unbacked_symbols(traced.node._expr):
-                return self._symbol(value, is_size=True, integer=True)
+                return self._symbol(node, is_size=True, integer=True)
             return traced.node.expr
         if isinstance(traced, int):
             return sympy.Integer(traced)
-        raise UnsupportedError(f"a condition computes '{value.target}', which cannot be checked")
+        raise UnsupportedError(f"a condition computes '{node.target}', which cannot be checked")
 
     def _item(self, node: Node) -> sympy.Basic:
         source = node.args[0]
@@ -92,6 +100,16 @@ class Scalars:
             return self._symbol(source, is_size=False, real=True)
         symbol = self._symbol(source, is_size=False, integer=True)
         return sympy.Eq(symbol, 1) if dtype == torch.bool else symbol
+
+    def _choice(
+        self, condition: sympy.Basic, then: sympy.Basic, otherwise: sympy.Basic
+    ) -> sympy.Basic:
+        """Choose by a condition; a bool read as 1 or 0 is the number that it was read from."""
+        if (then, otherwise) == (1, 0) and isinstance(condition, sympy.Eq) and condition.rhs == 1:
+            leaf = self._leaves.get(condition.lhs)
+            if leaf is not None and leaf.is_bool:
+                return condition.lhs
+        return sympy.Piecewise((then, condition), (otherwise, True))
 
     def _symbol(self, node: Node, *, is_size: bool, **assumptions: bool) -> sympy.Symbol:
         if node not in self._symbols:
@@ -119,19 +137,36 @@ def _divide(a: sympy.Expr, b: sympy.Expr) -> sympy.Expr:
     return torch_functions.FloatTrueDiv(a, b)
 
 
-def _choose(condition: sympy.Basic, then: sympy.Basic, otherwise: sympy.Basic) -> sympy.Basic:
-    """Choose by a condition; a bool read as 1 or 0 is the number that it was read from."""
-    if (then, otherwise) == (1, 0) and isinstance(condition, sympy.Eq) and condition.rhs == 1:
-        return condition.lhs
-    return sympy.Piecewise((then, condition), (otherwise, True))
-
-
 def _to_float(a: sympy.Expr) -> sympy.Expr:
     return torch_functions.ToFloat(a) if a.is_integer else a
 
 
 def _identity(a: sympy.Expr) -> sympy.Expr:
     return a
+
+
+class BitwiseAnd(torch_functions.BitwiseFn_bitwise_and):
+    """The bits that two whole numbers have in common, which sympy knows to be a whole number."""
+
+    is_integer = True
+
+
+class BitwiseOr(torch_functions.BitwiseFn_bitwise_or):
+    """The bits that one of two whole numbers has."""
+
+    is_integer = True
+
+
+def _joining(
+    conditions: Callable[..., sympy.Basic], numbers: Callable[..., sympy.Basic]
+) -> Callable[..., sympy.Basic]:
+    """A function that does one thing with two conditions, and another with the bits of numbers."""
+    return lambda a, b: (conditions if is_condition(a) and is_condition(b) else numbers)(a, b)
+
+
+def is_condition(e: sympy.Basic) -> bool:
+    """Tell whether an expression is true or false, and no number."""
+    return isinstance(e, sympy.logic.boolalg.Boolean) and not isinstance(e, sympy.Symbol)
 
 
 def _rounding(function: Callable[[sympy.Expr], sympy.Expr]) -> Callable[[sympy.Expr], sympy.Expr]:
@@ -154,8 +189,8 @@ _FUNCTIONS: dict[Any, Callable[..., sympy.Basic]] = {
     operator.le: sympy.Le,
     operator.gt: sympy.Gt,
     operator.ge: sympy.Ge,
-    operator.and_: sympy.And,
-    operator.or_: sympy.Or,
+    operator.and_: _joining(sympy.And, BitwiseAnd),
+    operator.or_: _joining(sympy.Or, BitwiseOr),
     operator.not_: sympy.Not,
     math.floor: _rounding(torch_functions.FloorToInt),
     math.ceil: _rounding(torch_functions.CeilToInt),
@@ -163,7 +198,6 @@ _FUNCTIONS: dict[Any, Callable[..., sympy.Basic]] = {
     torch.sym_not: sympy.Not,
     torch.sym_max: torch_functions.Max,
     torch.sym_min: torch_functions.Min,
-    torch.sym_ite: _choose,
     torch.sym_float: _to_float,
     torch.sym_int: _rounding(torch_functions.TruncToInt),
     torch.sym_sum: lambda operands: sympy.Add(*operands),

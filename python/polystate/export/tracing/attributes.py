@@ -1,24 +1,31 @@
 """What the attributes of modules hold: compared between calls, and put back after them.
 
-What lists, tuples, dictionaries, sets and the fields of plain objects hold counts as a part of the
-attribute. Registered tensors and submodules do not, nor does anything that can be called.
+What lists, tuples, dictionaries, sets, arrays and the fields of plain objects hold counts as a part
+of the attribute. Registered tensors and submodules do not, nor does anything that can be called.
 """
 
 from __future__ import annotations
 
+import array
+import hashlib
 import types
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 
 _REGISTERED = ("_parameters", "_buffers", "_modules", "forward")
 _LISTS_OF_WEIGHTS = ("_flat_weights", "_flat_weight_refs")
-_SCALARS = (bool, int, float, complex, str, bytes, type(None))
+_SCALARS = (bool, int, float, complex, str, bytes, type(None), np.generic)
+_ARRAYS = (np.ndarray, bytearray, array.array)
 
+# What holds other objects, and can be refilled.
+_Container: TypeAlias = list[Any] | deque[Any] | dict[Any, Any] | set[Any]
 
 # What to do in place of an attribute that is a cache of keys and values.
 CACHE_ADVICE = (
@@ -114,24 +121,41 @@ def keep(model: torch.nn.Module) -> Callable[[], None]:
 
     What tensors hold is not remembered.
     """
-    kept: list[list[Any] | dict[Any, Any] | set[Any]] = []
+    kept: list[_Container] = []
+    arrays: list[Any] = []
     for module in model.modules():
         kept += [module.__dict__, module._parameters, module._buffers, module._modules]
     for value in _walk(value for _, value in _attributes(model)):
-        if isinstance(value, list | dict | set):
+        if isinstance(value, list | deque | dict | set):
             kept.append(value)
+        elif isinstance(value, _ARRAYS):
+            arrays.append(value)
         elif _is_plain_object(value):
             kept.append(vars(value))
     saved = [(each, list(each.items() if isinstance(each, dict) else each)) for each in kept]
+    elements = [each.copy() if isinstance(each, np.ndarray) else each[:] for each in arrays]
 
     def put_back() -> None:
         for each, items in saved:
             _refill(each, items)
+        for each, values in zip(arrays, elements, strict=True):
+            _rewrite(each, values)
 
     return put_back
 
 
-def _refill(container: list[Any] | dict[Any, Any] | set[Any], items: list[Any]) -> None:
+def _rewrite(values: Any, before: Any) -> None:
+    """Gives an array the elements that it had before."""
+    if not isinstance(values, np.ndarray):
+        values[:] = before
+    elif values.shape != before.shape or values.tobytes() != before.tobytes():
+        if values.shape != before.shape:
+            values.resize(before.shape, refcheck=False)
+        if values.flags.writeable:
+            values[...] = before
+
+
+def _refill(container: _Container, items: list[Any]) -> None:
     if isinstance(container, dict):
         now: list[Any] = [part for item in container.items() for part in item]
         if not _same_objects(now, [part for item in items for part in item]):
@@ -139,7 +163,7 @@ def _refill(container: list[Any] | dict[Any, Any] | set[Any], items: list[Any]) 
             container.update(items)
     elif not _same_objects(list(container), items):
         container.clear()
-        container.extend(items) if isinstance(container, list) else container.update(items)
+        container.update(items) if isinstance(container, set) else container.extend(items)
 
 
 def _same_objects(a: list[Any], b: list[Any]) -> bool:
@@ -177,6 +201,8 @@ def _flattened(value: object, seen: set[int]) -> Contents:
             flat.append(_Scalar(type(part), repr(part)))
         elif isinstance(part, set | frozenset):
             flat.append((type(part), frozenset(part)))
+        elif isinstance(part, _ARRAYS) and not _holds_objects(part):
+            flat.append(_elements(part))
         elif id(part) in seen or (parts := _parts(part)) is None:
             flat.append(_Identity(part))
         else:
@@ -198,10 +224,24 @@ def _walk(roots: Iterable[object]) -> Iterator[object]:
             stack.extend(_parts(value) or ())
 
 
+def _holds_objects(values: object) -> bool:
+    """Whether an array has other objects as its elements."""
+    return isinstance(values, np.ndarray) and values.dtype.hasobject
+
+
+def _elements(values: Any) -> tuple[object, ...]:
+    """What the elements of an array are, in a form that compares and takes little memory."""
+    kind = (values.dtype.str, values.shape) if isinstance(values, np.ndarray) else ()
+    content = values if isinstance(values, bytearray) else values.tobytes()
+    return (type(values), *kind, len(content), hashlib.sha256(content).digest())
+
+
 def _parts(value: object) -> list[object] | None:
     """What a container or plain object holds; None for anything else."""
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, list | tuple | set | frozenset | deque):
         return list(value)
+    if isinstance(value, np.ndarray):
+        return list(value.flat) if value.dtype.hasobject else None
     if isinstance(value, dict):
         return [part for item in value.items() for part in item]
     if _is_plain_object(value):

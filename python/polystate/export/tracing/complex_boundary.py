@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.export.dynamic_shapes import _combine_args, _tree_map_with_path
 from torch.utils import _pytree as pytree
 
 from polystate.errors import UnsupportedError
 from polystate.export.method import Draw, Method, resolve
 from polystate.export.tracing.complex_parts import Complex
+from polystate.export.tracing.dimensions import combined_arguments, map_dimensions
 from polystate.export.tracing.pairs import as_pairs
 from polystate.export.tracing.rebound_buffers import written
 
@@ -110,15 +110,13 @@ def _of_pairs_too(function: Callable[..., Any], method: Method) -> Any:
     if given is None:
         return None
 
-    def with_last(path: Any, leaf: Any, spec: Any) -> Any:
-        is_sequence = isinstance(spec, tuple | list) and _is_complex(leaf)
+    def with_last(tensor: torch.Tensor, spec: Any) -> Any:
+        is_sequence = isinstance(spec, tuple | list) and _is_complex(tensor)
         return (*spec, None) if is_sequence else spec
 
-    combined: Any = _combine_args(function, tuple(method.args), dict(method.kwargs))
-    if isinstance(given, tuple | list):
-        combined = type(given)(combined.values())
     try:
-        return _tree_map_with_path(with_last, combined, given, tree_name="inputs")
+        combined = combined_arguments(function, tuple(method.args), dict(method.kwargs), given)
+        return map_dimensions(with_last, combined, given)
     except Exception:  # it does not fit, which is told where dimensions are read
         return given
 

@@ -89,7 +89,14 @@ class Dimensions:
             if axis is not None:
                 axes.append(axis)
 
-        combined = combined_arguments(function, args, kwargs, dynamic_shapes)
+        try:
+            combined = combined_arguments(function, args, kwargs, dynamic_shapes)
+        except TypeError as error:
+            raise ExportError(
+                f"method '{name}': the examples do not fit its arguments: {explain(error)}"
+            ) from error
+        except ValueError as error:  # a function without a signature
+            raise _unfitting(name, error) from error
         try:
             visit_dimensions(visit, combined, dynamic_shapes)
         except ExportError:
@@ -152,15 +159,8 @@ class Dimensions:
         leaves, structure = pytree.tree_flatten((args, kwargs))
         for axis in self.axes:
             if axis.key in sizes:
-                tensor = leaves[axis.leaf]
-                wanted = torch.arange(axis.size_of(sizes[axis.key]))
-                if tensor.shape[axis.dimension] == 0:
-                    shape = list(tensor.shape)
-                    shape[axis.dimension] = len(wanted)
-                    leaves[axis.leaf] = tensor.new_zeros(shape)
-                else:
-                    index = wanted % tensor.shape[axis.dimension]
-                    leaves[axis.leaf] = tensor.index_select(axis.dimension, index)
+                size = axis.size_of(sizes[axis.key])
+                leaves[axis.leaf] = resized_leaf(leaves[axis.leaf], axis.dimension, size)
         resized: tuple[Any, Any] = pytree.tree_unflatten(leaves, structure)
         return resized
 
@@ -279,8 +279,24 @@ class Dimensions:
         return [c for i, c in enumerate(corners) if c not in corners[:i]]
 
 
+def resized_leaf(tensor: torch.Tensor, dimension: int, size: int) -> torch.Tensor:
+    """A copy with another size of a dimension: the tensor's own values repeated, zeros of none."""
+    values = tensor.shape[dimension]
+    if values == 0:
+        shape = list(tensor.shape)
+        shape[dimension] = size
+        return tensor.new_zeros(shape)
+    return tensor.index_select(dimension, torch.arange(size) % values)
+
+
 def combined_arguments(function: Any, args: Any, kwargs: Any, dynamic_shapes: Any) -> Any:
-    """The arguments in the form of ``dynamic_shapes``: by name, or in their order."""
+    """The arguments in the form of ``dynamic_shapes``: by name, or in their order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        When the function does not take them, or has no signature.
+    """
     combined: Any = _combine_args(function, args, kwargs)
     if isinstance(dynamic_shapes, tuple | list):
         return type(dynamic_shapes)(combined.values())
@@ -292,12 +308,23 @@ def visit_dimensions(
 ) -> None:
     """Calls ``visit(tensor, dimension, dim)`` for what ``dynamic_shapes`` say of each tensor."""
 
-    def visit_leaf(_path: Any, leaf: Any, spec: Any) -> None:
-        if isinstance(leaf, torch.Tensor) and spec is not None:
+    def visit_all(tensor: torch.Tensor, spec: Any) -> None:
+        if spec is not None:
             for dimension, dim in _items(spec):
-                visit(leaf, dimension, dim)
+                visit(tensor, dimension, dim)
 
-    _tree_map_with_path(visit_leaf, combined, dynamic_shapes, tree_name="inputs")
+    map_dimensions(visit_all, combined, dynamic_shapes)
+
+
+def map_dimensions(
+    change: Callable[[torch.Tensor, Any], Any], combined: Any, dynamic_shapes: Any
+) -> Any:
+    """``dynamic_shapes`` with ``change(tensor, spec)`` for what they say of each tensor."""
+
+    def change_leaf(_path: Any, leaf: Any, spec: Any) -> Any:
+        return change(leaf, spec) if isinstance(leaf, torch.Tensor) else spec
+
+    return _tree_map_with_path(change_leaf, combined, dynamic_shapes, tree_name="inputs")
 
 
 def _is_fixed(size: int | torch.SymInt) -> bool:

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from polystate.export import hooks
 from polystate.export.tracing import attributes
+from polystate.export.tracing.closeness import Limits, deviating
 from polystate.export.tracing.pairs import as_pairs, of_pairs
 
 
@@ -157,13 +158,23 @@ class EagerModule:
         return initial
 
     def set_buffers(self, values: Mapping[str, torch.Tensor]) -> None:
-        """Gives buffers these values, by their names."""
-        with torch.no_grad():
-            for name, buffer in self.model.named_buffers(remove_duplicate=False):
-                if name in values and not identical(as_pairs(buffer), values[name]):
-                    value = of_pairs(values[name]) if buffer.is_complex() else values[name]
-                    with torch.inference_mode() if buffer.is_inference() else torch.no_grad():
-                        unexpanded(buffer).copy_(unexpanded(value, buffer))
+        """Gives buffers these values, by their names.
+
+        A buffer that a call set to an expanded tensor is replaced, where that cannot hold them.
+        """
+        replaced: dict[int, torch.Tensor] = {}  # a buffer of two names stays one tensor
+        for name, buffer in list(self.model.named_buffers(remove_duplicate=False)):
+            if name not in values or identical(as_pairs(buffer), values[name]):
+                continue
+            value = of_pairs(values[name]) if buffer.is_complex() else values[name]
+            with torch.inference_mode() if buffer.is_inference() else torch.no_grad():
+                part = unexpanded(value, buffer)
+                if part is value or same_values(part.expand_as(value), value):
+                    unexpanded(buffer).copy_(part)
+                else:
+                    owner, _, leaf = name.rpartition(".")
+                    new = replaced.setdefault(id(buffer), value.clone())
+                    self.model.get_submodule(owner)._buffers[leaf] = new
 
     def reset(self) -> None:
         """Gives every buffer its initial value."""
@@ -208,24 +219,18 @@ def _labelled(label: str, a: list[Any], b: list[Any]) -> list[tuple[str, Any, An
     return [(f"{label} {i}", *pair) for i, pair in enumerate(zip(a, b, strict=False))]
 
 
+# As equal as sums that are divided otherwise among threads and vectors.
+_SUMS = Limits(relative=1e-6, absolute=1e-6, least=0.0, equal=0.0)
+
+
 def _same(a: Any, b: Any) -> bool:
     if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
         if a.shape != b.shape or a.dtype != b.dtype:
             return False
-        return same_values(a, b) or _close(a, b)
+        return same_values(a, b) or not bool(deviating(b, a, _SUMS).any())
     if isinstance(a, bool | int | float | complex) and isinstance(b, bool | int | float | complex):
         return a == b or (a != a and b != b)
     return isinstance(a, torch.Tensor) == isinstance(b, torch.Tensor)
-
-
-def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether both are as equal as sums that are divided otherwise among threads and vectors."""
-    if a.numel() == 0 or not (a.is_floating_point() or a.is_complex()):
-        return False
-    sizes = a.abs().nan_to_num(0, 0, 0)
-    off = sizes[a != b]  # of what is equal, such as a mask of -1e9, the size tells nothing
-    largest = float(off.max()) if off.numel() else 0.0
-    return torch.allclose(a, b, rtol=1e-6, atol=1e-6 * largest, equal_nan=True)
 
 
 def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -21,6 +21,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.scalars import ITEMS
+from polystate.export.graph.sizes import may_be_zero
 from polystate.export.tracing.recurrent import NETWORKS
 
 aten = torch.ops.aten
@@ -81,7 +82,7 @@ def _has_a_step(graph: Graph, node: Node) -> Node | None:
     size = x.meta["val"].shape[length]
     if not isinstance(size, torch.SymInt):
         return None
-    if size.node.shape_env.bound_sympy(size.node.expr).lower > 0:
+    if not may_be_zero(size):
         return None
     steps = call(graph, aten.full.default, [], call(graph, aten.sym_size.int, x, length))
     return call(graph, aten.gt.Scalar, steps, 0)

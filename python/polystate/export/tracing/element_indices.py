@@ -23,6 +23,7 @@ from torch.utils import _pytree as pytree
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.scalars import ITEMS
 from polystate.export.graph.signature import changed_graphs, rename_outputs
+from polystate.export.graph.sizes import limits
 
 aten = torch.ops.aten
 
@@ -214,10 +215,11 @@ def _is_unknown(number: Any) -> bool:
     if not isinstance(number, Node) or number.target not in ITEMS:
         return False
     value = number.meta["val"]
-    if not isinstance(value, torch.SymInt) or not is_symbolic(value):
+    if not is_symbolic(value):
         return False
-    limits = value.node.shape_env.bound_sympy(value.node.expr)
-    return bool(limits.lower < 0) or not limits.upper.is_finite
+    assert isinstance(value, torch.SymInt)
+    found = limits(value)
+    return bool(found.lower < 0) or not found.upper.is_finite
 
 
 def _selected(graph: Graph, node: Node) -> Node:

@@ -16,6 +16,8 @@ from unittest import mock
 import torch
 from torch import Tensor
 
+from polystate.export.graph.sizes import limits
+
 aten = torch.ops.aten
 
 
@@ -119,8 +121,8 @@ def _increasing_vander(x: Tensor, *, N: Any = None) -> Any:  # noqa: N803
 
 def _may_be_few(rows: torch.SymInt) -> bool:
     """Whether a number of rows may be on either side of the limit."""
-    limits = rows.node.shape_env.bound_sympy(rows.node.expr)
-    return bool(limits.lower <= _FEW_ROWS < limits.upper)
+    found = limits(rows)
+    return bool(found.lower <= _FEW_ROWS < found.upper)
 
 
 def _pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> Any:
@@ -142,7 +144,7 @@ def _pad(input: Tensor, pad: Any, mode: str = "constant", value: Any = None) -> 
 def _may_be_negative(number: Any) -> bool:
     if not isinstance(number, torch.SymInt):
         return False
-    return bool(number.node.shape_env.bound_sympy(number.node.expr).lower < 0)
+    return bool(limits(number).lower < 0)
 
 
 def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = None) -> Any:

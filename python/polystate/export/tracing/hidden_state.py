@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import traceback
@@ -101,14 +102,20 @@ def _restored_values(model: torch.nn.Module) -> Iterator[_Values]:
 
 @dataclass(frozen=True)
 class _Lines:
-    """Where modules assigned attributes and registered buffers: by the module and the name."""
+    """Where modules assigned and deleted what they hold, and registered buffers.
+
+    By the module and the name.
+    """
 
     assigned: dict[tuple[int, str], str]
 
     def of(self, model: torch.nn.Module, path: str) -> str:
-        """The user's line, empty where the tensor or attribute at a path was not assigned."""
+        """The user's line, empty where what is at a path was neither assigned nor deleted."""
         owner, _, leaf = path.rpartition(".")
-        return self.assigned.get((id(model.get_submodule(owner)), leaf), "")
+        try:
+            return self.assigned.get((id(model.get_submodule(owner)), leaf), "")
+        except AttributeError:  # there is no such module now
+            return ""
 
 
 @dataclass(frozen=True)
@@ -141,9 +148,11 @@ def _checked_call(eager: EagerModule, entry: Entry, values: _Values) -> _Call:
     buffers = dict(model.named_buffers(remove_duplicate=False))
     memory = {key: (buffer, buffer.untyped_storage()) for key, buffer in buffers.items()}
     versions = {key: attributes.version(tensor) for key, tensor in _registered(model)}
+    kinds = _kinds(model)
     with _recorded_assignments() as lines, _overlaps_told(name, buffers):
         outcome = outer_state.call_on(eager, entry, args, kwargs)
     refuse_unusual_results(name, outcome.outputs)
+    _refuse_removed(model, name, kinds, lines)
     _refuse_reshaped_buffers(eager, name, lines)
     _refuse_replaced_memory(eager, entry, memory)
     set_at = _set_buffers(model, name, buffers, lines)
@@ -242,6 +251,30 @@ def _registered(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     yield from model.named_buffers(remove_duplicate=False)
 
 
+def _kinds(model: torch.nn.Module) -> dict[str, str]:
+    """What kind each of the things is that modules have registered, a module before its own."""
+    named: list[tuple[str, Iterable[tuple[str, Any]]]] = [
+        ("submodule", model.named_modules(remove_duplicate=False)),
+        ("parameter", model.named_parameters(remove_duplicate=False)),
+        ("buffer", model.named_buffers(remove_duplicate=False)),
+    ]
+    return {name: kind for kind, each in named for name, _ in each}
+
+
+def _refuse_removed(
+    model: torch.nn.Module, method: str, before: Mapping[str, str], lines: _Lines
+) -> None:
+    """Refuses a method that sets what was registered to None, or deletes it."""
+    now = _kinds(model)
+    for name, kind in before.items():
+        if now.get(name) != kind:
+            raise ExportError(
+                f"method '{method}' removes the {kind} '{name}'{_told(lines.of(model, name))}: an "
+                f"exported program has it in every call; keep it, and choose by the value of a "
+                f"buffer whether it counts: torch.where(self.is_set, ..., ...)"
+            )
+
+
 def _is_expanded(tensor: torch.Tensor) -> bool:
     """Whether several elements lie at one address."""
     dimensions = zip(tensor.shape, tensor.stride(), strict=True)
@@ -250,9 +283,10 @@ def _is_expanded(tensor: torch.Tensor) -> bool:
 
 @contextlib.contextmanager
 def _recorded_assignments() -> Iterator[_Lines]:
-    """The lines inside the block where modules assign attributes and register buffers."""
+    """The lines inside the block where modules assign or delete, and register buffers."""
     lines = _Lines({})
-    assign, register = torch.nn.Module.__setattr__, torch.nn.Module.register_buffer
+    assign, delete = torch.nn.Module.__setattr__, torch.nn.Module.__delattr__
+    register = torch.nn.Module.register_buffer
 
     def record(module: torch.nn.Module, name: str) -> None:
         frame = traceback.extract_stack(limit=3)[0]
@@ -262,12 +296,17 @@ def _recorded_assignments() -> Iterator[_Lines]:
         assign(module, name, value)  # registers buffers
         record(module, name)
 
+    def deleting(module: torch.nn.Module, name: str) -> None:
+        delete(module, name)
+        record(module, name)
+
     def registering(module: torch.nn.Module, name: str, *args: Any, **kwargs: Any) -> None:
         record(module, name)
         register(module, name, *args, **kwargs)
 
     with (
         mock.patch.object(torch.nn.Module, "__setattr__", assigning),
+        mock.patch.object(torch.nn.Module, "__delattr__", deleting),
         mock.patch.object(torch.nn.Module, "register_buffer", registering),
     ):
         yield lines
@@ -376,7 +415,7 @@ def _as_buffer(path: str, value: object) -> str:
     leaf = path.rpartition(".")[2]
     if attributes.is_cache_of_transformers(value):
         return attributes.CACHE_ADVICE
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, list | tuple | set | collections.deque):
         return (
             f"make it one buffer that is as large as it gets, and a buffer for how much of it is "
             f"used: self.register_buffer('{leaf}', torch.zeros(64, 4)); "

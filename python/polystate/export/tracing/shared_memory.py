@@ -7,6 +7,7 @@ memory of its own.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ from torch.utils import _pytree as pytree
 
 from polystate.errors import ExportError
 from polystate.export.tracing import attributes
+
+# Up to so many places of memory it is looked which elements two tensors have there.
+_MARKED = 2**26
 
 
 @dataclass(frozen=True)
@@ -132,9 +136,9 @@ def refuse_kept_elsewhere(
     """Refuses a buffer that two calls set to the same memory: somebody else keeps that."""
     own, first = ({p.name: p for p in each if p.kind == "buffer"} for each in (before, calls[0]))
     for place in calls[1]:
-        if place.kind != "buffer" or place.name not in lines or _overlap(place, own[place.name]):
+        if place.kind != "buffer" or place.name not in lines or _meet(place, own[place.name]):
             continue
-        if _overlap(place, first[place.name]):
+        if _meet(place, first[place.name]):
             raise ExportError(
                 f"method '{method}' sets the buffer '{place.name}' to a tensor that is kept "
                 f"outside of the module ({lines[place.name]}): a change of the buffer would "
@@ -163,8 +167,36 @@ def _place(tensor: torch.Tensor, kind: str, name: str, owner: str = "") -> list[
     return [Place(start, end, kind, name, owner, tensor)]
 
 
-def _overlap(a: Place, b: Place) -> bool:
+def _meet(a: Place, b: Place) -> bool:
+    """Whether the addresses between which two tensors lie overlap."""
     return a.start < b.end and b.start < a.end
+
+
+def _overlap(a: Place, b: Place) -> bool:
+    """Whether two tensors have memory in common; columns of one matrix may lie in turns.
+
+    Where it would take much memory to find out, they have.
+    """
+    if not _meet(a, b) or a.tensor is None or b.tensor is None:
+        return _meet(a, b)
+    low, high = min(a.start, b.start), max(a.end, b.end)
+    unit = math.gcd(a.tensor.element_size(), b.tensor.element_size(), a.start - b.start)
+    if high - low > unit * _MARKED:
+        return True
+    marks = torch.zeros((high - low) // unit, dtype=torch.bool)
+    _elements(marks, a.tensor, a.start - low, unit).fill_(True)
+    return bool(_elements(marks, b.tensor, b.start - low, unit).any())
+
+
+def _elements(marks: torch.Tensor, tensor: torch.Tensor, start: int, unit: int) -> torch.Tensor:
+    """The marks of a tensor's elements, of which each has one for as many bytes as `unit` says."""
+    size = tensor.element_size() // unit
+    dimensions = [
+        (1 if stride == 0 else length, stride * size)  # elements at one address have one mark
+        for length, stride in zip(tensor.shape, tensor.stride(), strict=True)
+    ]
+    shape, strides = ([each[i] for each in dimensions] for i in (0, 1))
+    return marks.as_strided([*shape, size], [*strides, 1], start // unit)
 
 
 def _overlaps(every: Iterable[Place], changed: set[str]) -> Iterator[tuple[Place, Place]]:
@@ -178,5 +210,5 @@ def _overlaps(every: Iterable[Place], changed: set[str]) -> Iterator[tuple[Place
             if buffer.kind != "buffer" or (buffer.kind, buffer.name) == (other.kind, other.name):
                 continue
             names = {p.name for p in (buffer, other) if p.kind in ("buffer", "parameter")}
-            if changed & names:
+            if changed & names and _overlap(buffer, other):
                 yield buffer, other

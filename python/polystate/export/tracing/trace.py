@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 from unittest import mock
@@ -20,7 +20,7 @@ import torch.export._trace
 import torch.fx.experimental._config
 import torch.fx.graph_module
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, OutputKind
+from torch.export.graph_signature import InputKind, InputSpec, OutputKind
 from torch.utils import _pytree as pytree
 
 from polystate.errors import Error, ExportError, UnsupportedError
@@ -35,6 +35,7 @@ from polystate.export.tracing.assertions import recorded_assertions, secure_asse
 from polystate.export.tracing.assumed_constants import with_assumed_constants
 from polystate.export.tracing.assumptions import Assumptions, without_idle_guards
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
+from polystate.export.tracing.closeness import Limits, deviating
 from polystate.export.tracing.complex_boundary import (
     ComplexPlaces,
     over_pairs,
@@ -80,8 +81,7 @@ _SHAPE_CONFIG: Any = torch.fx.experimental._config
 
 # How far the exported graph, run by PyTorch, may be from the module: the same kernels in another
 # order.
-_RELATIVE_TOLERANCE = 1e-4
-_ABSOLUTE_TOLERANCE = 1e-5
+_LIMITS = Limits(relative=1e-4, absolute=1e-5)
 _ROUNDINGS = 4
 
 
@@ -488,7 +488,7 @@ def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any
     """
     args, kwargs = copied(args, kwargs)
     with eager.restored(), torch.no_grad(), quiet(), no_printed_graphs():
-        inputs = _flat_inputs(program, args, kwargs)
+        inputs = flat_inputs(program, args, kwargs)
         torch.default_generator.manual_seed(0)
         results = copied_leaves(list(program.graph_module(*inputs)))
     signature = program.graph_signature
@@ -508,11 +508,30 @@ def _replay(eager: EagerModule, program: ExportedProgram, args: Any, kwargs: Any
     return Outcome(outputs=outputs, inputs=copied_leaves((args, kwargs)), buffers=buffers)
 
 
-def _flat_inputs(program: ExportedProgram, args: Any, kwargs: Any) -> list[Any]:
-    """What a graph's placeholders stand for; PyTorch's own function fails on named tuples."""
+def flat_inputs(
+    program: ExportedProgram,
+    args: Any,
+    kwargs: Any,
+    buffers: Mapping[str, torch.Tensor] | None = None,
+) -> list[Any]:
+    """What a graph's placeholders stand for; PyTorch's own function fails on named tuples.
+
+    Parameters
+    ----------
+    buffers
+        By their names, in place of those that the program holds.
+    """
     given = iter(pytree.tree_leaves((args, kwargs)))
+    buffers = buffers or {}
+
+    def held(spec: InputSpec) -> Any:
+        name = str(spec.target)
+        if spec.kind == InputKind.BUFFER and name in buffers:
+            return buffers[name]
+        return stored(program, name)
+
     return [
-        next(given) if spec.kind == InputKind.USER_INPUT else stored(program, str(spec.target))
+        next(given) if spec.kind == InputKind.USER_INPUT else held(spec)
         for spec in program.graph_signature.input_specs
     ]
 
@@ -546,10 +565,9 @@ def _equal(a: Any, b: Any) -> bool:
         return False
     if identical(a, b):
         return True
-    relative, absolute = _RELATIVE_TOLERANCE, _ABSOLUTE_TOLERANCE
+    limits = _LIMITS
     if a.is_floating_point() and a.dtype.itemsize == 2:
         # Operators that others write are rounded at each of these.
-        finite = a[a.isfinite()]
-        relative = _ROUNDINGS * torch.finfo(a.dtype).eps
-        absolute = relative * float(finite.abs().max()) if finite.numel() else 0.0
-    return torch.allclose(a, b, relative, absolute, equal_nan=True)
+        rounding = _ROUNDINGS * torch.finfo(a.dtype).eps
+        limits = Limits(rounding, rounding, least=0.0)
+    return not bool(deviating(b, a, limits).any())

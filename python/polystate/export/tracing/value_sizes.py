@@ -16,7 +16,7 @@ from torch._subclasses.fake_impls import op_implementations_dict
 from torch.fx.experimental.symbolic_shapes import constrain_range
 from torch.utils._sympy.numbers import int_oo
 
-from polystate.export.graph.sizes import is_unbacked, to_sympy
+from polystate.export.graph.sizes import is_unbacked, limits, to_sympy
 
 aten = torch.ops.aten
 
@@ -85,5 +85,5 @@ def _largest(size: Any) -> int | None:
     """The largest value of a size; None where it has none."""
     if isinstance(size, int):
         return size
-    upper = size.node.shape_env.bound_sympy(size.node.expr).upper
+    upper = limits(size).upper
     return None if upper == int_oo else int(upper)

@@ -95,7 +95,7 @@ class Source:
 
     def whole(self, low: int, high: int) -> int:
         """A whole number from `low` to `high`, both included."""
-        return low + int(torch.randint(high - low + 1, (), generator=self.generator))
+        return int(self._between(low, high, 1))
 
     def floats(self, shape: Shape, dtype: torch.dtype) -> torch.Tensor:
         """A tensor of random numbers and one scale."""
@@ -141,9 +141,11 @@ class Source:
         return chosen.reshape(tuple(shape)).to(dtype)
 
     def _between(self, low: int, high: int, count: int) -> torch.Tensor:
-        if high - low < 2**62:
-            return torch.randint(high - low + 1, (count,), generator=self.generator) + low
-        return torch.randint(-(2**63), 2**63 - 1, (count,), generator=self.generator)
+        if high < 2**63 - 1:
+            return torch.randint(low, high + 1, (count,), generator=self.generator)
+        if low > -(2**63):  # the end, which is not included, has to be an int64
+            return torch.randint(low - 1, high, (count,), generator=self.generator) + 1
+        return torch.randint(low, high, (count,), generator=self.generator)  # all but the largest
 
 
 def _clipped(values: Sequence[int], low: int, high: int) -> list[int]:

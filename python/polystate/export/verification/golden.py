@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import torch
 
 from polystate.artifact import GoldenCall, manifest
 from polystate.export.tracing.eager import Outcome
@@ -40,7 +42,7 @@ def record(
     """
     calls: list[tuple[str, GoldenCall]] = []
     for call in examples:
-        _add(calls, twins, call, twins.call_example(call, is_given=drawn is None))
+        _add_example(calls, twins, call, is_given=drawn is None)
     if drawn is None:
         return calls
     for call in examples:
@@ -48,8 +50,20 @@ def record(
             break
         name = call.method.name
         if not any(_has_added(calls, twins, drawn(name, number)) for number in range(_TRIED)):
-            _add(calls, twins, call, twins.call_example(call, is_given=False))
+            _add_example(calls, twins, call, is_given=False)
     return calls
+
+
+def _add_example(
+    calls: list[tuple[str, GoldenCall]], twins: Twins, call: Call, *, is_given: bool
+) -> None:
+    """Adds an example's call, unless it is left out; then the state is as before."""
+    before = twins.eager.buffers()
+    result = twins.call_example(call, is_given=is_given)
+    if isinstance(result, Agreed):
+        _add(calls, twins, call, result.outcome)
+    else:
+        _put_back(twins, before)
 
 
 def _has_added(calls: list[tuple[str, GoldenCall]], twins: Twins, call: Call) -> bool:
@@ -57,17 +71,21 @@ def _has_added(calls: list[tuple[str, GoldenCall]], twins: Twins, call: Call) ->
     before = twins.eager.buffers()
     result = twins.call_drawn(call, is_reached=True)
     if isinstance(result, Agreed) and twins.is_steady(call, before, result.outcome):
-        _add(calls, twins, call, result)
+        _add(calls, twins, call, result.outcome)
         return True
-    twins.eager.set_buffers(before)
-    twins.copy_state()
+    _put_back(twins, before)
     return False
 
 
-def _add(calls: list[tuple[str, GoldenCall]], twins: Twins, call: Call, result: Any) -> None:
-    if isinstance(result, Agreed):
-        method = twins.method(call.method.name)
-        calls.append((method.name, _golden(method, call, result.outcome)))
+def _put_back(twins: Twins, state: Mapping[str, torch.Tensor]) -> None:
+    """Gives both a state again: what is not recorded is not replayed either."""
+    twins.eager.set_buffers(state)
+    twins.copy_state()
+
+
+def _add(calls: list[tuple[str, GoldenCall]], twins: Twins, call: Call, outcome: Outcome) -> None:
+    method = twins.method(call.method.name)
+    calls.append((method.name, _golden(method, call, outcome)))
 
 
 def _golden(method: manifest.Method, call: Call, outcome: Outcome) -> GoldenCall:

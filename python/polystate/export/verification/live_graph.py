@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import torch
 from torch.fx import GraphModule
 
-from polystate.export.tracing.eager import EagerModule
-from polystate.export.tracing.trace import Traced
-from polystate.export.verification.dispatch import Operators, under
+from polystate.export.tracing.eager import EagerModule, copied
+from polystate.export.tracing.trace import Traced, flat_inputs
+from polystate.export.verification.dispatch import Operators
 
 
 class LiveGraph:
@@ -24,12 +25,10 @@ class LiveGraph:
 
     def run(self, eager: EagerModule, args: Any, kwargs: Any, mode: Operators) -> None:
         """Run it from the state that the module has now, which stays; operators may raise."""
-        before = eager.buffers()
-        try:
-            inputs = self._exported._graph_module_flat_inputs(args, kwargs)
-            eager.call(under(mode, self.module), inputs, {})
-        finally:
-            eager.set_buffers(before)
+        # The buffers by name: a method may have set the module's to other tensors since the trace.
+        (args, kwargs), buffers = copied((args, kwargs), eager.buffers())
+        with torch.no_grad(), mode:
+            self.module(*flat_inputs(self._exported, args, kwargs, buffers))
 
     def refuses(self, eager: EagerModule, args: Any, kwargs: Any) -> bool:
         """Tell whether some operator raises."""

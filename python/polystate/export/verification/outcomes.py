@@ -9,7 +9,11 @@ import torch
 from torch.utils import _pytree as pytree
 
 from polystate.export.tracing.eager import Outcome
-from polystate.export.verification.tolerances import Tolerance, first_deviation
+from polystate.export.verification.tolerances import (
+    Tolerance,
+    ToleranceByType,
+    first_deviation,
+)
 
 
 def pairs(found: Outcome, expected: Outcome) -> Iterator[tuple[str, torch.Tensor, torch.Tensor]]:
@@ -32,23 +36,22 @@ def tensors(tree: Any) -> list[torch.Tensor]:
 def has_nan(outcome: Outcome) -> bool:
     """Whether a result or the state holds a NaN."""
     found = [*tensors(outcome.outputs), *tensors(outcome.inputs), *outcome.buffers.values()]
-    return any(map(holds_nan, found))
+    return any(tensor.is_floating_point() and bool(tensor.isnan().any()) for tensor in found)
 
 
-def differs_in_numbers(found: Outcome, expected: Outcome, tolerance: Tolerance) -> bool:
-    """Whether a result that is to hold no NaN differs."""
+def differs_in_numbers(
+    found: Outcome, expected: Outcome, tolerance: Tolerance | ToleranceByType
+) -> bool:
+    """Whether an element that is to be no NaN differs."""
     return any(
-        not holds_nan(wanted) and first_deviation(value, wanted, tolerance) is not None
+        first_deviation(value, wanted, tolerance, nan_counts=False) is not None
         for _, value, wanted in pairs(found, expected)
     )
 
 
-def holds_nan(tensor: torch.Tensor) -> bool:
-    """Whether an element is NaN."""
-    return tensor.is_floating_point() and bool(tensor.isnan().any())
-
-
-def difference(found: Outcome, expected: Outcome, tolerance: Tolerance) -> str | None:
+def difference(
+    found: Outcome, expected: Outcome, tolerance: Tolerance | ToleranceByType
+) -> str | None:
     """The first result of a program that differs from the module's, in words."""
     for label, value, wanted in pairs(found, expected):
         deviation = first_deviation(value, wanted, tolerance)

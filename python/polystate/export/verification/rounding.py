@@ -2,7 +2,8 @@
 
 After each operator that rounds, its result is changed at random by about as much as other kernels
 may round otherwise (Monte Carlo arithmetic, Parker 1997). What this changes much, such as which of
-two nearly equal logits is the largest, no two implementations have in common.
+two nearly equal logits is the largest, no two implementations have in common. Nor do they the order
+of equal elements that are sorted in any order, which is changed at random, too.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ import torch
 
 from polystate.export.tracing.eager import Outcome
 from polystate.export.tracing.pairs import as_pairs
-from polystate.export.verification.dispatch import Operators
-from polystate.export.verification.outcomes import holds_nan, pairs
-from polystate.export.verification.tolerances import Tolerance, deviating, first_deviation
+from polystate.export.verification.outcomes import pairs
+from polystate.export.verification.tolerances import (
+    Tolerance,
+    ToleranceByType,
+    deviating,
+    first_deviation,
+)
+from polystate.export.verification.undefined import Undefined
 from polystate.ops import groupwise, quantized
 
 aten = torch.ops.aten
@@ -46,11 +52,16 @@ _EXACT = """
 _EXACT_OPERATORS = {getattr(aten, name) for name in _EXACT.split()}
 
 
-class Rounding(Operators):
-    """Changes what operators compute within their rounding errors."""
+# Give indices of what they choose or sort; of equal elements, any.
+_CHOICES = "sort argsort topk kthvalue median nanmedian mode"
+_CHOOSING = {getattr(aten, name) for name in _CHOICES.split()}
+
+
+class Rounding(Undefined):  # type: ignore[no-untyped-call]
+    """Changes what operators compute within their rounding errors, and the order of equals."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._generator = torch.Generator().manual_seed(seed)
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -58,7 +69,9 @@ class Rounding(Operators):
         steps = _QUANTIZING.get(function._overloadpacket)
         if steps is not None:
             args = (self._moved_by_less_than_a_step(args[0], steps(args[0])), *args[1:])
-        results = function(*args, **kwargs)
+        if function._overloadpacket in _CHOOSING:
+            return self._among_equals(function, args, kwargs)
+        results = super().call(function, args, kwargs)
         if function._overloadpacket == aten._euclidean_dist:
             self._round_roots(results, *args[:2])
             return results
@@ -76,6 +89,18 @@ class Rounding(Operators):
         """Rows that are about to be quantized, of which some elements are rounded otherwise."""
         part = torch.rand(rows.shape, generator=self._generator).sub_(0.5).mul_(2 * _PART_OF_STEP)
         return rows + (part * steps).to(rows.dtype)
+
+    def _among_equals(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls an operator on its elements in another order; indices are those of its own."""
+        given = _arguments(function, args, kwargs)
+        values, dimension = args[0], given.get("dim")
+        if given.get("stable") or not isinstance(dimension, int) or not values.dim():
+            return super().call(function, args, kwargs)
+        order = torch.randperm(values.shape[dimension], generator=self._generator)
+        results = function(values.index_select(dimension, order), *args[1:], **kwargs)
+        indices = results if isinstance(results, torch.Tensor) else results[1]
+        indices.copy_(order[indices])
+        return results
 
     def _round_parts(self, parts: torch.Tensor, is_elementwise: bool) -> None:
         """Changes pairs [..., 2]: a part may be a difference of what is as large as the number."""
@@ -108,6 +133,13 @@ class Rounding(Operators):
                 result.add_((signs * size).to(result.dtype))
 
 
+def _arguments(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """All arguments of an operator by their names, those that have their defaults included."""
+    declared = function._schema.arguments
+    given = {each.name: each.default_value for each in declared if each.has_default_value()}
+    return given | dict(zip((each.name for each in declared), args, strict=False)) | kwargs
+
+
 # The operands whose largest elements make the largest of what an operator adds up.
 _TERMS = {
     **dict.fromkeys((aten.sum, aten.mean, aten.cumsum), (0,)),
@@ -133,7 +165,7 @@ def is_explained(
     found: Outcome,
     expected: Outcome,
     others: Iterable[Outcome],
-    tolerance: Tolerance,
+    tolerance: Tolerance | ToleranceByType,
     *,
     nan_counts: bool = True,
 ) -> bool:
@@ -144,13 +176,12 @@ def is_explained(
     others
         What the module does with other roundings; no more are taken than are needed.
     nan_counts
-        Whether results that are to hold NaN are looked at.
+        Whether elements that are to be NaN are looked at.
     """
     left = {
-        label: _Off.of(value, wanted, tolerance)
+        label: _Off.of(value, wanted, tolerance, nan_counts=nan_counts)
         for label, value, wanted in pairs(found, expected)
-        if first_deviation(value, wanted, tolerance) is not None
-        and (nan_counts or not holds_nan(wanted))
+        if first_deviation(value, wanted, tolerance, nan_counts=nan_counts) is not None
     }
     remaining = iter(others)
     while left and (other := next(remaining, None)) is not None:
@@ -169,9 +200,17 @@ class _Off:
     elements: torch.Tensor
 
     @classmethod
-    def of(cls, value: torch.Tensor, wanted: torch.Tensor, tolerance: Tolerance) -> _Off:
+    def of(
+        cls,
+        value: torch.Tensor,
+        wanted: torch.Tensor,
+        tolerance: Tolerance | ToleranceByType,
+        *,
+        nan_counts: bool,
+    ) -> _Off:
         if value.shape == wanted.shape and value.dtype == wanted.dtype:
-            return cls(value, wanted, deviating(value, wanted, tolerance))
+            elements = deviating(value, wanted, tolerance, nan_counts=nan_counts)
+            return cls(value, wanted, elements)
         return cls(value, wanted, torch.ones_like(wanted, dtype=torch.bool))
 
     def is_explained(self, variant: torch.Tensor) -> bool:
@@ -195,15 +234,17 @@ def _reaches(variant: torch.Tensor, value: torch.Tensor, wanted: torch.Tensor) -
 
     Either itself, or the others along the last dimension, of which some variants of some elements
     always happen to stay where they were; or those of the row that it moved most, as a part of
-    their size: rounding to a few bits moves some rows much and others not at all.
+    their size: rounding to a few bits moves some rows much and others not at all. What is to be NaN
+    tells nothing of the others.
     """
     if not wanted.dtype.is_floating_point:
         return variant != wanted
     moved, needed = (variant - wanted).abs().float(), (value - wanted).abs().float()
     is_reached = (_FACTOR * moved >= needed) | (moved.isnan() & ~wanted.isnan())
+    moved, sizes = (each.masked_fill(wanted.isnan(), 0) for each in (moved, wanted.float()))
     if wanted.dim() == 0 or not bool(moved.isfinite().all()):
         return is_reached
-    usual, size = _usual(moved), _usual(wanted.float())
+    usual, size = _usual(moved), _usual(sizes)
     most = usual.argmax()
     part = usual.flatten()[most] / size.flatten()[most]
     if bool(part.isfinite()):

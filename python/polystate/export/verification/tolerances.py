@@ -1,25 +1,31 @@
 """How far a run may be from the module's own results.
 
-An element may be off by ``relative * |expected| + absolute * scale``, where the scale is the
-largest magnitude of its tensor, at least one. Elements beyond half of the type's range stand for
-infinity, as in masks: they do not count for the scale, and equal one another.
+An element may be off by ``relative * |expected| + absolute * scale`` (tracing/closeness.py), with
+limits by the type of a result and by what it is computed in (precision.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 
+from polystate.export.tracing import closeness
+
 Tolerance = tuple[float, float]  # relative, absolute
+ToleranceByType = Mapping[torch.dtype, Tolerance]  # by a result's own type
 
 # Other kernels add in another order; half precision keeps 8 to 11 bits; rounding of activations to
-# 8 bits may fall to the other side, a step of the quantizer.
+# 8 bits may fall to the other side, a step of the quantizer. Doubles may be off by a million of
+# their own roundings, but by none of float32.
+_DOUBLE = (1e-9, 1e-9)
 _SINGLE = (1e-4, 2e-5)
 _HALF = (2e-2, 2e-3)
 _QUANTIZED = (2e-2, 2e-2)
 
 
 def tolerances(dtypes: set[str], quantization: str | None) -> Tolerance:
-    """The relative and the absolute tolerance.
+    """The relative and the absolute tolerance of all results of a program together.
 
     Parameters
     ----------
@@ -31,50 +37,77 @@ def tolerances(dtypes: set[str], quantization: str | None) -> Tolerance:
     return _HALF if dtypes & {"float16", "bfloat16"} else _SINGLE
 
 
+def tolerances_by_type(
+    widths: Mapping[torch.dtype, int], quantization: str | None
+) -> ToleranceByType:
+    """The tolerance of each type of a program's results.
+
+    Parameters
+    ----------
+    widths
+        As `precision.narrowest_widths` gives them.
+    """
+    single = _QUANTIZED if quantization is not None else _SINGLE
+    half = _QUANTIZED if quantization is not None else _HALF
+    by_width = {8: _DOUBLE, 4: single, 2: half}
+    return {dtype: by_width.get(width, half) for dtype, width in widths.items()}
+
+
+def widest(by_type: ToleranceByType) -> Tolerance:
+    """The one tolerance under which results of every type are right that are so by their own."""
+    pairs = list(by_type.values()) or [_SINGLE]
+    return max(relative for relative, _ in pairs), max(absolute for _, absolute in pairs)
+
+
 def first_deviation(
-    found: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance
+    found: torch.Tensor,
+    expected: torch.Tensor,
+    tolerance: Tolerance | ToleranceByType,
+    *,
+    nan_counts: bool = True,
 ) -> str | None:
-    """The first element that is off by more than the tolerance, in words."""
+    """The first element that is off by more than the tolerance, in words.
+
+    Parameters
+    ----------
+    nan_counts
+        Whether elements that are to be NaN are looked at.
+    """
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return (
             f"it is {found.dtype} {list(found.shape)}, not {expected.dtype} {list(expected.shape)}"
         )
     if torch.equal(found, expected):
         return None
-    absolute = tolerance[1] if found.dtype.is_floating_point else 0.0
+    absolute = _of_type(tolerance, found.dtype)[1] if found.dtype.is_floating_point else 0.0
     if absolute > 0 and float((found - expected).abs().max()) <= absolute:
-        return None  # most often, and much cheaper for large states than the scale below
-    off = deviating(found, expected, tolerance)
+        return None  # most often, and much cheaper for large states than the scale
+    off = deviating(found, expected, tolerance, nan_counts=nan_counts)
     if not bool(off.any()):
         return None
     place = tuple(off.nonzero()[0].tolist())
     return f"{list(place)} is {_number(found[place])}, expected {_number(expected[place])}"
 
 
-def deviating(found: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance) -> torch.Tensor:
+def deviating(
+    found: torch.Tensor,
+    expected: torch.Tensor,
+    tolerance: Tolerance | ToleranceByType,
+    *,
+    nan_counts: bool = True,
+) -> torch.Tensor:
     """Which elements of two tensors of one form are off by more than the tolerance."""
     if not found.dtype.is_floating_point:
         return found != expected
-    relative, absolute = tolerance
-    close = torch.isclose(found, expected, relative, absolute * _scale(expected), equal_nan=True)
-    infinite = _stands_for_infinity(found) & _stands_for_infinity(expected)
-    return ~(close | (infinite & (found.sign() == expected.sign())))
+    limits = closeness.Limits(*_of_type(tolerance, found.dtype))
+    off = closeness.deviating(found, expected, limits)
+    return off if nan_counts else off & ~expected.isnan()
 
 
-def _stands_for_infinity(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.abs() > torch.finfo(tensor.dtype).max / 2
-
-
-def _scale(tensor: torch.Tensor) -> float:
-    if not tensor.dtype.is_floating_point:
-        return 1.0
-    if tensor.numel() == 0:
-        return 1.0
-    largest = max(abs(float(end)) for end in torch.aminmax(tensor))
-    if not largest <= torch.finfo(tensor.dtype).max / 2:  # or NaN
-        counted = tensor.abs().masked_fill(_stands_for_infinity(tensor), 0)
-        largest = float(counted.max())
-    return max(1.0, largest)
+def _of_type(tolerance: Tolerance | ToleranceByType, dtype: torch.dtype) -> Tolerance:
+    if isinstance(tolerance, Mapping):
+        return tolerance.get(dtype, _SINGLE)
+    return tolerance
 
 
 def _number(element: torch.Tensor) -> str:

@@ -26,7 +26,7 @@ from polystate.export.verification.outcomes import (
 from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
 from polystate.export.verification.rounding import Rounding, is_explained
 from polystate.export.verification.stable_order import StableOrder
-from polystate.export.verification.tolerances import Tolerance, first_deviation
+from polystate.export.verification.tolerances import ToleranceByType, first_deviation
 from polystate.export.verification.undefined import Undefined
 
 # How often a module runs with other roundings, to find what depends on them: whether anything
@@ -80,7 +80,7 @@ class Twins:
     eager: EagerModule
     program: ProgramProcess
     described: manifest.Manifest
-    tolerance: Tolerance
+    tolerance: ToleranceByType
 
     def method(self, name: str) -> manifest.Method:
         """What the program says of a method."""
@@ -130,8 +130,9 @@ class Twins:
         except Exception:  # the module itself refuses these sizes or this state
             self.eager.set_buffers(before)
             return LeftOut("the module refused them")
+        seconds = time.monotonic() - begin
         try:
-            found = self._run(call, time.monotonic() - begin)
+            found = self._run(call, seconds)
         except ContractError as error:
             if is_given:
                 raise ExportError(
@@ -142,7 +143,7 @@ class Twins:
         agreement = self._agreement(call, before, found, expected)
         if isinstance(agreement, Agreed):
             return agreement
-        reason = self._reason(call, before, found, expected)
+        reason = self._reason(call, before, found, expected, seconds)
         if reason is None:
             raise fault(call, f"{agreement}; the module itself runs there")
         self.copy_state()
@@ -164,17 +165,18 @@ class Twins:
         except Exception as error:  # the module may raise anything
             self.eager.set_buffers(before)
             if is_reached:
-                self._expect_refusal(call, before, error)
+                self._expect_refusal(call, before, error, time.monotonic() - begin)
             return LeftOut("the module refused them")
+        seconds = time.monotonic() - begin
         try:
-            found = self._run(call, time.monotonic() - begin)
+            found = self._run(call, seconds)
         except ContractError:
             self.eager.set_buffers(before)
             return LeftOut("the contract refused them")
         agreement = self._agreement(call, before, found, expected)
         if isinstance(agreement, Agreed):
             return agreement
-        reason = undefined.reason or self._reason(call, before, found, expected)
+        reason = undefined.reason or self._reason(call, before, found, expected, seconds)
         if reason is None:
             raise fault(call, agreement)
         self.copy_state()
@@ -195,7 +197,10 @@ class Twins:
         return self.eager.call(under(mode, call.method.function), call.args, call.kwargs)
 
     def _run(self, call: Call, seconds: float) -> Outcome:
-        """Run the program; ExportError where it breaks what the contract promises."""
+        """Run the program; ExportError where it breaks what the contract promises.
+
+        Here as in all that follows, `seconds` is what the module itself took.
+        """
         try:
             outputs, after = self.program.run(call.method.name, self._inputs(call), seconds)
         except EngineError as error:
@@ -231,12 +236,12 @@ class Twins:
         return differing
 
     def _expect_refusal(
-        self, call: Call, before: Mapping[str, torch.Tensor], error: Exception
+        self, call: Call, before: Mapping[str, torch.Tensor], error: Exception, seconds: float
     ) -> None:
         """Refuse a program that takes what the module refuses, or changes its state for it."""
         refuses = f"the module refuses them ({type(error).__name__}: {error}"[:300] + ")"
         try:
-            self.program.run(call.method.name, self._inputs(call))
+            self.program.run(call.method.name, self._inputs(call), seconds)
         except ProgramEndedError as ended:
             raise fault(call, f"{refuses}; the lowered program fails: {ended}") from ended
         except ContractError:
@@ -255,7 +260,12 @@ class Twins:
                 raise fault(call, what) from error
 
     def _reason(
-        self, call: Call, before: Mapping[str, torch.Tensor], found: Outcome, expected: Outcome
+        self,
+        call: Call,
+        before: Mapping[str, torch.Tensor],
+        found: Outcome,
+        expected: Outcome,
+        seconds: float,
     ) -> str | None:
         """Why a difference does not count; None where it does."""
         if has_nan(expected) and not differs_in_numbers(found, expected, self.tolerance):
@@ -263,13 +273,13 @@ class Twins:
         after = self.eager.buffers()
         self.eager.set_buffers(before)
         self.copy_state()  # which may have been off, within the tolerance
-        found = self._run(call, 0.0)
+        found = self._run(call, seconds)
         others = self._otherwise_rounded(call, before, _MOST_ROUNDINGS)
         is_rounding = is_explained(
             found, expected, filter(None, others), self.tolerance, nan_counts=False
         )
         self.eager.set_buffers(after)
-        return "rounding decided the result" if is_rounding else None
+        return "rounding or the order of equal elements decided the result" if is_rounding else None
 
     def _otherwise_rounded(
         self, call: Call, before: Mapping[str, torch.Tensor], count: int

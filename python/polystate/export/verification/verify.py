@@ -21,8 +21,14 @@ from polystate.export.tracing.trace import Traced
 from polystate.export.verification.drawn_calls import DrawnCalls, Tally
 from polystate.export.verification.draws import Draws
 from polystate.export.verification.golden import record
+from polystate.export.verification.precision import narrowest_widths
 from polystate.export.verification.program_process import ProgramProcess
-from polystate.export.verification.tolerances import Tolerance, tolerances
+from polystate.export.verification.tolerances import (
+    Tolerance,
+    tolerances,
+    tolerances_by_type,
+    widest,
+)
 from polystate.export.verification.twins import Call, Twins
 
 _GOLDEN_FILE = "golden.npz"
@@ -111,7 +117,8 @@ def verify(
     ExportError
         With the method, the sizes and the first value that differs, or what failed.
     """
-    tolerance = tolerance_of(finished.described)
+    quantization = finished.described.program.quantization
+    tolerance = tolerances_by_type(narrowest_widths(methods), quantization)
     with (
         tempfile.TemporaryDirectory(prefix="polystate-") as directory,
         _opened(finished, Path(directory), _leading(eager, finished.described)) as program,
@@ -127,11 +134,11 @@ def verify(
             examples = [Call(m, "after other calls", m.args, m.kwargs) for m in methods]
             golden = record(twins, examples, drawn.golden if are_drawn else None)
         made, tallies = drawn.run(max(_SECONDS, _PART * seconds))
-    return Verification(made, tallies, golden, tolerance)
+    return Verification(made, tallies, golden, widest(tolerance))
 
 
 def tolerance_of(described: manifest.Manifest) -> Tolerance:
-    """How far results of a program may be off."""
+    """How far results of a program may be off, whatever their types."""
     dtypes = {state.dtype for state in described.state}
     for method in described.methods:
         dtypes |= {tensor.dtype for tensor in method.inputs}
