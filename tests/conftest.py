@@ -11,6 +11,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support import compiled_objects
+
 # The same cases on every machine, however slow and busy it is.
 settings.register_profile(
     "hermetic",
@@ -24,10 +26,15 @@ settings.load_profile("hermetic")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Has each test draw the same numbers in every run, whichever tests ran before."""
+    """Has each test draw the same numbers in every run, whichever tests ran before.
+
+    What AOTInductor compiles for it is kept for the next run.
+    """
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.default_generator.manual_seed(zlib.crc32(item.nodeid.encode()))
+    if "torch._inductor.cpp_builder" in sys.modules:
+        compiled_objects.keep()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -71,8 +71,14 @@ def table(build: Path) -> Iterator[str]:
     yield f"Exports that tests only run: {len(made)} made in {sum(made):.0f} s, the longest in " + (
         ", ".join(f"{seconds:.0f}" for seconds in made[:5]) or "none"
     )
-    found = Counter(how for how, _ in exports)
-    yield f"Caches: {found['kept']} of {len(exports)} exports were kept; {_ccache()}"
+    kept = ", ".join(_kept(notes, content) for content in ("export", "object"))
+    yield f"Caches: {kept}; {_ccache()}"
+
+
+def _kept(notes: list[list[str]], content: str) -> str:
+    """How many of what tests make were kept; objects are those of AOTInductor's methods."""
+    found = Counter(words[1] for words in notes if words[0] == content)
+    return f"{found['kept']} of {found.total()} {content}s were kept"
 
 
 def _processor() -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import contextlib
 import functools
 import hashlib
 import json
@@ -116,10 +117,12 @@ class CleanSources:
 
     def prune(self) -> None:
         """Forget those that were not asked for the longest."""
-        if self._folder is not None:
-            newest = sorted(self._folder.iterdir(), key=lambda mark: -mark.stat().st_mtime)
-            for mark in newest[self._KEPT :]:
-                mark.unlink(missing_ok=True)
+        asked: dict[Path, float] = {}
+        for mark in self._folder.iterdir() if self._folder is not None else ():
+            with contextlib.suppress(FileNotFoundError):  # another run forgets it
+                asked[mark] = mark.stat().st_mtime
+        for mark in sorted(asked, key=lambda mark: -asked[mark])[self._KEPT :]:
+            mark.unlink(missing_ok=True)
 
 
 class Digests:

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "cli/element.h"
 #include "core/text.h"
@@ -24,25 +25,67 @@ double largest_of(DType dtype) {
                                   : std::numeric_limits<float>::max();
 }
 
-// Of a tensor without complex numbers.
-double scale_of(const Tensor& expected) {
-  const double infinite = largest_of(expected.dtype()) / 2;
-  double scale = 1;
-  for (std::size_t i = 0; i < expected.element_count(); ++i) {
-    const Element element = element_at(expected, i);
+// Elements that are equal count for the scale up to so many times the largest that differs.
+constexpr double kEqual = 100;
+
+// The recorded elements and those that were found in their places; both parts of a complex number
+// are elements of their own.
+class Pairs {
+ public:
+  Pairs(const Recorded& expected, const Tensor& found)
+      : expected_(expected.values.pairs()),
+        found_(found.pairs()),
+        places_(expected.places),
+        parts_(part_of(expected.values.dtype()) ? 2 : 1) {}
+
+  [[nodiscard]] std::size_t count() const { return expected_.element_count(); }
+  [[nodiscard]] DType dtype() const { return expected_.dtype(); }
+
+  // Which of the recorded values it is a part of, and where that is in the tensor.
+  [[nodiscard]] std::size_t value(std::size_t index) const { return index / parts_; }
+  [[nodiscard]] std::size_t place(std::size_t index) const {
+    return places_ ? places_->at(value(index)) : value(index);
+  }
+
+  [[nodiscard]] Element expected(std::size_t index) const { return element_at(expected_, index); }
+  [[nodiscard]] Element found(std::size_t index) const {
+    return element_at(found_, place(index) * parts_ + index % parts_);
+  }
+
+ private:
+  Tensor expected_;
+  Tensor found_;
+  const std::optional<std::vector<std::size_t>>& places_;
+  std::size_t parts_;
+};
+
+// The largest recorded magnitude up to `limit` of the floating-point numbers that are equal, or of
+// those that are not; 0 where there are none.
+double largest_magnitude(const Pairs& pairs, bool equal, double limit) {
+  double largest = 0;
+  for (std::size_t i = 0; i < pairs.count(); ++i) {
+    const Element element = pairs.expected(i);
     const double* const number = std::get_if<double>(&element);
     if (number == nullptr) break;  // no element is a floating-point number
     const double magnitude = std::fabs(*number);
-    if (magnitude <= infinite) scale = std::max(scale, magnitude);
+    if (magnitude <= limit && (element == pairs.found(i)) == equal) {
+      largest = std::max(largest, magnitude);
+    }
   }
-  return scale;
+  return largest;
+}
+
+double scale_of(const Pairs& pairs) {
+  const double infinite = largest_of(pairs.dtype()) / 2;
+  const double scale = std::max(1.0, largest_magnitude(pairs, false, infinite));
+  return std::max(scale, largest_magnitude(pairs, true, std::min(infinite, kEqual * scale)));
 }
 
 // The largest difference that is allowed at each element of one tensor.
 class Limits {
  public:
-  Limits(const Tensor& expected, const Tolerance& tolerance)
-      : relative_(tolerance.relative), absolute_(tolerance.absolute * scale_of(expected)) {}
+  Limits(const Pairs& pairs, const Tolerance& tolerance)
+      : relative_(tolerance.relative), absolute_(tolerance.absolute * scale_of(pairs)) {}
 
   [[nodiscard]] double at(double expected) const {
     return absolute_ + relative_ * std::fabs(expected);
@@ -76,19 +119,14 @@ std::optional<Difference> first_difference(const Recorded& expected, const Tenso
   if (expected.shape != found.shape()) {
     return Difference{"shape", to_string(expected.shape), to_string(found.shape()), ""};
   }
-  // Both parts of a complex number count by themselves.
-  const Tensor wanted_parts = values.pairs();
-  const Tensor found_parts = found.pairs();
-  const std::size_t parts = part_of(values.dtype()) ? 2 : 1;
-  const Limits limits(wanted_parts, tolerance);
-  for (std::size_t part = 0; part < wanted_parts.element_count(); ++part) {
-    const std::size_t i = part / parts;
-    const std::size_t place = expected.places ? expected.places->at(i) : i;
-    const Element wanted = element_at(wanted_parts, part);
-    if (limits.agree(wanted, element_at(found_parts, place * parts + part % parts))) continue;
+  const Pairs pairs(expected, found);
+  const Limits limits(pairs, tolerance);
+  for (std::size_t i = 0; i < pairs.count(); ++i) {
+    const Element wanted = pairs.expected(i);
+    if (limits.agree(wanted, pairs.found(i))) continue;
     const double* const number = std::get_if<double>(&wanted);
-    return Difference{place_text(expected.shape, place), element_text(values, i),
-                      element_text(found, place),
+    return Difference{place_text(expected.shape, pairs.place(i)),
+                      element_text(values, pairs.value(i)), element_text(found, pairs.place(i)),
                       number == nullptr ? "" : number_text(limits.at(*number))};
   }
   return std::nullopt;

@@ -12,8 +12,9 @@ namespace polystate::cli {
 
 // How far a floating-point element may be from the recorded one: relative * |recorded| +
 // absolute * the tensor's scale. The scale is the largest recorded magnitude, at least 1, of the
-// elements that are no stand-ins for infinity (beyond half of the dtype's range, as in masks).
-// Integers and bools must be equal.
+// elements that differ; those that are equal count up to a hundred times that, since masks tell
+// nothing of how others were rounded. Elements beyond half of the dtype's range stand for infinity
+// and do not count. Integers and bools must be equal.
 struct Tolerance {
   double relative = 0;
   double absolute = 0;

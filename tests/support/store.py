@@ -21,6 +21,7 @@ from tools import account, user_cache
 
 _DIGESTS = "KEPT"  # says what made the others, and lists them with their digests
 _ANY = "any"
+_NEW = "new-"  # how the names of folders begin that are being made
 _LIMIT = 4 << 30  # bytes
 _IN_USE = 3 * 3600  # seconds: longer than any run
 
@@ -37,9 +38,18 @@ class Store:
         another one made is made again.
     limit
         How many bytes they may have together.
+    content
+        What a folder has, for the account.
     """
 
-    def __init__(self, folder: Path | None, maker: str = "", limit: int = _LIMIT) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        maker: str = "",
+        limit: int = _LIMIT,
+        content: str = "export",
+    ) -> None:
+        self._content = content
         self._maker = maker
         self._keeps = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix="polystate-tests-"))
@@ -71,7 +81,7 @@ class Store:
             if not is_kept:
                 self._make(path, make)
             os.utime(path)
-        account.note("export", "kept" if is_kept else "made", time.monotonic() - begin)
+        account.note(self._content, "kept" if is_kept else "made", time.monotonic() - begin)
         self._seen.add(digest)
         if self._keeps and not is_kept:
             self._prune()
@@ -79,7 +89,7 @@ class Store:
 
     def _make(self, path: Path, make: Callable[[Path], object]) -> None:
         shutil.rmtree(path, ignore_errors=True)
-        with tempfile.TemporaryDirectory(dir=self._folder, prefix="new-") as new:
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix=_NEW) as new:
             made = Path(new) / "made"
             made.mkdir()
             make(made)
@@ -96,25 +106,37 @@ class Store:
     def _prune(self) -> None:
         """Removes the folders that were not asked for the longest, as far as they are too many.
 
-        A folder that was asked for lately stays: another process may be reading it.
+        A folder that was asked for lately stays: another process may be reading it. What processes
+        that were killed had begun goes, too.
         """
         asked: dict[Path, float] = {}
         for path in self._folder.iterdir():
             with contextlib.suppress(FileNotFoundError):  # another process removes it
                 if (path / _DIGESTS).is_file():
                     asked[path] = path.stat().st_mtime
-        room, in_use = self._limit, time.time() - _IN_USE
+                elif path.name.startswith(_NEW) and not _is_in_use(path):
+                    shutil.rmtree(path, ignore_errors=True)
+        room = self._limit
         for path in sorted(asked, key=lambda path: -asked[path]):
             room -= _bytes(path)
-            if room < 0 and asked[path] < in_use and path.name not in self._seen:
+            if room < 0 and path.name not in self._seen and not _is_in_use(path):
                 with self._locked(path.name):
-                    shutil.rmtree(path, ignore_errors=True)
+                    if not _is_in_use(path):  # another process may have asked for it meanwhile
+                        shutil.rmtree(path, ignore_errors=True)
 
     @contextlib.contextmanager
     def _locked(self, digest: str) -> Iterator[None]:
         with (self._folder / f"{digest}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _is_in_use(folder: Path) -> bool:
+    """Whether a folder was asked for, or begun, so lately that a process may need it."""
+    try:
+        return folder.stat().st_mtime >= time.time() - _IN_USE
+    except FileNotFoundError:
+        return False
 
 
 def _bytes(folder: Path) -> int:

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools import ingredients
@@ -19,6 +19,10 @@ from tools.ingredients import ROOT
 _REPORT = ROOT / "build/check-python-tests.xml"
 _WHOLE_REPORT = ROOT / "build/python-tests.xml"
 _UNKNOWN = 3.0  # seconds, of a test that never ran
+_MOST_FAILURES = 5  # where pytest stops
+
+# Exit statuses of pytest that came to an end; the last where it leaves out all that it was given.
+_PASSED, _FAILED, _NOTHING = 0, 1, 5
 
 # For each folder of sources the tests that are nearest to it.
 _NEAREST = {
@@ -26,7 +30,7 @@ _NEAREST = {
     "cli": ("tests/end_to_end/test_cli",),
     "docs": ("tests/end_to_end/test_",),
     "python/polystate/artifact": ("tests/python/artifact",),
-    "python/polystate/cli": ("tests/end_to_end/test_cli_export",),
+    "python/polystate/cli": ("tests/python/cli", "tests/end_to_end/test_cli_export"),
     "python/polystate/export": ("tests/python/export", "tests/end_to_end/test_state_hazards"),
     "python/polystate/ops": ("tests/python/ops", "tests/python/export"),
     "python/polystate/recipes": ("tests/python/recipes",),
@@ -112,27 +116,40 @@ def run(selection: Selection, memory: Memory, jobs: int) -> bool:
         if some:
             what = f"{len(some)} of {len(file.tests)} tests"
             print(f"check: {what} of {file.path.relative_to(ROOT)} ({reason(file.changes)})")
-        memory.note(_key(file.path), _files(file.path))
     if selection.left:
         names = ", ".join(file.path.stem for file in selection.left)
         print(f"check: for time left, in part or whole, to `make test`: {names}")
     arguments = [str(file.path) for file in selection.whole] + list(selection.parts)
-    if not arguments:
-        return True
+    status = _run_pytest(arguments, jobs) if arguments else _NOTHING
+    note(selection, memory, _REPORT if arguments else None, status)
+    return status in (_PASSED, _NOTHING)
+
+
+def _run_pytest(arguments: list[str], jobs: int) -> int:
     sys.stdout.flush()
     _REPORT.unlink(missing_ok=True)
     command = ["pytest", "--quiet", "--no-header", "--disable-warnings", "--dist=worksteal"]
-    command += ["--maxfail=5"]
+    command += [f"--maxfail={_MOST_FAILURES}"]
     command += [f"--numprocesses={jobs}", f"--junitxml={_REPORT}", *arguments]
     environment = {**os.environ, "POLYSTATE_ANY_MAKER": "1"}  # exporting takes minutes
-    status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-    failed = _read_report(memory, _REPORT)
+    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+def note(selection: Selection, memory: Memory, report: Path | None, status: int) -> None:
+    """Remember what passed and what failed of a selection, by pytest's report and exit status.
+
+    Of files that are left, what did not fail counts as passed. Where pytest was stopped, nothing
+    does: what it had not come to is as it was, and is selected again.
+    """
+    outcome = _Outcome() if report is None else _read_report(memory, report)
+    all_passed = status in (_PASSED, _NOTHING)
+    has_ended = all_passed or (status == _FAILED and outcome.failures < _MOST_FAILURES)
     for file in [*selection.whole, *selection.left]:
-        if status != 0 and (not _REPORT.is_file() or _key(file.path) in failed):
-            memory.forget(_key(file.path))
-        elif file in selection.whole:
-            memory.note(_key(file.path), _files(file.path))
-    return status == 0
+        key = _key(file.path)
+        if key in outcome.failed or not (all_passed or outcome.ran):
+            memory.forget(key)
+        elif has_ended and (all_passed or file in selection.left or key in outcome.ran):
+            memory.note(key, _files(file.path))
 
 
 def remember(memory: Memory) -> None:
@@ -246,14 +263,37 @@ def _named(source: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _read_report(memory: Memory, report: Path) -> set[str]:
-    """Remember how long tests took; return the files of those that failed."""
-    failed: set[str] = set()
+@dataclass
+class _Outcome:
+    """What a report says.
+
+    Attributes
+    ----------
+    ran
+        The files of which there are tests.
+    failed
+        Those of which a test failed, or that could not be collected.
+    failures
+        How many that were, of tests and files.
+    """
+
+    ran: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+    failures: int = 0
+
+
+def _read_report(memory: Memory, report: Path) -> _Outcome:
+    """Remember how long tests took; return what became of them."""
+    outcome = _Outcome()
     if not report.is_file():
-        return failed
+        return outcome
     for case in ElementTree.parse(report).iter("testcase"):
-        file = case.get("classname", "").replace(".", "/") + ".py"
-        memory.seconds[f"{file}::{case.get('name')}"] = float(case.get("time", 0))
+        module, name = case.get("classname", ""), case.get("name", "")
+        file = (module or name).replace(".", "/") + ".py"  # a file as a whole has no class
+        outcome.ran.add(file)
+        if module:
+            memory.seconds[f"{file}::{name}"] = float(case.get("time", 0))
         if any(child.tag in ("failure", "error") for child in case):
-            failed.add(file)
-    return failed
+            outcome.failed.add(file)
+            outcome.failures += 1
+    return outcome

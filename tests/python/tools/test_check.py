@@ -10,7 +10,7 @@ import pytest
 from tools.check import memory as memories
 from tools.check import python_tests
 from tools.check.memory import Memory
-from tools.check.python_tests import _Reached, select
+from tools.check.python_tests import Selection, _files, _Reached, select
 from tools.ingredients import ROOT
 
 
@@ -127,3 +127,47 @@ def test_a_memory_is_read_as_it_was_written_and_empty_where_it_is_damaged(
     assert memory.changes("a", [ROOT / "CHANGELOG.md"]) == ["CHANGELOG.md", "README.md"]
     memory.path.write_text("{")
     assert Memory.open(memory.path) == Memory(memory.path)
+
+
+LAYERS, WHERE_TO_ADD = (f"tests/python/test_{name}.py" for name in ("layers", "where_to_add"))
+
+
+def case(name: str, result: str = "") -> str:
+    """A test of the file that sees layers, in a report."""
+    return (
+        f'<testcase classname="tests.python.test_layers" name="{name}" time="1">{result}</testcase>'
+    )
+
+
+OTHER = case("a").replace("test_layers", "test_where_to_add")
+BROKEN = '<testcase classname="" name="tests.python.test_where_to_add" time="0"><error/></testcase>'
+
+
+@pytest.mark.parametrize(
+    ("cases", "status", "passed"),
+    [
+        ([case("a"), OTHER], 0, [LAYERS, WHERE_TO_ADD]),
+        ([case("a")], 0, [LAYERS, WHERE_TO_ADD]),  # of the other, no test was chosen
+        ([case("a"), case("b", "<failure/>"), OTHER], 1, [WHERE_TO_ADD]),
+        ([case("a"), BROKEN], 1, [LAYERS]),
+        ([case("a")], 1, [LAYERS]),
+        ([*(case(str(i), "<failure/>") for i in range(5)), OTHER], 1, []),  # where pytest stops
+        ([case("a"), OTHER], 2, []),
+        ([], 3, []),
+    ],
+)
+def test_what_ran_to_its_end_and_did_not_fail_counts_as_passed(
+    tmp_path: Path, cases: list[str], status: int, passed: list[str]
+) -> None:
+    memory, report = Memory(tmp_path / "check.json"), tmp_path / "report.xml"
+    if cases:
+        report.write_text(f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>")
+    names = (LAYERS, WHERE_TO_ADD)
+    for name in names:
+        memory.files[name] = {"gone.py": "digest"}
+    files = [_Reached(ROOT / name, ["gone.py"], 0, 0, {}) for name in names]
+    python_tests.note(Selection(files, {}, []), memory, report, status)
+    assert [name for name in names if not memory.changes(name, _files(ROOT / name))] == passed
+    assert not [
+        test for test in memory.seconds if test.endswith("::tests.python.test_where_to_add")
+    ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,35 @@ def test_what_another_process_may_be_reading_stays(tmp_path: Path) -> None:
     for name in ("one", "two"):
         Store(tmp_path, limit=3000).get(name, lambda out: write(out, "x" * 2000))
     assert (tmp_path / "one" / "file").exists()
+
+
+class AskedMeanwhile(Store):
+    """A store of which another process asks for a folder while this one waits for its lock."""
+
+    @contextlib.contextmanager
+    def _locked(self, digest: str) -> Iterator[None]:
+        with super()._locked(digest):
+            if digest == "old":
+                os.utime(self._folder / digest)
+            yield
+
+
+def test_what_another_process_asked_for_meanwhile_stays(tmp_path: Path) -> None:
+    old = Store(tmp_path).get("old", lambda out: write(out, "x" * 2000))
+    os.utime(old, (0, 0))
+    AskedMeanwhile(tmp_path, limit=3000).get("new", lambda out: write(out, "x" * 2000))
+    assert (old / "file").exists()
+    os.utime(old, (0, 0))
+    Store(tmp_path, limit=3000).get("newer", lambda out: write(out, "x" * 2000))
+    assert not old.exists()
+
+
+def test_what_killed_processes_had_begun_goes(tmp_path: Path) -> None:
+    for name in ("new-killed", "new-begun"):
+        (tmp_path / name / "made").mkdir(parents=True)
+    os.utime(tmp_path / "new-killed", (0, 0))
+    Store(tmp_path).get("a", write)
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"a", "new-begun"}
 
 
 def test_what_another_extension_made_is_made_again_unless_any_will_do(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,3 +45,17 @@ def test_what_a_comment_says_does_not_count(folder: Path) -> None:
 def test_code_lines_and_what_clang_tidy_is_told_count(folder: Path, old: str, new: str) -> None:
     before = digest_with(folder, HEADER)
     assert digest_with(folder, HEADER.replace(old, new)) != before
+
+
+def test_a_mark_that_another_run_forgot_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tidy.CleanSources, "_KEPT", 1)
+    clean = tidy.CleanSources(tmp_path)
+    for number, name in enumerate(("old", "new")):
+        clean.add(name)
+        os.utime(tmp_path / name, (number, number))
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")  # which is listed, and has no date
+    clean.prune()
+    assert [clean.has(name) for name in ("old", "new")] == [False, True]
+    tidy.CleanSources(None).prune()

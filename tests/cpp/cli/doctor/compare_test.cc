@@ -102,6 +102,12 @@ TEST(Compare, AMaskDoesNotWidenTheLimit) {
   EXPECT_EQ(difference_of(expected, found, {0, 0.5}).limit, "0.5");
 }
 
+TEST(Compare, WhatIsEqualAndMuchLargerDoesNotWidenTheLimit) {
+  const Tensor expected = doubles({1, -1e9, 50});
+  EXPECT_EQ(difference_of(expected, doubles({3, -1e9, 50}), {0, 0.01}).limit, "0.5");
+  EXPECT_FALSE(difference_between(expected, doubles({3, -1e9 + 1, 50}), {0, 0.01}).has_value());
+}
+
 TEST(Compare, NaNEqualsNaNOnly) {
   EXPECT_FALSE(difference_between(doubles({kNaN}), doubles({kNaN}), {}).has_value());
   EXPECT_TRUE(difference_between(doubles({kNaN}), doubles({1}), {1, kInfinity}).has_value());
