@@ -1,6 +1,5 @@
 #include "polystate/chat_template/template_value.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -145,8 +145,8 @@ Status TextEncoder::add_part(TextRange range, std::optional<TokenId> id, Deadlin
   if (!id && stages_.leading_token) {
     if (const auto leading = stages_.leading_token(part_of(text_, range))) {
       const auto end = static_cast<std::uint32_t>(range.begin + leading->size);
-      const Status done = add_normalized({range.begin, end}, leading->id, deadline);
-      if (!done) return done;
+      if (Status done = add_normalized({range.begin, end}, leading->id, deadline); !done)
+        return done;
       range.begin = end;
       if (range.begin == range.end) return {};
     }

@@ -106,7 +106,9 @@ TEST(ResponseFormat, IsOfAllTokensThatTheConfigurationDoesNotForce) {
   const auto pipeline = pipeline_over(decoder_alone());
   PipelineOptions asked = options();
   asked.response_format = ResponseFormat{.kind = ResponseFormat::Kind::kRegex, .text = "[0-9]{4}"};
-  asked.config->forced_bos_token_id = 4;  // a
+  GenerationConfig& config = asked.config.emplace(config_with_beams(1));
+  config.max_new_tokens = 9;
+  config.forced_bos_token_id = 4;  // a
   const auto answers = pipeline->run(std::vector<std::string>{"number", "n"}, asked).value();
   // The second token of a sequence is forced, which only the shorter prompt leaves to it.
   for (const std::size_t prompt : {0U, 1U}) {

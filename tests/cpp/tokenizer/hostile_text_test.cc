@@ -72,13 +72,15 @@ std::shared_ptr<const Tokenizer> tokenizer_with(const std::string& stages) {
 
 TEST(HostileExpression, TakesNoLongerForATextInManyPartsThanForOne) {
   const std::string word(16, 'x');
+  const std::string words = repeated_to(word + "|", 30'000 * (word.size() + 1));
+  const std::string two_words = word + "|" + word;
   for (const std::string_view stage :
        {R"("pre_tokenizer":{"type":"Split","pattern":{"Regex":"(?:x+x+)+\\d"},"behavior":"Isolated",
 "invert":false},)",
         R"("normalizer":{"type":"Replace","pattern":{"Regex":"(?:x+x+)+\\d"},"content":"y"},)"}) {
     const auto tokenizer = tokenizer_with(std::string(stage));
-    EXPECT_TRUE(tokenizer->encode(word + "|" + word));
-    const auto refused = tokenizer->encode(repeated_to(word + "|", 30'000 * (word.size() + 1)));
+    EXPECT_TRUE(tokenizer->encode(two_words));
+    const auto refused = tokenizer->encode(words);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::kContract);
     EXPECT_NE(refused.error().message.find("it takes too long"), std::string::npos);

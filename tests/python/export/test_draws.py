@@ -1,6 +1,7 @@
 """What an export draws for verification, and which differences it does not count."""
 
 import contextlib
+from unittest import mock
 
 import pytest
 import torch
@@ -8,7 +9,9 @@ import torch
 import polystate as ps
 from polystate.artifact.manifest import Input, Method, Symbol, ValueRange
 from polystate.export.tracing.eager import Outcome
+from polystate.export.verification import undefined as undefined_results
 from polystate.export.verification.draws import MANNERS, Source, drawn_arguments
+from polystate.export.verification.outcomes import differs_in_numbers
 from polystate.export.verification.rounding import Rounding, is_explained
 from polystate.export.verification.undefined import Undefined
 from polystate.ops import groupwise, quantized
@@ -53,6 +56,16 @@ def test_integers_without_a_range_are_near_the_example_and_at_the_ends_of_the_ty
     assert together.min() == limits.min and together.max() == limits.max
     near = {3, 4, 5, 6, 7} if limits.bits > 16 else set()
     assert near <= set(together.flatten().tolist())
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 2**63 - 1), (-(2**63), 2**62), (-(2**62), 2**63 - 1)]
+)
+def test_integers_of_a_range_that_is_nearly_all_of_int64_stay_within_it(low, high):
+    drawn = [s.integers((8,), torch.int64, low, high, range(5, 6)) for s in sources()]
+    together = torch.stack(drawn)
+    assert together.min() >= low and together.max() <= high
+    assert (together.double() > high / 2).any()
 
 
 def test_integers_that_decide_how_much_is_done_are_near_the_example():
@@ -147,6 +160,22 @@ def test_what_pytorch_leaves_to_chance_is_noticed(undefined, defined):
     assert reason(defined) is None
 
 
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8:UserWarning")
+def test_a_mask_of_bytes_writes_to_each_place_once():
+    mask = torch.tensor([1, 1, 0, 1], dtype=torch.uint8)
+    args = (ROWS.clone(), [mask], torch.ones(3, 3))
+    assert reason(lambda: torch.ops.aten.index_put(*args)) is None
+
+
+def test_what_the_search_itself_raises_is_no_error_of_the_module():
+    def fails(args, kwargs):
+        raise RuntimeError("not of the module")
+
+    kinds = (({torch.ops.aten.scatter}, fails, "not known"),)
+    with mock.patch.object(undefined_results, "_KINDS", kinds):
+        assert reason(lambda: ROWS.scatter(0, ONCE[:, None], torch.ones(2, 1))) == "not known"
+
+
 @pytest.mark.parametrize("divisor", [-1, torch.tensor(-1), torch.tensor([-1, 3]).int()])
 def test_the_smallest_integer_by_minus_one_does_not_end_the_process(divisor):
     values = torch.tensor([SMALLEST, 7], dtype=torch.int32)
@@ -219,6 +248,73 @@ def test_states_are_told_apart_by_their_names_whatever_their_order():
             Outcome([], [], differing), Outcome([], [], wanted), [moved], (1e-4, 2e-5)
         )
         assert explained == is_right
+
+
+TIES = torch.tensor([[3, 1, 3, 2], [0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sort(-1),
+        lambda x: [each.T for each in x.T.sort(0, descending=True)],
+        lambda x: torch.sort(x, stable=False, dim=-1),
+        lambda x: x.topk(3),
+        lambda x: x.kthvalue(2, -1),
+        lambda x: x.median(-1),
+        lambda x: x.float().nanmedian(-1, keepdim=True),
+        lambda x: x.mode(-1),
+    ],
+)
+def test_only_the_order_of_equal_elements_is_by_chance(function):
+    expected = function(TIES)
+    indices = set()
+    for seed in range(20):
+        with Rounding(seed):
+            values, places = function(TIES)
+        assert torch.equal(values, expected[0])
+        chosen = TIES.gather(-1, places.reshape(2, -1)).reshape(values.shape)
+        assert torch.equal(chosen.to(values.dtype), values)
+        indices.add(tuple(places.flatten().tolist()))
+    assert len(indices) > 1
+
+
+def test_stable_sorts_and_medians_of_all_have_one_result():
+    for seed in range(10):
+        with Rounding(seed):
+            indices, median = TIES.sort(stable=True).indices, TIES.median()
+        assert indices.tolist() == [[1, 3, 0, 2], [0, 1, 2, 3]] and median == 0
+
+
+def test_the_order_of_equal_elements_excuses_indices_alone():
+    def run(seed):
+        with Rounding(seed):
+            values, indices = TIES.sort(-1)
+            return outcome(values, indices, TIES + 1)
+
+    values, indices = TIES.sort(stable=True, dim=-1)
+    others, tolerance = [run(seed) for seed in range(32)], (1e-4, 2e-5)
+    swapped = indices.clone()
+    swapped[0, 2:] = indices[0, 2:].flip(0)  # of the two threes
+    wanted = outcome(values, indices, TIES + 1)
+    assert is_explained(outcome(values, swapped, TIES + 1), wanted, others, tolerance)
+    wrong = indices.clone()
+    wrong[0, :2] = indices[0, :2].flip(0)  # of 1 and 2
+    assert not is_explained(outcome(values, wrong, TIES + 1), wanted, others, tolerance)
+    assert not is_explained(outcome(values + 1, swapped, TIES + 1), wanted, others, tolerance)
+    assert not is_explained(outcome(values, swapped, TIES), wanted, others, tolerance)
+
+
+def test_a_nan_excuses_itself_alone():
+    nan, tolerance = float("nan"), (1e-4, 2e-5)
+    wanted = outcome(torch.tensor([nan, 1.0, 2.0]))
+    right, wrong = outcome(torch.tensor([5.0, 1.0, 2.0])), outcome(torch.tensor([nan, 1.0, 3.0]))
+    assert not differs_in_numbers(right, wanted, tolerance)
+    assert differs_in_numbers(wrong, wanted, tolerance)
+    same, moved = wanted, outcome(torch.tensor([nan, 1.0, 2.5]))
+    assert is_explained(right, wanted, [], tolerance, nan_counts=False)
+    assert not is_explained(wrong, wanted, [same] * 4, tolerance, nan_counts=False)
+    assert is_explained(wrong, wanted, [moved], tolerance, nan_counts=False)
 
 
 def test_rounding_changes_nothing_that_is_exact():

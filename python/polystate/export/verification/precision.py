@@ -83,8 +83,9 @@ def _given_width(node: Node, spec: InputSpec | None, states: Mapping[str, int]) 
 
 def _own_width(node: Node) -> int:
     """The narrowest floats of an operator's results; what is only moved is as it was."""
-    is_moved = getattr(node.target, "_overloadpacket", None) in _MOVING
-    if is_moved or getattr(node.target, "is_view", False):
+    packet = getattr(node.target, "_overloadpacket", None)
+    is_view = getattr(node.target, "is_view", False) and packet != aten.to
+    if packet in _MOVING or is_view:
         return _WIDEST
     return min((dtype.itemsize for dtype in _floats(node)), default=_WIDEST)
 
