@@ -3,9 +3,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>     // IWYU pragma: keep (definitions that App's constructor needs)
 #include <CLI/Formatter.hpp>  // IWYU pragma: keep (likewise)
+#include <CLI/Option.hpp>
+#include <CLI/StringTools.hpp>
 #include <CLI/Validators.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "polystate/artifact/artifact.h"
 #include "polystate/engine/engine.h"
@@ -55,6 +58,17 @@ void declare_model_arguments(CLI::App& command, ModelArguments& arguments) {
       ->check(CLI::Range(std::int64_t{1}, kMaxThreads).description(""));
   command.add_flag("--trust-code", arguments.trust_code,
                    "Run an artifact that is machine code (of AOTInductor)");
+}
+
+void declare_texts(CLI::App& command, const char* name, std::vector<std::string>& texts,
+                   const char* help) {
+  // With "extra" arguments CLI11 takes "[a, b]" for a list of two, and "[]" for none.
+  constexpr int kAny = CLI::detail::expected_max_vector_size;
+  command.add_option(name, texts, help)
+      ->type_name("")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->expected(kAny, kAny)
+      ->allow_extra_args(false);
 }
 
 ModelOptions ModelArguments::model_options() const {

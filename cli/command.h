@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/exit_status.h"
 #include "cli/output.h"
@@ -41,5 +43,9 @@ struct ModelArguments {
 };
 
 void declare_model_arguments(CLI::App& command, ModelArguments& arguments);
+
+// Takes the arguments that are left as texts, each as it is.
+void declare_texts(CLI::App& command, const char* name, std::vector<std::string>& texts,
+                   const char* help);
 
 }  // namespace polystate::cli

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/wait_until.h"
 #include "polystate/core/result.h"
 
 namespace polystate::cli {
@@ -64,7 +65,7 @@ Status LineReader::read_some() {
   ssize_t count = 0;
   do {
     count = ::read(descriptor_, bytes.data(), bytes.size());
-  } while (count < 0 && errno == EINTR);
+  } while (count < 0 && (errno == EINTR || (errno == EAGAIN && wait_until(descriptor_, POLLIN))));
   if (count < 0)
     return Error{ErrorCode::kContract,
                  std::string("the input cannot be read: ") + std::strerror(errno)};

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <sys/poll.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "cli/wait_until.h"
 #include "polystate/core/result.h"
 
 namespace polystate::cli {
@@ -33,7 +35,7 @@ void Output::write(std::string_view text) {
       continue;
     }
     const int cause = errno;
-    if (cause == EINTR) continue;
+    if (cause == EINTR || (cause == EAGAIN && wait_until(descriptor_, POLLOUT))) continue;
     is_closed_ = true;
     if (cause != EPIPE) {
       status_ = Error{ErrorCode::kIo,

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/json.h"
 #include "polystate/core/result.h"
 
 namespace polystate::cli {
@@ -40,11 +41,12 @@ Status compare_lists(const std::string& name, const json& manifest, const json& 
 }  // namespace
 
 Status check_recorded_contract(std::string_view manifest, std::string_view recorded) {
+  if (!parse_json(recorded)) return damaged();  // or it is nested too deeply
   const json contract = json::parse(recorded, nullptr, false);
   const json methods = json::parse(manifest, nullptr, false)["methods"];  // which was validated
   if (!contract.is_array()) return damaged();
   for (const json& method : contract) {
-    if (!method.is_object() || !method.contains("name")) return damaged();
+    if (!method.is_object() || !method.value("name", json()).is_string()) return damaged();
     const auto same_name = [&](const json& each) { return each["name"] == method["name"]; };
     const auto found = std::ranges::find_if(methods, same_name);
     const std::string label = "method " + method["name"].dump();

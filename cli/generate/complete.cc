@@ -81,7 +81,7 @@ void declare_complete(CLI::App& polystate, Action& action) {
   CLI::App* const command = polystate.add_subcommand("complete", "Continue text");
   const auto arguments = std::make_shared<AnswerArguments>();
   declare_model_arguments(*command, arguments->model);
-  command->add_option("PROMPT", arguments->texts, "Texts to continue")->type_name("");
+  declare_texts(*command, "PROMPT", arguments->texts, "Texts to continue");
   declare_complete_options(*command, *arguments);
   command->footer(kCompleteExamples);
   command->callback([arguments, &action] {

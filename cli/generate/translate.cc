@@ -72,7 +72,7 @@ void declare_translate(CLI::App& polystate, Action& action) {
       polystate.add_subcommand("translate", "Translate text, or rewrite it as the model does");
   const auto arguments = std::make_shared<AnswerArguments>();
   declare_model_arguments(*command, arguments->model);
-  command->add_option("TEXT", arguments->texts, "Texts to translate")->type_name("");
+  declare_texts(*command, "TEXT", arguments->texts, "Texts to translate");
   declare_translate_options(*command, *arguments);
   command->footer(kTranslateExamples);
   command->callback([arguments, &action] {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -57,14 +58,22 @@ std::string empty_fault(const std::string& path) {
   return path.empty() ? "a file's name is empty" : "";
 }
 
+bool is_one_file(const fs::path& a, const fs::path& b) {
+  std::error_code unknown;  // then they are compared as they are
+  const auto whole = [&](const fs::path& path) {
+    const fs::path found = fs::weakly_canonical(fs::absolute(path, unknown), unknown);
+    return unknown ? path.lexically_normal() : found;
+  };
+  return whole(a) == whole(b);
+}
+
 // One file for two results would keep the last of them only.
 std::string shared_file_fault(const RunArguments& arguments) {
   const std::array<fs::path, 4> files = {arguments.output, arguments.save_session,
                                          arguments.profile, arguments.flame};
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = i + 1; j < files.size(); ++j) {
-      if (!files.at(i).empty() &&
-          files.at(i).lexically_normal() == files.at(j).lexically_normal()) {
+      if (!files.at(i).empty() && is_one_file(files.at(i), files.at(j))) {
         return "'" + files.at(i).string() + "' is named for two results";
       }
     }

@@ -238,7 +238,7 @@ void declare_tokenize(CLI::App& polystate, Action& action) {
       polystate.add_subcommand("tokenize", "Turn text into ids, or ids into text");
   const auto arguments = std::make_shared<TokenizeArguments>();
   command->add_option("PATH", arguments->path, "The tokenizer")->type_name("")->required();
-  command->add_option("TEXT", arguments->texts, "Texts to encode, or ids to decode")->type_name("");
+  declare_texts(*command, "TEXT", arguments->texts, "Texts to encode, or ids to decode");
   declare_options(*command, *arguments);
   command->footer(kTokenizeExamples);
   command->callback([arguments, &action] {

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -43,9 +44,17 @@ Result<const AotiComponent*> component() {
 
 Result<std::unique_ptr<Engine>> make_aoti_engine(const Artifact& artifact,
                                                  const ModelOptions& options) {
-  static const Result<const AotiComponent*> loaded = component();
-  if (!loaded) return loaded.error();
-  return (*loaded)->make_engine(artifact, options);
+  static std::mutex mutex;
+  static const AotiComponent* loaded = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    if (loaded == nullptr) {
+      const Result<const AotiComponent*> found = component();
+      if (!found) return found.error();  // another time it may be there
+      loaded = *found;
+    }
+  }
+  return loaded->make_engine(artifact, options);
 }
 
 }  // namespace polystate

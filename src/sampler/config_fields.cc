@@ -111,7 +111,8 @@ template <typename Number>
 Refusal check_number(const NumberRange& declared, Number value) {
   const NumberRange range = range_of<Number>(declared);
   const auto number = static_cast<double>(value);
-  const bool above = range.above_low ? number > range.low : number >= range.low;
+  // Scores are float32, in which a number above 0 may be 0.
+  const bool above = range.above_low ? static_cast<float>(number) > range.low : number >= range.low;
   if (above && number <= range.high) return std::nullopt;  // of NaN neither is true
   return "it must be " + range_text<Number>(declared) + ", and is " + number_text(value);
 }

@@ -171,7 +171,7 @@ Status GenerationConfig::validate() const {
     if (const auto why = sampler::check_field(field, *this))
       return contract_error(field.name, *why);
   }
-  if (do_sample && temperature == 0.0) {
+  if (do_sample && static_cast<float>(temperature) == 0.0F) {  // what scores are divided by
     return contract_error("temperature",
                           "it must be above 0 with do_sample; without, the most probable token is "
                           "chosen");

@@ -180,6 +180,17 @@ def test_a_record_against_the_contract_is_a_bad_artifact(toy: Path) -> None:
     assert "call_000 (step)" in diagnosis(toy, 3)["steps"][-1]["detail"]
 
 
+@pytest.mark.parametrize(
+    "contract",
+    [b'[{"name":' + b"[" * 10**6 + b"]" * 10**6 + b"}]", b'[{"name": 1}]', b"[1]", b"{"],
+    ids=["deep", "a number", "no object", "no JSON"],
+)
+def test_a_recorded_contract_that_is_none_is_a_bad_artifact(toy: Path, contract: bytes) -> None:
+    values = np.frombuffer(contract, np.uint8)
+    change_golden(toy, lambda arrays: arrays.update({"contract": values}))
+    assert "the contract that was recorded" in diagnosis(toy, 3)["steps"][-1]["detail"]
+
+
 CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
     "wider": lambda size: size.update(max=size["max"] + 1),
     "without a limit": lambda size: size.update(max=2**63 - 1),

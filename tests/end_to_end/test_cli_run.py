@@ -289,3 +289,12 @@ def test_files_that_cannot_be_meant_are_errors_of_usage(
 ) -> None:
     assert polystate("run", toy, "read", *options, cwd=tmp_path).returncode == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_file_of_two_names_is_an_error_of_usage(toy: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.npz").touch()
+    (tmp_path / "link.npz").symlink_to("x.npz")
+    for name in (tmp_path / "x.npz", "link.npz"):
+        done = polystate("run", toy, "read", "-o", "x.npz", "--save-session", name, cwd=tmp_path)
+        assert done.returncode == 2
+        assert "is named for two results" in done.stderr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 
 from tests.end_to_end.command_line import POLYSTATE, polystate
 
-TEXTS = ["Hello, world", "", "naïve café 😀", "  two  spaces", "a</s>b"]
+TEXTS = ["Hello, world", "", "naïve café 😀", "  two  spaces", "a</s>b", "[CLS]", "[]", "[a, b]"]
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +161,18 @@ def test_it_stops_when_its_reader_goes_away(path: Path) -> None:
     shell = f"yes | '{POLYSTATE}' tokenize '{path}' | head -n 1"
     done = subprocess.run(["sh", "-c", shell], capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_output_that_does_not_block_is_waited_for(path: Path, theirs: Tokenizer) -> None:
+    text = "Hello, world " * 8000
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with subprocess.Popen([POLYSTATE, "tokenize", path, text], stdout=writing) as process:
+        os.close(writing)
+        time.sleep(0.3)  # the pipe is full, long before its reader comes
+        with os.fdopen(reading) as answer:
+            assert answer.read() == ids_line(theirs.encode(text).ids)
+    assert process.returncode == 0
 
 
 def test_a_full_disk_is_an_error(path: Path) -> None:

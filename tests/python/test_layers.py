@@ -44,7 +44,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
 LIBRARIES: dict[str, tuple[str, str]] = {
     r"executorch/|c10/": (r"src/engine/executorch/", r"\.(h|cc)"),
     r"torch/|ATen/": (r"src/engine/aoti/", r"\.(h|cc)"),
-    r"nlohmann/": (r"", r"\.cc"),
+    r"nlohmann/": (r"", r"(\.cc|src/core/json_text\.h)"),
     r"openssl/|zlib\.h|zconf\.h": (r"src/(core|artifact)/", r"\.(h|cc)"),
     r"pcre2|utf8proc": (r"src/tokenizer/", r"\.cc"),
     r"pybind11/|Python\.h": (r"bindings/", r"\.(h|cc)"),

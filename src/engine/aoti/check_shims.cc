@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/aoti/library_arguments.h"
+#include "engine/aoti/operator_failure.h"
 #include "engine/aoti/tensor_handle.h"
 #include "kernels/attention/token_places.h"
 #include "kernels/check_failure.h"
@@ -36,6 +37,11 @@ AOTITorchError pass_on(std::optional<CheckFailure> failure, AtenTensorHandle x,
   return AOTI_TORCH_FAILURE;
 }
 
+AOTITorchError fail(Error why) {
+  record_operator_failure(std::move(why));
+  return AOTI_TORCH_FAILURE;
+}
+
 }  // namespace
 
 extern "C" {
@@ -47,14 +53,16 @@ POLYSTATE_SHIM aoti_torch_cpu_check_range(AtenTensorHandle x, AtenTensorHandle v
                                           std::int64_t low, std::int64_t high, std::int64_t id,
                                           AtenTensorHandle* result) {
   const Result<Tensor> elements = elements_of(value);
-  if (!elements) return AOTI_TORCH_FAILURE;
+  if (!elements) return fail(elements.error());
   return pass_on(check_elements(elements->dtype(), elements->bytes(), {low, high}, id), x, result);
 }
 
 POLYSTATE_SHIM aoti_torch_cpu_check(AtenTensorHandle x, AtenTensorHandle ok, std::int64_t id,
                                     AtenTensorHandle* result) {
   const Result<Tensor> elements = elements_of(ok);
-  if (!elements || elements->dtype() != DType::kBool) return AOTI_TORCH_FAILURE;
+  if (!elements) return fail(elements.error());
+  if (elements->dtype() != DType::kBool)
+    return fail({ErrorCode::kEngine, "what is checked is no truth value"});
   return pass_on(check_elements(DType::kBool, elements->bytes(), {1, 1}, id), x, result);
 }
 
@@ -78,7 +86,7 @@ POLYSTATE_SHIM aoti_torch_cpu_check_places(AtenTensorHandle x, AtenTensorHandle 
                            .page = page};
   Requirements require(arguments);
   places.require(require);
-  if (!require.status()) return AOTI_TORCH_FAILURE;
+  if (!require.status()) return fail(require.status().error());
   return pass_on(check_places(places, id), x, result);
 }
 

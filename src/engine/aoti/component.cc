@@ -48,9 +48,9 @@ Result<std::unique_ptr<Engine>> make_engine_here(const Artifact& artifact,
                                                  const ModelOptions& options) {
   if (const Status known = check_instruction_set(); !known) return known.error();
   use_team(&run_on_openmp);
-  if (options.threads) use_threads(*options.threads);
   auto program = AotiProgram::load(artifact);
   if (!program) return program.error();
+  if (options.threads) use_threads(*options.threads);  // last, since it is the whole process's
   return std::unique_ptr<Engine>(std::make_unique<AotiEngine>(*std::move(program)));
 }
 

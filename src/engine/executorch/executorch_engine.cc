@@ -113,13 +113,6 @@ Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
   }
   prepare_runtime();
   const LogCapture log;
-  if (options.threads) {
-    const auto threads = static_cast<std::uint32_t>(*options.threads);
-    if (const Status status = set_thread_count(threads); !status) {
-      return status.error();
-    }
-  }
-  share_thread_count();
   auto loader = std::make_unique<FileBytesLoader>(artifact.program());
   auto program = Program::load(loader.get(), Program::Verification::InternalConsistency);
   if (!program.ok()) {
@@ -135,6 +128,14 @@ Result<std::unique_ptr<Engine>> make_executorch_engine(const Artifact& artifact,
     return Error{arenas.error().code,
                  artifact.manifest().program.file + ": " + arenas.error().message};
   }
+  // Last, since it is the whole process's.
+  if (options.threads) {
+    const auto threads = static_cast<std::uint32_t>(*options.threads);
+    if (const Status status = set_thread_count(threads); !status) {
+      return status.error();
+    }
+  }
+  share_thread_count();
   return std::unique_ptr<Engine>(std::make_unique<ExecutorchEngine>(artifact, std::move(loader),
                                                                     std::move(*program), *arenas));
 }

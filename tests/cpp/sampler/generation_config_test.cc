@@ -129,6 +129,7 @@ TEST(GenerationConfig, AValueOfAnotherTypeIsRefusedByNameAndChangesNothing) {
            {"min_p", "-0.1"},
            {"typical_p", "0"},
            {"repetition_penalty", "0"},
+           {"repetition_penalty", "1e-46"},  // 0 in float32
            {"seed", "-1"},
            {"seed", "1.0"},
            {"bad_words_ids", "[]"},
@@ -331,6 +332,8 @@ TEST(GenerationConfig, FieldsThatContradictOneAnotherAreRefused) {
   config.temperature = 0.0;
   EXPECT_TRUE(config.validate());
   config.do_sample = true;
+  EXPECT_THAT(config.validate().error().message, HasSubstr("temperature"));
+  config.temperature = 1e-46;  // 0 in float32
   EXPECT_THAT(config.validate().error().message, HasSubstr("temperature"));
 
   config = {};

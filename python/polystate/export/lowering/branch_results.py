@@ -22,6 +22,8 @@ def copy_branch_results(program: ExportedProgram) -> None:
     for graph in changed_graphs(program):
         for condition in graph.find_nodes(op="call_function", target=torch.ops.higher_order.cond):
             for result in list(condition.users):
+                if not isinstance(result.meta["val"], torch.Tensor):  # a number, which is copied
+                    continue
                 users = list(result.users)
                 condition.append(result)  # partitioning moves it behind other conditions
                 copy = copied_by(

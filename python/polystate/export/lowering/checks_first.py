@@ -99,7 +99,7 @@ class _Order:
             if is_check(node):
                 order.checks[node.args[1:]] = node
                 order.done[node].add(node.args[1:])
-            elif _holds_checks(module, node):
+            elif _holds_checks(module, node) and node.users:
                 order.checks[node] = next(iter(node.users))
                 order.done[node].add(node)
         return order

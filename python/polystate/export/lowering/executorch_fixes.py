@@ -18,6 +18,7 @@ import torch._meta_registrations
 from executorch.backends.xnnpack._passes.fuse_batch_norm import FuseBatchNormPass
 from executorch.backends.xnnpack.utils.utils import is_param_node
 from executorch.exir import pass_base, tensor
+from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.emit import _emitter
 from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
 from executorch.exir.passes import (
@@ -285,9 +286,30 @@ def _with_constants_alone(can_fuse: Any) -> Any:
             each is None or (isinstance(each, Node) and is_param_node(program, each))
             for each in operands
         )
-        return are_constant and bool(can_fuse(before, norm, program, *rest))
+        can_hold = _is_along_channels(before) and not _is_shared(before.args[1], program)
+        return are_constant and can_hold and bool(can_fuse(before, norm, program, *rest))
 
     return can_fuse_constants
+
+
+def _is_along_channels(before: Node) -> bool:
+    """Whether the last dimension of a linear is the one that a batch norm behind it is along."""
+    is_linear = before.target == exir_ops.edge.aten.linear.default
+    return not is_linear or bool(before.meta["val"].dim() == 2)
+
+
+def _is_shared(weight: Any, program: ExportedProgram) -> bool:
+    """Whether a weight has several uses, of which each may have a batch norm of its own.
+
+    What XNNPACK folds into one has a name by the weight alone, and would be that of all.
+    """
+    targets = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}
+    same = [
+        node
+        for node in program.graph.find_nodes(op="placeholder")
+        if targets.get(node.name) == targets.get(weight.name)
+    ]
+    return sum(len(node.users) for node in same) > 1
 
 
 def _row_by_row(fake: Any) -> Any:

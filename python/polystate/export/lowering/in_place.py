@@ -134,10 +134,8 @@ def _obstacle(graph: torch.fx.Graph, write: torch.fx.Node) -> str | None:
         (base in ELEMENTWISE and _reads_directly(value, state)) or base in _PARTIAL
     ):
         return f"'{_short(value)}' reads the old value while it writes the new one"
-    if base in _PARTIAL and (
-        value.args[0] is not state or any(_touches(arg, state) for arg in value.args[1:])
-    ):
-        return f"'{_short(value)}' changes a part of another value"
+    if base in _PARTIAL and (reason := _partial_obstacle(value, state)):
+        return reason
     later = [node for node in graph.nodes if position[node] > position[value] and _can_fail(node)]
     if any(is_check(node) for node in later):
         return "a check comes later"
@@ -167,6 +165,21 @@ def _compute_into(
     write.replace_all_uses_with(value)
     graph.erase_node(write)
     graph.erase_node(allocation)
+
+
+def _partial_obstacle(value: torch.fx.Node, state: torch.fx.Node) -> str | None:
+    if value.args[0] is not state or any(_touches(arg, state) for arg in value.args[1:]):
+        return f"'{_short(value)}' changes a part of another value"
+    if _written(value).meta["val"].dtype != state.meta["val"].dtype:
+        return f"'{_short(value)}' writes elements of another type"
+    return None
+
+
+def _written(partial: torch.fx.Node) -> torch.fx.Node:
+    """What a partial operator writes into its first operand."""
+    written = partial.args[2 if _schema(partial).name == "aten::index_put" else 1]
+    assert isinstance(written, torch.fx.Node)
+    return written
 
 
 def _complete(node: torch.fx.Node, defaults: tuple[object, ...]) -> tuple[Any, ...]:

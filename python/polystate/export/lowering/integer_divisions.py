@@ -117,8 +117,12 @@ def _floored_float(graph: Graph, node: Node, division: _Division) -> Node:
     is_rounded = call(graph, aten.gt.Scalar, call(graph, aten.sub.Tensor, quotient, floored), 0.5)
     more = call(graph, aten.add.Scalar, floored, 1)
     floored = call(graph, aten.where.self, is_rounded, more, floored)
+    divided = call(graph, aten.div.Tensor, a, b)
+    signed_zero = call(graph, aten.mul.Scalar, divided, 0)
+    is_nothing = call(graph, aten.eq.Scalar, quotient, 0)
+    floored = call(graph, aten.where.self, is_nothing, signed_zero, floored)
     is_zero = call(graph, aten.eq.Scalar, b, 0)
-    return call(graph, aten.where.self, is_zero, call(graph, aten.div.Tensor, a, b), floored)
+    return call(graph, aten.where.self, is_zero, divided, floored)
 
 
 def _division(node: Node) -> _Division | None:

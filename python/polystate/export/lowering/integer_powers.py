@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.fx import Graph
+from torch.fx import Graph, Node
 
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
@@ -22,18 +22,27 @@ _MOST = 64  # of larger exponents, all powers that fit are of -1, 0 and 1
 
 
 def write_out_integer_powers(program: ExportedProgram) -> None:
-    """Replace those of which the exponent is known, in branches as well."""
+    """Replace those of which the exponent is known, in branches as well.
+
+    An exponent that is a size becomes a tensor, of which powers are integers.
+    """
     for graph in changed_graphs(program):
         for node in graph.find_nodes(op="call_function", target=aten.pow.Tensor_Scalar):
             base, exponent = node.args
             dtype = node.meta["val"].dtype
             is_of_integers = not dtype.is_floating_point and base.meta["val"].dtype == dtype
-            if not is_of_integers or not 0 < exponent <= _MOST:
+            if not is_of_integers:
                 continue
             with graph.inserting_before(node):
-                found = power(graph, aten.mul.Tensor, base, int(exponent))
-                if found is base:
-                    found = call(graph, aten.clone.default, base)
+                if isinstance(exponent, Node):
+                    size = call(graph, aten.full.default, [], exponent, dtype=torch.int64)
+                    found = call(graph, aten.pow.Tensor_Tensor, base, size)
+                elif 0 < exponent <= _MOST:
+                    found = power(graph, aten.mul.Tensor, base, int(exponent))
+                    if found is base:
+                        found = call(graph, aten.clone.default, base)
+                else:
+                    continue
             node.replace_all_uses_with(found)
             graph.erase_node(node)
     rename_outputs(program)

@@ -133,7 +133,8 @@ def _normed(
     centred = call(graph, aten.sub.Tensor, rows, call(graph, aten.mean.dim, rows, [-1], True))
     squares = call(graph, aten.mul.Tensor, centred, centred)
     variance = call(graph, aten.mean.dim, squares, [-1], True)
-    inverse = call(graph, aten.rsqrt.default, call(graph, aten.add.Scalar, variance, eps))
+    least = call(graph, aten.full.default, [], eps, dtype=dtype)  # a number would be of float32
+    inverse = call(graph, aten.rsqrt.default, call(graph, aten.add.Tensor, variance, least))
     normed = call(graph, aten.mul.Tensor, centred, inverse)
     scaled = call(graph, aten.mul.Tensor, normed, scale)
     return call(graph, aten.add.Tensor, scaled, offset)

@@ -13,6 +13,7 @@ from unittest import mock
 
 import torch
 from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
+from executorch.backends.xnnpack.partition.config.gemm_configs import AddmmConfig
 from executorch.backends.xnnpack.partition.config.generic_node_configs import (
     AvgPoolingConfig,
     CosConfig,
@@ -23,11 +24,16 @@ from executorch.backends.xnnpack.partition.config.generic_node_configs import (
     MinimumConfig,
     PermuteConfig,
     SinConfig,
+    SliceCopyConfig,
     SquareRootConfig,
     UnsqueezeCopyConfig,
     ViewCopyConfig,
 )
-from executorch.backends.xnnpack.partition.config.node_configs import BatchNormConfig, PreluConfig
+from executorch.backends.xnnpack.partition.config.node_configs import (
+    BatchNormConfig,
+    MaxDimConfig,
+    PreluConfig,
+)
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from executorch.exir.dialects._ops import ops as exir_ops
@@ -42,6 +48,7 @@ _COMPUTED_OTHERWISE = {
     CosConfig,
     ExpConfig,
     LogConfig,
+    MaxDimConfig,
     MaximumConfig,
     MinimumConfig,
     SinConfig,
@@ -91,6 +98,34 @@ def _of_one_unknown_size(config: Any) -> Any:
     return OfOneUnknownSize
 
 
+def _of_plain_sums(config: Any) -> Any:
+    """A config that takes no product of which a part counts more or less: XNNPACK adds it once."""
+
+    class OfPlainSums(config):
+        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
+            bias = node.args[0]
+            is_row = isinstance(bias, torch.fx.Node) and bias.meta["val"].dim() == 1
+            is_plain = all(node.kwargs.get(name, 1) == 1 for name in ("alpha", "beta"))
+            return is_row and is_plain and bool(super().check_constraints(node, ep))
+
+    return OfPlainSums
+
+
+def _of_starts_within(config: Any) -> Any:
+    """A config that takes no slice from before the beginning, where PyTorch begins at 0."""
+
+    class OfStartsWithin(config):
+        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
+            given: tuple[Any, ...] = node.args
+            x, dimension, start = (*given, *(None, 0, None)[len(given) :])[:3]
+            size = x.meta["val"].shape[dimension]
+            least = -size if isinstance(size, int) else 0
+            is_within = not isinstance(start, int) or start >= least
+            return is_within and bool(super().check_constraints(node, ep))
+
+    return OfStartsWithin
+
+
 def _with_elements(config: Any) -> Any:
     """A config that takes no tensors whose computed sizes may be 0, of which XNNPACK refuses some.
 
@@ -118,6 +153,8 @@ def xnnpack_partitioner() -> XnnpackPartitioner:
     limited = {each: _of_images(each) for each in _OF_IMAGES}
     limited |= {each: _of_one_unknown_size(each) for each in (*_RESHAPES, BatchNormConfig)}
     limited[PermuteConfig] = _of_some_dimensions(PermuteConfig)
+    limited[AddmmConfig] = _of_plain_sums(AddmmConfig)
+    limited[SliceCopyConfig] = _of_starts_within(SliceCopyConfig)
     configs = [each for each in ALL_PARTITIONER_CONFIGS if each not in _COMPUTED_OTHERWISE]
     return XnnpackPartitioner([_with_elements(limited.get(each, each)) for each in configs])
 

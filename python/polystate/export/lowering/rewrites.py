@@ -77,7 +77,7 @@ REWRITES = (
     Rewrite(convolve_planes, Form.FUNCTIONAL, backends=frozenset({"xnnpack"})),
     Rewrite(compute_constant_weights, Form.FUNCTIONAL, backends=_ALL, takes_state=True),
     Rewrite(rewrite_integer_divisions, Form.FUNCTIONAL, backends=_ALL),
-    Rewrite(write_out_integer_powers, Form.FUNCTIONAL),
+    Rewrite(write_out_integer_powers, Form.FUNCTIONAL, backends=_ALL),
     Rewrite(keep_precise_scalars, Form.FUNCTIONAL),
     Rewrite(write_out_size_arithmetic, Form.FUNCTIONAL, backends=_ALL),
     Rewrite(give_dimensions, Form.FUNCTIONAL),

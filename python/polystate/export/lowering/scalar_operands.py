@@ -36,6 +36,7 @@ def keep_precise_scalars(program: ExportedProgram) -> None:
             if isinstance(node.target, torch._ops.OpOverload):
                 _replace(graph, node)
                 _compute_in_single(graph, node)
+                _subtract_in_double(graph, node)
     rename_outputs(program)
 
 
@@ -58,6 +59,20 @@ def _compute_in_single(graph: Graph, node: Node) -> None:
         ]
         single = call(graph, node.target, *wide)
         result = call(graph, aten._to_copy.default, single, dtype=dtype)
+    node.replace_all_uses_with(result)
+    graph.erase_node(node)
+
+
+def _subtract_in_double(graph: Graph, node: Node) -> None:
+    """Subtract float64 from a number of that type: `rsub` takes none but a number."""
+    if node.target != aten.rsub.Scalar or node.meta["val"].dtype != torch.float64:
+        return
+    x, value, *alpha = (*node.args, *node.kwargs.values())
+    if not isinstance(value, float):
+        return
+    with graph.inserting_before(node):
+        number = call(graph, aten.full.default, [], value, dtype=torch.float64)
+        result = call(graph, aten.sub.Tensor, number, x, alpha=alpha[0] if alpha else 1)
     node.replace_all_uses_with(result)
     graph.erase_node(node)
 

@@ -571,9 +571,15 @@ def _over_i(z: Complex) -> Complex:
 
 @learned
 def exp(z: Complex) -> Complex:
-    """The exponential, real where the number is: also where it is too large."""
-    result = polar(z.real.exp(), z.imag)
-    return Complex(result.real, torch.where(z.imag == 0, z.imag, result.imag))
+    """The exponential, real where the number is: also where it is too large.
+
+    Of minus infinity nothing is left, whatever is beside it.
+    """
+    size = z.real.exp()
+    result = polar(size, z.imag)
+    is_nothing = z.real == -math.inf
+    imag = torch.where(z.imag == 0, z.imag, result.imag)
+    return Complex(torch.where(is_nothing, size, result.real), torch.where(is_nothing, size, imag))
 
 
 @learned
