@@ -286,8 +286,9 @@ def _with_constants_alone(can_fuse: Any) -> Any:
             each is None or (isinstance(each, Node) and is_param_node(program, each))
             for each in operands
         )
-        can_hold = _is_along_channels(before) and not _is_shared(before.args[1], program)
-        return are_constant and can_hold and bool(can_fuse(before, norm, program, *rest))
+        if not are_constant or not can_fuse(before, norm, program, *rest):
+            return False
+        return _is_along_channels(before) and not _is_shared(before.args[1], program)
 
     return can_fuse_constants
 
