@@ -63,7 +63,7 @@ class Held {
 // A logits processor in Python: called with the row's tokens, a list that grows with the row, the
 // row's state and the scores as a writable buffer of float32. The state is what `start` returned
 // for the prompt: an object with `advance(token)`, `fork()` and `rewind(count)`, or None if `start`
-// is None. Whoever makes a processor holds the GIL, as for the others below.
+// is None. The GIL is held to make one, and to make the criteria and samplers below.
 class PythonProcessor : public LogitsProcessor {
  public:
   PythonProcessor(pybind11::function function, pybind11::object start,

@@ -145,7 +145,7 @@ class GrammarState final : public RowState {
 }  // namespace
 
 Result<std::unique_ptr<RowState>> GrammarProcessor::start(const TokenContext& context) const {
-  // A first token is forced as the second of a row: after a longer prompt there is none.
+  // The first token is forced only where the prompt is one token.
   const bool has_first = constraint_->forced_first && context.prompt_length <= 1;
   const std::size_t before_text = has_first ? 1 : 0;
   return called([&]() -> std::unique_ptr<RowState> {

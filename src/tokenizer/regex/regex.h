@@ -39,8 +39,8 @@ class Regex {
   static Result<Regex> compile(std::string_view pattern, RegexSyntax syntax);
 
   // Appends the matches in `text` (valid UTF-8), from left to right. An empty match right after
-  // another match is none. kContract when the limits are exceeded, of which that on time is
-  // `deadline`: of a text that is given in parts, it is one for all of them.
+  // another match is not counted. kContract when a limit is exceeded. `deadline` limits the time;
+  // the parts of a text share one.
   Status find(std::string_view text, std::vector<TextRange>& matches, Deadline& deadline) const;
   // The same, of a text of its own.
   Status find(std::string_view text, std::vector<TextRange>& matches) const;

@@ -84,7 +84,7 @@ class Trial:
     def _examples(
         self, values: Mapping[str, int], sizes: Sizes
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Bring the examples to sizes by repeating their own elements; of none they are zeros."""
+        """Bring the examples to sizes: their own elements repeated, or zeros if they are empty."""
         leaves, structure = pytree.tree_flatten((self.args, dict(self.kwargs)))
         for argument in tensor_arguments(self.exported):
             for dimension, size in enumerate(argument.tensor.shape):

@@ -55,21 +55,26 @@ _COMPUTED_OTHERWISE = {
     SquareRootConfig,
 }
 
+
+def _limited(config: Any, allows: Callable[[torch.fx.Node], bool]) -> Any:
+    """A config that takes those nodes alone, of its own, that are allowed."""
+
+    class Limited(config):
+        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
+            return allows(node) and bool(super().check_constraints(node, ep))
+
+    return Limited
+
+
 # The rank of tensors that XNNPACK lays out with their channels last.
 _RANK_OF_IMAGES = 4
 _OF_IMAGES = (AvgPoolingConfig, MaxPool2dConfig, PreluConfig)
 
 
-def _of_images(config: Any) -> Any:
-    """A config that takes images alone: XNNPACK's pass that moves channels refuses others."""
-
-    class OfImages(config):
-        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
-            x = node.args[0]
-            is_of_images = isinstance(x, torch.fx.Node) and x.meta["val"].dim() == _RANK_OF_IMAGES
-            return is_of_images and bool(super().check_constraints(node, ep))
-
-    return OfImages
+def _is_of_images(node: torch.fx.Node) -> bool:
+    """XNNPACK's pass that moves channels refuses others."""
+    x = node.args[0]
+    return isinstance(x, torch.fx.Node) and bool(x.meta["val"].dim() == _RANK_OF_IMAGES)
 
 
 # XNNPACK reshapes by a shape of which one size may follow from the others; batch norms of signals
@@ -77,69 +82,57 @@ def _of_images(config: Any) -> Any:
 _RESHAPES = (UnsqueezeCopyConfig, ViewCopyConfig)
 
 
-def _of_some_dimensions(config: Any) -> Any:
-    class OfSomeDimensions(config):
-        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
-            has_some = node.meta["val"].dim() > 0
-            return has_some and bool(super().check_constraints(node, ep))
-
-    return OfSomeDimensions
+def _has_dimensions(node: torch.fx.Node) -> bool:
+    return bool(node.meta["val"].dim() > 0)
 
 
-def _of_one_unknown_size(config: Any) -> Any:
-    class OfOneUnknownSize(config):
-        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
-            value = node.meta["val"]
-            shape = (value[0] if isinstance(value, tuple) else value).shape
-            is_reshaped = config in _RESHAPES or len(shape) < _RANK_OF_IMAGES
-            is_known = sum(isinstance(size, torch.SymInt) for size in shape) <= 1
-            return (is_known or not is_reshaped) and bool(super().check_constraints(node, ep))
-
-    return OfOneUnknownSize
+def _has_one_unknown_size(node: torch.fx.Node) -> bool:
+    return sum(isinstance(size, torch.SymInt) for size in _shape(node)) <= 1
 
 
-def _of_plain_sums(config: Any) -> Any:
-    """A config that takes no product of which a part counts more or less: XNNPACK adds it once."""
-
-    class OfPlainSums(config):
-        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
-            bias = node.args[0]
-            is_row = isinstance(bias, torch.fx.Node) and bias.meta["val"].dim() == 1
-            is_plain = all(node.kwargs.get(name, 1) == 1 for name in ("alpha", "beta"))
-            return is_row and is_plain and bool(super().check_constraints(node, ep))
-
-    return OfPlainSums
+def _is_plane_or_has_one_unknown_size(node: torch.fx.Node) -> bool:
+    return len(_shape(node)) >= _RANK_OF_IMAGES or _has_one_unknown_size(node)
 
 
-def _of_starts_within(config: Any) -> Any:
-    """A config that takes no slice from before the beginning, where PyTorch begins at 0."""
-
-    class OfStartsWithin(config):
-        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
-            given: tuple[Any, ...] = node.args
-            x, dimension, start = (*given, *(None, 0, None)[len(given) :])[:3]
-            size = x.meta["val"].shape[dimension]
-            least = -size if isinstance(size, int) else 0
-            is_within = not isinstance(start, int) or start >= least
-            return is_within and bool(super().check_constraints(node, ep))
-
-    return OfStartsWithin
+def _shape(node: torch.fx.Node) -> torch.Size:
+    value = node.meta["val"]
+    shape: torch.Size = (value[0] if isinstance(value, tuple) else value).shape
+    return shape
 
 
-def _with_elements(config: Any) -> Any:
-    """A config that takes no tensors whose computed sizes may be 0, of which XNNPACK refuses some.
+def _is_plain_sum(node: torch.fx.Node) -> bool:
+    """Whether no part of a product counts more or less: XNNPACK adds each once."""
+    bias = node.args[0]
+    is_row = isinstance(bias, torch.fx.Node) and bool(bias.meta["val"].dim() == 1)
+    return is_row and all(node.kwargs.get(name, 1) == 1 for name in ("alpha", "beta"))
+
+
+def _starts_within(node: torch.fx.Node) -> bool:
+    """Whether a slice is not from before the beginning, where PyTorch begins at 0."""
+    given: tuple[Any, ...] = node.args
+    x, dimension, start = (*given, *(None, 0, None)[len(given) :])[:3]
+    size = x.meta["val"].shape[dimension]
+    least = -size if isinstance(size, int) else 0
+    return not isinstance(start, int) or bool(start >= least)
+
+
+def _has_elements(node: torch.fx.Node) -> bool:
+    """Whether no computed size may be 0: XNNPACK refuses some such tensors.
 
     Those that are sizes of inputs are tried by every export.
     """
+    is_empty = functools.partial(may_be_empty, computed=True)
+    return not any(map(is_empty, [node, *node.all_input_nodes]))
 
-    class WithElements(config):
-        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
-            is_empty = functools.partial(may_be_empty, computed=True)
-            may_fail = any(map(is_empty, [node, *node.all_input_nodes]))
-            return not may_fail and bool(super().check_constraints(node, ep))
 
-    return WithElements
-
+_ALLOWS: dict[Any, Callable[[torch.fx.Node], bool]] = {
+    **dict.fromkeys(_OF_IMAGES, _is_of_images),
+    **dict.fromkeys(_RESHAPES, _has_one_unknown_size),
+    BatchNormConfig: _is_plane_or_has_one_unknown_size,
+    PermuteConfig: _has_dimensions,
+    AddmmConfig: _is_plain_sum,
+    SliceCopyConfig: _starts_within,
+}
 
 _COPIES = {
     exir_ops.edge.aten.clone.default,
@@ -150,13 +143,9 @@ _TAG = "delegation_tag"
 
 def xnnpack_partitioner() -> XnnpackPartitioner:
     """Of all operators that XNNPACK computes as PyTorch does, for numbers of usual size."""
-    limited = {each: _of_images(each) for each in _OF_IMAGES}
-    limited |= {each: _of_one_unknown_size(each) for each in (*_RESHAPES, BatchNormConfig)}
-    limited[PermuteConfig] = _of_some_dimensions(PermuteConfig)
-    limited[AddmmConfig] = _of_plain_sums(AddmmConfig)
-    limited[SliceCopyConfig] = _of_starts_within(SliceCopyConfig)
     configs = [each for each in ALL_PARTITIONER_CONFIGS if each not in _COMPUTED_OTHERWISE]
-    return XnnpackPartitioner([_with_elements(limited.get(each, each)) for each in configs])
+    limited = [_limited(each, _ALLOWS[each]) if each in _ALLOWS else each for each in configs]
+    return XnnpackPartitioner([_limited(each, _has_elements) for each in limited])
 
 
 class StateSafePartitioner(Partitioner):

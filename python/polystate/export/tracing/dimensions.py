@@ -280,7 +280,7 @@ class Dimensions:
 
 
 def resized_leaf(tensor: torch.Tensor, dimension: int, size: int) -> torch.Tensor:
-    """A copy with another size of a dimension: the tensor's own values repeated, zeros of none."""
+    """A copy with another size of a dimension: its values repeated, or zeros if it is empty."""
     values = tensor.shape[dimension]
     if values == 0:
         shape = list(tensor.shape)
