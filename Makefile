@@ -54,6 +54,7 @@ build-dev build-asan build-fuzz build-release: build-%: | environment
 
 .PHONY: test
 test: setup build  ## Build everything and run the tests
+	@python -m tools.check --begin
 	$(TIMED) "ctest: asan" ctest --preset asan --parallel $(JOBS) --output-junit ../asan-tests.xml
 	$(TIMED) "ctest: dev" ctest --preset dev --parallel $(JOBS) --output-junit ../dev-tests.xml
 	$(KEEP_FREED) $(TIMED) "pytest" pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder \
@@ -62,8 +63,6 @@ test: setup build  ## Build everything and run the tests
 
 .PHONY: check
 check: setup build-asan  ## Check a change: formats, types and the tests that it can reach
-	@cmake --preset dev --log-level=ERROR >/dev/null
-	@cmake --build --preset dev --parallel $(JOBS) --target test_programs >/dev/null
 	@python -m tools.check --jobs $(JOBS)
 
 # Chat templates of well-known models, which are not ours to keep here.

@@ -3,8 +3,8 @@
 //   bench_grammar PATH
 //
 // "vocabulary": its size; "prepare": until formats can be compiled. For each format by name,
-// "compile": the first time; "again": once it is kept; "masks": of each token of an answer, the
-// time that the scores of the next token take, which are not compared with anything.
+// "compile": the first time; "again": once it is kept; "masks": for each token of an answer, what
+// the scores take that it is chosen by; "advances": for each, until the next one may be chosen.
 
 #include <algorithm>
 #include <array>
@@ -92,20 +92,26 @@ Status forbidden(TokenId token) {
                                          " is forbidden: what follows would not be masks"};
 }
 
-std::vector<double> mask_seconds(const LogitsProcessor& processor,
-                                 const std::vector<TokenId>& answer, std::size_t vocabulary) {
+// What each token of an answer takes.
+struct TokenSeconds {
+  std::vector<double> masks;
+  std::vector<double> advances;
+};
+
+TokenSeconds token_seconds(const LogitsProcessor& processor, const std::vector<TokenId>& answer,
+                           std::size_t vocabulary) {
   TokenContext context{.tokens = {}, .prompt_length = 0, .source = {}};
   const std::unique_ptr<RowState> state = value_or_exit(processor.start(context));
   context.state = state.get();
   std::vector<float> scores(vocabulary);
-  std::vector<double> masks;
+  TokenSeconds found;
   for (const TokenId token : answer) {
     std::ranges::fill(scores, 0.0F);
-    masks.push_back(seconds([&] { done_or_exit(processor.process(context, scores)); }));
+    found.masks.push_back(seconds([&] { done_or_exit(processor.process(context, scores)); }));
     if (std::isinf(scores[token])) done_or_exit(forbidden(token));
-    done_or_exit(state->advance(token));
+    found.advances.push_back(seconds([&] { done_or_exit(state->advance(token)); }));
   }
-  return masks;
+  return found;
 }
 
 Json measured(const GrammarCompiler& compiler, const Tokenizer& tokenizer,
@@ -122,7 +128,9 @@ Json measured(const GrammarCompiler& compiler, const Tokenizer& tokenizer,
   Json found;
   found["compile"] = seconds(compile);
   found["again"] = seconds(compile);
-  found["masks"] = mask_seconds(*processor, answer, tokenizer.vocabulary_size());
+  const TokenSeconds of_tokens = token_seconds(*processor, answer, tokenizer.vocabulary_size());
+  found["masks"] = of_tokens.masks;
+  found["advances"] = of_tokens.advances;
   return found;
 }
 

@@ -91,10 +91,12 @@ class ChatBinding {
     chat_.set_system(given);
   }
   void save(const std::filesystem::path& path) {
+    check_process();
     const Claim claim(busy_);
     unwrap(without_gil([&] { return chat_.save(path); }));
   }
   void load(Pipeline& pipeline, const std::filesystem::path& path) {
+    check_process();
     const Claim claim(busy_);
     chat_ = unwrap(without_gil([&] { return Chat::load(pipeline, path, options_); }));
   }
@@ -111,6 +113,7 @@ class ChatBinding {
     return {chat_.tokens().begin(), chat_.tokens().end()};
   }
   std::int64_t count_tokens() {
+    check_process();
     const Claim claim(busy_);
     return unwrap(without_gil([&] { return chat_.count_tokens(); }));
   }

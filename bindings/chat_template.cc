@@ -14,7 +14,9 @@
 #include "polystate/chat_template/chat_templates.h"
 #include "polystate/chat_template/template_value.h"
 #include "polystate/core/result.h"
+#include "polystate/pipeline/artifact_text.h"
 #include "polystate/pipeline/chat_encoding.h"
+#include "polystate/session/model.h"
 #include "polystate/tokenizer/encoding.h"
 #include "raise.h"
 #include "template_value.h"
@@ -66,6 +68,10 @@ ChatTemplates open_templates(const std::filesystem::path& folder) {
   return unwrap(without_gil([&] { return ChatTemplates::open(folder); }));
 }
 
+ChatTemplates model_templates(const Model& model) {
+  return unwrap(without_gil([&] { return chat_templates_of(model.artifact()); }));
+}
+
 RenderedChat render_chat(const ChatTemplates& self, const py::dict& inputs,
                          const py::dict& variables, const std::optional<std::vector<int>>& now) {
   const ChatInput input = to_chat_input(inputs, variables);
@@ -113,6 +119,7 @@ void bind_chat_template(py::module_& module) {
       .def_property_readonly("names", &ChatTemplates::names)
       .def_property_readonly("response_template", &ChatTemplates::response_template);
   module.def("open_chat_templates", &open_templates);
+  module.def("model_chat_templates", &model_templates);
   module.def("encode_chat", &encode_rendered);
 }
 

@@ -55,6 +55,8 @@ py::list to_list(const std::vector<ResponseEvent>& events) {
   return list;
 }
 
+// Of one answer. Its calls keep the GIL, as what the parser keeps changes with each: threads that
+// share it feed one after the other.
 class ParserBinding {
  public:
   ParserBinding(const ResponseTemplate& response_template, const py::str& prefix,
@@ -65,12 +67,12 @@ class ParserBinding {
 
   py::list feed(const py::str& text) {
     const std::string given = to_utf8(text);
-    return to_list(unwrap(without_gil([&] { return parser_.feed(given); })));
+    return to_list(unwrap(parser_.feed(given)));
   }
 
   // The message as JSON, and the last events.
   py::tuple finalize() {
-    const ResponseParser::Message done = unwrap(without_gil([&] { return parser_.finish(); }));
+    const ResponseParser::Message done = unwrap(parser_.finish());
     return py::make_tuple(from_utf8(unwrap(done.message.to_json())), to_list(done.events));
   }
 

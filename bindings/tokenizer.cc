@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "polystate/core/result.h"
+#include "polystate/pipeline/artifact_text.h"
+#include "polystate/session/model.h"
 #include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/options.h"
@@ -34,6 +36,10 @@ TokenizerBinding open(const std::filesystem::path& path, const std::optional<std
   if (pattern) options.tik_token = TikTokenOptions{*pattern, special_tokens};
   options.target_language = target_language;
   return {unwrap(without_gil([&] { return Tokenizer::open(path, options); }))};
+}
+
+TokenizerBinding of_model(const Model& model) {
+  return {unwrap(without_gil([&] { return tokenizer_of(model.artifact()); }))};
 }
 
 // Texts in UTF-8 where Python has them, which are kept alive.
@@ -167,6 +173,7 @@ void bind_tokenizer(py::module_& module) {
       .def_property_readonly(
           "warnings", [](const TokenizerBinding& self) { return self.tokenizer->warnings(); });
   module.def("open_tokenizer", &open);
+  module.def("model_tokenizer", &of_model);
 }
 
 }  // namespace polystate::python

@@ -93,6 +93,10 @@ std::string call_name(std::size_t index) {
   return "call_" + std::string(digits.size() < 3 ? 3 - digits.size() : 0, '0') + digits;
 }
 
+std::string empty_fault(const std::string& path) {
+  return path.empty() ? "a file's name is empty" : "";
+}
+
 bool is_blank(std::string_view line) {
   while (!line.empty()) {
     const Utf8Character character = first_character(line);

@@ -32,6 +32,9 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
 // from 0.
 std::string call_name(std::size_t index);
 
+// What a check of an option's value says where the value names a file: empty where it does.
+std::string empty_fault(const std::string& path);
+
 // Whether nothing of a line is to be seen: it is empty, or all of it is white space, be it without
 // width (U+200B, U+FEFF).
 bool is_blank(std::string_view line);

@@ -6,11 +6,12 @@ if(NOT POLYSTATE_EXECUTORCH)
 endif()
 
 polystate_find_python_package(executorch executorch_package)
-find_package(executorch 1.5 CONFIG HINTS ${executorch_package}/lib/cmake/executorch)
+# Its C++ interface changes with every version.
+find_package(executorch 1.5.1 EXACT CONFIG HINTS ${executorch_package}/lib/cmake/executorch)
 if(NOT executorch_FOUND)
   message(
     FATAL_ERROR
-    "ExecuTorch 1.5 was not found: Python_EXECUTABLE is '${Python_EXECUTABLE}'. Run `make setup`, "
+    "ExecuTorch 1.5.1 was not found: Python_EXECUTABLE is '${Python_EXECUTABLE}'. Run `make setup`, "
     "or set Python_EXECUTABLE to an interpreter that has the package executorch==1.5.1, or "
     "executorch_DIR to the folder executorch/lib/cmake/executorch of that package, or "
     "POLYSTATE_EXECUTORCH to OFF, for a build whose only engine is AOTInductor's."

@@ -25,8 +25,11 @@ ROOT = Path(__file__).resolve().parent.parent
 # Where the modules of this repository are, by the folder that their names begin in.
 _FOLDERS = (ROOT / "python", ROOT, ROOT / "tests/fixtures")
 
-# What an export is made by, besides the sources.
-_PACKAGES = ("torch", "torchao", "executorch", "transformers", "numpy")
+# What an export is made by, besides the sources: what computes, and what reads a model's files.
+_PACKAGES = (
+    *("torch", "torchao", "executorch", "transformers", "numpy", "sympy", "ml_dtypes"),
+    *("accelerate", "gguf", "safetensors", "sentencepiece", "tiktoken", "tokenizers"),
+)
 _PACKAGE = "polystate"
 _COMPILED = "polystate._core"
 
@@ -84,11 +87,18 @@ def _code(path: Path) -> bytes:
 @functools.cache
 def surroundings(backend: str = "") -> str:
     """What runs an export but the extension: packages, interpreter; for "aoti" compiler and CPU."""
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
+    versions = [f"{name} {_version(name)}" for name in _PACKAGES]
     parts = [sys.version, *versions]
     if backend == "aoti":
         parts += [_output("c++", "--version"), _instructions()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "absent"
 
 
 @functools.cache
@@ -140,12 +150,23 @@ def _imports(path: Path) -> tuple[str, ...]:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
             packages |= {a.asname or a.name for a in node.names if a.name == _PACKAGE}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.ImportFrom):
+            module = _module(node, path)
+            names += [module, *(f"{module}.{alias.name}".lstrip(".") for alias in node.names)]
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             names += [f"{_PACKAGE}.{node.attr}"] if node.value.id in packages else []
     lazy = _lazily_imported()
     return tuple(dict.fromkeys([*names, *(lazy[name] for name in names if name in lazy)]))
+
+
+def _module(node: ast.ImportFrom, path: Path) -> str:
+    """The full name of what a file imports from; points count from the file's own folder."""
+    if not node.level:
+        return node.module or ""
+    package = path.parents[node.level - 1]
+    folder = next((folder for folder in _FOLDERS if package.is_relative_to(folder)), package)
+    parts = package.relative_to(folder).parts
+    return ".".join([*parts, *([node.module] if node.module else [])])
 
 
 @functools.cache

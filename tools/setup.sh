@@ -91,6 +91,8 @@ install_xgrammar() {
   mkdir .venv/xgrammar
   tar --extract --file "$download"/*.tar.gz --directory .venv/xgrammar --strip-components 1
   patch --quiet --directory .venv/xgrammar --strip 1 <tools/xgrammar.patch
+  # cmake/polystate_xgrammar.cmake asks for it.
+  sha256sum <tools/xgrammar.patch | cut -d " " -f 1 >.venv/xgrammar/polystate_patch.sha256
   rm -rf "$download"
 }
 

@@ -27,6 +27,9 @@ from tools import user_cache
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# What says which headers of others tools/setup.sh installs, and how it changes them.
+_PINS = ("tools/requirements.txt", "tools/xgrammar.txt", "tools/xgrammar.patch")
+
 # The program itself: the command of its package starts an interpreter for each source.
 PROGRAM = str(clang_tidy.get_executable("clang-tidy"))
 
@@ -132,7 +135,7 @@ class Digests:
         self._contents: dict[Path, bytes] = {}
         version = run([PROGRAM, "--version"]).stdout
         packages = run(["dpkg-query", "-W"]).stdout  # whose headers may be included
-        pins = (ROOT / "tools/requirements.txt").read_bytes()
+        pins = b"".join((ROOT / pin).read_bytes() for pin in _PINS)
         self._surroundings = hashlib.sha256(version + packages + pins).hexdigest()
 
     def of(self, command: dict[str, str]) -> str:

@@ -86,6 +86,9 @@ def measure(model: Path, workload: Workload, options: argparse.Namespace) -> dic
 Table = dict[tuple[str, str], dict[str, Measured]]
 
 
+MEMORY = "Memory is the most that an engine's process had; a peer's holds Python and its libraries."
+
+
 def table(measured: Table) -> list[str]:
     """Rows of Markdown: tokens a second, medians with the best in brackets."""
     lines = [
@@ -101,7 +104,7 @@ def table(measured: Table) -> list[str]:
                 f"| {one.decode():.1f} ({one.decode(min):.1f}) "
                 f"| {one.first_token:.2f} | {one.resident / MIB:.0f} |"
             )
-    return lines
+    return [*lines, "", MEMORY]
 
 
 def goals(measured: Table) -> list[Goal]:

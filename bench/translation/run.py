@@ -169,6 +169,9 @@ def measure(workload: Workload, options: argparse.Namespace) -> dict[str, Measur
     return {engine: Measured(workload, rounds) for engine, rounds in found.items()}
 
 
+MEMORY = "Memory is the most that an engine's process had; a peer's holds Python and its libraries."
+
+
 def table(measured: dict[str, dict[str, Measured]]) -> list[str]:
     """Rows of Markdown."""
     lines = [
@@ -181,7 +184,7 @@ def table(measured: dict[str, dict[str, Measured]]) -> list[str]:
                 f"| {name} | {engine} | {one.minimum:.2f} | {one.median:.2f} | {one.workload.unit} "
                 f"| {one.best_threads()} | {one.open:.2f} | {one.resident / MIB:.0f} |"
             )
-    return lines
+    return [*lines, "", MEMORY]
 
 
 def draw(measured: dict[str, dict[str, Measured]], path: Path) -> None:

@@ -1,5 +1,7 @@
 #include "cli/chat/chat.h"
 
+#include <unistd.h>
+
 #include <CLI/App.hpp>
 #include <array>
 #include <memory>
@@ -15,6 +17,7 @@
 #include "cli/generate/response_formats.h"
 #include "cli/generate/settings.h"
 #include "cli/output.h"
+#include "cli/text.h"
 #include "polystate/core/result.h"
 #include "polystate/grammar/response_format.h"
 
@@ -42,10 +45,12 @@ Result<ExitStatus> chat(ChatArguments given, Output& output) {
   arguments.response_format = *std::move(format);
   const auto pipeline = open_pipeline(arguments.model, Need::kContinuesTexts);
   if (!pipeline) return pipeline.error();
-  Interrupts interrupts;
+  // A person stops an answer and goes on; what has no terminal is ended by Ctrl-C, as elsewhere.
+  Interrupts interrupts(::isatty(STDIN_FILENO) == 1);
   Result<Talk> talk = Talk::start(**pipeline, arguments, interrupts, output);
   if (!talk) return talk.error();
-  const std::unique_ptr<TurnReader> turns = open_turn_reader(interrupts, output);
+  Output errors(STDERR_FILENO);
+  const std::unique_ptr<TurnReader> turns = open_turn_reader(interrupts, output, errors);
   const Status done = talk->run(*turns);
   if (!done) return done.error();
   return ExitStatus::kSuccess;
@@ -74,11 +79,13 @@ void declare_chat(CLI::App& polystate, Action& action) {
                    "The message of the system that the conversation begins with")
       ->type_name("TEXT");
   command->add_option("--load", arguments->file, "Go on with a conversation that /save saved")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(empty_fault);
   command
       ->add_option("--tools", arguments->tools,
                    "Tools that the model may call: a file with a JSON list of them")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(empty_fault);
   command
       ->add_option("--tool-choice", arguments->tool_choice,
                    "auto, none, required, or the name of the tool that each answer calls")

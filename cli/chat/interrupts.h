@@ -6,7 +6,8 @@ namespace polystate::cli {
 // one at a time.
 class Interrupts {
  public:
-  Interrupts();
+  // `are_news`: without, both signals do what they did before, and there is never any news.
+  explicit Interrupts(bool are_news);
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
@@ -19,6 +20,9 @@ class Interrupts {
 
   // Waits until `descriptor` can be read, or for news. Whether it can be read.
   [[nodiscard]] bool wait_for(int descriptor) const;
+
+ private:
+  bool are_news_;
 };
 
 }  // namespace polystate::cli

@@ -1,5 +1,7 @@
 #include "cli/chat/talk.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -17,6 +19,7 @@
 #include "chat_template/value.h"
 #include "cli/chat/interrupts.h"
 #include "cli/chat/turn_reader.h"
+#include "cli/exit_status.h"
 #include "cli/generate/lines.h"
 #include "cli/output.h"
 #include "cli/text.h"
@@ -67,6 +70,13 @@ Json json_of(const ChatUsage& usage) {
           {"messages_left_out", usage.messages_left_out}};
 }
 
+// A saved conversation, which is an input: that it cannot be read is its fault.
+Result<Chat> load_chat(Pipeline& pipeline, const std::string& file, const ChatOptions& options) {
+  Result<Chat> chat = Chat::load(pipeline, file, options);
+  if (!chat) return while_reading_input(chat.error());
+  return chat;
+}
+
 }  // namespace
 
 Talk::Talk(Pipeline& pipeline, const TalkArguments& arguments, Interrupts& interrupts,
@@ -90,7 +100,7 @@ Result<Talk> Talk::start(Pipeline& pipeline, const TalkArguments& arguments, Int
     options.tools = std::move(*tools);
   }
   Result<Chat> chat = arguments.file.empty() ? Chat::create(pipeline, options)
-                                             : Chat::load(pipeline, arguments.file, options);
+                                             : load_chat(pipeline, arguments.file, options);
   if (!chat) return chat.error();
   if (!arguments.system.empty()) chat->set_system(arguments.system);
   Talk talk(pipeline, arguments, interrupts, output, std::move(*chat));
@@ -213,7 +223,7 @@ Status Talk::save(const std::string& argument) {
 
 Status Talk::load(const std::string& argument) {
   if (argument.empty()) return Error{ErrorCode::kContract, "/load needs the name of a file"};
-  Result<Chat> loaded = Chat::load(*pipeline_, argument, options_);
+  Result<Chat> loaded = load_chat(*pipeline_, argument, options_);
   if (!loaded) return loaded.error();
   chat_ = std::move(*loaded);
   tell("The conversation has " + std::to_string(chat_.messages().size()) + " messages.\n");
@@ -306,7 +316,7 @@ Status Talk::answer(const Ask& ask) {
   interrupts_->forget_stop();
   if (!answered) {
     if (!is_stopped) return answered.error();
-    tell("(stopped before the answer began: the turn is taken back)\n");
+    tell_stopped();
     return {};
   }
   seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
@@ -361,6 +371,16 @@ Result<GenerationConfig> Talk::config() const {
     if (const Status set = config.set(name, value, &warnings); !set) return set.error();
   }
   return config;
+}
+
+void Talk::tell_stopped() {
+  constexpr std::string_view kStopped =
+      "(stopped before the answer began: the turn is taken back)\n";
+  if (output_->is_terminal() && !arguments_->model.artifact.json) {
+    tell(kStopped);
+  } else {
+    Output(STDERR_FILENO).write(kStopped);
+  }
 }
 
 void Talk::tell(std::string_view text) {

@@ -78,6 +78,8 @@ class Talk {
   [[nodiscard]] Result<GenerationConfig> config() const;
   // A line for people, on a terminal only.
   void tell(std::string_view text);
+  // That there is no answer to a turn: to whoever reads along, whatever standard output is.
+  void tell_stopped();
   // On a terminal; `before`: what the piece before was of.
   void write_piece(const ChatPiece& piece, ChatPiece::Kind before);
   void write_answer(const ChatAnswer& answer);

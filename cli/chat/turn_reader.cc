@@ -42,23 +42,25 @@ Result<std::optional<std::string>> LineTurns::read() {
   return std::optional(std::move(lines->front()));
 }
 
-TerminalTurns::TerminalTurns(Interrupts& interrupts, Output& output)
-    : interrupts_(&interrupts), output_(&output) {
-  output_->write(kTellPastes);
+TerminalTurns::TerminalTurns(Interrupts& interrupts, Output& prompts)
+    : interrupts_(&interrupts), prompts_(&prompts) {
+  if (prompts_->is_terminal()) prompts_->write(kTellPastes);
 }
 
-TerminalTurns::~TerminalTurns() { output_->write(kTellNoPastes); }
+TerminalTurns::~TerminalTurns() {
+  if (prompts_->is_terminal()) prompts_->write(kTellNoPastes);
+}
 
 Result<std::optional<std::string>> TerminalTurns::read() {
   std::string turn;
   bool in_paste = false;
-  output_->write(kPrompt);
+  prompts_->write(kPrompt);
   while (true) {
     std::string line;
     const Result<bool> is_read = read_line(line);
     if (!is_read) return is_read.error();
     if (!*is_read) {
-      output_->write("\n");
+      prompts_->write("\n");
       if (!interrupts_->is_stopped()) return std::optional<std::string>();
       interrupts_->forget_stop();
       unread_.clear();
@@ -70,7 +72,7 @@ Result<std::optional<std::string>> TerminalTurns::read() {
     turn += line;
     if (!goes_on) return std::optional(std::move(turn));
     turn += '\n';
-    if (!in_paste) output_->write(kMorePrompt);
+    if (!in_paste) prompts_->write(kMorePrompt);
   }
 }
 
@@ -98,11 +100,11 @@ Result<bool> TerminalTurns::read_line(std::string& line) {
   return true;
 }
 
-std::unique_ptr<TurnReader> open_turn_reader(Interrupts& interrupts, Output& output) {
+std::unique_ptr<TurnReader> open_turn_reader(Interrupts& interrupts, Output& output,
+                                             Output& errors) {
   if (::isatty(STDIN_FILENO) != 1) return std::make_unique<LineTurns>(STDIN_FILENO);
-  if (output.is_terminal()) {
-    if (auto edited = open_edit_line(interrupts, output)) return edited;
-  }
+  if (!output.is_terminal()) return std::make_unique<TerminalTurns>(interrupts, errors);
+  if (auto edited = open_edit_line(interrupts, output)) return edited;
   return std::make_unique<TerminalTurns>(interrupts, output);
 }
 

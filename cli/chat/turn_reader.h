@@ -35,10 +35,10 @@ class LineTurns final : public TurnReader {
 };
 
 // The lines of a terminal, as it edits them itself. What is pasted is one turn, as are lines that
-// end in a backslash with the next.
+// end in a backslash with the next. `prompts` gets the prompts.
 class TerminalTurns final : public TurnReader {
  public:
-  TerminalTurns(Interrupts& interrupts, Output& output);
+  TerminalTurns(Interrupts& interrupts, Output& prompts);
   ~TerminalTurns() override;
   TerminalTurns(const TerminalTurns&) = delete;
   TerminalTurns& operator=(const TerminalTurns&) = delete;
@@ -50,7 +50,7 @@ class TerminalTurns final : public TurnReader {
   Result<bool> read_line(std::string& line);
 
   Interrupts* interrupts_;
-  Output* output_;
+  Output* prompts_;
   std::string unread_;
 };
 
@@ -65,7 +65,8 @@ inline constexpr const char* kPasteBegin = "\x1b[200~";
 inline constexpr const char* kPasteEnd = "\x1b[201~";
 
 // A reader of standard input: by libedit where that is found and standard input and output are one
-// terminal.
-std::unique_ptr<TurnReader> open_turn_reader(Interrupts& interrupts, Output& output);
+// terminal. Prompts go to `errors` where `output`, which gets the answers, is no terminal.
+std::unique_ptr<TurnReader> open_turn_reader(Interrupts& interrupts, Output& output,
+                                             Output& errors);
 
 }  // namespace polystate::cli

@@ -65,7 +65,8 @@ Result<std::string> whole_text(const std::string& file) {
     }
   });
   if (!read) return read.error();
-  if (!text.empty()) text.pop_back();
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
   return text;
 }
 

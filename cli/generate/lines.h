@@ -16,8 +16,8 @@ namespace polystate::cli {
 Status for_each_group_of_lines(const std::string& file, const Output& output,
                                const std::function<Status(std::span<const std::string>)>& take);
 
-// All of a file, or of standard input for "-", without the end of its last line. kContract for what
-// cannot be read.
+// All of a file, or of standard input for "-", without the end of its last line, "\n" or "\r\n".
+// kContract for what cannot be read.
 Result<std::string> whole_text(const std::string& file);
 
 }  // namespace polystate::cli

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/generate/lines.h"
+#include "cli/text.h"
 #include "polystate/core/result.h"
 #include "polystate/grammar/response_format.h"
 
@@ -26,7 +27,8 @@ void declare_response_format(CLI::App& command, ResponseFormatArguments& argumen
   auto* const schema = command
                            .add_option("--json-schema", arguments.json_schema,
                                        "Print JSON alone that the schema in a file finds valid")
-                           ->type_name("FILE");
+                           ->type_name("FILE")
+                           ->check(empty_fault);
   auto* const regex =
       command.add_option("--regex", arguments.regex, "Print texts alone that match an expression")
           ->type_name("EXPRESSION")
@@ -36,6 +38,7 @@ void declare_response_format(CLI::App& command, ResponseFormatArguments& argumen
           .add_option("--grammar", arguments.grammar,
                       "Print texts alone of a grammar: GBNF, or Lark in a file NAME.lark")
           ->type_name("FILE")
+          ->check(empty_fault)
           ->excludes(schema, regex);
   command
       .add_option("--choice", arguments.choices, "Print one of some texts: give it several times")

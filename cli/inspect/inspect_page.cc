@@ -123,14 +123,16 @@ Section contract_section(const Manifest& manifest) {
   return {.title = "Contract", .blocks = {Block{std::move(table)}}};
 }
 
-// What a method does with a state.
-Cell use_of(const MethodSpec& method, std::size_t state) {
-  const bool reads = std::ranges::find(method.reads, state) != method.reads.end();
-  const auto write = std::ranges::find(method.writes, state, &StateWrite::state);
-  if (write == method.writes.end())
-    return reads ? Cell{.text = "reads", .tone = Tone::kBlue} : Cell{};
-  return {.text = std::string(reads ? "reads, " : "") + update_text(*write),
-          .tone = write->update == StateUpdate::kInPlace ? Tone::kGood : Tone::kWarning};
+// What a method does with each state.
+std::vector<Cell> uses_of(const MethodSpec& method, std::size_t states) {
+  std::vector<Cell> uses(states);
+  for (const std::size_t state : method.reads) uses[state] = {.text = "reads", .tone = Tone::kBlue};
+  for (const StateWrite& write : method.writes) {
+    Cell& use = uses[write.state];
+    use = {.text = (use.text.empty() ? "" : use.text + ", ") + update_text(write),
+           .tone = write.update == StateUpdate::kInPlace ? Tone::kGood : Tone::kWarning};
+  }
+  return uses;
 }
 
 Section state_section(const Manifest& manifest) {
@@ -138,13 +140,17 @@ Section state_section(const Manifest& manifest) {
       .caption = "Which methods read and update which states, and why so",
       .columns = {
           {.title = "state"}, {.title = "type"}, number_column("bytes"), {.title = "starts as"}}};
-  for (const MethodSpec& method : manifest.methods) table.columns.push_back({.title = method.name});
+  std::vector<std::vector<Cell>> uses;  // by method
+  for (const MethodSpec& method : manifest.methods) {
+    table.columns.push_back({.title = method.name});
+    uses.push_back(uses_of(method, manifest.state.size()));
+  }
   for (std::size_t i = 0; i < manifest.state.size(); ++i) {
     const StateSpec& state = manifest.state[i];
     Row row = {code(state.name),
                code(std::string(name_of(state.dtype)) + " " + to_string(state.shape)),
                plain(bytes_text(bytes_of(state))), plain(state.zeros ? "zeros" : state.preview)};
-    for (const MethodSpec& method : manifest.methods) row.push_back(use_of(method, i));
+    for (const std::vector<Cell>& of_method : uses) row.push_back(of_method[i]);
     table.rows.push_back(std::move(row));
   }
   if (table.rows.empty())

@@ -33,6 +33,10 @@ constexpr std::size_t kMostBars = 60;
 constexpr std::size_t kMostNodes = 4000;
 constexpr std::size_t kMostEdges = 5 * kMostNodes;
 
+// A page has so many blocks of a memory plan, and reads and writes of the state, of each method.
+constexpr std::size_t kMostBlocks = 4000;
+constexpr std::size_t kMostSpans = 4000;
+
 struct Part {
   std::string label;
   std::string details;
@@ -110,21 +114,38 @@ Block graph_block(const program::Method& method, const MethodSpec& spec) {
   return Block{std::move(graph)};
 }
 
+void add_state_timeline(Section& section, const program::Method& method) {
+  report::Timeline states = program::state_timeline_of(method);
+  const std::size_t left_out = program::keep_first_spans(states, kMostSpans);
+  const std::size_t shown = states.steps;
+  states.caption = "When its instructions read and write the state";
+  if (!states.rows.empty()) section.blocks.push_back(Block{std::move(states)});
+  if (left_out == 0) return;
+  section.blocks.push_back(Block{report::Paragraph{
+      .text = "Too many for a page, and left out: " + count_text(left_out, "use") +
+              " of the state after the first " + count_text(shown, "instruction") + "."}});
+}
+
+void add_memory_plan(Section& section, const program::Method& method) {
+  report::MemoryPlan plan = program::memory_plan_of(method);
+  const std::size_t left_out = program::keep_largest_blocks(plan, kMostBlocks);
+  plan.caption = "Where its activations lie: time to the right, " + bytes_text(plan.bytes) +
+                 " of memory upwards";
+  if (!plan.blocks.empty()) section.blocks.push_back(Block{std::move(plan)});
+  if (left_out == 0) return;
+  section.blocks.push_back(
+      Block{report::Paragraph{.text = "Too many for a page, and left out: the " +
+                                      std::to_string(left_out) + " smallest of its activations."}});
+}
+
 Section method_section(const program::Method& method, const MethodSpec& spec) {
   Section section{.title = "Method " + method.name};
   section.blocks.push_back(graph_block(method, spec));
   section.blocks.push_back(Block{report::Details{
       .summary = count_text(method.instructions.size(), "instruction") + " by operator",
       .blocks = {Block{operators_table(method)}}}});
-  report::Timeline states = program::state_timeline_of(method);
-  if (!states.rows.empty()) {
-    states.caption = "When its instructions read and write the state";
-    section.blocks.push_back(Block{std::move(states)});
-  }
-  report::MemoryPlan plan = program::memory_plan_of(method);
-  plan.caption = "Where its activations lie: time to the right, " + bytes_text(plan.bytes) +
-                 " of memory upwards";
-  if (!plan.blocks.empty()) section.blocks.push_back(Block{std::move(plan)});
+  add_state_timeline(section, method);
+  add_memory_plan(section, method);
   return section;
 }
 

@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "cli/run/call.h"
 #include "cli/run/profile_report.h"
 #include "cli/run/run_report.h"
+#include "cli/text.h"
 #include "core/atomic_file.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/artifact/manifest.h"
@@ -54,26 +54,13 @@ struct PreparedCall {
   std::vector<Tensor> inputs;
 };
 
-std::string empty_fault(const std::string& path) {
-  return path.empty() ? "a file's name is empty" : "";
-}
-
-bool is_one_file(const fs::path& a, const fs::path& b) {
-  std::error_code unknown;  // then they are compared as they are
-  const auto whole = [&](const fs::path& path) {
-    const fs::path found = fs::weakly_canonical(fs::absolute(path, unknown), unknown);
-    return unknown ? path.lexically_normal() : found;
-  };
-  return whole(a) == whole(b);
-}
-
 // One file for two results would keep the last of them only.
 std::string shared_file_fault(const RunArguments& arguments) {
   const std::array<fs::path, 4> files = {arguments.output, arguments.save_session,
                                          arguments.profile, arguments.flame};
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = i + 1; j < files.size(); ++j) {
-      if (!files.at(i).empty() && is_one_file(files.at(i), files.at(j))) {
+      if (!files.at(i).empty() && name_one_file(files.at(i), files.at(j))) {
         return "'" + files.at(i).string() + "' is named for two results";
       }
     }

@@ -9,6 +9,7 @@
 #include "polystate/core/tensor.h"                   // IWYU pragma: export
 #include "polystate/grammar/grammar_compiler.h"      // IWYU pragma: export
 #include "polystate/grammar/response_format.h"       // IWYU pragma: export
+#include "polystate/pipeline/artifact_text.h"        // IWYU pragma: export
 #include "polystate/pipeline/chat.h"                 // IWYU pragma: export
 #include "polystate/pipeline/chat_encoding.h"        // IWYU pragma: export
 #include "polystate/pipeline/pipeline.h"             // IWYU pragma: export

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,12 +15,13 @@
 #include "chat_template/python_text.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
-#include "core/file.h"
+#include "core/folder_files.h"
 #include "core/json.h"
 #include "core/json_cursor.h"
 #include "core/json_text.h"
 #include "polystate/chat_template/chat_template.h"
 #include "polystate/chat_template/template_value.h"
+#include "polystate/core/named_files.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -43,19 +42,10 @@ constexpr auto kSpecialTokens = std::to_array<std::string_view>(
 constexpr auto kTaken =
     std::to_array<std::string_view>({"messages", "tools", "documents", "add_generation_prompt"});
 
-Result<std::string> read_text(const std::filesystem::path& path) {
-  const Result<InputFile> file = InputFile::open(path);
-  if (!file) return file.error();
-  const Result<std::vector<std::byte>> bytes = read_file(*file, kMaxFileBytes);
-  if (!bytes) return bytes.error();
-  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-}
-
 // A file where it is there; none where it is not.
-Result<std::optional<std::string>> read_optional(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return std::optional<std::string>();
-  Result<std::string> text = read_text(path);
+Result<std::optional<std::string>> read_optional(const NamedFiles& files, const std::string& name) {
+  if (!files.has(name)) return std::optional<std::string>();
+  Result<std::string> text = files.read(name, kMaxFileBytes);
   if (!text) return text.error();
   return std::optional(std::move(*text));
 }
@@ -77,10 +67,10 @@ Status check_dicts(const Value& values, std::string_view what) {
 
 }  // namespace
 
-// Reads a model's files.
+// Reads a model's files, which it borrows.
 class ChatTemplatesReader {
  public:
-  explicit ChatTemplatesReader(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  explicit ChatTemplatesReader(const NamedFiles& files) : files_(&files) {}
 
   Result<ChatTemplates> read() {
     if (const Status done = read_config(); !done) return done.error();
@@ -95,15 +85,15 @@ class ChatTemplatesReader {
   }
 
   // A JSON document where there is one, with names that may be repeated, as Python takes it.
-  Result<std::optional<Json>> read_json(std::string_view name) {
-    Result<std::optional<std::string>> text = read_optional(folder_ / name);
+  Result<std::optional<Json>> read_json(const std::string& name) {
+    Result<std::optional<std::string>> text = read_optional(*files_, name);
     if (!text) return text.error();
     if (!*text) return std::optional<Json>();
     JsonLimits limits;
     limits.names_may_repeat = true;
     limits.rounds_large_integers = true;  // model_max_length, for one
     Result<Json> json = parse_json(**text, limits);
-    if (!json) return Error{json.error().code, std::string(name) + ": " + json.error().message};
+    if (!json) return Error{json.error().code, name + ": " + json.error().message};
     return std::optional(std::move(*json));
   }
 
@@ -177,16 +167,15 @@ class ChatTemplatesReader {
   // Files of templates, which take the place of those in the configuration.
   Status read_files() {
     std::map<std::string, std::string> found;
-    Result<std::optional<std::string>> one = read_optional(folder_ / "chat_template.jinja");
+    Result<std::optional<std::string>> one = read_optional(*files_, "chat_template.jinja");
     if (!one) return one.error();
     if (*one) found.emplace(kDefault, std::move(**one));
-    std::error_code ignored;
-    const std::filesystem::directory_iterator files(folder_ / "additional_chat_templates", ignored);
-    for (const auto& file : files) {
-      if (file.path().extension() != ".jinja") continue;
-      Result<std::string> source = read_text(file.path());
+    for (const std::string& name : files_->names_in("additional_chat_templates")) {
+      const std::filesystem::path path(name);
+      if (path.extension() != ".jinja") continue;
+      Result<std::string> source = files_->read(name, kMaxFileBytes);
       if (!source) return source.error();
-      found.insert_or_assign(file.path().stem().string(), std::move(*source));
+      found.insert_or_assign(path.stem().string(), std::move(*source));
     }
     if (found.empty()) return {};
     templates_.templates_.clear();
@@ -195,13 +184,17 @@ class ChatTemplatesReader {
     return {};
   }
 
-  std::filesystem::path folder_;
+  const NamedFiles* files_;
   ChatTemplates templates_;
   bool has_added_tokens_ = false;
 };
 
 Result<ChatTemplates> ChatTemplates::open(const std::filesystem::path& folder) {
-  return ChatTemplatesReader(folder).read();
+  return open(FolderFiles(folder));
+}
+
+Result<ChatTemplates> ChatTemplates::open(const NamedFiles& files) {
+  return ChatTemplatesReader(files).read();
 }
 
 std::vector<std::string> ChatTemplates::names() const {

@@ -43,17 +43,22 @@ Elements elements_of(const std::vector<TemplateValue>& values) {
 
 }  // namespace
 
-TemplateValue::TemplateValue() : value_(std::make_unique<Value>()) {}
+TemplateValue::TemplateValue() = default;
 TemplateValue::TemplateValue(Value value) : value_(std::make_unique<Value>(std::move(value))) {}
 TemplateValue::TemplateValue(const TemplateValue& other)
-    : value_(std::make_unique<Value>(*other.value_)) {}
+    : value_(other.value_ == nullptr ? nullptr : std::make_unique<Value>(*other.value_)) {}
 TemplateValue::TemplateValue(TemplateValue&& other) noexcept = default;
 TemplateValue& TemplateValue::operator=(const TemplateValue& other) {
-  if (this != &other) value_ = std::make_unique<Value>(*other.value_);
+  if (this != &other) *this = TemplateValue(other);
   return *this;
 }
 TemplateValue& TemplateValue::operator=(TemplateValue&& other) noexcept = default;
 TemplateValue::~TemplateValue() = default;
+
+const Value& TemplateValue::value() const {
+  static const Value kNone{};
+  return value_ == nullptr ? kNone : *value_;
+}
 
 TemplateValue TemplateValue::boolean(bool value) {
   return TemplateValue(Value::boolean(value, Origin::kUser));
@@ -107,13 +112,13 @@ Result<std::string> TemplateValue::to_json() const {
                                           .item_separator = Text(", ", Origin::kTemplate),
                                           .key_separator = Text(": ", Origin::kTemplate),
                                           .sort_keys = false};
-  const Text text = chat_template::json_of(rendering, *value_, style);
+  const Text text = chat_template::json_of(rendering, value(), style);
   if (rendering.failed()) return rendering.status().error();
   return std::string(text.bytes());
 }
 
 bool operator==(const TemplateValue& left, const TemplateValue& right) {
-  return equal(*left.value_, *right.value_);
+  return equal(left.value(), right.value());
 }
 
 }  // namespace polystate

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -46,6 +47,10 @@ Result<std::filesystem::path> followed(const std::filesystem::path& path) {
   return io_error("cannot write", path, errno_text(ELOOP));
 }
 
+constexpr std::string_view kTemporaryBegin = ".polystate.";
+constexpr std::size_t kTemporaryDigits = 16;
+constexpr std::string_view kTemporaryEnd = ".tmp";
+
 // A name beside `path` that hardly anything else has.
 Result<std::filesystem::path> temporary_name(const std::filesystem::path& path) {
   std::uint64_t number = 0;
@@ -55,15 +60,65 @@ Result<std::filesystem::path> temporary_name(const std::filesystem::path& path) 
   std::array<char, 24> suffix{};
   (void)std::snprintf(suffix.data(), suffix.size(), "%016llx",
                       static_cast<unsigned long long>(number));
-  return folder_of(path) / (".polystate." + std::string(suffix.data()) + ".tmp");
+  return folder_of(path) /
+         (std::string(kTemporaryBegin) + suffix.data() + std::string(kTemporaryEnd));
 }
 
-Status sync_folder(const std::filesystem::path& folder) {
-  const FileDescriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!descriptor.is_open() || ::fsync(descriptor.get()) != 0) {
-    return io_error("cannot sync the folder", folder, errno_text(errno));
+// Whether temporary_name gives such names.
+bool is_temporary_name(std::string_view name) {
+  if (name.size() != kTemporaryBegin.size() + kTemporaryDigits + kTemporaryEnd.size() ||
+      !name.starts_with(kTemporaryBegin) || !name.ends_with(kTemporaryEnd)) {
+    return false;
   }
-  return {};
+  const std::string_view digits = name.substr(kTemporaryBegin.size(), kTemporaryDigits);
+  return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// Removes the hidden files of writers that are gone: those whose lock is free. Where a file system
+// has no locks, or the folder cannot be listed, they stay.
+void remove_abandoned(const std::filesystem::path& folder) {
+  std::error_code ended;
+  const std::filesystem::directory_iterator last;
+  for (std::filesystem::directory_iterator entry(folder, ended); !ended && entry != last;
+       entry.increment(ended)) {
+    const std::filesystem::path& path = entry->path();
+    if (!is_temporary_name(path.filename().string())) continue;
+    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (file.is_open() && try_lock(file) == Lock::kOurs) ::unlink(path.c_str());
+  }
+}
+
+struct HiddenFile {
+  std::filesystem::path path;
+  FileDescriptor descriptor;
+};
+
+// A new hidden file beside `target`, which nobody takes for abandoned while it is open. Messages
+// name `path`.
+Result<HiddenFile> create_hidden(const std::filesystem::path& target, mode_t mode,
+                                 const std::filesystem::path& path) {
+  constexpr int kMostTries = 100;
+  for (int i = 0; i < kMostTries; ++i) {
+    const Result<std::filesystem::path> name = temporary_name(target);
+    if (!name) return name.error();
+    FileDescriptor file(::open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (!file.is_open()) return io_error("cannot write", path, errno_text(errno));
+    // Another process may have seen it before it was locked.
+    const bool is_ours = try_lock(file) != Lock::kTaken && ::access(name->c_str(), F_OK) == 0;
+    if (is_ours) return HiddenFile{*name, std::move(file)};
+    ::unlink(name->c_str());
+  }
+  return io_error("cannot write", path, "other processes remove its hidden file");
+}
+
+// Has what was renamed in the folder stay so. A folder that may be written and not read cannot be
+// opened: it is synced with all of the file system of `file`, which lies in it.
+Status sync_folder(const std::filesystem::path& folder, const FileDescriptor& file) {
+  const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const bool is_synced =
+      opened.is_open() ? ::fsync(opened.get()) == 0 : errno == EACCES && ::syncfs(file.get()) == 0;
+  if (is_synced) return {};
+  return io_error("cannot sync the folder", folder, errno_text(errno));
 }
 
 }  // namespace
@@ -77,12 +132,11 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   if (replaces && !S_ISREG(status.st_mode)) {
     return io_error("cannot write", path, "it exists and is not a regular file");
   }
-  const Result<std::filesystem::path> temporary = temporary_name(*target);
-  if (!temporary) return temporary.error();
-  FileDescriptor descriptor(::open(temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                   replaces ? S_IRUSR | S_IWUSR : 0666));
-  if (!descriptor.is_open()) return io_error("cannot write", path, errno_text(errno));
-  AtomicFile file(*target, *temporary, std::move(descriptor));
+  remove_abandoned(folder_of(*target));
+  // What replaces a private file is private all the time.
+  Result<HiddenFile> hidden = create_hidden(*target, replaces ? 0600U : 0666U, path);
+  if (!hidden) return hidden.error();
+  AtomicFile file(*target, std::move(hidden->path), std::move(hidden->descriptor));
   if (replaces && ::fchmod(file.descriptor_.get(), status.st_mode & 07777U) != 0) {
     return io_error("cannot write", path, errno_text(errno));
   }
@@ -122,7 +176,20 @@ Status AtomicFile::commit() {
     return io_error("cannot write", path_, errno_text(errno));
   }
   temporary_.clear();
-  return sync_folder(folder_of(path_));
+  return sync_folder(folder_of(path_), descriptor_);
+}
+
+bool name_one_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const auto whole = [](const std::filesystem::path& path) -> std::filesystem::path {
+    const Result<std::filesystem::path> target = followed(path);
+    if (!target) return path.lexically_normal();
+    std::error_code unknown;
+    const std::filesystem::path absolute = std::filesystem::absolute(*target, unknown);
+    if (unknown) return path.lexically_normal();
+    const std::filesystem::path found = std::filesystem::weakly_canonical(absolute, unknown);
+    return unknown ? path.lexically_normal() : found;
+  };
+  return whole(a) == whole(b);
 }
 
 Status write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {

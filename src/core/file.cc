@@ -1,6 +1,7 @@
 #include "core/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -31,6 +32,11 @@ FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
 
 FileDescriptor::~FileDescriptor() {
   if (is_open()) ::close(descriptor_);
+}
+
+Lock try_lock(const FileDescriptor& descriptor) {
+  if (::flock(descriptor.get(), LOCK_EX | LOCK_NB) == 0) return Lock::kOurs;
+  return errno == EWOULDBLOCK ? Lock::kTaken : Lock::kUnknown;
 }
 
 Result<InputFile> InputFile::open(const std::filesystem::path& path) {

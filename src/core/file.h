@@ -31,6 +31,17 @@ class FileDescriptor {
   int descriptor_;  // -1: none
 };
 
+// Who has the lock of an open file or folder.
+enum class Lock : std::uint8_t {
+  kOurs,
+  kTaken,    // it is another process's, or that of another descriptor
+  kUnknown,  // the file system has no locks
+};
+
+// Takes the lock where nobody has it, until the descriptor is closed. That of a process that has
+// ended is free.
+Lock try_lock(const FileDescriptor& descriptor);
+
 // A regular file that is open for reading, and the name that messages call it by.
 class InputFile {
  public:

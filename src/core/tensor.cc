@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -41,6 +43,39 @@ Result<std::size_t> checked_element_count(DType dtype, const Shape& shape) {
 }
 
 }  // namespace
+
+void internal::end_for_other_type(DType wanted, DType found) {
+  std::fprintf(stderr, "polystate: the values of a %s tensor were read as %s\n",
+               std::string(name_of(found)).c_str(), std::string(name_of(wanted)).c_str());
+  std::abort();
+}
+
+void internal::end_for_read_only_tensor() {
+  std::fputs("polystate: a tensor that is read-only was written\n", stderr);
+  std::abort();
+}
+
+Tensor::Tensor(Tensor&& other) noexcept
+    : dtype_(other.dtype_),
+      shape_(std::move(other.shape_)),
+      element_count_(std::exchange(other.element_count_, 0)),
+      data_(std::exchange(other.data_, nullptr)),
+      owner_(std::move(other.owner_)),
+      writable_(other.writable_) {
+  other.shape_.clear();
+}
+
+Tensor& Tensor::operator=(Tensor&& other) noexcept {
+  if (this == &other) return *this;
+  dtype_ = other.dtype_;
+  shape_ = std::move(other.shape_);
+  other.shape_.clear();
+  element_count_ = std::exchange(other.element_count_, 0);
+  data_ = std::exchange(other.data_, nullptr);
+  owner_ = std::move(other.owner_);
+  writable_ = other.writable_;
+  return *this;
+}
 
 Tensor::Tensor(DType dtype, Shape shape, std::byte* data, std::shared_ptr<void> owner,
                bool writable)

@@ -21,8 +21,8 @@
 namespace polystate {
 namespace {
 
-// Elements that make it worth to wake a thread.
-constexpr std::int64_t kWorthAThread = 8'192;
+// As many are worth a thread.
+constexpr std::int64_t kElementsWorthAThread = 8'192;
 // Sums that are computed side by side.
 constexpr std::size_t kLanes = 32;
 
@@ -107,7 +107,8 @@ Status layer_norm(Arguments& arguments, InstructionSet set) {
                     out + row * columns);
     }
   };
-  parallel_for(call.out.element_count() / columns, 1 + kWorthAThread / columns, normalise_rows);
+  parallel_for(call.out.element_count() / columns, 1 + kElementsWorthAThread / columns,
+               normalise_rows);
   return {};
 }
 

@@ -70,6 +70,7 @@ class Team {
     static auto& team = *new std::unique_ptr<ThreadTeam>;
     static std::int64_t asked_for = 0;
     if (asked_for != threads) {
+      asked_for = 0;  // until there is one: to make it may throw
       team.reset();
       team = std::make_unique<ThreadTeam>(static_cast<std::size_t>(threads));
       asked_for = threads;

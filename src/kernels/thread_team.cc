@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -42,14 +43,24 @@ void wait_until(const IsSo& is_so) {
 }  // namespace
 
 ThreadTeam::ThreadTeam(std::size_t size) {
-  for (std::size_t i = 1; i < size; ++i) {
+  while (this->size() < size && add_worker()) {
+  }
+}
+
+bool ThreadTeam::add_worker() {
+  const std::size_t number = size();
+  const auto take_back = [this, number] {  // the worker, which may be there without a thread
+    workers_.resize(number - 1);
+    return false;
+  };
+  try {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
-    try {
-      worker.thread = std::thread([this, i, &worker] { work(i, worker.called_for); });
-    } catch (const std::system_error&) {
-      workers_.pop_back();
-      return;
-    }
+    worker.thread = std::thread([this, number, &worker] { work(number, worker.called_for); });
+    return true;
+  } catch (const std::system_error&) {
+    return take_back();
+  } catch (const std::bad_alloc&) {
+    return take_back();
   }
 }
 

@@ -16,7 +16,7 @@ namespace polystate {
 class ThreadTeam {
  public:
   // A team of `size` threads, of which the caller of `run` is one; of fewer where the system gives
-  // no more.
+  // no more threads or memory.
   explicit ThreadTeam(std::size_t size);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -36,6 +36,9 @@ class ThreadTeam {
     std::thread thread;
   };
 
+  // False where there is no thread for it, or no memory. Throws nothing, since a constructor that
+  // throws would leave the threads of others behind.
+  bool add_worker();
   void work(std::size_t number, const std::atomic<std::uint32_t>& called_for);
   bool join(std::uint32_t run);
   void call(std::size_t helpers);

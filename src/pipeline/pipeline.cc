@@ -1,7 +1,9 @@
 #include "polystate/pipeline/pipeline.h"
 
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +14,7 @@
 #include "polystate/artifact/manifest.h"
 #include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"
+#include "polystate/pipeline/artifact_text.h"
 #include "polystate/runner/open_runner.h"
 #include "polystate/runner/runner.h"
 #include "polystate/session/model.h"
@@ -40,14 +43,18 @@ Result<std::unique_ptr<Pipeline>> Pipeline::open(const std::filesystem::path& di
 Result<std::unique_ptr<Pipeline>> Pipeline::create(const Model& model) {
   Result<std::unique_ptr<Runner>> runner = open_runner(model);
   if (!runner) return runner.error();
-  Result<std::shared_ptr<const Tokenizer>> tokenizer =
-      Tokenizer::open(model.artifact().directory());
+  Result<std::shared_ptr<const Tokenizer>> tokenizer = tokenizer_of(model.artifact());
   if (!tokenizer) return tokenizer.error();
-  Result<ChatTemplates> templates = ChatTemplates::open(model.artifact().directory());
+  Result<ChatTemplates> templates = chat_templates_of(model.artifact());
   if (!templates) return templates.error();
   return std::unique_ptr<Pipeline>(std::make_unique<TextPipeline>(
       constant(model.manifest(), "task"), std::move(*tokenizer), std::move(*runner),
       std::move(*templates), model.artifact().digest()));
+}
+
+Result<std::vector<std::vector<GeneratedText>>> Pipeline::run(
+    std::initializer_list<std::string> texts, const PipelineOptions& options) {
+  return run(std::span(texts.begin(), texts.size()), options);
 }
 
 Result<std::string> Pipeline::run(std::string_view text) {

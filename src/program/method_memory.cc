@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -150,6 +151,32 @@ report::Timeline state_timeline_of(const Method& method) {
     for (const std::size_t value : uses[step].writes) add(value, step, /*writes=*/true);
   }
   return timeline;
+}
+
+std::size_t keep_largest_blocks(report::MemoryPlan& plan, std::size_t most) {
+  if (plan.blocks.size() <= most) return 0;
+  const std::size_t left_out = plan.blocks.size() - most;
+  std::ranges::stable_sort(plan.blocks, std::ranges::greater(), &report::PlannedBlock::bytes);
+  plan.blocks.resize(most);
+  return left_out;
+}
+
+std::size_t keep_first_spans(report::Timeline& timeline, std::size_t most) {
+  std::vector<std::size_t> steps;
+  for (const report::TimelineRow& row : timeline.rows) {
+    for (const report::Span& span : row.spans) steps.push_back(span.first);
+  }
+  if (steps.size() <= most) return 0;
+  const auto first_left_out = steps.begin() + static_cast<std::ptrdiff_t>(most);
+  std::ranges::nth_element(steps, first_left_out);
+  timeline.steps = *first_left_out;
+  std::size_t left_out = 0;
+  for (report::TimelineRow& row : timeline.rows) {
+    left_out += std::erase_if(
+        row.spans, [&](const report::Span& span) { return span.first >= timeline.steps; });
+  }
+  std::erase_if(timeline.rows, [](const report::TimelineRow& row) { return row.spans.empty(); });
+  return left_out;
 }
 
 }  // namespace polystate::program

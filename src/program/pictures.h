@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,11 @@ report::MemoryPlan memory_plan_of(const Method& method);
 
 // When a method reads and writes its states.
 report::Timeline state_timeline_of(const Method& method);
+
+// Pictures of what a page has room for. Both return how much they leave out: all but the `most`
+// largest blocks; of more than `most` spans those from a step on, which the timeline ends before,
+// and the rows that have no other.
+std::size_t keep_largest_blocks(report::MemoryPlan& plan, std::size_t most);
+std::size_t keep_first_spans(report::Timeline& timeline, std::size_t most);
 
 }  // namespace polystate::program

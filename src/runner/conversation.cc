@@ -1,6 +1,7 @@
 #include "polystate/runner/conversation.h"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,15 +15,19 @@ namespace polystate {
 
 Result<GenerationResult> Conversation::generate(std::span<const TokenId> tokens,
                                                 const GenerationOptions& options) {
-  GenerationInput input = {.source = {}, .prompt = tokens_, .kept = kept_};
+  GenerationInput input = {.source = {},
+                           .prompt = tokens_,
+                           .kept = kept_ == nullptr ? KeptSequence() : *kept_,
+                           .gives_up_kept = kept_.use_count() <= 1};  // a fork keeps its pages
   input.prompt.insert(input.prompt.end(), tokens.begin(), tokens.end());
   GenerationOptions keeping = options;
   keeping.keep = true;
   auto results = runner_->generate({&input, 1}, keeping);
   if (!results) return results.error();
   GenerationResult result = std::move(results->front());
-  tokens_ = result.sequences.front().ids;
-  kept_ = std::exchange(result.sequences.front().kept, nullptr);
+  GeneratedSequence& sequence = result.sequences.front();
+  kept_ = std::make_shared<const KeptSequence>(std::exchange(sequence.kept, nullptr));
+  tokens_ = sequence.ids;
   return result;
 }
 

@@ -105,9 +105,16 @@ bool GenerationLoop::make_room() {
 
 bool GenerationLoop::give_up_own(const Request& first) {
   const CachedSequence* const cached = kept_.cached(first.kept());
-  if (cached == nullptr) return false;
+  const bool may_go = first.gives_up_kept() || kept_.yields(first.kept());
+  if (cached == nullptr || !may_go) return false;
+  const std::vector<CacheKind>& kinds = model_.limits().kinds;
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const std::int64_t free = kinds[kind].pages - kept_.pages(kind, first.kept());
+    if (pages_of_kind(first.demand(), kinds[kind].row_pages) > free) return false;
+  }
   model_.keep_prefix(first.kept()->tokens, *cached);
-  return kept_.give_up_first([&](const KeptSequence& kept) { return kept != first.kept(); });
+  kept_.give_up(first.kept());
+  return true;
 }
 
 bool GenerationLoop::is_in_use(const KeptSequence& kept) const {

@@ -53,8 +53,9 @@ class GenerationLoop {
   // whether it did. What the request itself goes on from is the last one, and only where it would
   // be refused otherwise.
   bool make_room();
-  // Gives up what the first request goes on from, if it yields. Its full pages stay among the known
-  // prefixes, which the request goes on from then.
+  // Where nothing runs, gives up what the first request goes on from, if that yields, or at least
+  // to this request, and if there is room then. Its full pages stay among the known prefixes, which
+  // the request goes on from.
   bool give_up_own(const Request& first);
   // Refuses the first request if kept sequences leave it no room: where nothing runs, it would wait
   // for ever. Returns whether it refused one.

@@ -37,14 +37,19 @@ bool KeptSequences::give_up_first(const IsInUse& is_in_use) {
   return true;
 }
 
+void KeptSequences::give_up(const KeptSequence& handle) {
+  all_.erase(std::ranges::find(all_, handle, &Kept::handle));
+}
+
 void KeptSequences::drop_unused() {
   // The last holder is this one: no other thread can have a copy made.
   std::erase_if(all_, [](const Kept& kept) { return kept.handle.use_count() == 1; });
 }
 
-std::int64_t KeptSequences::pages(std::size_t kind) const {
+std::int64_t KeptSequences::pages(std::size_t kind, const KeptSequence& without) const {
   std::unordered_set<PageId> pages;  // forks share some
   for (const Kept& kept : all_) {
+    if (kept.handle == without) continue;
     const auto held = kept.cached.tables()[kind].held_pages();
     pages.insert(held.begin(), held.end());
   }
@@ -54,6 +59,11 @@ std::int64_t KeptSequences::pages(std::size_t kind) const {
 const CachedSequence* KeptSequences::cached(const KeptSequence& handle) const {
   const auto found = std::ranges::find(all_, handle, &Kept::handle);
   return found == all_.end() ? nullptr : &found->cached;
+}
+
+bool KeptSequences::yields(const KeptSequence& handle) const {
+  const auto found = std::ranges::find(all_, handle, &Kept::handle);
+  return found != all_.end() && found->yields;
 }
 
 const CachedSequence* KeptSequences::cached_for(const Request& request) const {

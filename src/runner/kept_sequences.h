@@ -26,11 +26,15 @@ class KeptSequences {
   // one.
   using IsInUse = std::function<bool(const KeptSequence& kept)>;
   bool give_up_first(const IsInUse& is_in_use);
+  // Gives back the pages of this one, which is kept here.
+  void give_up(const KeptSequence& handle);
 
   // What was read of a sequence; null where it is not kept here.
   [[nodiscard]] const CachedSequence* cached(const KeptSequence& handle) const;
-  // Pages of a kind of caches that they hold.
-  [[nodiscard]] std::int64_t pages(std::size_t kind) const;
+  // Whether a sequence is kept here and may be given up.
+  [[nodiscard]] bool yields(const KeptSequence& handle) const;
+  // Pages of a kind of caches that they hold, all but `without`.
+  [[nodiscard]] std::int64_t pages(std::size_t kind, const KeptSequence& without = nullptr) const;
 
   // A sequence of what the request's kept one has in common with its prompt, as far as that is
   // reusable; nothing where it is not one of these. At least one token of the prompt is left to

@@ -66,6 +66,8 @@ class Request {
   [[nodiscard]] std::span<const TokenId> source() const { return input_.source; }
   [[nodiscard]] std::span<const TokenId> prompt() const { return input_.prompt; }
   [[nodiscard]] const KeptSequence& kept() const { return input_.kept; }
+  // Whether its pages may be taken from kept(), even if that yields to no other.
+  [[nodiscard]] bool gives_up_kept() const { return input_.gives_up_kept; }
   [[nodiscard]] bool keeps() const { return setting_->callers.keeps; }
   [[nodiscard]] bool yields() const { return setting_->callers.yields; }
   // Whether it is for the loop that all callers share: others run none of a caller's code, and

@@ -152,13 +152,17 @@ Result<std::vector<Tensor>> Session::Impl::run_by(EngineRun run, std::string_vie
     return has_complex ? ((*engine_).*run)(*index, pairs_of(inputs))
                        : ((*engine_).*run)(*index, inputs);
   });
-  if (!outputs && !engine_->state_intact()) {
+  const bool has_run = outputs.has_value();
+  if (has_run) outputs = complex_of(spec, *std::move(outputs));
+  // What has run and gave no pairs has written its states, whatever the engine could take back.
+  const bool is_whole = has_run ? spec.writes.empty() : engine_->state_intact();
+  if (!outputs && !is_whole) {
     broken_by_ = spec.name;
     return Error{outputs.error().code, outputs.error().message +
                                            "; the state may be half updated: reset, restore or "
                                            "load the session before the next call"};
   }
-  return outputs ? complex_of(spec, *std::move(outputs)) : outputs;
+  return outputs;
 }
 
 void Session::Impl::reset() {

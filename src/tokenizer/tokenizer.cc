@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/out_of_memory.h"
+#include "polystate/core/named_files.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "tokenizer/loaders/loaders.h"
@@ -73,6 +74,12 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::open(const std::filesystem::
                                                          const TokenizerOptions& options) {
   return or_out_of_memory("open", path.native(),
                           [&] { return with_stages(tokenizer::open_tokenizer(path, options)); });
+}
+
+Result<std::shared_ptr<const Tokenizer>> Tokenizer::open(const NamedFiles& files,
+                                                         const TokenizerOptions& options) {
+  return or_out_of_memory("open", files.place().native(),
+                          [&] { return with_stages(tokenizer::open_tokenizer(files, options)); });
 }
 
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::parse(TokenizerFormat format,

@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import termios
 import time
@@ -77,6 +78,8 @@ def test_conversations_are_saved_and_loaded(
         ("/set temperature\n", "NAME=VALUE"),
         ("/save\n", "the name of a file"),
         ("/help me\n", "takes nothing behind it"),
+        ("/load none\n", "none"),
+        (f"/load {__file__}\n", "test_cli_chat.py"),
         ("word " * 300 + "\n", "too many"),
     ],
 )
@@ -84,6 +87,65 @@ def test_a_mistake_ends_a_pipe(artifact: Path, turns: str, message: str) -> None
     done = polystate("chat", artifact, *NEW, input=turns)
     assert done.returncode == 4
     assert message in done.stderr
+
+
+@pytest.mark.parametrize("file", ["none", __file__])
+def test_a_file_that_is_no_conversation_is_an_input_that_is_not_taken(
+    artifact: Path, file: str
+) -> None:
+    done = polystate("chat", artifact, "--load", file, input="Hi\n")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert file in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--load", "--tools", "--json-schema", "--grammar"])
+@pytest.mark.parametrize("form", ["{}=", "{} "])
+def test_an_empty_name_of_a_file_is_no_lack_of_the_option(
+    artifact: Path, option: str, form: str
+) -> None:
+    given = form.format(option).split(" ")
+    done = polystate("chat", artifact, *given, input="Hi\n")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert option in done.stderr
+
+
+def test_control_c_ends_a_conversation_through_a_pipe(artifact: Path, expected: list[str]) -> None:
+    command = [str(POLYSTATE), "chat", str(artifact), *NEW, "--system", "Be kind."]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # background jobs lack it
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(TURNS[0] + "\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == expected[0].replace("\n", " ") + "\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) in (-signal.SIGINT, 128 + signal.SIGINT)
+
+
+def test_prompts_for_a_terminal_stay_out_of_a_piped_output(
+    artifact: Path, expected: list[str]
+) -> None:
+    terminal, inner = pty.openpty()
+    try:
+        with subprocess.Popen(
+            [str(POLYSTATE), "chat", str(artifact), *NEW, "--system", "Be kind."],
+            stdin=inner,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            os.write(terminal, TURNS[0].encode() + b"\n\x04")
+            stdout, stderr = process.communicate(timeout=60)
+    finally:
+        os.close(inner)
+        os.close(terminal)
+    assert stdout == expected[0].replace("\n", " ") + "\n"
+    assert stderr == "> > \n"
+    assert process.returncode == 0
 
 
 def test_models_are_those_for_chats() -> None:

@@ -64,14 +64,16 @@ def test_lines_of_a_pipe_and_of_a_file_give_lines(
 def test_a_whole_file_is_one_prompt_without_its_last_line_end(
     artifact: Path, pipeline: ps.Pipeline, tmp_path: Path
 ) -> None:
-    prompt = "I like it.\n\n  Where is\tit?\r\n"
-    (expected,) = pipeline(prompt[:-1], max_new_tokens=8, return_full_text=False)
+    prompt = "I like it.\r\n\n  Where is\tit?"
+    (expected,) = pipeline(prompt, max_new_tokens=8, return_full_text=False)
     file = tmp_path / "prompt.txt"
-    file.write_bytes(prompt.encode())
-    for source in (["--file", file], []):
-        done = polystate("complete", artifact, *NEW, "--whole", *source, input=prompt)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout == expected["generated_text"] + "\n"
+    for end in ("", "\n", "\r\n"):
+        file.write_bytes((prompt + end).encode())
+        for source in (["--file", file], []):
+            with file.open() as stdin:
+                done = polystate("complete", artifact, *NEW, "--whole", *source, stdin=stdin)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert done.stdout == expected["generated_text"] + "\n"
 
 
 def test_an_empty_argument_starts_from_nothing(artifact: Path, pipeline: ps.Pipeline) -> None:
@@ -147,6 +149,8 @@ def test_a_text_ends_with_the_first_of_several_stops(artifact: Path, texts: list
         (["--file", "x", "Hi"], 2, "--file"),
         (["--stop", "", "Hi"], 2, "'stop_strings'"),
         (["--seed", "x", "Hi"], 2, "seed"),
+        (["--grammar", "", "Hi"], 2, "--grammar"),
+        (["--json-schema", "", "Hi"], 2, "--json-schema"),
         (["--file", "none"], 4, "cannot be read"),
         (["--whole", "--file", "none"], 4, "cannot be read"),
     ],

@@ -294,7 +294,9 @@ def test_files_that_cannot_be_meant_are_errors_of_usage(
 def test_one_file_of_two_names_is_an_error_of_usage(toy: Path, tmp_path: Path) -> None:
     (tmp_path / "x.npz").touch()
     (tmp_path / "link.npz").symlink_to("x.npz")
-    for name in (tmp_path / "x.npz", "link.npz"):
-        done = polystate("run", toy, "read", "-o", "x.npz", "--save-session", name, cwd=tmp_path)
+    (tmp_path / "y.npz").symlink_to("z.npz")  # which is not there yet
+    for names in (("x.npz", tmp_path / "x.npz"), ("x.npz", "link.npz"), ("y.npz", "z.npz")):
+        files = ("-o", names[0], "--save-session", names[1])
+        done = polystate("run", toy, "read", *files, cwd=tmp_path)
         assert done.returncode == 2
         assert "is named for two results" in done.stderr

@@ -111,6 +111,8 @@ STATEMENTS = """
     z.chunk(2)[1].sub_(v); z.narrow(1, 1, 2).mul_(2j); z.transpose(0, 1)[2].copy_(x[:, 0])
     z.index_copy_(0, i, v); z.index_add_(0, i, v); z.index_put_((i,), v); z.index_fill_(0, i, 0.5)
     z.index_copy_(-1, i, x[:, :2]); z.masked_fill_(k, 1j); z.masked_fill_(k, 0.25)
+    z.conj().imag.add_(r); z.conj().imag[1:3].mul_(2); z.conj()[2].imag.fill_(3); z.conj().imag = r
+    z.conj().imag += 2; z.conj().real.mul_(r); z[1:].conj().imag.t()[0].sub_(1)
     z.conj().mul_(x); z.conj()[0] = 1j; z.exp_(); z.reciprocal_(); z.pow_(2); z.cumsum_(0)
     z.addcmul_(x, x); z.lerp_(x, 0.25); z.conj_physical_(); z.sgn_(); z.tanh_()
 """
@@ -145,6 +147,38 @@ def test_complex_state_is_changed_in_place_as_in_eager(tmp_path, backend):
     for seed in range(2):
         twins.call("change", *inputs(seed))
     twins.call("read")
+
+
+class Listed(nn.Module):
+    """Whose methods list what it has."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("z", drawn(3))
+        self.register_buffer("gain", torch.ones(3))
+        self.register_buffer("turn", drawn(3, seed=1), persistent=False)
+        self.weight = nn.Parameter(drawn(3, seed=2), requires_grad=False)
+
+    def read(self, x):
+        total = sum(each.abs().sum() for each in self.buffers())
+        complex_ones = [name for name, each in self.named_parameters() if each.is_complex()]
+        return x * total, self.state_dict()["z"] * len(complex_ones), self.get_buffer("turn") * x
+
+    def change(self, x):
+        for _, each in self.named_buffers():
+            each.mul_(x)
+        self.z = self.z + 1j
+        return x + 1
+
+
+@every_backend
+def test_what_lists_buffers_finds_complex_ones(tmp_path, backend):
+    x = torch.tensor([2.0, -1.0, 0.5])
+    methods = {name: ps.Method(name, (x,)) for name in ("read", "change")}
+    twins = Twins(Listed(), methods, tmp_path, backend)
+    for _ in range(2):
+        twins.call("read", x)
+        twins.call("change", x)
 
 
 class Accumulator(nn.Module):

@@ -1,9 +1,6 @@
 """Random calls on generated modules do the same in eager PyTorch and on a session."""
 
 import copy
-import functools
-import tempfile
-from pathlib import Path
 
 import pytest
 import torch
@@ -30,12 +27,6 @@ events = st.one_of(
     calls,
     st.tuples(st.sampled_from(["reset", "snapshot", "restore", "save", "load", "write"])),
 )
-
-
-@functools.cache
-def exported(seed, backend):
-    directory = Path(tempfile.mkdtemp(prefix="polystate-differential-"))
-    return Twins(Generated(seed), methods(), directory, backend)
 
 
 class Player:
@@ -89,7 +80,7 @@ def cases():
 
 @pytest.mark.parametrize(("seed", "backend"), [*cases()])
 def test_a_random_sequence_of_calls_equals_eager(seed, backend, tmp_path):
-    twins = exported(seed, backend)
+    twins = Twins(Generated(seed), methods(), tmp_path, backend)
 
     @settings(max_examples=SEQUENCES)
     @given(st.lists(events, min_size=3, max_size=20))

@@ -57,3 +57,36 @@ def test_what_is_copied_into_an_input_takes_its_type(tmp_path, backend, dtype):
     methods = {"write_input": ps.Method("write_input", (x, y))}
     twins = Twins(Buffer(torch.float32), methods, tmp_path, backend)
     twins.call("write_input", -x, y.clone())
+
+
+class Flags(nn.Module):
+    """Whose bools have other bytes than 0 and 1."""
+
+    def __init__(self):
+        super().__init__()
+        odd = torch.tensor([0, 1, 2, 255], dtype=torch.uint8)
+        self.register_buffer("flags", odd.view(torch.bool))
+        self.register_buffer("mask", odd.flip(0).view(torch.bool))
+
+    def forward(self, x):
+        before = torch.where(self.flags, 1.0, 0.0)
+        self.flags.copy_(torch.where(self.flags, x > 0, False))
+        return torch.where(self.mask, x, 0.0), before
+
+    def given(self, x, chosen):
+        return torch.where(chosen, x, 0.0)
+
+
+def test_a_bool_of_any_byte_but_0_is_true(tmp_path, backend):
+    x, model = torch.tensor([1.0, -1.0, 2.0, 3.0]), Flags()
+    methods = {
+        "forward": ps.Method("forward", (x,)),
+        "given": ps.Method("given", (x, model.mask)),
+    }
+    twins = Twins(model, methods, tmp_path, backend)
+    assert twins.program.state["flags"].preview == "false, true, true, true"
+    masked, before = twins.call("forward", x)
+    assert masked.tolist() == [1.0, -1.0, 2.0, 0.0]
+    assert before.tolist() == [0.0, 1.0, 1.0, 1.0]
+    assert twins.session.state["flags"].tolist() == [False, False, True, True]
+    assert model.flags.view(torch.uint8).tolist() == [0, 1, 2, 255]

@@ -1,7 +1,9 @@
 """polystate, configured for the first time and installed: the command, and the CMake package."""
 
 import os
+import re
 import shutil
+import subprocess
 
 import pytest
 import torch
@@ -47,3 +49,37 @@ def test_another_project_is_built_with_the_package(prefix, tmp_path):
     run(tmp_path, "cmake", "-S", "project", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     run(tmp_path, "cmake", "--build", "build")
     run(tmp_path, "build/consumer")
+
+
+def test_nothing_of_eigen_and_xgrammar_is_under_their_own_names(prefix):
+    (library,) = prefix.glob("lib*/**/libpolystate.a")
+    names = subprocess.run(
+        ["nm", "--demangle", "--defined-only", "--format=posix", library],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert re.search(r"\bpolystate_eigen::", names)
+    assert re.findall(r"^.*\b(?:Eigen|xgrammar|picojson)::.*$", names, re.MULTILINE)[:3] == []
+
+
+def test_licences_come_along(prefix):
+    documents = prefix / "share/doc/polystate"
+    assert (documents / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+    with_code = {"nlohmann_json", "eigen", "xgrammar", "picojson", "CLI11"}
+    assert {path.parent.name for path in documents.glob("*/LICENSE")} == with_code
+
+
+def test_a_package_without_its_libraries_says_which(prefix, tmp_path):
+    shutil.copytree(ROOT / "tests/package_text", tmp_path / "project")
+    configure = ["cmake", "-S", "project", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+    done = subprocess.run(
+        [*configure, "-DUTF8PROC_LIBRARY="],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert "it needs utf8proc, which was not found" in " ".join(done.stderr.split())
+    run(tmp_path, *configure, "-UUTF8PROC_LIBRARY")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -53,6 +54,18 @@ def test_the_library_alone_is_configured_without_an_engine(directory: Path) -> N
         directory, "cmake", "-S", str(ROOT), "-B", "text", "-DPOLYSTATE_TEXT_ONLY=ON", *disabled
     )
     assert "Build files have been written" in out
+    installs = (directory / "text/cmake_install.cmake").read_text()
+    assert "include/polystate/tokenizer" in installs and 'include/"' not in installs
+    options = ["-DPOLYSTATE_TEXT_ONLY=ON", "-DPOLYSTATE_BUILD_TESTS=ON", *disabled]
+    done = subprocess.run(
+        ["cmake", "-S", str(ROOT), "-B", "warned", *options],
+        cwd=directory,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert "POLYSTATE_BUILD_TESTS has no effect" in done.stderr
+    assert done.stderr.count("has no effect") == 1
     targets = run(directory, "cmake", "--build", "text", "--target", "help")
     assert "polystate_text" in targets
     assert "polystate_cli" not in targets

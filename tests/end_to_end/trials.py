@@ -24,6 +24,7 @@ from polystate.export.verification.outcomes import tensors
 from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
 from polystate.export.verification.rounding import Rounding
 from polystate.export.verification.tolerances import deviating, first_deviation
+from tests.end_to_end.twins import changed_buffers
 
 _TOLERANCE = (1e-4, 2e-5)  # relative, absolute
 
@@ -100,6 +101,9 @@ def _compared(trial: Trial, session: ProgramProcess) -> tuple[str, str]:
             except ps.Error as error:
                 return DIFFERENT, f"{name}, call {number}: {error}"
             state = session.state()
+            others = changed_buffers(trial.model, eager) - state.keys()
+            if others:
+                return DIFFERENT, f"{name}, call {number}: no state, but changed: {sorted(others)}"
             results = [*found, *state.values()]
             wanted = [*expected, *_states(eager, state)]
             for place, (value, right) in enumerate(zip(results, wanted, strict=True)):

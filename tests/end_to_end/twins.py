@@ -17,6 +17,22 @@ BACKENDS = ["portable", "xnnpack"]
 ENGINES = [*BACKENDS, "aoti"]
 
 
+def changed_buffers(initial: torch.nn.Module, module: torch.nn.Module) -> set[str]:
+    """The names of buffers that have other values than in another copy of a module."""
+    before = dict(initial.named_buffers())
+    return {
+        name
+        for name, buffer in module.named_buffers()
+        if name not in before or not _is_same(before[name], buffer)
+    }
+
+
+def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return bool(((a == b) | ((a != a) & (b != b))).all())
+
+
 class Twins:
     """Calls methods on the module in eager PyTorch and on a session, and compares all of it.
 
@@ -75,10 +91,12 @@ class Twins:
         return found
 
     def compare_state(self) -> None:
-        """Compares every state with the buffer of its name."""
+        """Compares every state with the buffer of its name; no other buffer has changed."""
         buffers = dict(self.eager.named_buffers())
         for name in self.session.state:
             self._equal([self.session.state[name]], [buffers[name]], f"state '{name}'")
+        others = changed_buffers(self.initial, self.eager) - set(self.session.state)
+        assert not others, f"the module has changed {sorted(others)}, which are no state"
 
     def _equal(self, found: Any, expected: Any, what: str) -> None:
         assert len(found) == len(expected), what

@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.abc
+import importlib.util
 import re
 import shlex
 import shutil
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tests.support.store import Store
 from tools import ingredients, user_cache
 
+_COMPILES = "torch._inductor.cpp_builder"
 _OBJECT = "object.o"
 _PATHS = re.compile(r"(?<=\s)(?:-I|-include )?/\S*")  # of a command, which say where, and not what
 
@@ -24,13 +31,42 @@ _PATHS = re.compile(r"(?<=\s)(?:-I|-include )?/\S*")  # of a command, which say 
 def keep() -> None:
     """Has this process take each object from the store that it was kept in, once it was compiled.
 
+    Inductor's module that compiles may be imported later; most tests never do.
+    """
+    if _COMPILES in sys.modules:
+        _keep_of(sys.modules[_COMPILES])
+    elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds the module that compiles where it is, to be changed as soon as it is imported."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        found = PathFinder.find_spec(name, path, target) if name == _COMPILES else None
+        if found is None or found.origin is None:
+            return None
+        loader = _Loader(name, found.origin)
+        return importlib.util.spec_from_file_location(name, found.origin, loader=loader)
+
+
+class _Loader(SourceFileLoader):
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        _keep_of(module)
+
+
+def _keep_of(module: ModuleType) -> None:
+    """Has the module's builder keep objects.
+
     An object is made from a source that Inductor writes, the options, and torch's headers.
     """
-    from torch._inductor.cpp_builder import CppBuilder
-
-    if getattr(CppBuilder.build, "keeps_objects", False):
+    builder: Any = module.CppBuilder
+    compile_anew = builder.build
+    if getattr(compile_anew, "keeps_objects", False):
         return
-    compile_anew = CppBuilder.build
 
     @functools.wraps(compile_anew)
     def build(self: Any) -> None:
@@ -51,7 +87,7 @@ def keep() -> None:
             shutil.copyfile(kept / _OBJECT, target)
 
     build.keeps_objects = True  # type: ignore[attr-defined]
-    CppBuilder.build = build
+    builder.build = build
 
 
 @functools.cache

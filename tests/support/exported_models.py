@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import os
 import pickle
 from collections import Counter
@@ -65,7 +66,7 @@ def kept(
     the files.
     """
     sources = ingredients.sources(*_EXPORTER, make.__module__)
-    words = (make.__module__, make.__qualname__, repr(arguments))
+    words = (make.__module__, make.__qualname__, _text(arguments))
     digest = ingredients.digest([*sources, *files], _surroundings(backend), *words)
     return _store().get(digest, lambda out: make(out, *arguments))
 
@@ -75,14 +76,15 @@ def exported(
 ) -> ps.Program:
     """What ``ps.export`` gives for a module that the running test makes.
 
-    It is kept by the test's name and file, what that imports, and the tensors of the module and of
-    the examples, so that a module with other weights is exported anew.
+    It is kept by the test's name and file, the files of the module's classes, what these import,
+    and the tensors of the module and of the examples, so that a module with other weights is
+    exported anew.
     """
     test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
-    files = ingredients.sources(*_EXPORTER, ROOT / test.partition("::")[0])
+    files = ingredients.sources(*_EXPORTER, ROOT / test.partition("::")[0], *_files(model))
     _counts[test] += 1
     examples = {name: (method.args, method.kwargs) for name, method in methods.items()}
-    words = (test, str(_counts[test]), repr(sorted(options.items())), _values(model, examples))
+    words = (test, str(_counts[test]), _text(sorted(options.items())), _values(model, examples))
     digest = ingredients.digest(files, _surroundings(backend), backend, *words)
 
     def make(out: Path) -> None:
@@ -93,16 +95,43 @@ def exported(
     return program
 
 
+def _files(model: torch.nn.Module) -> set[Path]:
+    """The files of this repository that have functions of a module's classes and their bases.
+
+    Those of examples are not imported by name, so that no reading of imports finds them.
+    """
+    classes = {base for module in model.modules() for base in type(module).__mro__}
+    functions = (
+        inspect.unwrap(getattr(each, "__func__", each))
+        for base in classes
+        for each in vars(base).values()
+        if callable(each) or isinstance(each, staticmethod | classmethod)
+    )
+    found = {Path(f.__code__.co_filename).resolve() for f in functions if inspect.isfunction(f)}
+    return {path for path in found if path.is_file() and _is_own(path)}
+
+
+def _is_own(path: Path) -> bool:
+    return path.is_relative_to(ROOT) and "site-packages" not in path.parts
+
+
 def _values(model: torch.nn.Module, examples: Any) -> str:
     leaves = [*model.named_parameters(), *model.named_buffers()]
     leaves += [item for module in model.modules() for item in vars(module).items()]
     leaves += [("", leaf) for leaf in pytree.tree_leaves(examples)]
-    digest = hashlib.sha256(repr(model).encode())
+    digest = hashlib.sha256(_text(model).encode())
     for name, leaf in leaves:
         if isinstance(leaf, torch.Tensor):
             digest.update(f"{name} {leaf.dtype} {list(leaf.shape)} {leaf.stride()}".encode())
             digest.update(pickle.dumps(leaf.detach().flatten().tolist()))
     return digest.hexdigest()
+
+
+def _text(value: object) -> str:
+    """What an object shows of itself, which must be the same in every process."""
+    text = repr(value)
+    assert " at 0x" not in text, f"{text} shows where it lies in memory, and is never found again"
+    return text
 
 
 def _surroundings(backend: str) -> str:

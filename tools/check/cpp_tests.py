@@ -20,7 +20,7 @@ _FIXTURES = ROOT / "build/fixtures/.complete"
 
 
 def changed(memory: Memory) -> list[Path]:
-    """The test programs that are others than when they passed, or have other artifacts to open."""
+    """The test programs that are others than when they passed, or have other files to open."""
     programs = _programs()
     known = [path for path in programs if path.name in memory.files]
     found = [path for path in known if memory.changes(path.name, _files(path))]
@@ -47,7 +47,7 @@ def run(programs: list[Path], memory: Memory, jobs: int) -> bool:
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             shards = list(pool.map(lambda shard: _run(path, shard, jobs), range(jobs)))  # noqa: B023
         failed = [shard.stdout + shard.stderr for shard in shards if shard.returncode != 0]
-        print(f"check: {path.name} (it was linked anew): ", end="")
+        print(f"check: {path.name} (it or what it opens is another): ", end="")
         print(f"{'FAILED' if failed else 'passed'} in {time.monotonic() - begin:.0f} s", flush=True)
         print("\n".join(failed), end="")
         if failed:
@@ -63,7 +63,9 @@ def _programs() -> list[Path]:
 
 
 def _files(program: Path) -> list[Path]:
-    return [program, _FIXTURES]
+    """What decides about a program's tests: itself, the artifacts, and its folder's data."""
+    data = ROOT / "tests/cpp" / program.parent.name / "data"
+    return [program, _FIXTURES, *(path for path in data.rglob("*") if path.is_file())]
 
 
 def _run(program: Path, shard: int, shards: int) -> subprocess.CompletedProcess[str]:

@@ -59,6 +59,11 @@ class Memory:
         """Remembers that a check passed with the files as they are."""
         self.files[name] = _digests(files)
 
+    def note_unchanged(self, begun: Memory, now: Memory) -> None:
+        """Remembers of what passed those whose files are as they were when the run began."""
+        same = {n: files for n, files in now.files.items() if begun.files.get(n) == files}
+        self.files |= same
+
     def forget(self, name: str) -> None:
         """Remembers that a check failed."""
         self.files[name] = {}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -12,12 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools import ingredients
+from tools.check import programs
 from tools.check.memory import Memory
 from tools.check.static_checks import reason
 from tools.ingredients import ROOT
 
 _REPORT = ROOT / "build/check-python-tests.xml"
 _WHOLE_REPORT = ROOT / "build/python-tests.xml"
+_LEFT_OUT = ROOT / "build/check-left-out.json"  # names of tests, which tests/conftest.py reads
 _UNKNOWN = 3.0  # seconds, of a test that never ran
 _MOST_FAILURES = 5  # where pytest stops
 
@@ -119,20 +123,48 @@ def run(selection: Selection, memory: Memory, jobs: int) -> bool:
     if selection.left:
         names = ", ".join(file.path.stem for file in selection.left)
         print(f"check: for time left, in part or whole, to `make test`: {names}")
-    arguments = [str(file.path) for file in selection.whole] + list(selection.parts)
-    status = _run_pytest(arguments, jobs) if arguments else _NOTHING
-    note(selection, memory, _REPORT if arguments else None, status)
+    sampled = [file for file in selection.left if file.tests.keys() & selection.parts.keys()]
+    files = [file.path for file in (*selection.whole, *sampled)]
+    left_out = {name for file in sampled for name in file.tests} - selection.parts.keys()
+    if not programs.build(files, jobs):
+        return False
+    status = _run_pytest(files, sorted(left_out), jobs) if files else _NOTHING
+    note(selection, memory, _REPORT if files else None, status)
     return status in (_PASSED, _NOTHING)
 
 
-def _run_pytest(arguments: list[str], jobs: int) -> int:
+def _run_pytest(files: list[Path], left_out: list[str], jobs: int) -> int:
+    """Run files of tests without some of their tests, which may be no more."""
     sys.stdout.flush()
     _REPORT.unlink(missing_ok=True)
-    command = ["pytest", "--quiet", "--no-header", "--disable-warnings", "--dist=worksteal"]
-    command += [f"--maxfail={_MOST_FAILURES}"]
-    command += [f"--numprocesses={jobs}", f"--junitxml={_REPORT}", *arguments]
-    environment = {**os.environ, "POLYSTATE_ANY_MAKER": "1"}  # exporting takes minutes
+    _LEFT_OUT.parent.mkdir(parents=True, exist_ok=True)
+    _LEFT_OUT.write_text(json.dumps(left_out))
+    command = ["pytest", "--quiet", "--no-header", "--disable-warnings"]
+    command += [f"--dist={_distribution(files, jobs)}", f"--maxfail={_MOST_FAILURES}"]
+    command += [f"--numprocesses={jobs}", f"--junitxml={_REPORT}", *map(str, files)]
+    environment = {
+        **os.environ,
+        "POLYSTATE_ANY_MAKER": "1",  # exporting takes minutes
+        "POLYSTATE_LEFT_OUT": str(_LEFT_OUT),
+    }
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+
+
+def _distribution(files: list[Path], jobs: int) -> str:
+    """Choose how pytest divides tests among its workers.
+
+    Many files are given away as wholes, so that what a file makes once is made once. The tests of a
+    few are divided, but not those of files that empty a folder of the clone.
+    """
+    has_many = len(files) >= _MANY * jobs
+    return "loadfile" if has_many or any(map(_empties_a_folder, files)) else "worksteal"
+
+
+_MANY = 4  # files for each worker
+
+
+def _empties_a_folder(path: Path) -> bool:
+    return "rmtree(" in _text(path) and '"build/' in _text(path)
 
 
 def note(selection: Selection, memory: Memory, report: Path | None, status: int) -> None:
@@ -144,6 +176,9 @@ def note(selection: Selection, memory: Memory, report: Path | None, status: int)
     outcome = _Outcome() if report is None else _read_report(memory, report)
     all_passed = status in (_PASSED, _NOTHING)
     has_ended = all_passed or (status == _FAILED and outcome.failures < _MOST_FAILURES)
+    for file in selection.whole:
+        if has_ended and _key(file.path) in outcome.ran:
+            _forget_others(memory, _key(file.path), outcome.tests)
     for file in [*selection.whole, *selection.left]:
         key = _key(file.path)
         if key in outcome.failed or not (all_passed or outcome.ran):
@@ -152,15 +187,33 @@ def note(selection: Selection, memory: Memory, report: Path | None, status: int)
             memory.note(key, _files(file.path))
 
 
+def _forget_others(memory: Memory, key: str, tests: set[str]) -> None:
+    """Forget the tests of a file that are no more, as it ran and these are all."""
+    for name in [name for name in memory.seconds if name.startswith(f"{key}::")]:
+        if name not in tests:
+            del memory.seconds[name]
+
+
+def read_seconds(memory: Memory) -> None:
+    """Remember how long each test took in `make test`, and no others."""
+    tests = _read_report(memory, _WHOLE_REPORT).tests
+    if tests:
+        memory.seconds = {name: memory.seconds[name] for name in sorted(tests)}
+
+
 def remember(memory: Memory) -> None:
-    """Note that all tests passed as they are, and how long each took in `make test`."""
-    _read_report(memory, _WHOLE_REPORT)
+    """Note that all tests passed as they are."""
     for path in ROOT.glob("tests/**/test_*.py"):
         memory.note(_key(path), _files(path))
 
 
 def _reached(memory: Memory) -> list[_Reached]:
     found = []
+    memory.seconds = {
+        name: seconds
+        for name, seconds in memory.seconds.items()
+        if (ROOT / name.partition("::")[0]).is_file()
+    }
     for path in sorted(ROOT.glob("tests/**/test_*.py")):
         changes = memory.changes(_key(path), _files(path))
         if changes:
@@ -225,42 +278,83 @@ def _text(path: Path) -> str:
 
 @functools.cache
 def _files(path: Path) -> frozenset[Path]:
-    """What a file of tests depends on: sources, what it names, and the extension's sources."""
+    """What a file of tests depends on.
+
+    Sources, what they name, the sources of what it runs that is compiled, and installed packages.
+    """
     found = set(ingredients.sources(path, *path.parent.glob("conftest.py")))
-    found |= {file for source in tuple(found) for file in _named(source) if file.is_file()}
-    if any(_runs_cpp(source) for source in found):
+    imported = tuple(found)
+    found |= {file for source in imported for file in _named(source)}
+    if any(_runs_cpp(source) for source in imported):
         found |= _cpp_sources()
-    return frozenset(found)
+    if any(source.name == "executables.py" for source in imported):
+        found |= _program_sources()
+    return frozenset([*found, ROOT / "tools/requirements.txt"])
+
+
+# Helpers of tests that run programs; the first two those of build/dev.
+_RUN_PROGRAMS = ("executables.py", "printed_programs.py", "command_line.py")
 
 
 def _runs_cpp(source: Path) -> bool:
-    return source.name == "executables.py" or "python/polystate/runtime" in str(source)
+    """Tell whether a source runs the extension, or a program."""
+    is_code = source.suffix == ".py"
+    return source.name in _RUN_PROGRAMS or (
+        is_code and _EXTENSION.search(_text(source)) is not None
+    )
+
+
+_EXTENSION = re.compile(r"import _core\b|polystate\._core\b")
 
 
 @functools.cache
 def _cpp_sources() -> frozenset[Path]:
     folders = ("include", "src", "bindings", "cli", "cmake")
-    files = (file for folder in folders for file in (ROOT / folder).rglob("*") if file.is_file())
-    return frozenset([*files, ROOT / "CMakeLists.txt"])
+    others = ("CMakeLists.txt", "CMakePresets.json", "tools/xgrammar.txt", "tools/xgrammar.patch")
+    return frozenset(
+        [*(file for folder in folders for file in _in(ROOT / folder)), *(ROOT / o for o in others)]
+    )
+
+
+@functools.cache
+def _program_sources() -> frozenset[Path]:
+    """What programs of tests/cpp may be made of that are no tests themselves."""
+    return frozenset(f for f in _in(ROOT / "tests/cpp") if not f.name.endswith("_test.cc"))
 
 
 @functools.cache
 def _named(source: Path) -> tuple[Path, ...]:
-    """The files of the repository, and those in folders, that a source of tests names."""
+    """The files, and those in folders, that a source of tests names.
+
+    From the root of the repository or from its own folder; what is built does not count.
+    """
     if "tests" not in source.relative_to(ROOT).parts:
         return ()
     texts = {
         node.value
         for node in ast.walk(ast.parse(source.read_bytes()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        and 3 < len(node.value) < 100 and "\n" not in node.value
-        and not node.value.startswith(("/", "build", "tests", "python", ".", "*"))
+        and 3 <= len(node.value) < 100 and "\n" not in node.value
+        and not node.value.startswith(("/", ".", "*"))
     }  # fmt: skip
     found: list[Path] = []
     for text in texts:
-        path = ROOT / text
-        found += path.rglob("*") if path.is_dir() else [path] if path.is_file() else []
-    return tuple(found)
+        for path in (ROOT / text, source.parent / text):
+            if path.is_file():
+                found.append(path)
+            elif path.is_dir() and path not in _TOO_MUCH:
+                found += _in(path)
+    return tuple(path for path in found if not path.is_relative_to(_BUILD))
+
+
+_BUILD = ROOT / "build"
+_TOO_MUCH = (ROOT / "tests", ROOT / "python", _BUILD)  # folders that a name alone does not mean
+
+
+@functools.cache
+def _in(folder: Path) -> tuple[Path, ...]:
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return tuple(file for file in files if "__pycache__" not in file.parts)
 
 
 @dataclass
@@ -271,13 +365,16 @@ class _Outcome:
     ----------
     ran
         The files of which there are tests.
+    tests
+        Their names.
     failed
-        Those of which a test failed, or that could not be collected.
+        The files of which a test failed, or that could not be collected.
     failures
         How many that were, of tests and files.
     """
 
     ran: set[str] = field(default_factory=set)
+    tests: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
     failures: int = 0
 
@@ -292,6 +389,7 @@ def _read_report(memory: Memory, report: Path) -> _Outcome:
         file = (module or name).replace(".", "/") + ".py"  # a file as a whole has no class
         outcome.ran.add(file)
         if module:
+            outcome.tests.add(f"{file}::{name}")
             memory.seconds[f"{file}::{name}"] = float(case.get("time", 0))
         if any(child.tag in ("failure", "error") for child in case):
             outcome.failed.add(file)

@@ -10,6 +10,7 @@
 
 #include "polystate/chat_template/chat_template.h"
 #include "polystate/chat_template/template_value.h"
+#include "polystate/core/named_files.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -42,6 +43,9 @@ class ChatTemplates {
   // tokens of that and of special_tokens_map.json. There may be none of them. kArtifact: a file is
   // damaged. kIo: it cannot be read. A template that is malformed is an error where it is used.
   static Result<ChatTemplates> open(const std::filesystem::path& folder);
+  // The same for the files of a place: of a folder, or those that an artifact lists (see
+  // chat_templates_of).
+  static Result<ChatTemplates> open(const NamedFiles& files);
   ChatTemplates() = default;
 
   // Renders a conversation as transformers does: without the keys of messages whose value is none,

@@ -16,7 +16,8 @@ namespace chat_template {
 class Value;
 }  // namespace chat_template
 
-// A value that a template is given, as Python has them. Immutable and shared by copies.
+// A value that a template is given, as Python has them. Immutable and shared by copies. One that
+// was moved from is none.
 class TemplateValue {
  public:
   // Of values in one another.
@@ -53,10 +54,10 @@ class TemplateValue {
   // Equal as Python's values are, wherever they come from.
   friend bool operator==(const TemplateValue& left, const TemplateValue& right);
 
-  [[nodiscard]] const chat_template::Value& value() const { return *value_; }
+  [[nodiscard]] const chat_template::Value& value() const;
 
  private:
-  std::unique_ptr<chat_template::Value> value_;
+  std::unique_ptr<chat_template::Value> value_;  // null: none
 };
 
 }  // namespace polystate

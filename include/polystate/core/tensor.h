@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,11 +12,25 @@
 
 namespace polystate {
 
+namespace internal {
+
+// Both write a message to stderr and end the program.
+[[noreturn, gnu::cold]] void end_for_other_type(DType wanted, DType found);
+[[noreturn, gnu::cold]] void end_for_read_only_tensor();
+
+}  // namespace internal
+
 // A dense, row-major, C-contiguous array. A Tensor is a handle: copies share the memory. The memory
 // is either owned (by all handles together) or borrowed from the caller, who keeps it alive while a
-// handle exists.
+// handle exists. One that was moved from has no shape and no elements; it may be assigned to.
 class Tensor {
  public:
+  Tensor(const Tensor& other) = default;
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(const Tensor& other) = default;
+  Tensor& operator=(Tensor&& other) noexcept;
+  ~Tensor() = default;
+
   // Bytes to which memory of our own is aligned: a cache line, and the widest SIMD register.
   static constexpr std::size_t kAlignment = 64;
 
@@ -56,16 +69,18 @@ class Tensor {
   [[nodiscard]] bool writable() const { return writable_; }
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, byte_count()}; }
-  // The memory itself, shared by all handles; only for a writable tensor.
+  // The memory itself, shared by all handles; only for a writable tensor. Another is a bug of the
+  // caller, and ends the program with a message.
   [[nodiscard]] std::span<std::byte> mutable_bytes() const {
-    assert(writable_);
+    if (!writable_) internal::end_for_read_only_tensor();
     return {data_, byte_count()};
   }
 
-  // The elements, row by row, as T, which is the tensor's dtype: only `assert` checks that.
+  // The elements, row by row, as T, which is the tensor's dtype. Another is a bug of the caller,
+  // and ends the program with a message.
   template <typename T>
   [[nodiscard]] std::span<const T> values() const {
-    assert(dtype_of<T>() == dtype_);
+    if (dtype_of<T>() != dtype_) internal::end_for_other_type(dtype_of<T>(), dtype_);
     return {reinterpret_cast<const T*>(data_), element_count_};
   }
 

@@ -27,7 +27,8 @@ using OperatorArgument = std::variant<std::monostate, Tensor, bool, std::int64_t
 // Calls an operator of ExecuTorch or of this library, in the form that fills given results:
 // "aten::cumprod.out". `arguments` has all that its schema lists, the last `results` of which are
 // tensors with memory for the results, row-major. Returns the shapes of the results, which may be
-// smaller. kUnsupported where there is no such operator, kEngine where it fails.
+// smaller. kUnsupported where there is no such operator, kContract where there are no arguments or
+// fewer than results, or a result is no tensor, kEngine where it fails.
 Result<std::vector<Shape>> call_operator(const std::string& name,
                                          std::span<const OperatorArgument> arguments,
                                          std::size_t results);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -71,6 +72,10 @@ class Pipeline {
   // kContract names the input that is refused, counted from 0.
   virtual Result<std::vector<std::vector<GeneratedText>>> run(
       std::span<const std::string> texts, const PipelineOptions& options = {}) = 0;
+
+  // The same for texts that are written in the call, one or several: run({"Hello.", "Bye."}).
+  Result<std::vector<std::vector<GeneratedText>>> run(std::initializer_list<std::string> texts,
+                                                      const PipelineOptions& options = {});
 
   // The best text for one.
   Result<std::string> run(std::string_view text);

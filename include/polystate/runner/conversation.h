@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace polystate {
 
 // A text of tokens that goes on, of a decoder alone (Chat has messages): each `generate` reads what
 // is new of it, and nothing twice. Copies are forks, which go on by themselves. It holds pages of
-// its runner, as a KeptSequence. One thread at a time uses it.
+// its runner, as a KeptSequence that yields to its own next turn alone, where no fork has it: what
+// lies in a page that is not full is read again then. One thread at a time uses it.
 class Conversation {
  public:
   // `runner` outlives it.
@@ -33,7 +35,7 @@ class Conversation {
  private:
   Runner* runner_;
   std::vector<TokenId> tokens_;
-  KeptSequence kept_;
+  std::shared_ptr<const KeptSequence> kept_;  // shared with forks; null before the first turn
 };
 
 }  // namespace polystate

@@ -38,6 +38,9 @@ struct GenerationInput {
   std::vector<TokenId> prompt;  // the decoder's first tokens; empty: decoder_start_token_id
   // What it shares with `prompt` from the beginning is not read again, except for prompt_logprobs.
   KeptSequence kept = nullptr;
+  // Whether `kept` yields to this input, whatever it does to others: where their pages together
+  // would be too many, it is given up.
+  bool gives_up_kept = false;
 };
 
 // A token, and the natural logarithm of its probability.

@@ -41,7 +41,7 @@ struct TokenContext {
 // processed by several threads at once. What a processor keeps for a row is a RowState:
 //
 //   Result<std::unique_ptr<RowState>> start(const TokenContext&) const override {
-//     return std::make_unique<MyState>(...);
+//     return std::unique_ptr<RowState>(std::make_unique<MyState>(...));
 //   }
 //   Status process(const TokenContext& context, std::span<float> scores) const override {
 //     return static_cast<MyState&>(*context.state).mask(scores);

@@ -17,8 +17,10 @@ namespace polystate {
 // A program with its weights: immutable, cheap to copy, shared by threads. Sessions keep it alive.
 class Model {
  public:
-  // kContract for an option out of range, kEngine for other `threads` while a session exists, and
-  // kUnsupported or kArtifact for what cannot run or is not trusted; else as Artifact::open.
+  // kContract for an option out of range, kEngine for `threads` that sessions do not let change
+  // (see ModelOptions), and kUnsupported or kArtifact for what cannot run or is not trusted; kIo
+  // where machine code cannot be unpacked into the folder for temporary files; else as
+  // Artifact::open.
   static Result<Model> open(const std::filesystem::path& directory,
                             const ModelOptions& options = {});
   // Over an engine of the caller's.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "polystate/core/named_files.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/decode_stream.h"
 #include "polystate/tokenizer/encoding.h"
@@ -33,6 +34,10 @@ class Tokenizer {
   // kArtifact: the file is damaged. kUnsupported: it asks for something that is not implemented,
   // which the message names. kIo: it cannot be read.
   static Result<std::shared_ptr<const Tokenizer>> open(const std::filesystem::path& path,
+                                                       const TokenizerOptions& options = {});
+  // The same for the files of a place: of a folder, or those that an artifact lists (see
+  // tokenizer_of), in place of a folder's path.
+  static Result<std::shared_ptr<const Tokenizer>> open(const NamedFiles& files,
                                                        const TokenizerOptions& options = {});
   // The same for a file's content, which is not referred to later.
   static Result<std::shared_ptr<const Tokenizer>> parse(TokenizerFormat format,

@@ -112,10 +112,11 @@ def _call_all(program: ProgramProcess, methods: Mapping[str, Method]) -> None:
 
 def _in_floats(model: nn.Module, methods: Mapping[str, Method]) -> dict[str, EagerRun]:
     """What the methods do before anything is quantized, in a row."""
-    eager = EagerModule(model)
     found = {}
-    with surroundings(model, None), eager.restored():
-        for name, method in methods.items():
-            args, kwargs = method.examples()
-            found[name] = run_eagerly(eager, resolve(model, name, method), args, kwargs)
+    with surroundings(model, None):
+        eager = EagerModule(model)
+        with eager.restored():
+            for name, method in methods.items():
+                args, kwargs = method.examples()
+                found[name] = run_eagerly(eager, resolve(model, name, method), args, kwargs)
     return found

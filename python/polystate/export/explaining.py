@@ -16,7 +16,7 @@ from polystate.export.explanation import Explanation, Finding
 from polystate.export.inside import Inside, inside_of
 from polystate.export.lowering.planned_graph import parts_kept
 from polystate.export.method import Method
-from polystate.export.program import BACKENDS, Program, export
+from polystate.export.program import BACKENDS, Program, alone, export
 from polystate.export.rewriting.spots import Problem
 from polystate.export.rewriting.trial import Rewrite, try_rewrites
 from polystate.export.stages import stage_of, stages_of, stages_until, step_stage
@@ -247,28 +247,30 @@ class _Beside:
 
     def find_values(self) -> None:
         """Finds all places of the methods that cannot be traced."""
-        started = time.monotonic()
-        for finding in self._first_failures():
-            if finding.stage == "trace":
-                method = self._trial.methods[finding.method]
-                spots = value_spots(self._trial.model, finding.method, method)
-                if spots:
-                    self.values[finding.method] = spots
-                self.seconds["places that need values"] = time.monotonic() - started
+        with alone():
+            started = time.monotonic()
+            for finding in self._first_failures():
+                if finding.stage == "trace":
+                    method = self._trial.methods[finding.method]
+                    spots = value_spots(self._trial.model, finding.method, method)
+                    if spots:
+                        self.values[finding.method] = spots
+                    self.seconds["places that need values"] = time.monotonic() - started
 
     def rewrite(self) -> None:
         """Tries rewrites of the methods that no backend exports."""
         for finding in self._first_failures():
             problem = Problem(finding.message, finding.line, finding.example, self._called_at)
             methods = {finding.method: self._trial.methods[finding.method]}
-            started = time.monotonic()
-            rewrite = try_rewrites(
-                self._trial.model, methods, problem, finding.backend, self._trial.exported
-            )
+            with alone():  # both modules are run, and the user's is copied
+                started = time.monotonic()
+                rewrite = try_rewrites(
+                    self._trial.model, methods, problem, finding.backend, self._trial.exported
+                )
+                seconds = time.monotonic() - started
             if rewrite is not None:
                 self.rewrites[finding.method] = rewrite
-                before = self.seconds.get("rewrites", 0.0)
-                self.seconds["rewrites"] = before + time.monotonic() - started
+                self.seconds["rewrites"] = self.seconds.get("rewrites", 0.0) + seconds
 
     def _first_failures(self) -> list[Finding]:
         """Of each method that works nowhere, what the first backend says."""

@@ -54,8 +54,7 @@ class BareCall:
         self._class: type[torch.nn.Module] = type(model)
         self._bare_class = self._class
         if self._class.__call__ is not torch.nn.Module.__call__:
-            names = {"__module__": self._class.__module__, "__call__": _plain_call}
-            self._bare_class = type(self._class.__name__, (self._class,), names)
+            self._bare_class = _subclass(self._class, {"__call__": _plain_call})
 
     def begin(self) -> None:
         """Have the call be ``forward`` alone."""
@@ -68,6 +67,17 @@ class BareCall:
         """Have the call be the module's again."""
         self._model.__class__ = self._class
         vars(self._model).update(self._hooks)
+
+
+def _subclass(parent: type[torch.nn.Module], names: dict[str, Any]) -> type[torch.nn.Module]:
+    """A class that has other names, made without what the user's run for each of their subclasses.
+
+    That is ``__init_subclass__``, and the constructor of a metaclass.
+    """
+    names = {"__module__": parent.__module__, **names}
+    made = type.__new__(type(parent), parent.__name__, (torch.nn.Module,), names)
+    made.__bases__ = (parent,)
+    return made
 
 
 def _plain_call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:

@@ -270,13 +270,20 @@ class _Options:
 
 
 @contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Waits for exports of other threads, and has them wait; a thread may come here again."""
+    with _lock:
+        yield
+
+
+@contextlib.contextmanager
 def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[None]:
     """What holds while a module is exported: PyTorch corrected and quiet, linears quantized.
 
     In one thread alone, which may come here again; others wait.
     """
     with (
-        _lock,
+        alone(),
         quantized(model, quantization),
         quiet(),
         hooks.set_aside(),
@@ -362,7 +369,8 @@ def _exported(model: torch.nn.Module, methods: Mapping[str, Method], options: _O
             f"target is {options.target!r}; backend {backend!r} has no code that is for a processor"
         )
     constants = _checked_constants(options.constants)
-    refuse_unusual_weights(model)
+    with alone():  # another thread's export may just be changing the module's registries
+        refuse_unusual_weights(model)
     passes = options.passes
     debug = None if options.debug_dir is None else DebugFolder.create(options.debug_dir)
     with surroundings(model, quantization):

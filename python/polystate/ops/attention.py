@@ -292,6 +292,8 @@ def _write_pages(
 ) -> Tensor:
     """Write the positions ``0..lengths[row] - 1`` of every row.
 
+    The rows are written in their order: of those that name one page the last stays.
+
     Parameters
     ----------
     key, value

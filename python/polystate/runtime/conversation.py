@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from polystate import _core
-from polystate.errors import ContractError
+from polystate.errors import ContractError, UnsupportedError
 from polystate.runtime.answers import (
     ChatAnswer,
     ChatPiece,
@@ -460,3 +460,9 @@ class Conversation:
 
     def __repr__(self) -> str:
         return f"<polystate conversation of {len(self.messages)} messages over {self.model!r}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsupportedError(
+            "a Conversation cannot be pickled or copied: write it with save, and load that into "
+            "another one; or make one of the same messages"
+        )

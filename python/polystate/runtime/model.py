@@ -48,9 +48,10 @@ def load(
         Whether an artifact may run machine code of its own, as programs for AOTInductor do, which
         are refused otherwise: it can do whatever this process can.
     threads
-        How many threads the engine may use, 1 to 1024. The whole process shares them, so that
-        another number than they are is refused while any session exists. None leaves them as they
-        are, at first one a core.
+        How many threads the engine may use, 1 to 1024. The whole process shares them. Sessions of
+        ExecuTorch hold on to them, so that another number is refused while one exists; those of
+        AOTInductor have another number from their next calls on. None leaves them as they are, at
+        first one a core.
     verification
         ``"full"`` hashes every file and runs the bytes that were hashed. ``"trusted"`` compares
         sizes only and maps the files: for artifacts that nobody can write to while they are open.
@@ -71,7 +72,8 @@ def load(
         This build or machine cannot run it; or this process was forked from one that had loaded a
         model, whose threads did not come along.
     IoError
-        A file cannot be read.
+        A file cannot be read; or machine code cannot be unpacked into the folder for temporary
+        files (``TMPDIR``), or be executed there.
     """
     if verification not in ("full", "trusted"):
         raise ContractError(f"verification is {verification!r}: 'full' or 'trusted' is needed")
@@ -322,8 +324,9 @@ class Model:
 
     @functools.cached_property
     def _tokenizer(self) -> Tokenizer:
-        """The artifact's own."""
-        return Tokenizer.open(self._path)
+        """The artifact's own, of the files that it lists."""
+        templates = _core.model_chat_templates(self._core)
+        return Tokenizer(_core.model_tokenizer(self._core), self._path, templates)
 
     @functools.cached_property
     def _parsed(self) -> Manifest:

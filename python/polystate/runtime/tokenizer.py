@@ -23,10 +23,12 @@ class Tokenizer(ReadsResponses):
     Immutable; any number of threads may use it at once. Made by :meth:`open`.
     """
 
-    def __init__(self, core: _core.Tokenizer, path: str) -> None:
+    def __init__(
+        self, core: _core.Tokenizer, path: str, templates: _core.ChatTemplates | None = None
+    ) -> None:
         self._core = core
         self._path = path
-        self._templates: _core.ChatTemplates | None = None
+        self._templates = templates  # None: those of the path, when they are asked for
 
     @classmethod
     def open(

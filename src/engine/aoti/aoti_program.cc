@@ -171,7 +171,11 @@ Result<std::shared_ptr<const AotiProgram>> AotiProgram::load(const Artifact& art
   for (std::size_t i = 0; i < program->manifest().methods.size(); ++i) {
     Result<AotiMethod> method =
         AotiMethod::load(program->manifest().methods[i], program->archive_.methods[i]);
-    if (!method) return Error{method.error().code, file + ": " + method.error().message};
+    if (!method) {
+      const Error& error = method.error();
+      if (error.code == ErrorCode::kIo) return error;  // the file is not to blame
+      return Error{error.code, file + ": " + error.message};
+    }
     program->methods_.push_back(*std::move(method));
   }
   program->lay_out_state();

@@ -50,7 +50,8 @@ Result<std::unique_ptr<Engine>> make_engine_here(const Artifact& artifact,
   use_team(&run_on_openmp);
   auto program = AotiProgram::load(artifact);
   if (!program) return program.error();
-  if (options.threads) use_threads(*options.threads);  // last, since it is the whole process's
+  // Last, since it is the whole process's. Sessions may exist: each call asks for the number.
+  if (options.threads) use_threads(*options.threads);
   return std::unique_ptr<Engine>(std::make_unique<AotiEngine>(*std::move(program)));
 }
 

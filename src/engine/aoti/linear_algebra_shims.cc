@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "engine/aoti/dispatcher.h"
@@ -36,39 +38,75 @@ StableIValue bits_of(Value value) {
   return bits;
 }
 
-StableIValue passed(bool value) { return bits_of(value); }
-StableIValue passed(None /*value*/) { return 0; }
-// The dispatcher deletes the handles that it is given.
-StableIValue passed(AtenTensorHandle tensor) {
-  AtenTensorHandle copy = nullptr;
-  (void)aoti_torch_new_tensor_handle(tensor, &copy);
-  return bits_of(copy);
-}
-StableIValue passed(const char* text) {
-  StringHandle copy = nullptr;
-  (void)torch_new_string_handle(text, std::string_view(text).size(), &copy);
-  return bits_of(copy);
+struct DeleteString {
+  void operator()(StringHandle handle) const { (void)torch_delete_string(handle); }
+};
+using OwnedString = std::unique_ptr<std::remove_pointer_t<StringHandle>, DeleteString>;
+
+// A value on its way to libtorch's dispatcher, which deletes the handles that it is given.
+class Passed {
+ public:
+  explicit Passed(bool value) : bits_(bits_of(value)) {}
+  explicit Passed(None /*value*/) {}
+  explicit Passed(AtenTensorHandle tensor) {
+    AtenTensorHandle copy = nullptr;
+    is_there_ = aoti_torch_new_tensor_handle(tensor, &copy) == AOTI_TORCH_SUCCESS;
+    if (is_there_) tensor_.reset(copy);
+  }
+  explicit Passed(const char* text) {
+    StringHandle copy = nullptr;
+    const std::size_t size = std::string_view(text).size();
+    is_there_ = torch_new_string_handle(text, size, &copy) == AOTI_TORCH_SUCCESS;
+    if (is_there_) text_.reset(copy);
+  }
+
+  // False where libtorch made no handle.
+  [[nodiscard]] bool is_there() const { return is_there_; }
+
+  StableIValue release() {
+    if (tensor_) return bits_of(tensor_.release());
+    return text_ ? bits_of(text_.release()) : bits_;
+  }
+
+ private:
+  bool is_there_ = true;
+  StableIValue bits_ = 0;
+  TensorHandle tensor_;
+  OwnedString text_;
+};
+
+AOTITorchError finished(const char* name, const Status& status) {
+  if (status) return AOTI_TORCH_SUCCESS;
+  record_operator_failure({status.error().code, std::string(name) + ": " + status.error().message});
+  return AOTI_TORCH_FAILURE;
 }
 
+// What an operator gave; none is left behind where what follows fails.
 template <std::size_t kCount>
-using Results = std::array<AtenTensorHandle*, kCount>;  // null where nobody wants one
+using Results = std::array<TensorHandle, kCount>;
 
 template <std::size_t kCount, typename... Values>
-AOTITorchError call(const char* name, const Results<kCount>& results, Values... values) {
-  std::array<StableIValue, std::max(kCount, sizeof...(Values))> stack = {passed(values)...};
+AOTITorchError call(const char* name, Results<kCount>& results, Values... values) {
+  std::array<Passed, sizeof...(Values)> passed = {Passed(values)...};
+  if (!std::ranges::all_of(passed, &Passed::is_there)) {
+    return finished(name, Error{ErrorCode::kEngine, "libtorch has no memory for an argument"});
+  }
+  std::array<StableIValue, std::max(kCount, sizeof...(Values))> stack{};
+  std::ranges::transform(passed, stack.begin(), &Passed::release);
   if (polystate_call_dispatcher(name, "", stack.data()) != AOTI_TORCH_SUCCESS) {
     return AOTI_TORCH_FAILURE;
   }
   for (std::size_t i = 0; i < kCount; ++i) {
     AtenTensorHandle result = nullptr;
     std::memcpy(static_cast<void*>(&result), &stack[i], sizeof(AtenTensorHandle));
-    if (results[i] == nullptr) {
-      (void)aoti_torch_delete_tensor_object(result);
-    } else {
-      *results[i] = result;
-    }
+    results[i].reset(result);
   }
   return AOTI_TORCH_SUCCESS;
+}
+
+// Hands a result to the library, if it wants one.
+void give(TensorHandle& result, AtenTensorHandle* to) {
+  if (to != nullptr) *to = result.release();
 }
 
 // The vectors that a tensor has along its last dimension but one, or along the last one.
@@ -159,12 +197,6 @@ Status choose_signs_of_singular_vectors(AtenTensorHandle u, AtenTensorHandle vh)
   return {};
 }
 
-AOTITorchError finished(const char* name, const Status& status) {
-  if (status) return AOTI_TORCH_SUCCESS;
-  record_operator_failure({status.error().code, std::string(name) + ": " + status.error().message});
-  return AOTI_TORCH_FAILURE;
-}
-
 }  // namespace
 
 // NOLINTBEGIN(readability-function-size, bugprone-reserved-identifier): libraries call them so
@@ -174,16 +206,28 @@ extern "C" {
 
 POLYSTATE_SHIM aoti_torch_cpu_linalg_qr(AtenTensorHandle a, const char* mode, AtenTensorHandle* q,
                                         AtenTensorHandle* r) {
-  return call<2>("aten::linalg_qr", {q, r}, a, mode);
+  Results<2> results;
+  const AOTITorchError error = call<2>("aten::linalg_qr", results, a, mode);
+  if (error != AOTI_TORCH_SUCCESS) return error;
+  give(results[0], q);
+  give(results[1], r);
+  return AOTI_TORCH_SUCCESS;
 }
 
 POLYSTATE_SHIM aoti_torch_cpu__linalg_eigh(AtenTensorHandle a, const char* uplo,
                                            std::int32_t compute_v, AtenTensorHandle* eigenvalues,
                                            AtenTensorHandle* eigenvectors) {
   constexpr const char* kName = "aten::_linalg_eigh";
-  const AOTITorchError error = call<2>(kName, {eigenvalues, eigenvectors}, a, uplo, compute_v != 0);
-  if (error != AOTI_TORCH_SUCCESS || compute_v == 0 || eigenvectors == nullptr) return error;
-  return finished(kName, choose_signs_of_eigenvectors(*eigenvectors));
+  Results<2> results;
+  const AOTITorchError error = call<2>(kName, results, a, uplo, compute_v != 0);
+  if (error != AOTI_TORCH_SUCCESS) return error;
+  if (compute_v != 0) {
+    const Status chosen = choose_signs_of_eigenvectors(results[1].get());
+    if (!chosen) return finished(kName, chosen);
+  }
+  give(results[0], eigenvalues);
+  give(results[1], eigenvectors);
+  return AOTI_TORCH_SUCCESS;
 }
 
 // `driver` is for other devices than a CPU.
@@ -192,17 +236,18 @@ POLYSTATE_SHIM aoti_torch_cpu__linalg_svd(AtenTensorHandle a, std::int32_t full_
                                           AtenTensorHandle* u, AtenTensorHandle* s,
                                           AtenTensorHandle* vh) {
   constexpr const char* kName = "aten::_linalg_svd";
-  AtenTensorHandle left = nullptr;
-  AtenTensorHandle right = nullptr;
+  Results<3> results;
   const AOTITorchError error =
-      call<3>(kName, {&left, s, &right}, a, full_matrices != 0, compute_uv != 0, None());
+      call<3>(kName, results, a, full_matrices != 0, compute_uv != 0, None());
   if (error != AOTI_TORCH_SUCCESS) return error;
-  TensorHandle all_left(left);
-  TensorHandle all_right(right);
-  const Status chosen = compute_uv != 0 ? choose_signs_of_singular_vectors(left, right) : Status();
-  if (u != nullptr) *u = all_left.release();
-  if (vh != nullptr) *vh = all_right.release();
-  return finished(kName, chosen);
+  if (compute_uv != 0) {
+    const Status chosen = choose_signs_of_singular_vectors(results[0].get(), results[2].get());
+    if (!chosen) return finished(kName, chosen);
+  }
+  give(results[0], u);
+  give(results[1], s);
+  give(results[2], vh);
+  return AOTI_TORCH_SUCCESS;
 }
 
 }  // extern "C"

@@ -1,8 +1,12 @@
 #include "engine/aoti/method_library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <torch/csrc/inductor/aoti_runtime/utils.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -12,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -22,19 +27,50 @@
 namespace polystate {
 namespace {
 
-// A folder that only this user can enter, removed with all that is in it.
+// Where libraries are unpacked: what TMPDIR names, or else /tmp.
+std::filesystem::path temporary_folder() {
+  std::error_code error;
+  std::filesystem::path named = std::filesystem::temp_directory_path(error);
+  return error ? std::filesystem::path("/tmp") : named;
+}
+
+// `what` the system refuses in the folder for temporary files.
+Error refused(const std::string& what, int code) {
+  return {ErrorCode::kIo, what + ": " + errno_text(code) +
+                              "; TMPDIR may name another folder, in which files can be written "
+                              "and executed"};
+}
+
+// Names of the folders that libraries are unpacked into; mkdtemp chooses the last letters.
+constexpr std::string_view kFolderBegin = ".polystate-library-";
+constexpr std::string_view kFolderLetters = "XXXXXX";
+
+bool is_folder_name(std::string_view name) {
+  return name.size() == kFolderBegin.size() + kFolderLetters.size() &&
+         name.starts_with(kFolderBegin);
+}
+
+// A folder that only this user can enter, removed with all that is in it. It is locked while it
+// exists.
 class PrivateFolder {
  public:
-  static Result<PrivateFolder> create() {
-    std::error_code error;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-    std::string name = (error ? std::filesystem::path("/tmp") : parent) / "polystate-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) {
-      return Error{ErrorCode::kIo, "cannot make the folder '" + name + "': " + errno_text(errno)};
+  static Result<PrivateFolder> create(const std::filesystem::path& parent) {
+    constexpr int kMostTries = 100;
+    int code = EBUSY;
+    for (int i = 0; i < kMostTries; ++i) {
+      std::string name = parent / (std::string(kFolderBegin) + std::string(kFolderLetters));
+      if (::mkdtemp(name.data()) == nullptr) {
+        code = errno;
+        break;
+      }
+      PrivateFolder made(name,
+                         FileDescriptor(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+      if (made.is_held()) return made;
     }
-    return PrivateFolder(name);
+    return refused("machine code cannot be unpacked into '" + parent.string() + "'", code);
   }
-  PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  PrivateFolder(PrivateFolder&& other) noexcept
+      : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
   PrivateFolder& operator=(PrivateFolder&&) = delete;
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;
@@ -46,10 +82,35 @@ class PrivateFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
-  explicit PrivateFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  PrivateFolder(std::filesystem::path path, FileDescriptor lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
+
+  // False where another process saw it before it was locked.
+  [[nodiscard]] bool is_held() const {
+    return lock_.is_open() && try_lock(lock_) != Lock::kTaken && ::access(path_.c_str(), F_OK) == 0;
+  }
 
   std::filesystem::path path_;
+  FileDescriptor lock_;
 };
+
+// Removes this user's folders of processes that a signal ended: those whose lock is free.
+void remove_abandoned(const std::filesystem::path& parent) {
+  std::error_code ended;
+  const std::filesystem::directory_iterator last;
+  for (std::filesystem::directory_iterator entry(parent, ended); !ended && entry != last;
+       entry.increment(ended)) {
+    const std::filesystem::path& path = entry->path();
+    if (!is_folder_name(path.filename().string())) continue;
+    const FileDescriptor folder(
+        ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status{};
+    const bool is_own =
+        folder.is_open() && ::fstat(folder.get(), &status) == 0 && status.st_uid == ::geteuid();
+    std::error_code ignored;
+    if (is_own && try_lock(folder) == Lock::kOurs) std::filesystem::remove_all(path, ignored);
+  }
+}
 
 Status write(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   std::ofstream file(path, std::ios::binary);
@@ -57,7 +118,20 @@ Status write(const std::filesystem::path& path, std::span<const std::byte> bytes
              static_cast<std::streamsize>(bytes.size()));
   file.close();
   if (file) return {};
-  return Error{ErrorCode::kIo, "cannot write '" + path.string() + "': " + errno_text(errno)};
+  return refused("machine code cannot be written to '" + path.string() + "'", errno);
+}
+
+// That the file system and the system's rules let the code of a file be executed.
+Status check_executable(const std::filesystem::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  void* const code = file.is_open()
+                         ? ::mmap(nullptr, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0)
+                         : MAP_FAILED;
+  if (code != MAP_FAILED) {
+    ::munmap(code, 1);
+    return {};
+  }
+  return refused("machine code in '" + path.string() + "' cannot be executed", errno);
 }
 
 // The name of the first function that the library lacks; nothing when it has them all.
@@ -72,15 +146,20 @@ void MethodLibrary::Close::operator()(void* handle) const { ::dlclose(handle); }
 
 Result<MethodLibrary> MethodLibrary::load(const std::string& name,
                                           std::span<const std::byte> library) {
-  const Result<PrivateFolder> folder = PrivateFolder::create();
+  const std::filesystem::path parent = temporary_folder();
+  remove_abandoned(parent);
+  const Result<PrivateFolder> folder = PrivateFolder::create(parent);
   if (!folder) return folder.error();
   const std::filesystem::path file = folder->path() / (name + ".so");
   if (const Status written = write(file, library); !written) return written.error();
   MethodLibrary loaded;
   loaded.handle_.reset(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (loaded.handle_ == nullptr) {
+    const std::string why = ::dlerror();
+    // The artifact is to blame for what is no library, the folder for what may not be one.
+    if (const Status able = check_executable(file); !able) return able.error();
     return Error{ErrorCode::kArtifact,
-                 "the library of method '" + name + "' does not load: " + ::dlerror()};
+                 "the library of method '" + name + "' does not load: " + why};
   }
   void* const handle = loaded.handle_.get();
   std::optional<std::string> missing;

@@ -15,8 +15,9 @@ namespace polystate {
 class MethodLibrary {
  public:
   // Writes the library into a private folder, loads it, and removes the folder. `name` is the
-  // method's, for messages. kArtifact when it is no library of AOTInductor; kIo when it cannot be
-  // written.
+  // method's, for messages. kArtifact when it is no library of AOTInductor; kIo when the folder for
+  // temporary files does not let it be written or executed. What processes that a signal ended have
+  // left there is removed.
   static Result<MethodLibrary> load(const std::string& name, std::span<const std::byte> library);
 
   // Functions of aoti_runtime/interface.h. Each answers whether it succeeded.

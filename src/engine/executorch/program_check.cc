@@ -11,6 +11,8 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/executorch/operators/element_type.h"
@@ -180,9 +182,21 @@ Status check_delegates(const MethodMeta& meta, const std::string& method) {
   return {};
 }
 
+// The states of a manifest by their names, which last as long as it does.
+using States = std::unordered_map<std::string_view, std::size_t>;
+
+States states_of(const Manifest& manifest) {
+  States states;
+  for (std::size_t i = 0; i < manifest.state.size(); ++i) {
+    states.emplace(manifest.state[i].name, i);
+  }
+  return states;
+}
+
 // Every buffer that the program names is a state of the manifest, and those that the method touches
 // are there.
-Status check_states(const MethodMeta& meta, const Manifest& manifest, const MethodSpec& method) {
+Status check_states(const MethodMeta& meta, const Manifest& manifest, const States& states,
+                    const MethodSpec& method) {
   std::vector<bool> present(manifest.state.size(), false);
   for (std::size_t i = 0; i < meta.num_attributes(); ++i) {
     const auto info = meta.attribute_tensor_meta(i);
@@ -192,15 +206,16 @@ Status check_states(const MethodMeta& meta, const Manifest& manifest, const Meth
     }
     const std::string name =
         "method '" + method.name + "', state '" + std::string(info->name()) + "'";
-    const auto state = std::ranges::find(manifest.state, info->name(), &StateSpec::name);
-    if (state == manifest.state.end()) {
+    const auto found = states.find(info->name());
+    if (found == states.end()) {
       return Error{ErrorCode::kArtifact, name + " is in the program, but not in manifest.json"};
     }
-    const auto index = static_cast<std::size_t>(state - manifest.state.begin());
+    const std::size_t index = found->second;
     if (present[index]) {
       continue;  // a view of the state, which ExecuTorch gives the state's name
     }
-    const Expected expected{name, state->dtype, {state->shape.begin(), state->shape.end()}};
+    const StateSpec& state = manifest.state[index];
+    const Expected expected{name, state.dtype, {state.shape.begin(), state.shape.end()}};
     if (Status same = check_tensor(*info, expected); !same) {
       return same;
     }
@@ -244,14 +259,15 @@ Result<std::uint64_t> arena_size(const MethodMeta& meta, std::size_t arena,
   return static_cast<std::uint64_t>(*size);
 }
 
-Status check_method(const MethodMeta& meta, const Manifest& manifest, const MethodSpec& method) {
+Status check_method(const MethodMeta& meta, const Manifest& manifest, const States& states,
+                    const MethodSpec& method) {
   if (Status status = check_delegates(meta, method.name); !status) {
     return status;
   }
   if (Status status = check_signature(meta, method); !status) {
     return status;
   }
-  if (Status status = check_states(meta, manifest, method); !status) {
+  if (Status status = check_states(meta, manifest, states, method); !status) {
     return status;
   }
   if (meta.num_memory_planned_buffers() > kArenas) {
@@ -272,13 +288,14 @@ Result<ArenaSizes> check_program(const Program& program, const Manifest& manifes
     }
   }
   ArenaSizes sizes;
+  const States states = states_of(manifest);
   for (const MethodSpec& method : manifest.methods) {
     const auto meta = program.method_meta(method.name.c_str());
     if (!meta.ok()) {
       return Error{ErrorCode::kArtifact,
                    "method '" + method.name + "' is in manifest.json, but not in the program"};
     }
-    if (const Status status = check_method(*meta, manifest, method); !status) {
+    if (const Status status = check_method(*meta, manifest, states, method); !status) {
       return status.error();
     }
     const Result<std::uint64_t> activations = arena_size(*meta, 0, method.name);

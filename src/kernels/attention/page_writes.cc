@@ -35,6 +35,23 @@ void copy_page(const TensorArgument& pool, std::int64_t source, std::int64_t tar
   if (source != target) std::copy_n(bytes + source * size, size, bytes + target * size);
 }
 
+// Whether a page is written for two rows, or twice for one.
+bool names_a_page_twice(const PagePools& pools, const TensorArgument& table,
+                        const TensorArgument& lengths) {
+  const std::int64_t row_pages = table.size(1);
+  std::vector<bool> is_named(static_cast<std::size_t>(pools.pages()));
+  for (std::int64_t row = 0; row < table.size(0); ++row) {
+    const std::int64_t length = integers_of(lengths)[static_cast<std::size_t>(row)];
+    const std::int64_t count = (length + pools.page() - 1) / pools.page();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t page = integers_of(table)[static_cast<std::size_t>(row * row_pages + i)];
+      if (is_named[static_cast<std::size_t>(page)]) return true;
+      is_named[static_cast<std::size_t>(page)] = true;
+    }
+  }
+  return false;
+}
+
 // No page is both a source and a target, or the target of two pages.
 void require_apart(Requirements& require, const TensorArgument& source,
                    const TensorArgument& target, std::int64_t pages) {
@@ -87,19 +104,30 @@ Status WritePages::run(Arguments& arguments) {
   }
   const std::int64_t heads = std::max<std::int64_t>(pools.kv_heads(), 1);
   const AttendFunctions functions = fastest_attend_functions();
-  const auto write = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t row = task / heads;
-      const std::int64_t first = row * tokens * heads;
-      write_positions(pools, task % heads, integers_of(table.tensor).data() + row * row_pages,
-                      {.key = key.tensor.data<float>() + first * pools.head_dim(),
-                       .value = value.tensor.data<float>() + first * pools.value_dim(),
-                       .first = 0,
-                       .count = integers_of(lengths.tensor)[static_cast<std::size_t>(row)]},
-                      functions);
+  const auto write = [&](std::int64_t row, std::int64_t head) {
+    const std::int64_t first = row * tokens * heads;
+    write_positions(pools, head, integers_of(table.tensor).data() + row * row_pages,
+                    {.key = key.tensor.data<float>() + first * pools.head_dim(),
+                     .value = value.tensor.data<float>() + first * pools.value_dim(),
+                     .first = 0,
+                     .count = integers_of(lengths.tensor)[static_cast<std::size_t>(row)]},
+                    functions);
+  };
+  const auto write_rows = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t task = begin; task < end; ++task) write(task / heads, task % heads);
+  };
+  const auto write_heads = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t head = begin; head < end; ++head) {
+      for (std::int64_t row = 0; row < rows; ++row) write(row, head);
     }
   };
-  parallel_for(rows * heads, kHeadsOfAThread, write);
+  // Threads share out the heads alone where rows share a page: each head has the rows in their
+  // order then, so that the last one stays, as in the eager form.
+  if (names_a_page_twice(pools, table.tensor, lengths.tensor)) {
+    parallel_for(heads, 1 + kHeadsOfAThread / (rows + 1), write_heads);
+  } else {
+    parallel_for(rows * heads, kHeadsOfAThread, write_rows);
+  }
   copy_integers(lengths.tensor, out);
   return {};
 }

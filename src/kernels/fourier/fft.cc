@@ -20,8 +20,8 @@
 namespace polystate {
 namespace {
 
-// Elements that make it worth to wake a thread.
-constexpr std::int64_t kWorthAThread = 8'192;
+// As many are worth a thread.
+constexpr std::int64_t kElementsWorthAThread = 8'192;
 // Sequences that are transformed side by side, fewer where their values would leave the cache. One
 // by one are those that are too few for the processor's vectors, and long ones whose elements lie
 // together: to lay them side by side would take longer.
@@ -145,7 +145,7 @@ void for_each_group(const Sequences& of, std::int64_t count, std::int64_t size, 
   const std::int64_t fits = kCachedBytes / (size * 4 * static_cast<std::int64_t>(sizeof(T)));
   const bool one_by_one = fits < kFewestTogether || (of.inner == 1 && size > kLong);
   const std::int64_t together = one_by_one ? 1 : std::min(fits, kTogether);
-  const std::int64_t groups = (kWorthAThread / size + together) / together;
+  const std::int64_t groups = (kElementsWorthAThread / size + together) / together;
   parallel_for(count, groups * together, [&](std::int64_t first, std::int64_t last) {
     Rows<T> rows(size, std::min(together, last - first));
     while (first < last) {

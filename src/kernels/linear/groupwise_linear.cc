@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,7 +10,6 @@
 #include "kernels/linear/operators.h"
 #include "kernels/linear/packed_weights.h"
 #include "kernels/operators.h"
-#include "kernels/parallel.h"
 #include "kernels/requirements.h"
 #include "kernels/vectors/half.h"
 #include "polystate/core/result.h"
@@ -19,12 +17,7 @@
 namespace polystate {
 namespace {
 
-// In a nanosecond.
-constexpr std::int64_t kBytesMultiplied = 200;
-constexpr std::int64_t kValuesQuantized = 8;
-
-// Work of a thread that is worth waking it, in nanoseconds.
-constexpr std::int64_t kWorthAThread = 2'000;
+constexpr std::int64_t kBytesMultiplied = 200;  // in a nanosecond
 
 Status check(Requirements& require, LinearCall& call, const NamedTensor& tiles,
              const NamedTensor& scales) {
@@ -49,16 +42,9 @@ class Activations {
     const std::int64_t stride = groups_ * GroupwiseWeights::kGroupDepth;
     auto* const values = reinterpret_cast<std::int8_t*>(
         scratch_bytes(static_cast<std::size_t>(call.rows() * stride)));
-    const float* const x = call.x.tensor.data<float>();
-    const std::int64_t depth = call.depth();
-    const auto quantize = [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row) {
-        functions.quantize(x + row * depth, depth, values + row * stride,
-                           scales_.data() + row * groups_);
-      }
-    };
-    const std::int64_t cost = std::max<std::int64_t>(depth, 1) / kValuesQuantized + 1;
-    parallel_for(call.rows(), 1 + kWorthAThread / cost, quantize);
+    quantize_rows(call, [&](std::int64_t row, const float* x) {
+      functions.quantize(x, call.depth(), values + row * stride, scales_.data() + row * groups_);
+    });
     values_ = values;
   }
 

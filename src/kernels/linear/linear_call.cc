@@ -28,9 +28,11 @@ constexpr std::int64_t kBlockTiles = 4;
 // once.
 constexpr std::int64_t kRowsOfAThread = 32;
 
-// Work of a thread that is worth waking it, in nanoseconds; bytes that are read in one.
-constexpr std::int64_t kWorthAThread = 2'000;
+// As much work is worth a thread.
+constexpr std::int64_t kNanosecondsWorthAThread = 2'000;
+// In a nanosecond: bytes of weights, and values of x in 8 bits.
 constexpr std::int64_t kBytesRead = 25;
+constexpr std::int64_t kValuesQuantized = 8;
 
 // More would not fit a sum of 8 bits times 8 bits in 32.
 constexpr std::int64_t kLargestDepth = 65'536;
@@ -112,13 +114,38 @@ void multiply_in_blocks(
   const std::int64_t block_bytes = kBlockTiles * cost.tile_bytes;
   const std::int64_t time = blocks(cost.rows, row_blocks) * block_bytes / cost.bytes_multiplied +
                             block_bytes / kBytesRead;
-  parallel_for(row_blocks * tile_blocks, 1 + kWorthAThread / std::max<std::int64_t>(time, 1), run);
+  parallel_for(row_blocks * tile_blocks,
+               1 + kNanosecondsWorthAThread / std::max<std::int64_t>(time, 1), run);
+}
+
+void quantize_rows(const LinearCall& call,
+                   const std::function<void(std::int64_t row, const float* values)>& quantize) {
+  const float* const x = call.x.tensor.data<float>();
+  const std::int64_t depth = call.depth();
+  const std::int64_t time = depth / kValuesQuantized + 1;
+  parallel_for(call.rows(), 1 + kNanosecondsWorthAThread / time,
+               [&](std::int64_t first, std::int64_t last) {
+                 for (std::int64_t row = first; row < last; ++row) quantize(row, x + row * depth);
+               });
+}
+
+std::uint8_t* Scratch::bytes(std::size_t size) {
+  most_ = std::max(most_, size);
+  if (++calls_ == kCalls) {
+    if (memory_.size() > kKept && memory_.size() / kFewer > most_) {
+      memory_ = std::vector<std::uint8_t>();  // first, so that there are never two
+      memory_.resize(std::max(most_, kKept));
+    }
+    calls_ = 0;
+    most_ = size;
+  }
+  if (memory_.size() < size) memory_.resize(size);
+  return memory_.data();
 }
 
 std::uint8_t* scratch_bytes(std::size_t size) {
-  thread_local std::vector<std::uint8_t> memory;
-  if (memory.size() < size) memory.resize(size);
-  return memory.data();
+  thread_local Scratch scratch;
+  return scratch.bytes(size);
 }
 
 }  // namespace polystate

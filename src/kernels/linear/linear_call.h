@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "kernels/arguments.h"
 #include "kernels/linear/multiply.h"
@@ -65,7 +66,30 @@ void multiply_in_blocks(
     const ProductCost& cost,
     const std::function<void(std::int64_t first, std::int64_t last, TileRange tiles)>& multiply);
 
-// Memory of the calling thread, until its next call: allocated anew, it would be cleared each time.
+// Calls `quantize(row, values)` for each row of x, on as many threads as are worth it.
+void quantize_rows(const LinearCall& call,
+                   const std::function<void(std::int64_t row, const float* values)>& quantize);
+
+// Memory that is used again and again: allocated anew, it would be cleared each time. What a long
+// prompt needed is given back when many calls in turn, those of a few tokens' steps, need far less.
+class Scratch {
+ public:
+  // Bytes to write to, until the next call.
+  std::uint8_t* bytes(std::size_t size);
+
+  [[nodiscard]] std::size_t capacity() const { return memory_.capacity(); }
+
+  static constexpr int kCalls = 64;                  // whose needs are compared with what there is
+  static constexpr std::size_t kKept = 16ULL << 20;  // bytes that stay in any case
+  static constexpr std::size_t kFewer = 8;           // how many times less makes it worth it
+
+ private:
+  std::vector<std::uint8_t> memory_;
+  std::size_t most_ = 0;  // that one of these calls needed
+  int calls_ = 0;
+};
+
+// The calling thread's, until its next call.
 std::uint8_t* scratch_bytes(std::size_t size);
 
 }  // namespace polystate

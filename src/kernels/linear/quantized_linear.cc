@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,19 +9,13 @@
 #include "kernels/linear/operators.h"
 #include "kernels/linear/packed_weights.h"
 #include "kernels/operators.h"
-#include "kernels/parallel.h"
 #include "kernels/requirements.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
 namespace {
 
-// In a nanosecond.
-constexpr std::int64_t kBytesMultiplied = 250;
-constexpr std::int64_t kValuesQuantized = 8;
-
-// Work of a thread that is worth waking it, in nanoseconds.
-constexpr std::int64_t kWorthAThread = 2'000;
+constexpr std::int64_t kBytesMultiplied = 250;  // in a nanosecond
 
 struct Weights {
   NamedTensor tiles;
@@ -50,16 +43,10 @@ class Activations {
                 functions.value_bytes),
         values_(scratch_bytes(static_cast<std::size_t>(call.rows() * stride_))),
         scales_(static_cast<std::size_t>(call.rows())) {
-    const float* const x = call.x.tensor.data<float>();
-    const std::int64_t depth = call.depth();
-    const auto quantize = [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t row = first; row < last; ++row) {
-        scales_[static_cast<std::size_t>(row)] =
-            functions.quantize(x + row * depth, depth, values_ + row * stride_);
-      }
-    };
-    const std::int64_t cost = std::max<std::int64_t>(depth, 1) / kValuesQuantized + 1;
-    parallel_for(call.rows(), 1 + kWorthAThread / cost, quantize);
+    quantize_rows(call, [&](std::int64_t row, const float* x) {
+      scales_[static_cast<std::size_t>(row)] =
+          functions.quantize(x, call.depth(), values_ + row * stride_);
+    });
   }
 
   [[nodiscard]] QuantizedRows from(std::int64_t row) const {

@@ -51,7 +51,10 @@ struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {
   static float result(const Sums& sums, int part, const QuantizedRows& rows, std::int64_t row,
                       const Columns& columns) {
     const RowScale scale = rows.scales[row];
-    const std::int32_t product = sums.columns[part] - scale.zero * columns.sums;
+    // Wraps, as the others do, where a program's sums are not those of its weights.
+    const auto product = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums.columns[part]) -
+                                                   static_cast<std::uint32_t>(scale.zero) *
+                                                       static_cast<std::uint32_t>(columns.sums));
     return std::fma(static_cast<float>(product), columns.scales * scale.scale, columns.bias);
   }
 };

@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::int64_t kBytesMultiplied = 400;  // in a nanosecond
 
-// Columns of cells that make it worth to wake a thread.
-constexpr std::int64_t kWorthAThread = 2'048;
+// As many of cells are worth a thread.
+constexpr std::int64_t kColumnsWorthAThread = 2'048;
 
 std::optional<Cell> cell_named(std::string_view name) {
   if (name == "lstm") return Cell::kLstm;
@@ -208,7 +208,7 @@ class Layer {
                  size);
       }
     };
-    parallel_for(call_.batch(), 1 + kWorthAThread / size, advance_rows);
+    parallel_for(call_.batch(), 1 + kColumnsWorthAThread / size, advance_rows);
   }
 
   void project(const TensorArgument& projection, std::int64_t step) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "polystate/core/named_files.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/tokenizer.h"
 #include "tokenizer/stages.h"
@@ -17,6 +18,7 @@ inline constexpr JsonLimits kFileLimits = {
     .max_depth = 64, .names_may_repeat = true, .rounds_large_integers = true};
 
 Result<Stages> open_tokenizer(const std::filesystem::path& path, const TokenizerOptions& options);
+Result<Stages> open_tokenizer(const NamedFiles& files, const TokenizerOptions& options);
 Result<Stages> parse_tokenizer(TokenizerFormat format, std::string_view content,
                                const TokenizerOptions& options);
 

@@ -149,8 +149,13 @@ Result<Stages> encoding_stages(const SentencePieceModel& model, const SpecialIds
 void add_decoding(const SentencePieceModel& model, const NumberedPiecesConfig& config,
                   const NumberedPiecesDecoding& decoding, Stages& stages) {
   std::map<std::string, std::string, std::less<>> decoded;
-  for (const SentencePieceModel::Piece& piece : model.pieces)
-    decoded.emplace(piece.text, decoded_piece(model, piece));
+  // A text that two pieces have is the one that is known by its id alone, as in make_vocabulary.
+  for (const bool is_text : {false, true}) {  // the first one that is added counts
+    for (const SentencePieceModel::Piece& piece : model.pieces) {
+      if (SentencePieceModel::is_text(piece.type) != is_text) continue;
+      decoded.emplace(piece.text, decoded_piece(model, piece));
+    }
+  }
   for (const std::string& token : config.special()) {
     decoded.insert_or_assign(
         token, tagged(SentencePieceKind::kSpecial, token + std::string(decoding.after_special)));

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/file.h"
+#include "core/folder_files.h"
+#include "polystate/core/named_files.h"
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/tokenizer.h"
@@ -25,30 +26,13 @@ namespace fs = std::filesystem;
 constexpr std::string_view kNumberedModel = "sentencepiece.bpe.model";
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{512} << 20U;
 
-Result<std::vector<std::byte>> read_bytes(const fs::path& path) {
-  const Result<InputFile> file = InputFile::open(path);
-  if (!file) return file.error();
-  return read_file(*file, kMaxFileBytes);
-}
-
-std::string_view text_of(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-Result<std::string> read_text(const fs::path& path) {
-  const Result<std::vector<std::byte>> bytes = read_bytes(path);
-  if (!bytes) return bytes.error();
-  return std::string(text_of(*bytes));
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
+Result<std::string> read_named(const NamedFiles& files, std::string_view name) {
+  return files.read(std::string(name), kMaxFileBytes);
 }
 
 // Empty where there is no such file.
-Result<std::string> read_text_if_there(const fs::path& path) {
-  return is_there(path) ? read_text(path) : Result<std::string>(std::string());
+Result<std::string> read_if_there(const NamedFiles& files, const std::string& name) {
+  return files.has(name) ? read_named(files, name) : Result<std::string>(std::string());
 }
 
 template <typename T>
@@ -126,87 +110,92 @@ Error misplaced(const fs::path& path, std::string_view option, std::string_view 
                                     " is given, which is for " + std::string(place)};
 }
 
-Result<Stages> open_file(const fs::path& path, const TokenizerOptions& options) {
-  const Result<std::vector<std::byte>> bytes = read_bytes(path);
-  if (!bytes) return bytes.error();
-  const std::string_view content = text_of(*bytes);
-  const TokenizerFormat format = format_of(content);
+// Of a file that has all there is to a tokenizer.
+Result<Stages> parse_file(const fs::path& path, const Result<std::string>& content,
+                          const TokenizerOptions& options) {
+  if (!content) return content.error();
+  const TokenizerFormat format = format_of(*content);
   if (options.target_language)
     return misplaced(path, "target_language", "Marian's and M2M100's tokenizers");
   if (format != TokenizerFormat::kTikToken) {
     if (options.tik_token) return misplaced(path, "tik_token", "a TikToken file");
-    return naming(path, parse_tokenizer(format, content, options));
+    return naming(path, parse_tokenizer(format, *content, options));
   }
   const Result<TikTokenOptions> tik_token = tik_token_options(path.stem().string(), options);
   if (!tik_token)
     return Error{tik_token.error().code, path.string() + ": " + tik_token.error().message};
-  return naming(path, parse_tik_token(content, *tik_token));
+  return naming(path, parse_tik_token(*content, *tik_token));
 }
 
-Result<Stages> open_marian(const fs::path& folder, const TokenizerOptions& options) {
-  if (options.tik_token) return misplaced(folder, "tik_token", "a TikToken file");
-  MarianFiles files;
-  Result<std::string> source = read_text(folder / "source.spm");
+Result<Stages> open_one(const NamedFiles& files, const std::string& name,
+                        const TokenizerOptions& options) {
+  return parse_file(files.place() / name, read_named(files, name), options);
+}
+
+Result<Stages> open_marian(const NamedFiles& files, const TokenizerOptions& options) {
+  if (options.tik_token) return misplaced(files.place(), "tik_token", "a TikToken file");
+  MarianFiles marian;
+  Result<std::string> source = read_named(files, "source.spm");
   if (!source) return source.error();
-  files.decoder = *source;
-  files.encoder = std::move(*source);
+  marian.decoder = *source;
+  marian.encoder = std::move(*source);
   if (options.target_language) {
-    Result<std::string> target = read_text(folder / "target.spm");
+    Result<std::string> target = read_named(files, "target.spm");
     if (!target) return target.error();
-    files.encoder = std::move(*target);
+    marian.encoder = std::move(*target);
   }
-  Result<std::string> vocabulary = read_text(folder / "vocab.json");
+  Result<std::string> vocabulary = read_named(files, "vocab.json");
   if (!vocabulary) return vocabulary.error();
-  files.vocabulary = std::move(*vocabulary);
-  Result<std::string> config = read_text_if_there(folder / "tokenizer_config.json");
+  marian.vocabulary = std::move(*vocabulary);
+  Result<std::string> config = read_if_there(files, "tokenizer_config.json");
   if (!config) return config.error();
-  files.config = std::move(*config);
-  return naming(folder, parse_marian(files));
+  marian.config = std::move(*config);
+  return naming(files.place(), parse_marian(marian));
 }
 
-Result<Stages> open_m2m100(const fs::path& folder, const TokenizerOptions& options) {
-  if (options.tik_token) return misplaced(folder, "tik_token", "a TikToken file");
-  Result<std::string> model = read_text(folder / kNumberedModel);
+Result<Stages> open_m2m100(const NamedFiles& files, const TokenizerOptions& options) {
+  if (options.tik_token) return misplaced(files.place(), "tik_token", "a TikToken file");
+  Result<std::string> model = read_named(files, kNumberedModel);
   if (!model) return model.error();
-  Result<std::string> vocabulary = read_text(folder / "vocab.json");
+  Result<std::string> vocabulary = read_named(files, "vocab.json");
   if (!vocabulary) return vocabulary.error();
-  Result<std::string> config = read_text_if_there(folder / "tokenizer_config.json");
+  Result<std::string> config = read_if_there(files, "tokenizer_config.json");
   if (!config) return config.error();
-  Result<std::string> special_tokens = read_text_if_there(folder / "special_tokens_map.json");
+  Result<std::string> special_tokens = read_if_there(files, "special_tokens_map.json");
   if (!special_tokens) return special_tokens.error();
-  return naming(folder, parse_m2m100({std::move(*model), std::move(*vocabulary), std::move(*config),
-                                      std::move(*special_tokens), options.target_language}));
+  return naming(files.place(),
+                parse_m2m100({std::move(*model), std::move(*vocabulary), std::move(*config),
+                              std::move(*special_tokens), options.target_language}));
 }
 
-Result<Stages> open_folder(const fs::path& folder, const TokenizerOptions& options) {
-  if (is_there(folder / "tokenizer.json")) return open_file(folder / "tokenizer.json", options);
-  if (is_there(folder / "source.spm") && is_there(folder / "target.spm"))
-    return open_marian(folder, options);
-  if (is_there(folder / kNumberedModel) && is_there(folder / "vocab.json"))
-    return open_m2m100(folder, options);
-  for (const std::string_view name :
-       {std::string_view("tokenizer.model"), std::string_view("spiece.model"), kNumberedModel,
-        std::string_view("spm.model")}) {
-    if (is_there(folder / name)) return open_file(folder / name, options);
+}  // namespace
+
+Result<Stages> open_tokenizer(const NamedFiles& files, const TokenizerOptions& options) {
+  if (files.has("tokenizer.json")) return open_one(files, "tokenizer.json", options);
+  if (files.has("source.spm") && files.has("target.spm")) return open_marian(files, options);
+  const std::string numbered(kNumberedModel);
+  if (files.has(numbered) && files.has("vocab.json")) return open_m2m100(files, options);
+  for (const std::string& name : {std::string("tokenizer.model"), std::string("spiece.model"),
+                                  numbered, std::string("spm.model")}) {
+    if (files.has(name)) return open_one(files, name, options);
   }
   for (const KnownEncoding& encoding : known_encodings()) {
-    const fs::path path = folder / (std::string(encoding.name) + ".tiktoken");
-    if (is_there(path)) return open_file(path, options);
+    const std::string name = std::string(encoding.name) + ".tiktoken";
+    if (files.has(name)) return open_one(files, name, options);
   }
   return Error{
       ErrorCode::kIo,
-      "'" + folder.string() +
+      "'" + files.place().string() +
           "' has no tokenizer.json, source.spm and target.spm, tokenizer.model, "
           "spiece.model, sentencepiece.bpe.model, spm.model, nor a known .tiktoken file "
           "(AutoTokenizer.from_pretrained(...).save_pretrained(...) of transformers writes "
           "tokenizer.json)"};
 }
 
-}  // namespace
-
 Result<Stages> open_tokenizer(const fs::path& path, const TokenizerOptions& options) {
   std::error_code ignored;
-  return fs::is_directory(path, ignored) ? open_folder(path, options) : open_file(path, options);
+  if (fs::is_directory(path, ignored)) return open_tokenizer(FolderFiles(path), options);
+  return parse_file(path, read_text(path, kMaxFileBytes), options);
 }
 
 Result<Stages> parse_tokenizer(TokenizerFormat format, std::string_view content,

@@ -9,6 +9,7 @@
 #include <ios>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "polystate/chat_template/chat_template.h"
@@ -76,6 +77,20 @@ TEST(ChatTemplates, ADamagedConfigurationIsAnError) {
     EXPECT_EQ(templates.error().code, ErrorCode::kArtifact) << content;
   }
 }
+
+// NOLINTBEGIN(bugprone-use-after-move)
+TEST(TemplateValue, OneThatWasMovedFromIsNone) {
+  TemplateValue value = TemplateValue::integer(5);
+  const TemplateValue taken = std::move(value);
+  EXPECT_EQ(taken, TemplateValue::integer(5));
+  EXPECT_EQ(value, TemplateValue());
+  EXPECT_EQ(value.to_json().value(), "null");
+  const TemplateValue copy = value;  // NOLINT(performance-unnecessary-copy-initialization)
+  EXPECT_EQ(copy, TemplateValue());
+  value = taken;
+  EXPECT_EQ(value, taken);
+}
+// NOLINTEND(bugprone-use-after-move)
 
 TEST(ChatTemplates, RolesThatAreKnownAreTrusted) {
   ChatInput input;

@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <filesystem>
@@ -142,6 +144,85 @@ TEST(AtomicFile, AMovedFileIsCommittedOnce) {
     ASSERT_TRUE(second.commit());
   }
   EXPECT_EQ(content_of(folder / "state"), "content");
+}
+
+TEST(AtomicFile, WhatAKilledWriterLeftIsRemovedByTheNext) {
+  const TemporaryFolder folder;
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    const auto file = AtomicFile::create(folder / "state");
+    (void)::raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(writer, &status, 0), writer);
+  ASSERT_EQ(files_in(folder), 1);
+  ASSERT_TRUE(write_file(folder / "other", bytes_of("content")));
+  EXPECT_EQ(files_in(folder), 1);
+  EXPECT_EQ(content_of(folder / "other"), "content");
+}
+
+TEST(AtomicFile, WhatOthersWriteOrNamedAlikeStays) {
+  const TemporaryFolder folder;
+  AtomicFile file = AtomicFile::create(folder / "first").value();
+  ASSERT_TRUE(file.write(bytes_of("first")));
+  std::ofstream(folder / ".polystate.notes.tmp") << "a user's";
+  std::ofstream(folder / ".polystate.0123456789ABCDEF.tmp") << "a user's";
+  std::filesystem::create_directory(folder / ".polystate.0123456789abcdef.tmp");
+  ASSERT_TRUE(write_file(folder / "second", bytes_of("second")));
+  EXPECT_EQ(files_in(folder), 5);
+  ASSERT_TRUE(file.commit());
+  EXPECT_EQ(content_of(folder / "first"), "first");
+}
+
+// While it lives, this process has no more rights than anybody, even where root runs the tests.
+class Nobody {
+ public:
+  static constexpr uid_t kId = 65534;
+
+  Nobody() : before_(::geteuid()) {
+    if (before_ == 0) {
+      EXPECT_EQ(::seteuid(kId), 0);
+    }
+  }
+  Nobody(const Nobody&) = delete;
+  Nobody& operator=(const Nobody&) = delete;
+  ~Nobody() {
+    if (before_ == 0) {
+      EXPECT_EQ(::seteuid(before_), 0);
+    }
+  }
+
+ private:
+  uid_t before_;
+};
+
+TEST(AtomicFile, AFolderThatMayBeWrittenAndNotReadGetsTheFile) {
+  const TemporaryFolder folder;
+  if (::geteuid() == 0 && ::chown(folder.path().c_str(), Nobody::kId, ::getegid()) != 0) {
+    GTEST_SKIP() << "root may give no folder away here";
+  }
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0300), 0);
+  Status status;
+  {
+    const Nobody nobody;
+    status = write_file(folder / "state", bytes_of("content"));
+  }
+  EXPECT_EQ(::chmod(folder.path().c_str(), 0700), 0);
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(content_of(folder / "state"), "content");
+}
+
+TEST(AtomicFile, PathsThatAreWrittenToOneFileAreKnown) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "store");
+  std::filesystem::create_symlink("store/state", folder / "link");
+  std::filesystem::create_symlink("link", folder / "link_of_a_link");
+  EXPECT_TRUE(name_one_file(folder / "link", folder / "store/state")) << "which does not exist";
+  EXPECT_TRUE(name_one_file(folder / "link_of_a_link", folder / "store/../store/state"));
+  EXPECT_FALSE(name_one_file(folder / "link", folder / "state"));
+  ASSERT_TRUE(write_file(folder / "link", bytes_of("content")));
+  EXPECT_TRUE(name_one_file(folder / "link_of_a_link", folder / "store/state"));
+  EXPECT_FALSE(name_one_file(folder / "link", folder / "store"));
 }
 
 TEST(AtomicFile, AFolderThatIsMissingIsRefused) {

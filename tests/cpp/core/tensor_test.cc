@@ -168,6 +168,34 @@ TEST(Tensor, WhatIsNotComplexIsItsOwnPairs) {
   EXPECT_FALSE(Tensor::of<float>({}, {1}).value().of_pairs(DType::kComplex64));
 }
 
+// NOLINTBEGIN(bugprone-use-after-move)
+TEST(Tensor, OneThatWasMovedFromHasNoElementsAndMayBeAssignedTo) {
+  Tensor tensor = Tensor::of<float>({3}, {1, 2, 3}).value();
+  Tensor taken = std::move(tensor);
+  EXPECT_EQ(taken.values<float>()[2], 3);
+  EXPECT_TRUE(tensor.bytes().empty());
+  EXPECT_TRUE(tensor.shape().empty());
+  tensor = Tensor::of<float>({1}, {4}).value();
+  taken = std::move(tensor);
+  EXPECT_EQ(taken.shape(), (Shape{1}));
+  EXPECT_EQ(taken.values<float>()[0], 4);
+  EXPECT_TRUE(tensor.values<float>().empty());
+}
+// NOLINTEND(bugprone-use-after-move)
+
+TEST(TensorDeathTest, EndsTheProgramWhereItsElementsAreReadAsAnotherType) {
+  const Tensor tensor = Tensor::of<float>({3}, {1, 2, 3}).value();
+  EXPECT_DEATH(static_cast<void>(tensor.values<double>()),
+               "the values of a float32 tensor were read as float64");
+  EXPECT_DEATH(static_cast<void>(tensor.values<std::int32_t>()), "float32 tensor .* as int32");
+}
+
+TEST(TensorDeathTest, EndsTheProgramWhereAReadOnlyOneIsWritten) {
+  const float value = 1;
+  const Tensor tensor = Tensor::borrow_read_only(DType::kFloat32, {1}, &value).value();
+  EXPECT_DEATH(static_cast<void>(tensor.mutable_bytes()), "read-only");
+}
+
 TEST(Tensor, AnAdoptedOwnerIsReleasedWithTheLastHandle) {
   auto owner = std::make_shared<std::vector<std::uint8_t>>(3, std::uint8_t{1});
   const std::weak_ptr<std::vector<std::uint8_t>> watch = owner;

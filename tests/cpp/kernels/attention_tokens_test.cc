@@ -78,7 +78,6 @@ Tensor taken(const Tensor& tensor, std::size_t dimension, const Tokens& numbers)
 class Sequences {
  public:
   explicit Sequences(const Options& options) : options_(options) {
-    use_threads(1);  // rows that share pages may write them at once
     const std::int64_t page = options.page;
     const std::int64_t shared = std::max<std::int64_t>(32 / page, 1) * page;
     const std::array<std::pair<std::int64_t, std::int64_t>, kRows> added = {
@@ -285,6 +284,39 @@ TEST_F(TokensOfAStep, AreBitForBitWhatTheyAreAlone) {
           expect_same(run(sequences, steps, operation, functions), alone);
         }
       }
+    }
+  }
+}
+
+// The case after it has written rows of which many share each page.
+AttentionCase with_shared_pages_written() {
+  constexpr std::int64_t kWriters = 32;
+  AttentionCase arguments = AttentionCase::of_rows({.rows = kWriters, .tokens = 40});
+  std::vector<std::int64_t> table;
+  for (std::int64_t row = 0; row < kWriters; ++row) {
+    for (const std::int64_t page : {std::int64_t{1}, 5 + row % 2, 9 + row}) table.push_back(page);
+  }
+  arguments.page_table = Tensor::of({kWriters, 3}, table).value();
+  arguments.lengths = integers(std::vector<std::int64_t>(kWriters, 40));
+  EXPECT_TRUE(arguments.write_pages());
+  return arguments;
+}
+
+using RowsThatShareAPage = AnyThreads;
+
+TEST_F(RowsThatShareAPage, AreWrittenInTheirOrderOnAnyThreads) {
+  use_threads(1);
+  const AttentionCase expected = with_shared_pages_written();
+  // [pages, kv_heads, page, dims] and [rows, tokens, kv_heads, dims], of two heads of 16.
+  const std::span<const float> last = expected.value.values<float>().subspan(31 * 40 * 2 * 16, 16);
+  EXPECT_TRUE(
+      std::ranges::equal(expected.value_pool.values<float>().subspan(1 * 2 * 16 * 16, 16), last));
+  for (const std::int64_t threads : {2, 4, 8}) {
+    use_threads(threads);
+    for (int i = 0; i < 20; ++i) {
+      const AttentionCase found = with_shared_pages_written();
+      EXPECT_TRUE(std::ranges::equal(found.key_pool.bytes(), expected.key_pool.bytes()));
+      EXPECT_TRUE(std::ranges::equal(found.value_pool.bytes(), expected.value_pool.bytes()));
     }
   }
 }

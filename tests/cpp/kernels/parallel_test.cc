@@ -130,6 +130,15 @@ TEST(ParallelFor, ThrowsWhatItsWorkThrowsOnceAllThreadsHaveEnded) {
   for (const auto& each : visits(1000, 7)) EXPECT_EQ(each, 1);
 }
 
+TEST(ParallelFor, MakesATeamAnewForAnotherNumberOfThreads) {
+  const std::int64_t threads_before = thread_count();
+  for (const std::int64_t threads : {2, 3, 2, 1, 3}) {
+    use_threads(threads);
+    for (const auto& each : visits(1000, 7)) EXPECT_EQ(each, 1);
+  }
+  use_threads(threads_before);
+}
+
 TEST(ParallelFor, HasTheThreadsOfAnotherTeamDoTheWork) {
   static std::int64_t calls;
   calls = 0;

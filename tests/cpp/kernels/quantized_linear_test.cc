@@ -18,6 +18,7 @@
 #include "core/instruction_set.h"
 #include "kernels/arguments.h"
 #include "kernels/kernel_call.h"
+#include "kernels/linear/linear_call.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/operators.h"
@@ -218,6 +219,24 @@ TEST(QuantizedLinear, HoldsTheLargestSums) {
   }
 }
 
+TEST(QuantizedLinear, SumsThatAreNotThoseOfTheWeightsWrap) {
+  LinearCase arguments = LinearCase::random(1, 4, 3);
+  std::ranges::fill(elements<std::int8_t>(arguments.tiles), std::int8_t{0});
+  std::ranges::fill(elements<float>(arguments.x), -1.0F);  // 255 stands for zero
+  std::ranges::fill(elements<float>(arguments.scales), 1.0F);
+  arguments.bias.reset();
+  arguments.addend.reset();
+  constexpr std::int32_t kLargest = std::numeric_limits<std::int32_t>::max();
+  const std::vector<std::int32_t> sums = {kLargest, -kLargest - 1, 1 << 24};
+  std::ranges::copy(sums, elements<std::int32_t>(arguments.sums).begin());
+  const std::vector<float> found = floats_of(arguments.linear(quantized_linear_scalar()));
+  ASSERT_EQ(found.size(), sums.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto product = static_cast<std::int32_t>(0U - 255U * static_cast<std::uint32_t>(sums[i]));
+    EXPECT_FLOAT_EQ(found[i], static_cast<float>(product) / 255) << "column " << i;
+  }
+}
+
 TEST(QuantizedLinear, ARowOfZerosGivesTheBias) {
   LinearCase arguments = LinearCase::random(1, 40, 20);
   std::ranges::fill(elements<float>(arguments.x), 0.0F);
@@ -282,6 +301,27 @@ TEST(QuantizedLinear, RefusesWhatDoesNotFit) {
     ASSERT_FALSE(result) << message;
     EXPECT_EQ(result.error().code, ErrorCode::kEngine);
     EXPECT_THAT(result.error().message, testing::HasSubstr(message));
+  }
+}
+
+constexpr std::size_t kOfAPrompt = Scratch::kKept + 1;
+constexpr std::size_t kOfAToken = 4096;
+
+TEST(Scratch, GivesBackWhatAPromptNeededOnceManyCallsNeedLess) {
+  Scratch scratch;
+  scratch.bytes(kOfAPrompt)[kOfAPrompt - 1] = 1;
+  for (int call = 0; call < 2 * Scratch::kCalls; ++call) {
+    scratch.bytes(kOfAToken)[kOfAToken - 1] = 1;
+  }
+  EXPECT_LE(scratch.capacity(), Scratch::kKept);
+}
+
+TEST(Scratch, KeepsWhatIsNeededNowAndThen) {
+  Scratch scratch;
+  for (int call = 0; call < 4 * Scratch::kCalls; ++call) {
+    const std::size_t size = call % (Scratch::kCalls / 2) == 0 ? kOfAPrompt : kOfAToken;
+    scratch.bytes(size)[size - 1] = 1;
+    EXPECT_GE(scratch.capacity(), kOfAPrompt);
   }
 }
 

@@ -122,6 +122,18 @@ TEST_F(TextToText, AnswersWithTextTokensAndScores) {
   EXPECT_EQ(pipeline_->run("a b").value(), "b a");
 }
 
+TEST_F(TextToText, AnswersTextsThatAreWrittenInTheCall) {
+  const auto answers = pipeline_->run({"a b", "c"}).value();
+  ASSERT_EQ(answers.size(), 2);
+  EXPECT_EQ(answers[0][0].text, "b a");
+  EXPECT_EQ(answers[1][0].text, "c");
+  const std::string text = "d c";
+  EXPECT_EQ(pipeline_->run({text}, {}).value()[0][0].text, "c d");
+  EXPECT_EQ(pipeline_->run({"a b"}).value()[0][0].text, "b a");
+  EXPECT_TRUE(pipeline_->run({}).value().empty());
+  EXPECT_EQ(pipeline_->run(text).value(), "c d");
+}
+
 TEST_F(TextToText, LeavesTheConfigurationToTheRunner) {
   ASSERT_TRUE(run({"a"}));
   EXPECT_FALSE(runner_->config);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,39 @@ TEST(ProgramMemory, StatesHaveARowEach) {
   const report::Timeline timeline = state_timeline_of(counter.method("add"));
   ASSERT_EQ(timeline.rows.size(), 2);
   EXPECT_THAT(state_timeline_of(counter.method("plus_one")).rows, IsEmpty());
+}
+
+TEST(ProgramMemory, ATimelineHasItsFirstSpansWholeStepsOfThem) {
+  const auto spans = [](const std::vector<std::size_t>& steps) {
+    std::vector<report::Span> made;
+    for (const std::size_t step : steps) made.push_back({.first = step, .last = step});
+    return made;
+  };
+  const report::Timeline whole{.steps = 9,
+                               .rows = {{.label = "a", .spans = spans({0, 3, 5})},
+                                        {.label = "b", .spans = spans({3, 4})},
+                                        {.label = "c", .spans = spans({8})}}};
+  report::Timeline timeline = whole;
+  EXPECT_EQ(keep_first_spans(timeline, 6), 0);
+  EXPECT_EQ(timeline.steps, 9);
+  EXPECT_EQ(keep_first_spans(timeline, 4), 2);
+  EXPECT_EQ(timeline.steps, 5);
+  ASSERT_EQ(timeline.rows.size(), 2);
+  EXPECT_EQ(timeline.rows[0].spans.size(), 2);
+  EXPECT_EQ(timeline.rows[1].spans.size(), 2);
+  timeline = whole;
+  EXPECT_EQ(keep_first_spans(timeline, 2), 5) << "not one of the two of step 3";
+  EXPECT_EQ(timeline.steps, 3);
+}
+
+TEST(ProgramMemory, APlanHasItsLargestBlocks) {
+  report::MemoryPlan plan;
+  for (const std::uint64_t bytes : {4, 9, 1, 7}) plan.blocks.push_back({.bytes = bytes});
+  EXPECT_EQ(keep_largest_blocks(plan, 4), 0);
+  EXPECT_EQ(keep_largest_blocks(plan, 2), 2);
+  ASSERT_EQ(plan.blocks.size(), 2);
+  EXPECT_EQ(plan.blocks[0].bytes, 9);
+  EXPECT_EQ(plan.blocks[1].bytes, 7);
 }
 
 }  // namespace

@@ -164,6 +164,26 @@ TEST(Conversation, HoldsItsPagesUntilItIsGone) {
   EXPECT_TRUE(runner->generate(inputs, options_for(49)));
 }
 
+TEST(Conversation, GoesOnInAModelThatHasPagesForOneSequence) {
+  const auto fake = decoder_alone();
+  fake->pages = 13;  // of one sequence of fifty positions
+  const auto runner = open_fake(fake);
+  Conversation conversation(*runner);
+  ASSERT_TRUE(conversation.generate(std::vector<TokenId>(10, 3), options_for(4)));
+  const std::vector<TokenId> start = tokens_of(conversation);
+  {
+    const Conversation fork = conversation.fork();
+    const auto refused = conversation.generate(std::vector<TokenId>{5}, options_for(35));
+    ASSERT_FALSE(refused) << "the fork has these pages too";
+    EXPECT_THAT(refused.error().message,
+                HasSubstr("sequences that are kept hold 4 of the model's 13"));
+  }
+  const auto result = conversation.generate(std::vector<TokenId>{5}, options_for(35));
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->usage.cached_tokens, 12) << "of the full pages nothing is read again";
+  EXPECT_EQ(tokens_of(conversation), alone(joined(start, {5}), 35));
+}
+
 TEST(KeptSequence, ThatYieldsGivesUpItsPagesTheFirstBeforeOthers) {
   const auto fake = decoder_alone();
   fake->pages = 14;  // fifty positions need 13

@@ -37,6 +37,11 @@ FakeManifest fake_manifest() {
                   {.name = "turn",
                    .inputs = {{.name = "z", .dtype = "complex64", .shape = {2}}},
                    .outputs = {{.name = "0", .dtype = "complex64", .shape = {2}}},
+                   .atomic = true},
+                  {.name = "spin",
+                   .inputs = {{.name = "z", .dtype = "complex64", .shape = {2}}},
+                   .outputs = {{.name = "0", .dtype = "complex64", .shape = {2}}},
+                   .writes = {0},
                    .atomic = true}},
   };
 }

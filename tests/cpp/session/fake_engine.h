@@ -25,9 +25,10 @@ struct FakeScript {
 };
 
 // A model over a fake engine with two states, `cache` (float32 [3], zeros) and `count` (int64 [], 7
-// at first), and four methods: `add` takes x (float32 [rows], 1 to 4 rows), `fill` writes its
-// input, `get` takes nothing, `turn` takes and returns complex numbers (complex64 [2]). None
-// returns anything by itself. With other weights it is another model.
+// at first), and five methods: `add` takes x (float32 [rows], 1 to 4 rows), `fill` writes its
+// input, `get` takes nothing, `turn` takes and returns complex numbers (complex64 [2]), and so does
+// `spin`, which writes the cache. None returns anything by itself. With other weights it is another
+// model.
 Model fake_model(const std::shared_ptr<FakeScript>& script, char weights = 'w');
 
 }  // namespace polystate

@@ -132,6 +132,25 @@ TEST_F(SessionTest, RefusesAnOutputThatIsNoPairs) {
             "complex64");
 }
 
+TEST_F(SessionTest, UsesNoStateThatACallWroteWhoseOutputIsNoPairs) {
+  script->run = [](std::size_t, std::span<const Tensor>, States& states) {
+    states[0][0] = std::byte{1};
+    return Result<std::vector<Tensor>>(std::vector<Tensor>{floats({2, 1}, {1, 2})});
+  };
+  const Tensor z = Tensor::of<std::complex<float>>({2}, {{1, 2}, {3, 4}}).value();
+  const auto failed = session.run("spin", {z});
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::kEngine);
+  EXPECT_THAT(failed.error().message,
+              HasSubstr("has no pairs that are complex64; the state may be half updated"));
+  script->run = &add;
+  EXPECT_THAT(session.run("get").error().message,
+              HasSubstr("the state is half updated since method 'spin' failed"));
+  ASSERT_TRUE(session.reset());
+  EXPECT_TRUE(session.run("get"));
+  EXPECT_THAT(cache_of(session), ElementsAre(0, 0, 0));
+}
+
 TEST_F(SessionTest, ReadsAndWritesStateByName) {
   EXPECT_EQ(session.read_state("count").value().values<std::int64_t>()[0], 7);
   ASSERT_TRUE(session.write_state("cache", floats({3}, {1, 2, 3})));

@@ -10,10 +10,13 @@
 #include "polystate/tokenizer/encoding.h"
 #include "polystate/tokenizer/options.h"
 #include "polystate/tokenizer/tokenizer.h"
+#include "tokenizer/decoders/sentence_piece.h"
+#include "tokenizer/loaders/loaders.h"
 #include "tokenizer/loaders/sentence_piece.h"
 #include "tokenizer/loaders/sentence_piece_model.h"
 #include "tokenizer/models/model.h"
 #include "tokenizer/sample_files.h"
+#include "tokenizer/use_tokenizer.h"
 
 namespace polystate {
 namespace {
@@ -95,6 +98,39 @@ TEST(SpecialTokens, OfPiecesThatHaveOneTextTheReservedOneIsKnownByIt) {
     ASSERT_EQ(tokens.size(), 1U);
     EXPECT_EQ(tokens[0].id, kByteA);
   }
+}
+
+TEST(SpecialTokens, ThatSpellAByteAreByteOrTextByTheirType) {
+  using Type = tokenizer::SentencePieceModel::Type;
+  using enum tokenizer::SentencePieceModel::Algorithm;
+  const std::string text = tokenizer::byte_token('A');
+  for (const auto algorithm : {kUnigram, kBpe, kChar}) {
+    tokenizer::SentencePieceModel pieces = with_twins(algorithm);
+    pieces.pieces.back().type = Type::kUserDefined;
+    const auto id = static_cast<TokenId>(pieces.pieces.size() - 1);
+    const auto model = tokenizer::make_model(pieces).value();
+    std::vector<tokenizer::Token> tokens;
+    ASSERT_TRUE(model->tokenize(text, tokens));
+    ASSERT_EQ(tokens.size(), 1U);
+    EXPECT_EQ(tokens[0].id, id);
+    EXPECT_EQ(tokenizer::decoded_piece(pieces, pieces.pieces[id]),
+              tokenizer::tagged(tokenizer::SentencePieceKind::kPiece, text));
+    EXPECT_EQ(tokenizer::decoded_piece(pieces, pieces.pieces[2 + 'A']),
+              tokenizer::tagged(tokenizer::SentencePieceKind::kByte, "A"));
+  }
+}
+
+TEST(SpecialTokens, OfNumberedPiecesThatHaveOneTextTheReservedOneIsDecoded) {
+  // A normal piece "<0x41>" of score -1, as the file has it, before the byte of that text.
+  const std::string twin =
+      std::string("\x0A\x0F\x0A\x06<0x41>\x15", 11) + std::string("\x00\x00\x80\xBF\x18\x01", 6);
+  tokenizer::MarianFiles files = sample_marian_files("SentencePieceUnigram");
+  files.encoder = twin + files.encoder;
+  files.decoder = twin + files.decoder;
+  files.vocabulary = R"({"</s>":0,"<unk>":1,"<pad>":2,"<0x41>":3})";
+  const auto opened = open_files(files);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ((*opened)->decode(std::vector<TokenId>{3}).value(), "A");
 }
 
 TEST(SpecialTokens, APolicyHasAName) {

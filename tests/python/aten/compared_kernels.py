@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -90,11 +91,14 @@ def call_kernel(
     kwargs: dict[str, Any],
     like: Sequence[Tensor],
 ) -> list[Tensor]:
-    """The results of an operator's kernel, which have at most the sizes of `like` and its types."""
+    """The results of an operator's kernel, which have at most the sizes of `like` and its types.
+
+    What it does not write is NaN, or bytes of 0xA5, which no sample gives throughout.
+    """
     schema = operator._schema
     given = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
     given |= dict(zip((a.name for a in schema.arguments), args, strict=False)) | kwargs
-    results = [torch.empty(each.shape, dtype=each.dtype) for each in like]
+    results = [_unwritten(each) for each in like]
     filling = filling_form(operator)
     arguments = [_plain(given[a.name], a) for a in filling._schema.arguments if not a.is_out]
     shapes = _core.call_operator(kernel_name(operator), [*arguments, *results], len(results))
@@ -102,6 +106,16 @@ def call_kernel(
         result.flatten()[: torch.Size(shape).numel()].reshape(shape)
         for result, shape in zip(results, shapes, strict=True)
     ]
+
+
+def _unwritten(like: Tensor) -> Tensor:
+    """A tensor of the same shape and type in which every element shows that it was not written."""
+    if like.is_floating_point() or like.is_complex():
+        return torch.full(like.shape, math.nan, dtype=like.dtype)
+    if like.dtype == torch.bool:
+        return ~like.contiguous()  # of two values, the one that is wrong
+    count = like.numel() * like.element_size()
+    return torch.full((count,), 0xA5, dtype=torch.uint8).view(like.dtype).reshape(like.shape)
 
 
 def _plain(value: Any, argument: Any) -> Any:

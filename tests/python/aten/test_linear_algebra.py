@@ -38,6 +38,18 @@ def test_systems_and_their_factors() -> None:
     }
 
 
+MATRICES = {
+    "aten.cholesky_inverse.default",
+    "aten.cholesky_solve.default",
+    "aten.linalg_cholesky_ex.default",
+    "aten.linalg_inv_ex.default",
+    "aten.linalg_lu_factor_ex.default",
+    "aten.linalg_lu_solve.default",
+    "aten.linalg_solve_triangular.default",
+    "aten.triangular_solve.default",
+}
+
+
 def test_matrices_of_many_sizes() -> None:
     torch.manual_seed(0)
     for shape in ((1, 1), (0, 0), (0, 3, 3), (2, 0, 3, 3), (2, 3, 40, 40), (70, 70)):
@@ -45,7 +57,7 @@ def test_matrices_of_many_sizes() -> None:
             a = torch.randn(shape, dtype=dtype)
             b = torch.randn(*shape[:-1], 3, dtype=dtype)
             positive = a @ a.mT + torch.eye(shape[-1], dtype=dtype)
-            with ComparedKernels():
+            with ComparedKernels() as compared:
                 factor = torch.linalg.cholesky(positive)
                 torch.cholesky_solve(b, factor)
                 torch.cholesky_inverse(torch.linalg.cholesky(positive, upper=True), upper=True)
@@ -54,6 +66,7 @@ def test_matrices_of_many_sizes() -> None:
                 for upper in (False, True):
                     torch.linalg.solve_triangular(positive, b, upper=upper)
                     torch.triangular_solve(b, positive, upper=upper, transpose=True)
+            assert compared.counts.keys() >= MATRICES
 
 
 def test_reflections_and_the_rest() -> None:
@@ -89,11 +102,13 @@ def test_exponentials_of_any_norm() -> None:
     torch.manual_seed(0)
     for dtype in DTYPES:
         a = torch.randn(4, 4, dtype=dtype)
-        with ComparedKernels():
+        with ComparedKernels() as compared:
             for scale in (0.0, 1e-6, 1.0, math.inf, math.nan):
                 torch.linalg.matrix_exp(a * scale)
-    with ComparedKernels():
+        assert compared.counts["aten.linalg_matrix_exp.default"] == 5
+    with ComparedKernels() as compared:
         torch.linalg.matrix_exp(-20 * torch.randn(4, 4, dtype=torch.float64))
+    assert compared.counts["aten.linalg_matrix_exp.default"] == 1
 
 
 SHAPES = ((1, 1), (3, 3), (2, 4, 6), (6, 4), (0, 3), (3, 0), (0, 2, 2), (2, 40, 30))
@@ -179,8 +194,9 @@ def test_the_inverse_by_a_singular_factor_is_refused() -> None:
     with pytest.raises(Error, match=r"element 1\): The diagonal element 2 is zero"):
         call_kernel(operator, (factors,), {}, (factors,))
     factors[1, 1, 1] = math.nan
-    with ComparedKernels():
+    with ComparedKernels() as compared:
         operator(factors)
+    assert compared.counts["aten.cholesky_inverse.default"] == 1
 
 
 def test_pivots_that_are_no_rows_are_refused() -> None:
@@ -244,3 +260,66 @@ def test_coefficients_are_copied_where_nothing_is_solved() -> None:
         aten.triangular_solve(torch.zeros(1, 0), torch.tensor([[2.8]]))
         aten.triangular_solve(torch.zeros(3, 2, 0), torch.randn(2, 2))
     assert compared.counts == {"aten.triangular_solve.default": 2}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_exponential_of_a_matrix_of_one_element(dtype: torch.dtype) -> None:
+    numbers = torch.tensor([0.0, 1.5, -30.0, 90.0, 800.0, math.inf, -math.inf, math.nan])
+    with ComparedKernels() as compared:
+        torch.linalg.matrix_exp(numbers.to(dtype).reshape(-1, 1, 1))
+        for number in numbers.to(dtype):
+            torch.linalg.matrix_exp(number.reshape(1, 1))
+    assert compared.counts == {"aten.linalg_matrix_exp.default": 1 + len(numbers)}
+
+
+def test_a_triangle_is_named_by_one_of_four_letters() -> None:
+    operator = aten._linalg_eigh.default
+    a = torch.tensor([[2.0, 1.0], [0.5, 3.0]])
+    for triangle in "LlUu":
+        like = operator(a, triangle)
+        values, _ = call_kernel(operator, (a, triangle), {}, like)
+        torch.testing.assert_close(values, like[0])
+    for triangle in ("X", "", "Lower", "UL"):
+        with pytest.raises(RuntimeError, match="Expected UPLO"):
+            operator(a, triangle)
+        with pytest.raises(Error, match=f"UPLO is '{triangle}'"):
+            call_kernel(operator, (a, triangle), {}, like)
+
+
+ODD_NUMBERS = (math.nan, math.inf, -math.inf)
+
+
+@pytest.mark.parametrize("odd", ODD_NUMBERS)
+def test_reflections_with_an_odd_number_change_their_own_columns_alone(odd: float) -> None:
+    torch.manual_seed(0)
+    with ComparedKernels() as compared:
+        for rows, columns, count in ((1, 1, 1), (3, 2, 2), (4, 4, 3), (6, 3, 1)):
+            vectors = torch.randn(rows, columns, dtype=torch.float64)
+            scales = torch.randn(count, dtype=torch.float64)
+            for place in range(vectors.numel()):
+                changed = vectors.clone()
+                changed.view(-1)[place] = odd
+                aten.linalg_householder_product(changed, scales)
+            for place in range(count):
+                changed = scales.clone()
+                changed[place] = odd
+                aten.linalg_householder_product(vectors, changed)
+    assert compared.counts == {"aten.linalg_householder_product.default": 48}
+
+
+@pytest.mark.parametrize("odd", ODD_NUMBERS)
+def test_symmetric_factors_of_a_matrix_with_an_odd_number(odd: float) -> None:
+    torch.manual_seed(0)
+    calls = 0
+    with ComparedKernels() as compared:
+        for size in (1, 2, 3, 5):
+            a = torch.randn(size, size, dtype=torch.float64)
+            a = a + a.mT
+            for i in range(size):
+                # What PyTorch's library does with a NaN beside the diagonal is not known.
+                for j in range(i, i + 1 if math.isnan(odd) else size):
+                    changed = a.clone()
+                    changed[i, j] = changed[j, i] = odd
+                    torch.linalg.ldl_factor_ex(changed)
+                    calls += 1
+    assert compared.counts == {"aten.linalg_ldl_factor_ex.default": calls}

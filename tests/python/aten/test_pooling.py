@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional
 
 from polystate import _core
+from polystate.errors import EngineError
 from tests.python.aten.compared_kernels import ComparedKernels, compare_samples
 
 OPERATORS = {
@@ -69,7 +70,7 @@ def test_odd_numbers_and_windows() -> None:
 def test_a_sample_that_is_no_share_is_refused(sample: float) -> None:
     samples = torch.full((1, 1, 2), sample)
     out, indices = torch.zeros(1, 1, 2, 2), torch.zeros(1, 1, 2, 2, dtype=torch.int64)
-    with pytest.raises(Exception, match="a random sample is"):
+    with pytest.raises(EngineError, match="a random sample is"):
         _core.call_operator(
             "aten::fractional_max_pool2d.output",
             [torch.ones(1, 1, 4, 4), (2, 2), (2, 2), samples, out, indices],
@@ -79,14 +80,14 @@ def test_a_sample_that_is_no_share_is_refused(sample: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "stride", "padding", "dilation"),
+    ("kernel", "stride", "padding", "dilation", "reason"),
     [
-        ((0, 1, 1), (1,), (0,), (1,)),
-        ((2,), (0,), (0,), (1,)),
-        ((2,), (1,), (2,), (1,)),
-        ((2,), (1,), (0,), (2**40,)),
-        ((9,), (1,), (0,), (1,)),
-        ((2, 2), (1,), (0,), (1,)),
+        ((0, 1, 1), (1,), (0,), (1,), "argument 1 has 0"),
+        ((2,), (0,), (0,), (1,), "argument 2 has 0"),
+        ((2,), (1,), (2,), (1,), "more padding than half a window"),
+        ((2,), (1,), (0,), (2**40,), f"argument 4 has {2**40}"),
+        ((9,), (1,), (0,), (1,), "a plane is smaller than a window"),
+        ((2, 2), (1,), (0,), (1,), "argument 1 has 2 numbers, not 3"),
     ],
 )
 def test_windows_that_are_none_are_refused(
@@ -94,9 +95,10 @@ def test_windows_that_are_none_are_refused(
     stride: tuple[int, ...],
     padding: tuple[int, ...],
     dilation: tuple[int, ...],
+    reason: str,
 ) -> None:
     out, indices = torch.zeros(1, 4, 4, 4), torch.zeros(1, 4, 4, 4, dtype=torch.int64)
     arguments = [torch.ones(1, 4, 4, 4), kernel, stride, padding, dilation, False, out, indices]
-    with pytest.raises(Exception, match="max_pool3d_with_indices"):
+    with pytest.raises(EngineError, match=f"max_pool3d_with_indices.*{reason}"):
         _core.call_operator("aten::max_pool3d_with_indices.out", arguments, 2)
     assert not out.any()

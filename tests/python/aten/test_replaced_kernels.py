@@ -178,24 +178,49 @@ def test_distances_of_vectors_with_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments"),
+    ("name", "arguments", "reason"),
     [
-        ("sum.IntList_out", [torch.ones(2, 3), (0, 0), False, None, torch.zeros(3)]),
-        ("sum.IntList_out", [torch.ones(2, 3), (2,), False, None, torch.zeros(3)]),
-        ("mean.out", [torch.ones(3).long(), (0,), False, None, torch.zeros(()).long()]),
-        ("_cdist_forward.out", [torch.ones(2, 3), torch.ones(2, 2), 2.0, None, torch.zeros(2, 2)]),
-        ("_cdist_forward.out", [torch.ones(2, 3), torch.ones(2, 3), -1.0, None, torch.zeros(2, 2)]),
+        (
+            "sum.IntList_out",
+            [torch.ones(2, 3), (0, 0), False, None, torch.zeros(3)],
+            "dimension 0 is none, or is there twice",
+        ),
+        (
+            "sum.IntList_out",
+            [torch.ones(2, 3), (2,), False, None, torch.zeros(3)],
+            "dimension 2 is none, or is there twice",
+        ),
+        (
+            "mean.out",
+            [torch.ones(3).long(), (0,), False, None, torch.zeros(()).long()],
+            "a mean of integers",
+        ),
+        (
+            "_cdist_forward.out",
+            [torch.ones(2, 3), torch.ones(2, 2), 2.0, None, torch.zeros(2, 2)],
+            "x1 and x2 do not fit each other",
+        ),
+        (
+            "_cdist_forward.out",
+            [torch.ones(2, 3), torch.ones(2, 3), -1.0, None, torch.zeros(2, 2)],
+            "p is -1",
+        ),
         (
             "_cdist_forward.out",
             [torch.ones(2, 1, 3), torch.ones(3, 1, 3), 2.0, None, torch.zeros(3, 1, 1)],
+            "batches of .* do not fit each other",
         ),
-        ("pow.Scalar_out", [0.5, torch.tensor([1]), torch.tensor([0])]),
+        (
+            "pow.Scalar_out",
+            [0.5, torch.tensor([1]), torch.tensor([0])],
+            "no results of type int64",
+        ),
     ],
 )
-def test_what_pytorch_refuses_is_refused(name: str, arguments: list[object]) -> None:
+def test_what_pytorch_refuses_is_refused(name: str, arguments: list[object], reason: str) -> None:
     out = arguments[-1]
     assert isinstance(out, torch.Tensor)
-    with pytest.raises(Exception, match="polystate_aten::"):
+    with pytest.raises(EngineError, match=f"polystate_aten::{name}.*{reason}"):
         _core.call_operator(f"polystate_aten::{name}", arguments, 1)
     assert not out.any()
 
@@ -210,6 +235,21 @@ def test_a_mean_is_rounded_to_sixteen_bits_at_its_end() -> None:
             for given in (torch.float32, torch.float64, torch.int32):
                 aten.mean.dim(torch.tensor(numbers, dtype=given), [0], dtype=dtype)
     assert compared.counts == {"aten.mean.dim": 9}
+
+
+def test_a_mean_whose_sum_is_too_large_is_infinite() -> None:
+    with ComparedKernels() as compared:
+        for dtype, largest in ((torch.float32, 3e38), (torch.float64, 1.7e308)):
+            x = torch.full((6, 50), largest, dtype=dtype)
+            for dims in ([0], [1], [0, 1]):
+                aten.mean.dim(x, dims)
+                aten.mean.dim(-x, dims, True)
+            aten.mean.dim(x.double(), [0], dtype=torch.float32)
+        for dtype in (torch.float16, torch.bfloat16):
+            x = torch.full((6, 50), torch.finfo(dtype).max, dtype=dtype)
+            aten.mean.dim(x, [0])
+            aten.mean.dim(x, [0, 1])
+    assert compared.counts == {"aten.mean.dim": 18}
 
 
 def test_a_sum_of_bools_is_whether_something_is_not_zero() -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from polystate import _core
+from polystate.errors import EngineError
 from tests.python.aten.compared_kernels import ComparedKernels, compare_samples
 
 
@@ -46,14 +47,29 @@ def test_odd_places_of_planes() -> None:
     assert compared.counts == {"aten.grid_sampler_2d.default": 36}
 
 
+def test_the_last_element_of_more_than_float32_has_whole_numbers_for() -> None:
+    x = torch.zeros(1, 1, 1, 2**24 + 1)
+    x[..., -2:] = torch.tensor([2.0, 1.0])
+    grid = torch.tensor([[1.0, 0.0], [0.9999999, 0.0], [-1.0, 0.0]]).reshape(1, 1, 3, 2)
+    with ComparedKernels() as compared:
+        for mode, padding, aligned in itertools.product((0, 1, 2), (0, 1, 2), (False, True)):
+            torch.ops.aten.grid_sampler_2d(x, grid, mode, padding, aligned)
+    assert compared.counts == {"aten.grid_sampler_2d.default": 18}
+
+
 @pytest.mark.parametrize(
-    ("shape", "mode", "padding"),
-    [((1, 2, 2, 2, 2), 0, 0), ((2, 2, 2, 2, 3), 0, 0), ((1, 2, 2, 2, 3), 2, 0)],
+    ("shape", "mode", "padding", "reason"),
+    [
+        ((1, 2, 2, 2, 2), 0, 0, "input and grid do not fit each other"),
+        ((2, 2, 2, 2, 3), 0, 0, "input and grid do not fit each other"),
+        ((1, 2, 2, 2, 3), 2, 0, "no such mode"),
+        ((1, 2, 2, 2, 3), 0, 3, "no such mode"),
+    ],
 )
 def test_a_grid_or_a_mode_that_is_none_is_refused(
-    shape: tuple[int, ...], mode: int, padding: int
+    shape: tuple[int, ...], mode: int, padding: int, reason: str
 ) -> None:
     x, grid, out = torch.ones(1, 1, 3, 3, 3), torch.zeros(shape), torch.zeros(1, 1, 2, 2, 2)
-    with pytest.raises(Exception, match="grid_sampler_3d"):
+    with pytest.raises(EngineError, match=f"grid_sampler_3d.*{reason}"):
         _core.call_operator("aten::grid_sampler_3d.out", [x, grid, mode, padding, True, out], 1)
     assert not out.any()

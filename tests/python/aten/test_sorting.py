@@ -42,10 +42,9 @@ def test_samples_of_pytorch() -> None:
     names = (
         *("searchsorted", "bucketize", "isin", "histc", "bincount", "histogram", "histogramdd"),
         *("unique", "unique_consecutive", "nonzero_static", "scatter_reduce", "_segment_reduce"),
+        "index_reduce",
     )
     counts = compare_samples(names, most=8)
-    # PyTorch rounds to 16 bits at each step.
-    counts |= compare_samples(["index_reduce"], (torch.float32, *INTEGERS), most=8)
     assert {name.split(".")[1] for name in counts} == {
         "searchsorted", "bucketize", "isin",
         "histc", "bincount", "histogram", "_histogramdd_from_bin_cts",
@@ -102,6 +101,17 @@ def test_the_same_one_of_equal_elements_is_found() -> None:
             x.mode(1)
     names = ("kthvalue.default", "median.dim", "mode.default", "nanmedian.dim")
     assert compared.counts.keys() == {f"aten.{name}" for name in names}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_same_one_of_nothing_but_nan_is_found(dtype: torch.dtype) -> None:
+    with ComparedKernels() as compared:
+        for size in (1, 2, 3, 4, 5, 8, 15, 16, 17, 18, 33, 64, 1000):
+            x = torch.full((2, size), NAN, dtype=dtype)
+            x.nanmedian(1)
+            x.mT.nanmedian(0, keepdim=True)
+            x.median(1)
+    assert compared.counts == {"aten.nanmedian.dim": 26, "aten.median.dim": 13}
 
 
 def compare_places(operator: torch._ops.OpOverload, arguments: tuple[Any, ...]) -> None:
@@ -214,6 +224,72 @@ def test_elements_are_combined_at_places(include_self: bool) -> None:
                     0, index, ODD.T.to(dtype), reduce, include_self=include_self
                 )
     assert compared.counts.keys() == {"aten.scatter_reduce.two", "aten.index_reduce.default"}
+
+
+EXACT = (0.0, 0.0)
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int64])
+def test_a_mean_of_integers_counts_in_their_type(dtype: torch.dtype) -> None:
+    """A count of int8 is -1 of 255 elements, and 0 of 256, which PyTorch takes for 1."""
+    lowest = torch.iinfo(dtype).min
+    with ComparedKernels() as compared:
+        for count in (1, 3, 127, 128, 129, 253, 254, 255, 256, 257, 512):
+            index = torch.zeros(count, dtype=torch.int64)
+            for first in (7, 250, lowest):
+                source = torch.zeros(count, dtype=torch.int64)
+                source[0] = first
+                for include_self in (False, True):
+                    for x in (torch.tensor([0, 5]).to(dtype), torch.tensor([-7, 5]).to(dtype)):
+                        given = (0, index, source.to(dtype), "mean")
+                        x.scatter_reduce(*given, include_self=include_self)
+                        x.index_reduce(*given, include_self=include_self)
+    assert list(compared.counts.values()) == [132, 132]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("include_self", [False, True])
+def test_sixteen_bits_are_rounded_where_pytorch_rounds_them(
+    dtype: torch.dtype, include_self: bool
+) -> None:
+    """Elements that are scattered are added in float32, those of `index_reduce` in 16 bits."""
+    torch.manual_seed(0)
+    with ComparedKernels(EXACT) as compared:
+        for count in (1, 5, 60, 300, 2051):
+            index = torch.randint(0, 2, (count,))
+            for reduce in ("prod", "mean", "amax", "amin"):
+                source, x = (torch.rand(count) * 3).to(dtype), torch.rand(2).to(dtype)
+                given = (0, index, source, reduce)
+                x.scatter_reduce(*given, include_self=include_self)
+                x.index_reduce(*given, include_self=include_self)
+            x.scatter_reduce(0, index, source, "sum", include_self=include_self)
+        for shape, dim in (((3, 1, 4), 1), ((1, 3, 4), 0), ((3, 4, 1), 2), ((1, 4), 0)):
+            sizes = list(shape)
+            sizes[dim] = 600
+            source = torch.rand(sizes).to(dtype)
+            for index in (torch.zeros(600, dtype=torch.int64), torch.zeros(600, dtype=torch.int32)):
+                x = torch.zeros(shape, dtype=dtype)
+                x.index_reduce(dim, index, source, "mean", include_self=include_self)
+        largest = torch.full((3,), 3e38 if dtype == torch.bfloat16 else 60000.0).to(dtype)
+        largest.scatter_reduce(0, torch.zeros(3, dtype=torch.int64), largest, "mean")
+    assert compared.counts == {
+        "aten.scatter_reduce.two": 26,
+        "aten.index_reduce.default": 28,
+    }
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_segments_of_sixteen_bits_are_rounded_at_each_step(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    lengths = torch.tensor([1, 0, 60, 300, 2600])
+    x = (torch.rand(2961) * 3).to(dtype)
+    with ComparedKernels(EXACT) as compared:
+        for reduce in ("sum", "prod", "mean", "max", "min"):
+            for initial in (None, 2.3):
+                torch.segment_reduce(x, reduce, lengths=lengths, initial=initial)
+        large = torch.full((3,), 60000.0).to(dtype)
+        torch.segment_reduce(large, "mean", lengths=torch.tensor([3]))
+    assert compared.counts == {"aten.segment_reduce.default": 11}
 
 
 def test_segments_are_reduced() -> None:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from polystate import _core
+from polystate.errors import EngineError
 from tests.python.aten.compared_kernels import ComparedKernels, compare_samples
 
 aten = torch.ops.aten
@@ -81,19 +82,19 @@ def test_odd_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "scales"),
+    ("size", "scales", "reason"),
     [
-        ((0, 4), (None, None)),
-        ((-1, 4), (None, None)),
-        ((4,), (None, None)),
-        ((400, 400), (1e-9, 1e-9)),
+        ((0, 4), (None, None), "a size is not positive"),
+        ((-1, 4), (None, None), "a size is not positive"),
+        ((4,), (None, None), "another number of dimensions"),
+        ((400, 400), (1e-9, 1e-9), "a scale is far from that of the sizes"),
     ],
 )
 def test_sizes_that_are_none_are_refused(
-    size: tuple[int, ...], scales: tuple[float | None, float | None]
+    size: tuple[int, ...], scales: tuple[float | None, float | None], reason: str
 ) -> None:
     x, out = torch.ones(1, 1, 400, 400), torch.zeros(1, 1, 400, 400)
-    with pytest.raises(Exception, match="_upsample_bicubic2d_aa"):
+    with pytest.raises(EngineError, match=rf"_upsample_bicubic2d_aa.*{reason}"):
         _core.call_operator("aten::_upsample_bicubic2d_aa.out", [x, size, False, *scales, out], 1)
     assert not out.any()
 

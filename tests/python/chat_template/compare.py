@@ -47,12 +47,19 @@ def ours(source: str, variables: Mapping[str, Any]) -> Any:
         return REFUSED
 
 
-def difference(source: str, variables: Mapping[str, Any]) -> str | None:
-    """Say how the two differ; None where they are equal."""
+def difference(
+    source: str, variables: Mapping[str, Any], *, is_refused: bool | None = None
+) -> str | None:
+    """Say how the two differ; None where they are equal.
+
+    Where it is known whether both should refuse the template, also say that they do otherwise.
+    """
     expected, found = theirs(source, variables), ours(source, variables)
-    if expected == found:
-        return None
-    return f"{source!r}\n    is {_shown(found)}, not {_shown(expected)}"
+    if expected != found:
+        return f"{source!r}\n    is {_shown(found)}, not {_shown(expected)}"
+    if is_refused is not None and is_refused != (expected is REFUSED):
+        return f"{source!r}\n    is {_shown(found)}, by both"
+    return None
 
 
 def _shown(result: Any) -> str:

@@ -1,12 +1,14 @@
 """Expressions and statements, one by one: what jinja2 under transformers' settings makes of them.
 
-They are in expressions.txt and statements.txt, one a line.
+They are in expressions.txt and statements.txt, one a line; those that both refuse are in
+refused_expressions.txt and refused_statements.txt.
 """
 
 from __future__ import annotations
 
 import math
 import random
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,14 @@ from polystate.errors import ContractError
 from tests.python.chat_template.compare import difference
 
 _HERE = Path(__file__)
-EXPRESSIONS = _HERE.with_name("expressions.txt").read_text(encoding="utf-8").splitlines()
+
+
+def lines_of(name: str) -> list[str]:
+    return _HERE.with_name(name).read_text(encoding="utf-8").splitlines()
+
+
+EXPRESSIONS = lines_of("expressions.txt")
+REFUSED_EXPRESSIONS = lines_of("refused_expressions.txt")
 VARIABLES: dict[str, Any] = {
     "messages": [
         {"role": "system", "content": "Be kind."},
@@ -39,7 +48,8 @@ VARIABLES: dict[str, Any] = {
     },
 }
 
-STATEMENTS = _HERE.with_name("statements.txt").read_text(encoding="utf-8").splitlines()
+STATEMENTS = lines_of("statements.txt")
+REFUSED_STATEMENTS = lines_of("refused_statements.txt")
 
 # White space around tags, each with what stands before and behind it.
 SPACES = [
@@ -57,9 +67,18 @@ SPACES = [
 ]
 
 
-def test_expressions_give_what_jinja2_gives() -> None:
-    found = [difference("{{ " + text + " }}", VARIABLES) for text in EXPRESSIONS]
+def assert_no_differences(sources: Iterable[str], *, are_refused: bool) -> None:
+    found = [difference(source, VARIABLES, is_refused=are_refused) for source in sources]
     assert not list(filter(None, found)), "\n".join(filter(None, found))
+
+
+def test_expressions_give_what_jinja2_gives() -> None:
+    assert_no_differences(("{{ " + text + " }}" for text in EXPRESSIONS), are_refused=False)
+
+
+def test_expressions_that_jinja2_refuses_are_refused() -> None:
+    refused = ("{{ " + text + " }}" for text in REFUSED_EXPRESSIONS)
+    assert_no_differences(refused, are_refused=True)
 
 
 def test_numbers_of_every_width_are_written_as_by_python() -> None:
@@ -82,12 +101,15 @@ def test_integers_are_divided_as_by_python() -> None:
 
     pairs = [(drawn(), drawn() or 1) for _ in range(2000)]
     source = " ".join(f"{{{{ ({a}) / ({b}) }}}}" for a, b in pairs)
-    assert difference(source, {}) is None
+    assert difference(source, {}, is_refused=False) is None
 
 
 def test_statements_do_what_jinja2_does() -> None:
-    found = [difference(text, VARIABLES) for text in STATEMENTS]
-    assert not list(filter(None, found)), "\n".join(filter(None, found))
+    assert_no_differences(STATEMENTS, are_refused=False)
+
+
+def test_statements_that_jinja2_refuses_are_refused() -> None:
+    assert_no_differences(REFUSED_STATEMENTS, are_refused=True)
 
 
 def test_white_space_is_kept_and_removed_as_by_jinja2() -> None:
@@ -103,7 +125,8 @@ def test_white_space_is_kept_and_removed_as_by_jinja2() -> None:
         "a\r\n",
         "{{ 1 }}\n",
     ]
-    found = [difference(source, VARIABLES) for source in sources]
+    # An expression does not end by a sign.
+    found = [difference(each, VARIABLES, is_refused="+}}" in each) for each in sources]
     assert not list(filter(None, found)), "\n".join(filter(None, found))
 
 

@@ -23,6 +23,7 @@ from polystate.export.method import as_forward
 from polystate.export.tracing import composite_operators
 from polystate.export.tracing.assertions import recorded_assertions, secure_assertions
 from polystate.export.tracing.dimensions import Dimensions
+from polystate.export.tracing.exclusive_or import written_exclusive_or
 
 Forward = Callable[..., Any]
 
@@ -79,7 +80,11 @@ def trace(
     method = types.MethodType(forward, model)
     declared = declared_sizes(Dimensions.of("method", method, tuple(args), kwargs, dynamic_shapes))
     with shape_config.patch(backed_size_oblivious=oblivious), recorded_sources():
-        with as_forward(model, method) as module, recorded_assertions():
+        with (
+            as_forward(model, method) as module,
+            recorded_assertions(),
+            written_exclusive_or(),
+        ):
             exported = torch.export.export(
                 module, tuple(args), kwargs, dynamic_shapes=dynamic_shapes, strict=False
             )

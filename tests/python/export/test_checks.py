@@ -141,6 +141,9 @@ BITS = {
     "common bits": (lambda i: (i & 1) == 0, (2, 0, 6, -4), (1, 3, -1)),
     "bits of either": (lambda i: (i | 1) == 3, (2, 3), (0, 1, 4)),
     "both conditions": (lambda i: (i > 0) & (i < 4), (1, 2, 3), (0, 4)),
+    "differing bits": (lambda i: (i ^ 5) == 7, (2,), (0, 5, 7, -3)),
+    "differing bits of a number": (lambda i: 5 ^ i > 5, (2, 3, 8), (0, 4, 5, -1)),
+    "one of both conditions": (lambda i: (i > 0) ^ (i > 3), (1, 2, 3), (0, 4, -1)),
 }
 
 
@@ -479,6 +482,8 @@ CONDITIONS = {
     "largest": lambda a, b, n: torch.sym_max(a, b) < 7,
     "least": lambda a, b, n: torch.sym_min(a, b) > -n,
     "float": lambda a, b, n: torch.sym_float(a) * 0.5 < b,
+    "apart": lambda a, b, n: (a > 0) ^ (b > n),
+    "bits": lambda a, b, n: (a ^ b) < n,
 }
 
 

@@ -147,3 +147,91 @@ def test_what_makes_complex_numbers() -> None:
         found = made()
     assert all(isinstance(each, Complex) for each in found)
     torch.testing.assert_close([whole(each) for each in found], made())
+
+
+def test_a_number_has_the_precision_of_what_it_is_computed_with() -> None:
+    x = torch.tensor([0.1, 3.0], dtype=torch.float64)
+
+    def computed(z: Any) -> list[Any]:
+        filled, of_parts = z * 1, z * 1
+        filled.fill_(0.1j)
+        of_parts.real = 0.1
+        return [
+            *(0.1j * x, torch.mul(0.1j, x), 0.1j - x, x / 0.1j, torch.mul(x, other=0.1j)),
+            *(0.1 - z, 0.1j / z, 0.1 / z, z + 0.1j, torch.sub(z, 0.1j, alpha=3), filled, of_parts),
+        ]
+
+    expected = computed(torch.complex(x, 1 - x))
+    with ComplexAsParts():
+        found = computed(torch.complex(x, 1 - x))
+    torch.testing.assert_close([whole(each) for each in found], expected, rtol=1e-12, atol=1e-12)
+    with ComplexAsParts():
+        assert (0.1j * torch.ones(2)).dtype == torch.complex64
+
+
+def test_arguments_by_their_names() -> None:
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([0.5, -1.0])
+
+    def made() -> list[Any]:
+        z = torch.complex(real=x, imag=y)
+        return [
+            *(z, torch.polar(abs=x, angle=y), torch.complex(x, imag=y[:1])),
+            torch.view_as_complex(input=torch.stack([x, y], -1)),
+            *(torch.fft.fft(input=x), torch.fft.fft(input=z, dim=0), torch.fft.fftshift(input=z)),
+            *(torch.full_like(z, fill_value=2), torch.where(x > 1, input=z, other=y)),
+        ]
+
+    with ComplexAsParts():
+        found = made()
+    torch.testing.assert_close([whole(each) for each in found], made())
+
+
+def test_views_of_what_is_made_of_real_tensors_are_views() -> None:
+    def changed(x: Tensor, y: Tensor) -> list[Any]:
+        z = torch.complex(x, y)
+        x.add_(10)  # the number has been made
+        z[0].mul_(2)
+        z.T.real.add_(1)
+        w = x.to(torch.complex64)
+        w.real.add_(1)
+        wide = torch.complex(x, y[0])
+        wide[0, 0].mul_(3j)
+        sums = x + 1j * y[0]
+        sums[1].mul_(2)
+        conjugate = z.conj()
+        conjugate[1].mul_(1j)
+        z.mH[0].add_(5j)
+        return [z, w, wide, sums, x, y]
+
+    def given() -> tuple[Tensor, Tensor]:
+        return torch.arange(4.0).reshape(2, 2), torch.tensor([[1.0, -1.0], [0.5, 2.0]])
+
+    with ComplexAsParts():
+        found = changed(*given())
+    torch.testing.assert_close([whole(each) for each in found], changed(*given()))
+
+
+def test_what_is_asked_of_complex_numbers() -> None:
+    def asked(z: Any) -> list[Any]:
+        return [
+            *(hasattr(z, "cov"), hasattr(z, "shape"), z.is_contiguous(), z.stride(), z.stride(0)),
+            *(z.ndimension(), z.nelement(), z.is_cuda, z.new_zeros(size=(2, 3)).shape),
+            *(z.new_zeros(4).shape, z.new_ones((4, 1)).shape),
+        ]
+
+    x, y = torch.randn(2, 3), torch.randn(2, 3)
+    for view in (lambda z: z, lambda z: z.T):
+        expected = asked(view(torch.complex(x, y)))
+        with ComplexAsParts():
+            found = asked(view(torch.complex(x, y)))
+            of_pairs = asked(torch.view_as_complex(torch.stack([x, y], -1)))
+        expected[0] = False  # an export has not learned it
+        assert found == expected
+    assert of_pairs[1:] == asked(torch.complex(x, y))[1:]
+
+
+def test_what_has_not_been_learned_is_no_attribute() -> None:
+    z = in_parts(of(1, 2j))
+    assert getattr(z, "cov", None) is None
+    with pytest.raises(TypeError, match="has not learned 'cov' of them"):
+        z.cov()

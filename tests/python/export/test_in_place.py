@@ -63,6 +63,11 @@ class Program(nn.Module):
         self.a.copy_(self.b)
         self.b.copy_(old)
 
+    def change_both(self, x, i):
+        self.a.add_(x)
+        self.b.mul_(x)
+        return self.a.sum(0), self.b.sum(0)
+
     def use_the_old_value_later(self, x, i):
         new = self.a + x
         old = self.a * 2
@@ -157,6 +162,11 @@ def test_a_value_from_a_delegate_is_written_back():
     program = exported("delegate", backend="xnnpack")
     reason = "it comes from 'getitem', which cannot write to a given place"
     assert updates(program) == {"a": ("written_back", reason)}
+
+
+def test_two_large_states_are_each_in_place():
+    found = updates(exported("change_both", LARGE))
+    assert found == {"a": ("in_place", ONLY_READ), "b": ("in_place", ONLY_READ)}
 
 
 def test_of_two_states_that_are_swapped_one_is_in_place():

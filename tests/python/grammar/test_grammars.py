@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 import jsonschema
@@ -161,24 +162,67 @@ def test_malformed_formats_are_refused(
         ps.Grammar(tokenizer, response_format, END)
 
 
-def test_deep_nesting_is_refused(tokenizer: ps.Tokenizer) -> None:
-    deep: dict[str, Any] = {"type": "null"}
-    for _ in range(200):
-        deep = {"type": "array", "items": deep}
-    with pytest.raises(ps.ContractError):
-        ps.Grammar(tokenizer, {"type": "json_schema", "schema": deep}, END)
-    for pattern in ("(" * 50_000 + "a" + ")" * 50_000, "(" * 3000, "[" * 4000, "a?" * 5000):
-        with pytest.raises(ps.ContractError):
-            ps.Grammar(tokenizer, {"type": "regex", "pattern": pattern}, END)
-        schema = {"type": "string", "pattern": pattern}
-        with pytest.raises(ps.ContractError):
-            ps.Grammar(tokenizer, {"type": "json_schema", "schema": schema}, END)
-    for grammar in (
-        "root ::= " + "(" * 50_000 + '"a"' + ")" * 50_000,
-        f'root ::= Regex("{"(" * 3000}")',
+def nested_arrays(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "array", "items": {"type": "null"}}
+    for _ in range(depth - 1):
+        schema = {"type": "array", "items": schema}
+    return {"type": "json_schema", "schema": schema}
+
+
+def nested_groups(depth: int) -> dict[str, Any]:
+    return {"type": "grammar", "grammar": f'root ::= {"(" * depth}"a"{")" * depth}'}
+
+
+def nested_expressions(depth: int) -> dict[str, Any]:
+    return {"type": "regex", "pattern": "(" * depth + "aa" + ")" * depth}
+
+
+@pytest.mark.parametrize(
+    ("format_of", "most", "text", "message"),
+    [
+        (nested_arrays, 126, "[" * 126 + "null" + "]" * 126, "values are nested deeper than 128"),
+        (nested_groups, 1000, "a", "Nest layer exceeded"),
+        (nested_expressions, 2047, "aa", "has 4098 bytes, and may have 4096"),
+    ],
+)
+def test_nesting_is_taken_up_to_its_limit_and_no_deeper(
+    tokenizer: ps.Tokenizer,
+    format_of: Callable[[int], dict[str, Any]],
+    most: int,
+    text: str,
+    message: str,
+) -> None:
+    assert accepts(tokenizer, format_of(most), text)
+    with pytest.raises(ps.ContractError, match=message):
+        ps.Grammar(tokenizer, format_of(most + 1), END)
+
+
+@pytest.mark.parametrize(
+    ("response_format", "message"),
+    [
+        (nested_arrays(200), "values are nested deeper than 128"),
+        (nested_groups(50_000), "Nest layer exceeded"),
+        (nested_expressions(50_000), "has 100002 bytes, and may have 4096"),
+    ],
+    ids=["arrays", "groups", "expressions"],
+)
+def test_nesting_that_would_take_all_of_a_stack_is_refused(
+    tokenizer: ps.Tokenizer, response_format: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ps.ContractError, match=message):
+        ps.Grammar(tokenizer, response_format, END)
+
+
+@pytest.mark.parametrize("pattern", ["(" * 3000, "[" * 4000, "a?" * 5000])
+def test_long_expressions_that_are_none_are_refused(tokenizer: ps.Tokenizer, pattern: str) -> None:
+    message = "may have 4096" if len(pattern) > 4096 else "response_format: "
+    for response_format in (
+        {"type": "regex", "pattern": pattern},
+        {"type": "json_schema", "schema": {"type": "string", "pattern": pattern}},
+        {"type": "grammar", "grammar": f'root ::= Regex("{pattern}")'},
     ):
-        with pytest.raises(ps.ContractError):
-            ps.Grammar(tokenizer, {"type": "grammar", "grammar": grammar}, END)
+        with pytest.raises(ps.ContractError, match=message):
+            ps.Grammar(tokenizer, response_format, END)
 
 
 LONG_EXPRESSION = "(a|b)?" * 1000

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import random
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +132,22 @@ def test_a_tokenizer_reads_texts_ids_and_batches_as_transformers_does(folder: Pa
     assert ours.response_template == QWEN
 
 
+def test_threads_that_share_a_parser_feed_it_one_after_the_other() -> None:
+    parser = _parser_of_ours(QWEN, "", None)
+    pieces = ["word ", "text"] * 500
+
+    def feed(_: int) -> str:
+        events = [event for piece in pieces for event in parser.feed(piece)]
+        return "".join(event["text"] for event in events if event["type"] == "region_chunk")
+
+    with ThreadPoolExecutor(4) as threads:
+        told = list(threads.map(feed, range(4)))
+    message, events = parser.finalize()
+    told += [event["text"] for event in events if event["type"] == "region_chunk"]
+    assert sum(map(len, told)) == 4 * sum(map(len, pieces))
+    assert len(message["content"]) == 4 * sum(map(len, pieces))
+
+
 def test_what_cannot_be_read_is_refused_with_the_part(folder: Path) -> None:
     tokenizer = ps.Tokenizer.open(folder)
     with pytest.raises(ps.ContractError, match="prefix is missing"):
@@ -183,6 +201,7 @@ def test_a_template_that_transformers_refuses_is_refused(
 @pytest.mark.parametrize("hostile", [" \n" * 50_000, "<think>" * 20_000, "<tool_call>\n" * 20_000])
 def test_long_answers_of_half_markers_take_no_time_to_speak_of(hostile: str) -> None:
     parser = ps.ResponseParser(template_of(QWEN), "", None)
+    start = time.process_time()
     for begin in range(0, len(hostile), 5000):
         parser.feed(hostile[begin : begin + 5000])
     try:
@@ -191,4 +210,5 @@ def test_long_answers_of_half_markers_take_no_time_to_speak_of(hostile: str) -> 
         assert "cannot be read" in str(error)
     else:
         assert message["role"] == "assistant"
+    assert time.process_time() - start < 5
     assert parse_response("x", QWEN, prefix="") == {"role": "assistant", "content": "x"}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
+import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -294,6 +297,30 @@ def test_one_thread_at_a_time_uses_a_conversation(model: ps.Model) -> None:
     with pytest.raises(KeyError):
         chat.ask("Hi", on_text=fail)
     assert chat.messages == before
+
+
+@pytest.mark.parametrize("take", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_conversation_is_not_copied(model: ps.Model, take: Callable[[Any], Any]) -> None:
+    with pytest.raises(ps.UnsupportedError, match=r"a Conversation cannot be pickled .* save"):
+        take(ps.Conversation(model))
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_neither_saves_nor_counts(model: ps.Model, tmp_path: Path) -> None:
+    chat = ps.Conversation(model, messages=[SYSTEM])
+    child = os.fork()
+    if child == 0:
+        refused = 0
+        try:
+            for call in (lambda: chat.save(tmp_path / "talk"), chat.count_tokens):
+                try:
+                    call()
+                except ps.UnsupportedError as error:
+                    refused += "was forked from" in str(error)
+        finally:
+            os._exit(refused)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    assert chat.count_tokens() > 0
 
 
 def test_a_cancelled_task_leaves_a_conversation_free_and_as_it_was(model: ps.Model) -> None:

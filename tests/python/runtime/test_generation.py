@@ -648,6 +648,20 @@ def test_a_pipeline_takes_what_load_takes_and_has_its_warnings() -> None:
         ps.pipeline(artifact, thread=2)
 
 
+def test_a_tokenizer_that_the_artifact_does_not_list_is_not_read(tmp_path: Path) -> None:
+    artifact = shutil.copytree(toy_translation(), tmp_path / "artifact")
+    listed = ps.load(artifact)
+    expected = greedy(ps.pipeline(listed), TEXT)
+    (artifact / "tokenizer.json").write_text("{")  # which would come first
+    (artifact / "chat_template.jinja").write_text("not listed")
+    assert greedy(ps.pipeline(artifact), TEXT) == expected
+    ids = ps.Tokenizer.open(toy_translation()).encode(TEXT)
+    model = ps.load(artifact)
+    artifact.rename(tmp_path / "elsewhere")  # the model keeps its directory open
+    assert model.generate(ids, stop_strings=["no such text"], max_new_tokens=4)
+    assert greedy(ps.pipeline(model), TEXT) == expected
+
+
 def test_fields_without_effect_are_told_when_an_artifact_is_opened(tmp_path: Path) -> None:
     artifact = shutil.copytree(toy_translation(), tmp_path / "artifact")
     change_file(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tools.check import cpp_tests, programs, python_tests
 from tools.check import memory as memories
-from tools.check import python_tests
 from tools.check.memory import Memory
-from tools.check.python_tests import Selection, _files, _Reached, select
+from tools.check.python_tests import Selection, _distribution, _files, _Reached, select
 from tools.ingredients import ROOT
 
 
@@ -80,6 +80,71 @@ def test_a_change_of_a_helper_reaches_those_that_import_it(memory: Memory) -> No
     assert "tests/end_to_end/test_cli_inspect.py" not in names
 
 
+@pytest.mark.parametrize(
+    ("file", "test"),
+    [
+        ("src/core/utf8.cc", "tests/python/test_layers.py"),
+        ("cli/main.cc", "tests/python/test_layers.py"),
+        ("cli/main.cc", "tests/end_to_end/test_cli_translate.py"),
+        ("ARCHITECTURE.md", "tests/python/test_where_to_add.py"),
+        ("src/sampler/logits_processor.cc", "tests/python/test_where_to_add.py"),
+        ("src/chat_template/text_filters.cc", "tests/python/chat_template/test_expressions.py"),
+        (
+            "tests/python/chat_template/expressions.txt",
+            "tests/python/chat_template/test_expressions.py",
+        ),
+        (
+            "tests/python/chat_template/templates/brackets.jinja",
+            "tests/python/chat_template/test_templates.py",
+        ),
+        ("tests/data/tatoeba-en-fr/valid.tsv", "tests/python/grammar/test_grammars.py"),
+        ("tests/package/main.cc", "tests/end_to_end/test_installed.py"),
+        ("tests/cpp/tokenizer/tokenize_lines.cc", "tests/python/tokenizer/test_marian.py"),
+        ("examples/histogram/main.cc", "tests/end_to_end/test_examples.py"),
+        ("CMakePresets.json", "tests/end_to_end/test_examples.py"),
+        ("tools/xgrammar.patch", "tests/python/grammar/test_grammars.py"),
+        ("tools/requirements.txt", "tests/python/export/test_contract.py"),
+    ],
+)
+def test_a_change_of_what_is_no_source_of_a_test_reaches_it(file: str, test: str) -> None:
+    assert ROOT / file in _files(ROOT / test)
+
+
+def test_a_test_in_cpp_reaches_none_in_python() -> None:
+    test = ROOT / "tests/cpp/tokenizer/damage_test.cc"
+    assert test.is_file()
+    assert not [p for p in ROOT.glob("tests/python/tokenizer/test_*.py") if test in _files(p)]
+
+
+def test_what_is_built_is_no_ingredient() -> None:
+    for path in (ROOT / "tests/end_to_end").glob("test_*.py"):
+        built = [file for file in _files(path) if file.is_relative_to(ROOT / "build")]
+        assert not built, path
+
+
+def test_programs_are_built_for_the_tests_that_run_them() -> None:
+    def needed(test: str) -> set[str]:
+        return set(programs.needed(ROOT / test))
+
+    assert needed("tests/python/export/test_contract.py") == set()
+    assert needed("tests/python/tokenizer/test_marian.py") == {"test_programs"}
+    assert needed("tests/end_to_end/test_examples.py") >= {"test_programs", "example_histogram"}
+    assert needed("tests/end_to_end/test_readme.py") >= {"polystate", "polystate_cli"}
+
+
+def test_data_of_a_folder_are_files_of_its_program() -> None:
+    program = ROOT / "build/asan/tests/cpp/artifact/artifact_test"
+    assert ROOT / "tests/cpp/artifact/data/reference.npz" in cpp_tests._files(program)
+
+
+def test_few_files_are_divided_unless_they_empty_a_folder() -> None:
+    few = [ROOT / LAYERS, ROOT / WHERE_TO_ADD]
+    installed = ROOT / "tests/end_to_end/test_installed.py"
+    assert _distribution(few, 2) == "worksteal"
+    assert _distribution([*few, installed], 2) == "loadfile"
+    assert _distribution(few * 20, 2) == "loadfile"
+
+
 def test_a_change_of_a_page_reaches_the_tests_that_run_what_it_prints(memory: Memory) -> None:
     changed(memory, "README.md")
     assert "tests/end_to_end/test_readme.py" in selected(memory)
@@ -129,6 +194,14 @@ def test_a_memory_is_read_as_it_was_written_and_empty_where_it_is_damaged(
     assert Memory.open(memory.path) == Memory(memory.path)
 
 
+def test_what_changed_while_all_tests_ran_does_not_count_as_passed() -> None:
+    begun = Memory(Path("begun"), {"a": {"x": "1"}, "b": {"y": "1"}})
+    now = Memory(Path("now"), {"a": {"x": "1"}, "b": {"y": "2"}, "c": {"z": "1"}})
+    memory = Memory(Path("memory"), {"b": {"y": "0"}})
+    memory.note_unchanged(begun, now)
+    assert memory.files == {"a": {"x": "1"}, "b": {"y": "0"}}
+
+
 LAYERS, WHERE_TO_ADD = (f"tests/python/test_{name}.py" for name in ("layers", "where_to_add"))
 
 
@@ -171,3 +244,18 @@ def test_what_ran_to_its_end_and_did_not_fail_counts_as_passed(
     assert not [
         test for test in memory.seconds if test.endswith("::tests.python.test_where_to_add")
     ]
+
+
+def test_tests_that_are_no_more_are_forgotten(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    report.write_text(f"<testsuites><testsuite>{case('a')}</testsuite></testsuites>")
+    memory = Memory(
+        tmp_path / "check.json", seconds={f"{LAYERS}::gone": 1, f"{WHERE_TO_ADD}::b": 1}
+    )
+    whole = [_Reached(ROOT / LAYERS, ["gone.py"], 0, 0, {})]
+    left = [_Reached(ROOT / WHERE_TO_ADD, ["gone.py"], 0, 0, {})]
+    python_tests.note(Selection(whole, {}, left), memory, report, 0)
+    assert memory.seconds.keys() == {f"{LAYERS}::a", f"{WHERE_TO_ADD}::b"}
+    memory.seconds["tests/python/test_gone.py::a"] = 1
+    select(memory, 0)
+    assert memory.seconds.keys() == {f"{LAYERS}::a", f"{WHERE_TO_ADD}::b"}

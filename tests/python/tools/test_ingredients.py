@@ -46,6 +46,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "c/types.py": "",
         "c/schema.json": "{}",
         "uses.py": "import polystate as p\n\ndef f():\n    return p.Lazy\n",
+        "c/near.py": "from . import one\nfrom ..a import f\nfrom .lazy import Lazy\n",
         "typed.py": ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import c.types\n"),
     }
     for name, text in files.items():
@@ -62,6 +63,12 @@ def names(tree: Path, start: str) -> set[str]:
 
 def test_what_is_imported_belongs_to_it_in_functions_too(tree: Path) -> None:
     assert names(tree, "a") == {"a.py", "b.py", "c/__init__.py", "c/one.py", "c/schema.json"}
+
+
+def test_what_is_imported_from_the_file_s_own_folder_does_too(tree: Path) -> None:
+    found = names(tree, "c.near")
+    assert found >= {"c/near.py", "c/one.py", "c/lazy.py", "a.py", "b.py", "c/__init__.py"}
+    assert "c/types.py" not in found
 
 
 def test_what_is_imported_for_types_alone_does_not(tree: Path) -> None:
@@ -105,7 +112,9 @@ def test_words_and_their_limits_change_the_digest() -> None:
     assert len(digests) == 4
 
 
-@pytest.mark.parametrize("package", ["torch", "torchao", "executorch", "transformers"])
+@pytest.mark.parametrize(
+    "package", ["torch", "torchao", "executorch", "transformers", "tokenizers", "gguf"]
+)
 def test_another_version_of_a_package_changes_the_surroundings(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

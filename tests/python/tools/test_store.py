@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -122,6 +123,30 @@ def test_what_killed_processes_had_begun_goes(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"a", "new-begun"}
 
 
+def test_the_lock_of_what_is_no_longer_there_goes(tmp_path: Path) -> None:
+    old = Store(tmp_path).get("old", lambda out: write(out, "x" * 2000))
+    for path in (old, tmp_path / "old.lock"):
+        os.utime(path, (0, 0))
+    Store(tmp_path, limit=3000).get("new", lambda out: write(out, "x" * 2000))
+    os.utime(tmp_path / "new.lock", (0, 0))  # of what is there
+    Store(tmp_path).get("a", write)
+    assert {path.name for path in tmp_path.glob("*.lock")} == {"a.lock", "new.lock"}
+
+
+def test_who_waits_for_a_lock_that_is_removed_waits_for_the_next_one(tmp_path: Path) -> None:
+    store, lock = Store(tmp_path), tmp_path / "a.lock"
+    waiting = threading.Thread(target=lambda: Store(tmp_path).get("a", write))
+    with store._locked("a"):
+        waiting.start()
+        time.sleep(0.2)
+        lock.unlink()
+        with store._locked("a"):  # which a third one has by now
+            time.sleep(0.2)
+            assert not (tmp_path / "a").exists()
+    waiting.join(60)
+    assert (tmp_path / "a" / "file").exists()
+
+
 def test_what_another_extension_made_is_made_again_unless_any_will_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,9 +156,11 @@ def test_what_another_extension_made_is_made_again_unless_any_will_do(
     Store.of_user("one").get("a", refuse)
     with pytest.raises(AssertionError, match="made again"):
         Store.of_user("another").get("a", refuse)
-    Store.of_user("one").get("a", write)
+    made = Store.of_user("another").get("a", write)
+    assert Store.of_user("one").get("a", refuse) != made
     monkeypatch.setenv("POLYSTATE_ANY_MAKER", "1")
-    Store.of_user("another").get("a", refuse)
+    assert Store.of_user("another").get("a", refuse) == made
+    Store.of_user("a third").get("a", refuse)
 
 
 def test_the_extension_is_the_maker_of_what_tests_export() -> None:

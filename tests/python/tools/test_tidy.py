@@ -17,7 +17,8 @@ HEADER = "#pragma once\n\n// One.\nint one();  // NOLINT\n"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "tools").mkdir()
-    (tmp_path / "tools/requirements.txt").write_text("")
+    for pin in tidy._PINS:
+        (tmp_path / pin).write_text("")
     (tmp_path / "one.cc").write_text('#include "one.h"\n\nint one() { return 1; }\n')
     (tmp_path / "one.h").write_text(HEADER)
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
@@ -45,6 +46,13 @@ def test_what_a_comment_says_does_not_count(folder: Path) -> None:
 def test_code_lines_and_what_clang_tidy_is_told_count(folder: Path, old: str, new: str) -> None:
     before = digest_with(folder, HEADER)
     assert digest_with(folder, HEADER.replace(old, new)) != before
+
+
+@pytest.mark.parametrize("pin", tidy._PINS)
+def test_what_is_installed_counts(folder: Path, pin: str) -> None:
+    before = digest_with(folder, HEADER)
+    (folder / pin).write_text("another")
+    assert digest_with(folder, HEADER) != before
 
 
 def test_a_mark_that_another_run_forgot_is_passed_over(

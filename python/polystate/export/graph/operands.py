@@ -15,6 +15,32 @@ def called_operator(node: Node) -> torch._ops.OpOverload | None:
     return target if isinstance(target, torch._ops.OpOverload) else None
 
 
+def given_arguments(
+    operator: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Name what a call gives an operator, by its schema."""
+    names = [argument.name for argument in operator._schema.arguments]
+    return {**dict(zip(names, args, strict=False)), **kwargs}
+
+
+def all_arguments(
+    operator: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Name all arguments of a call, in the schema's order; others have their defaults."""
+    given = given_arguments(operator, args, kwargs)
+    return {
+        argument.name: given.get(argument.name, argument.default_value)
+        for argument in operator._schema.arguments
+        if argument.name in given or argument.has_default_value()
+    }
+
+
+def all_operands(node: Node) -> dict[str, Any]:
+    """Name all arguments of the operator that a node calls, which changes none of them."""
+    assert isinstance(node.target, torch._ops.OpOverload)
+    return all_arguments(node.target, node.args, node.kwargs)
+
+
 def named_operands(node: Node) -> Mapping[str, Any]:
     """List what a node of a functional graph gives its operator, by the schema's names.
 
@@ -24,8 +50,7 @@ def named_operands(node: Node) -> Mapping[str, Any]:
     operator = called_operator(node)
     assert operator is not None
     if not _changes_arguments(node):
-        names = [argument.name for argument in operator._schema.arguments]
-        return {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+        return given_arguments(operator, node.args, node.kwargs)
     given: dict[str, Any] = dict(node.kwargs)
     bases = given["_all_bases"]
     for argument in operator._schema.arguments:

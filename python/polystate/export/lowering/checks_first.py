@@ -11,6 +11,8 @@ method computes and returns.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -40,12 +42,13 @@ def write_after_checks(program: ExportedProgram) -> set[str]:
     (results,) = output.args
     assert isinstance(results, tuple)
     values, copied = list(results), set()
+    first = next(node for node in program.graph.nodes if node.op != "placeholder")
     for position, spec in enumerate(signature.output_specs):
         value = values[position]
         if spec.kind != OutputKind.BUFFER_MUTATION or not isinstance(value, Node):
             continue
-        if any(order.missing(part) for part in order.parts[value]):
-            _copy_first(states[str(spec.target)], output)
+        if value in order.too_soon:
+            _copy_first(states[str(spec.target)], first, output)
             copied.add(str(spec.target))
         missing = order.missing(value)
         if missing:
@@ -57,10 +60,9 @@ def write_after_checks(program: ExportedProgram) -> set[str]:
     return copied
 
 
-def _copy_first(state: Node, output: Node) -> None:
-    """Has all that reads a state read a copy of it."""
+def _copy_first(state: Node, first: Node, output: Node) -> None:
+    """Has all that reads a state read a copy of it, which is made before a node."""
     users = [user for user in state.users if user is not output]
-    first = next(node for node in state.graph.nodes if node.op != "placeholder")
     with state.graph.inserting_before(first):
         copy = call(state.graph, _COPY, state, [])
     for user in users:
@@ -77,36 +79,49 @@ class _Order:
         By what is checked, a tensor that is known when that is done. The same may be checked
         several times.
     done
-        What has been checked before a node.
-    parts
-        What a node depends on that may change a state at once.
+        What has been checked before a node: a bit for each of `checks`, in their order.
+    too_soon
+        The nodes that depend on what may change a state at once, before a check.
     """
 
     checks: dict[Hashable, Node] = field(default_factory=dict)
-    done: dict[Node, set[Hashable]] = field(default_factory=dict)
-    parts: dict[Node, set[Node]] = field(default_factory=dict)
+    done: dict[Node, int] = field(default_factory=dict)
+    too_soon: set[Node] = field(default_factory=set)
 
     @classmethod
     def of(cls, module: GraphModule, states: set[Node]) -> _Order:
         """Reads a graph; `states` are those that it changes."""
-        order, writers = cls(), part_writers(module.graph, states)
+        order = cls()
+        bits: dict[Hashable, int] = {}
         for node in module.graph.nodes:
-            operands = node.all_input_nodes
-            order.done[node] = set().union(*(order.done[each] for each in operands))
-            order.parts[node] = set().union(*(order.parts[each] for each in operands))
-            if node in writers:
-                order.parts[node].add(node)
+            done = functools.reduce(
+                operator.or_, (order.done[operand] for operand in node.all_input_nodes), 0
+            )
+            condition: Hashable = None
             if is_check(node):
-                order.checks[node.args[1:]] = node
-                order.done[node].add(node.args[1:])
+                condition, order.checks[node.args[1:]] = node.args[1:], node
             elif _holds_checks(module, node) and node.users:
-                order.checks[node] = next(iter(node.users))
-                order.done[node].add(node)
+                condition, order.checks[node] = node, next(iter(node.users))
+            if condition is not None:
+                done |= bits.setdefault(condition, 1 << len(bits))
+            order.done[node] = done
+        writers = part_writers(module.graph, states)
+        for node in module.graph.nodes:
+            is_early = node in writers and not order.is_last(node)
+            if is_early or any(operand in order.too_soon for operand in node.all_input_nodes):
+                order.too_soon.add(node)
         return order
+
+    def is_last(self, node: Node) -> bool:
+        """Whether every check comes before a node."""
+        return self.done[node] == (1 << len(self.checks)) - 1
 
     def missing(self, node: Node) -> list[Node]:
         """For each check that may come after a node, a tensor that is known after the check."""
-        return [self.checks[condition] for condition in self.checks.keys() - self.done[node]]
+        if self.is_last(node):
+            return []
+        known = enumerate(self.checks.values())
+        return [tensor for bit, tensor in known if not self.done[node] >> bit & 1]
 
 
 def _holds_checks(module: GraphModule, node: Node) -> bool:

@@ -37,6 +37,7 @@ from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
 from polystate.export.graph.sizes import is_unbacked, shape_environment, usual_values
+from polystate.export.lowering import xnnpack_fixes
 from polystate.export.lowering.kernels import own_kernels
 from polystate.export.lowering.weight_keys import distinct_keys
 from polystate.export.tracing.decompositions import DECOMPOSED
@@ -61,6 +62,7 @@ def applied() -> Iterator[None]:
             _in_placeholder_order(_program.lift_constant_tensor_pass),
         ),
         distinct_keys(),
+        xnnpack_fixes.applied(),
         mock.patch.object(convert_constant_dim_order_pass, "_update_placeholder_meta", _of_no_kind),
         mock.patch.object(
             _program,
@@ -288,7 +290,8 @@ def _with_constants_alone(can_fuse: Any) -> Any:
         )
         if not are_constant or not can_fuse(before, norm, program, *rest):
             return False
-        return _is_along_channels(before) and not _is_shared(before.args[1], program)
+        can_hold = _is_along_channels(before) and not _has_transposed_groups(before)
+        return can_hold and not _is_shared(before.args[1], program)
 
     return can_fuse_constants
 
@@ -299,10 +302,19 @@ def _is_along_channels(before: Node) -> bool:
     return not is_linear or bool(before.meta["val"].dim() == 2)
 
 
+def _has_transposed_groups(before: Node) -> bool:
+    """Whether a transposed convolution has groups: its weight has the channels of one of them.
+
+    The factors of a norm behind it, of which there is one for each channel, do not fit it.
+    """
+    is_convolution = before.target == exir_ops.edge.aten.convolution.default
+    return is_convolution and bool(before.args[6] and before.args[8] != 1)
+
+
 def _is_shared(weight: Any, program: ExportedProgram) -> bool:
     """Whether a weight has several uses, of which each may have a batch norm of its own.
 
-    What XNNPACK folds into one has a name by the weight alone, and would be that of all.
+    It would be stored once for each of them.
     """
     targets = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}
     same = [

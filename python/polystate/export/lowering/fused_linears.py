@@ -16,6 +16,7 @@ from torch.fx import Graph, Node
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 from polystate import ops  # noqa: F401  (defines the operators)
+from polystate.export.graph.operands import all_operands
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
 
@@ -24,7 +25,7 @@ aten = torch.ops.aten
 _ACTIVATIONS: dict[Any, str] = {aten.relu.default: "relu", aten.silu.default: "silu"}
 
 
-# Their first argument is x, and the last three are the bias, the addend and the activation.
+# Each has the arguments `x`, `bias`, `addend` and `activation`.
 _LINEARS = (
     torch.ops.polystate.packed_linear.default,
     torch.ops.polystate.quantized_linear.default,
@@ -63,64 +64,57 @@ def _fused_with_its_user(graph: Graph, linear: Node) -> Node | None:
         arguments = fuse(graph, linear, user)
         if arguments is None:
             return None
-        fused = call(graph, _operator(linear), *arguments)
+        fused = call(graph, _operator(linear), *arguments.values())
     user.replace_all_uses_with(fused)
     graph.erase_node(user)
     graph.erase_node(linear)
     return fused
 
 
-_Arguments = tuple[Any, ...]
+# By the names of the operator's schema, in its order.
+_Arguments = dict[str, Any]
 
 
 def _operator(linear: Node) -> Any:
     return linear.target
 
 
-def _arguments(linear: Node) -> _Arguments:
-    """All of them: those that are not given have their defaults."""
-    parameters = _operator(linear)._schema.arguments[len(linear.args) :]
-    return (*linear.args, *(parameter.default_value for parameter in parameters))
-
-
 def _with_copy(graph: Graph, linear: Node, clone: Node) -> _Arguments | None:
     """A copy of a result that nothing else reads is the result."""
-    return None if clone.kwargs else _arguments(linear)
+    return None if clone.kwargs else all_operands(linear)
 
 
 def _with_sum(graph: Graph, linear: Node, add: Node) -> _Arguments | None:
-    *operands, bias, addend, activation = _arguments(linear)
+    given = all_operands(linear)
     other = add.args[1] if add.args[0] is linear else add.args[0]
-    if add.kwargs or addend is not None or not isinstance(other, Node) or other is linear:
+    if add.kwargs or given["addend"] is not None or not isinstance(other, Node) or other is linear:
         return None
     result, value = linear.meta["val"], other.meta["val"]
     if not isinstance(value, torch.Tensor) or value.dtype != torch.float32:
         return None
-    if bias is None and activation == "none" and _is_row_for(result, value):
+    if given["bias"] is None and given["activation"] == "none" and _is_row_for(result, value):
         row = call(graph, aten.view.default, other, [result.shape[-1]])
-        return *operands, row, None, activation
-    if _same_sizes(value.shape, result.shape):
-        return *operands, bias, other, activation
-    return None
+        return {**given, "bias": row}
+    return {**given, "addend": other} if _same_sizes(value.shape, result.shape) else None
 
 
 def _with_activation(graph: Graph, linear: Node, user: Node) -> _Arguments | None:
-    *arguments, addend, activation = _arguments(linear)
-    if addend is not None or activation != "none":
+    given = all_operands(linear)
+    if given["addend"] is not None or given["activation"] != "none":
         return None
-    return *arguments, None, _ACTIVATIONS[user.target]
+    return {**given, "activation": _ACTIVATIONS[user.target]}
 
 
 def _with_shape(graph: Graph, linear: Node, view: Node) -> _Arguments | None:
-    x, *arguments, addend, activation = _arguments(linear)
-    shape = view.meta["val"].shape
+    given = all_operands(linear)
+    x, shape = given["x"], view.meta["val"].shape
     sizes: Any = view.args[1]
-    if addend is not None or not _same_sizes(shape[-1:], linear.meta["val"].shape[-1:]):
+    if given["addend"] is not None or not _same_sizes(shape[-1:], linear.meta["val"].shape[-1:]):
         return None
     if not x.meta["val"].is_contiguous():  # the result is, so that only it can be viewed
         return None
     rows = call(graph, aten.view.default, x, [*sizes[:-1], x.meta["val"].shape[-1]])
-    return rows, *arguments, None, activation
+    return {**given, "x": rows}
 
 
 _FUSIONS: dict[Any, Callable[[Graph, Node, Node], _Arguments | None]] = {

@@ -27,6 +27,7 @@ from executorch.exir.operator.convert import is_out_variant
 from torch.export.graph_signature import ExportGraphSignature, OutputKind
 
 import polystate.ops  # noqa: F401  (registers the operators that change a part of a tensor)
+from polystate.export.graph.operands import given_arguments
 
 # Below this many bytes a copy costs less than what an atomic method is worth.
 SMALL = 64 * 1024
@@ -87,15 +88,16 @@ def update_in_place(graph_module: torch.fx.GraphModule, signature: ExportGraphSi
         for node in graph.nodes
         if node.op == "placeholder" and node.name in signature.inputs_to_buffers
     }
-    updates = []
+    updates, order, values = [], _Order.of(graph), {}
     for write in [node for node in graph.nodes if _is_write_back(node, states)]:
         state = write.args[0]
-        obstacle = _obstacle(graph, write)
+        obstacle = _obstacle(order, write)
         if obstacle is None:
-            _compute_into(graph, write, signature)
+            values[write] = _compute_into(graph, write)
             updates.append(Update(states[state], "in_place", "nothing reads the old value later"))
         else:
             updates.append(Update(states[state], "written_back", obstacle))
+    _put_out(graph, values, signature)
     for name, writer in _changed_by_operators(graph, states, signature).items():
         updates.append(Update(name, "in_place", f"'{_short(writer)}' changes it in place"))
     graph.lint()
@@ -114,7 +116,33 @@ def _is_write_back(node: torch.fx.Node, states: Mapping[torch.fx.Node, str]) -> 
     )
 
 
-def _obstacle(graph: torch.fx.Graph, write: torch.fx.Node) -> str | None:
+@dataclass(frozen=True)
+class _Order:
+    """In which order a graph computes.
+
+    Attributes
+    ----------
+    places
+        Of each node, counted from 0.
+    last_check, last_failing
+        The places of the last check, and of the last node that can end the call; -1 without any.
+    """
+
+    places: Mapping[torch.fx.Node, int]
+    last_check: int
+    last_failing: int
+
+    @classmethod
+    def of(cls, graph: torch.fx.Graph) -> _Order:
+        places = {node: place for place, node in enumerate(graph.nodes)}
+        return cls(
+            places,
+            max((place for node, place in places.items() if is_check(node)), default=-1),
+            max((place for node, place in places.items() if _can_fail(node)), default=-1),
+        )
+
+
+def _obstacle(order: _Order, write: torch.fx.Node) -> str | None:
     """Why the value cannot be computed into the state's memory; None where it can."""
     state, value = write.args[0], write.args[1]
     assert isinstance(state, torch.fx.Node) and isinstance(value, torch.fx.Node)
@@ -125,9 +153,9 @@ def _obstacle(graph: torch.fx.Graph, write: torch.fx.Node) -> str | None:
     old, new = state.meta["val"], value.meta["val"]
     if old.dtype != new.dtype or old.shape != new.shape:
         return "its value has another type or shape"
-    position = {node: i for i, node in enumerate(graph.nodes)}
+    place = order.places[value]
     for reader in _readers(state):
-        if reader is not write and reader is not value and position[reader] > position[value]:
+        if reader is not write and reader is not value and order.places[reader] > place:
             return f"'{_short(reader)}' reads the old value later"
     base = _schema(value).name
     if _reads(value, state) and not (
@@ -136,18 +164,16 @@ def _obstacle(graph: torch.fx.Graph, write: torch.fx.Node) -> str | None:
         return f"'{_short(value)}' reads the old value while it writes the new one"
     if base in _PARTIAL and (reason := _partial_obstacle(value, state)):
         return reason
-    later = [node for node in graph.nodes if position[node] > position[value] and _can_fail(node)]
-    if any(is_check(node) for node in later):
+    if order.last_check > place:
         return "a check comes later"
-    if later and old.numel() * old.element_size() < SMALL:
+    if order.last_failing > place and old.numel() * old.element_size() < SMALL:
         size = old.numel() * old.element_size()
         return f"small ({size} bytes): written last, so that a failed call changes nothing"
     return None
 
 
-def _compute_into(
-    graph: torch.fx.Graph, write: torch.fx.Node, signature: ExportGraphSignature
-) -> None:
+def _compute_into(graph: torch.fx.Graph, write: torch.fx.Node) -> torch.fx.Node:
+    """Has a new value computed into the state's memory, and gives it."""
     state, value = write.args[0], write.args[1]
     assert isinstance(state, torch.fx.Node) and isinstance(value, torch.fx.Node)
     allocation = value.kwargs["out"]
@@ -159,12 +185,25 @@ def _compute_into(
     else:
         value.kwargs = {**value.kwargs, "out": state}
     value.meta["spec"] = state.meta["spec"]
-    for spec in signature.output_specs:
-        if spec.kind == OutputKind.BUFFER_MUTATION and spec.arg.name == write.name:
-            spec.arg.name = value.name
-    write.replace_all_uses_with(value)
-    graph.erase_node(write)
     graph.erase_node(allocation)
+    return value
+
+
+def _put_out(
+    graph: torch.fx.Graph,
+    values: Mapping[torch.fx.Node, torch.fx.Node],
+    signature: ExportGraphSignature,
+) -> None:
+    """Has a graph return values in place of their copies; all at once, as there may be many."""
+    names = {write.name: value.name for write, value in values.items()}
+    for spec in signature.output_specs:
+        if spec.kind == OutputKind.BUFFER_MUTATION:
+            spec.arg.name = names.get(spec.arg.name, spec.arg.name)
+    output = graph.output_node()
+    output.args = torch.fx.map_arg(output.args, lambda node: values.get(node, node))
+    for write, value in values.items():
+        write.replace_all_uses_with(value)
+        graph.erase_node(write)
 
 
 def _partial_obstacle(value: torch.fx.Node, state: torch.fx.Node) -> str | None:
@@ -184,8 +223,9 @@ def _written(partial: torch.fx.Node) -> torch.fx.Node:
 
 def _complete(node: torch.fx.Node, defaults: tuple[object, ...]) -> tuple[Any, ...]:
     """A partial operator's arguments in full; None stands for the default, as aten has it."""
-    names = [argument.name for argument in _schema(node).arguments]
-    given = dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
+    assert isinstance(node.target, torch._ops.OpOverload)
+    given = given_arguments(node.target, node.args, node.kwargs)
+    names = (argument.name for argument in _schema(node).arguments)
     return tuple(
         default if given.get(name) is None else given[name]
         for name, default in zip(names, defaults, strict=False)

@@ -133,7 +133,8 @@ def _division(node: Node) -> _Division | None:
     if not isinstance(rounding, str):
         return None
     dividend, divisor = node.args
-    return _Division(dividend, divisor, rounding, name in ("aten::remainder", "aten::fmod"))
+    leaves = name in ("aten::remainder", "aten::fmod")
+    return _Division(dividend, divisor, rounding, leaves=leaves)
 
 
 def _is_tensor(operand: Any) -> bool:

@@ -3,7 +3,8 @@
 - Indices other than int64 are refused, padding by less than nothing, and copies that need not wait.
 - Products over a dimension of size 0 are left as the memory was, in place of zeros; tensors without
   elements are joined to one of other sizes.
-- A log_softmax of float64 is refused, and one of no elements ends the process.
+- A log_softmax of float64 is refused, and so is the largest of no elements; a log_softmax of none
+  ends the process.
 - The sign of NaN is NaN, in place of 0.
 - Sums of 16-bit floats are rounded after each number. In float32, as PyTorch sums them, they are
   rounded once.
@@ -13,6 +14,7 @@ Needs the functional program before it is lowered. Keeps what the method compute
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -21,6 +23,7 @@ from torch import Tensor
 from torch.export import ExportedProgram
 from torch.fx import Graph, Node
 
+from polystate.export.graph.operands import all_operands
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
 
@@ -107,7 +110,7 @@ def _written(graph: Graph, node: Node) -> Node | None:
         return call(graph, aten.full.default, list(value.shape), 0, dtype=value.dtype)
     if node.target in _ROUNDED and value.dtype in _HALVES:
         return _in_single(graph, node, value.dtype)
-    if node.target in _PADS and _given(node).get("mode", "constant") == "constant":
+    if node.target in _PADS and all_operands(node).get("mode", "constant") == "constant":
         return _padded(graph, node)
     if node.target == aten.sign.default and value.dtype.is_floating_point:
         return _sign(graph, node)
@@ -131,7 +134,7 @@ def _is_zeros(node: Node) -> bool:
 
 def _padded(graph: Graph, node: Node) -> Node | None:
     """Cuts off first what negative padding takes away."""
-    given = _given(node)
+    given = all_operands(node)
     x, pad = given["self"], given["pad"]
     if not any(isinstance(each, int) and each < 0 for each in pad):
         return None
@@ -152,22 +155,22 @@ def _sign(graph: Graph, node: Node) -> Node:
 
 
 def _log_softmax(graph: Graph, node: Node) -> Node:
-    x, dim, dtype = (_given(node).get(name) for name in ("self", "dim", "dtype"))
+    x, dim, dtype = (all_operands(node).get(name) for name in ("self", "dim", "dtype"))
     if dtype is not None:
         x = call(graph, aten._to_copy.default, x, dtype=dtype)
-    largest = call(graph, aten.amax.default, x, [dim], True)
+    largest = call(graph, aten.amax.default, _never_empty(graph, x, dim), [dim], True)
     x = call(graph, aten.sub.Tensor, x, largest)
     total = call(graph, aten.sum.dim_IntList, call(graph, aten.exp.default, x), [dim], True)
     return call(graph, aten.sub.Tensor, x, call(graph, aten.log.default, total))
 
 
-def _given(node: Node) -> dict[str, Any]:
-    """The arguments of a call of an operator by their names, defaults included."""
-    assert isinstance(node.target, torch._ops.OpOverload)
-    arguments = node.target._schema.arguments
-    defaults = {each.name: each.default_value for each in arguments}
-    places = dict(zip((each.name for each in arguments), node.args, strict=False))
-    return defaults | places | node.kwargs
+def _never_empty(graph: Graph, x: Any, dim: Any) -> Any:
+    """Joins minus infinity along a dimension that varies: of nothing there is no largest."""
+    value = x.meta["val"]
+    if value.dim() == 0 or not isinstance(value.shape[dim], torch.SymInt):
+        return x
+    behind = value.dim() - 1 - dim % value.dim()
+    return call(graph, aten.constant_pad_nd.default, x, [*[0, 0] * behind, 0, 1], -math.inf)
 
 
 def _in_single(graph: Graph, node: Node, dtype: torch.dtype) -> Node:

@@ -20,6 +20,7 @@ from torch.export import ExportedProgram
 from torch.fx import Graph, Node
 
 from polystate import ops  # noqa: F401  (defines the operator)
+from polystate.export.graph.operands import all_operands
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
 
@@ -40,7 +41,7 @@ def spread_layer_norms(program: ExportedProgram) -> None:
 
 
 def _layer_norm(graph: Graph, node: Node) -> Node:
-    x, shape, weight, bias, eps = _given(node, (None, None, 1e-5))
+    x, shape, weight, bias, eps, _ = all_operands(node).values()
     form, dtype = _sizes(graph, x), x.meta["val"].dtype
     kept = len(form) - len(shape)
     columns = _product(graph, form[kept:])
@@ -49,12 +50,12 @@ def _layer_norm(graph: Graph, node: Node) -> Node:
 
 
 def _group_norm(graph: Graph, node: Node) -> Node:
-    x, groups, weight, bias, eps = _given(node, (None, None, 1e-5))
+    x, groups, weight, bias, eps, _ = all_operands(node).values()
     return _grouped(graph, x, groups, (weight, bias), eps)
 
 
 def _instance_norm(graph: Graph, node: Node) -> Node | None:
-    x, weight, bias, running_mean, _, _, _, eps, _ = node.args
+    x, weight, bias, running_mean, _, _, _, eps, _ = all_operands(node).values()
     if running_mean is not None or not isinstance(x, Node):
         return None
     return _grouped(graph, x, None, (weight, bias), eps)
@@ -81,13 +82,6 @@ _WRITERS: dict[Any, Callable[[Graph, Node], Node | None]] = {
     aten.group_norm.default: _group_norm,
     aten.instance_norm.default: _instance_norm,
 }
-
-
-def _given(node: Node, defaults: Sequence[Any]) -> tuple[Any, ...]:
-    """The operands, without ``cudnn_enabled``."""
-    given = (*node.args, *defaults[len(node.args) - 2 :])
-    names = ("weight", "bias", "eps")
-    return (*given[:2], *(node.kwargs.get(n, v) for n, v in zip(names, given[2:5], strict=True)))
 
 
 def _sizes(graph: Graph, x: Node) -> list[Any]:

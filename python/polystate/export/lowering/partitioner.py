@@ -6,133 +6,17 @@ A delegate gets state as an input and never owns it.
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable, Iterator
-from typing import Any
 from unittest import mock
 
 import torch
-from executorch.backends.xnnpack.partition.config import ALL_PARTITIONER_CONFIGS
-from executorch.backends.xnnpack.partition.config.gemm_configs import AddmmConfig
-from executorch.backends.xnnpack.partition.config.generic_node_configs import (
-    AvgPoolingConfig,
-    CosConfig,
-    ExpConfig,
-    LogConfig,
-    MaximumConfig,
-    MaxPool2dConfig,
-    MinimumConfig,
-    PermuteConfig,
-    SinConfig,
-    SliceCopyConfig,
-    SquareRootConfig,
-    UnsqueezeCopyConfig,
-    ViewCopyConfig,
-)
-from executorch.backends.xnnpack.partition.config.node_configs import (
-    BatchNormConfig,
-    MaxDimConfig,
-    PreluConfig,
-)
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir.backend.partitioner import Partitioner, PartitionResult
 from executorch.exir.dialects._ops import ops as exir_ops
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
-from polystate.export.graph.sizes import may_be_empty
-
-# XNNPACK's are wrong for some numbers, without a bound: NaN that is hidden, infinities that become
-# NaN, sines of large numbers (docs/engines.md). All are seldom where a network spends its time.
-_COMPUTED_OTHERWISE = {
-    CosConfig,
-    ExpConfig,
-    LogConfig,
-    MaxDimConfig,
-    MaximumConfig,
-    MinimumConfig,
-    SinConfig,
-    SquareRootConfig,
-}
-
-
-def _limited(config: Any, allows: Callable[[torch.fx.Node], bool]) -> Any:
-    """A config that takes those nodes alone, of its own, that are allowed."""
-
-    class Limited(config):
-        def check_constraints(self, node: torch.fx.Node, ep: ExportedProgram) -> bool:
-            return allows(node) and bool(super().check_constraints(node, ep))
-
-    return Limited
-
-
-# The rank of tensors that XNNPACK lays out with their channels last.
-_RANK_OF_IMAGES = 4
-_OF_IMAGES = (AvgPoolingConfig, MaxPool2dConfig, PreluConfig)
-
-
-def _is_of_images(node: torch.fx.Node) -> bool:
-    """XNNPACK's pass that moves channels refuses others."""
-    x = node.args[0]
-    return isinstance(x, torch.fx.Node) and bool(x.meta["val"].dim() == _RANK_OF_IMAGES)
-
-
-# XNNPACK reshapes by a shape of which one size may follow from the others; batch norms of signals
-# are reshaped to those of planes.
-_RESHAPES = (UnsqueezeCopyConfig, ViewCopyConfig)
-
-
-def _has_dimensions(node: torch.fx.Node) -> bool:
-    return bool(node.meta["val"].dim() > 0)
-
-
-def _has_one_unknown_size(node: torch.fx.Node) -> bool:
-    return sum(isinstance(size, torch.SymInt) for size in _shape(node)) <= 1
-
-
-def _is_plane_or_has_one_unknown_size(node: torch.fx.Node) -> bool:
-    return len(_shape(node)) >= _RANK_OF_IMAGES or _has_one_unknown_size(node)
-
-
-def _shape(node: torch.fx.Node) -> torch.Size:
-    value = node.meta["val"]
-    shape: torch.Size = (value[0] if isinstance(value, tuple) else value).shape
-    return shape
-
-
-def _is_plain_sum(node: torch.fx.Node) -> bool:
-    """Whether no part of a product counts more or less: XNNPACK adds each once."""
-    bias = node.args[0]
-    is_row = isinstance(bias, torch.fx.Node) and bool(bias.meta["val"].dim() == 1)
-    return is_row and all(node.kwargs.get(name, 1) == 1 for name in ("alpha", "beta"))
-
-
-def _starts_within(node: torch.fx.Node) -> bool:
-    """Whether a slice is not from before the beginning, where PyTorch begins at 0."""
-    given: tuple[Any, ...] = node.args
-    x, dimension, start = (*given, *(None, 0, None)[len(given) :])[:3]
-    size = x.meta["val"].shape[dimension]
-    least = -size if isinstance(size, int) else 0
-    return not isinstance(start, int) or bool(start >= least)
-
-
-def _has_elements(node: torch.fx.Node) -> bool:
-    """Whether no computed size may be 0: XNNPACK refuses some such tensors.
-
-    Those that are sizes of inputs are tried by every export.
-    """
-    is_empty = functools.partial(may_be_empty, computed=True)
-    return not any(map(is_empty, [node, *node.all_input_nodes]))
-
-
-_ALLOWS: dict[Any, Callable[[torch.fx.Node], bool]] = {
-    **dict.fromkeys(_OF_IMAGES, _is_of_images),
-    **dict.fromkeys(_RESHAPES, _has_one_unknown_size),
-    BatchNormConfig: _is_plane_or_has_one_unknown_size,
-    PermuteConfig: _has_dimensions,
-    AddmmConfig: _is_plain_sum,
-    SliceCopyConfig: _starts_within,
-}
+from polystate.export.lowering.xnnpack_limits import limited_configs
 
 _COPIES = {
     exir_ops.edge.aten.clone.default,
@@ -143,9 +27,7 @@ _TAG = "delegation_tag"
 
 def xnnpack_partitioner() -> XnnpackPartitioner:
     """Of all operators that XNNPACK computes as PyTorch does, for numbers of usual size."""
-    configs = [each for each in ALL_PARTITIONER_CONFIGS if each not in _COMPUTED_OTHERWISE]
-    limited = [_limited(each, _ALLOWS[each]) if each in _ALLOWS else each for each in configs]
-    return XnnpackPartitioner([_limited(each, _has_elements) for each in limited])
+    return XnnpackPartitioner(limited_configs())
 
 
 class StateSafePartitioner(Partitioner):

@@ -19,6 +19,7 @@ from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx import Graph, GraphModule, Node
 
 from polystate.export.diagnosis.lines import lines_of_node
+from polystate.export.graph.operands import given_arguments
 
 # What becomes of a part of a graph: it runs in a delegate; in an operator of polystate's own, which
 # does what several of PyTorch's do; in a kernel; it copies, or only names memory anew; it checks.
@@ -168,10 +169,8 @@ def _changed_state(node: Node, named: Mapping[str, tuple[Kind, str]]) -> str:
     """The state that an operator writes into; empty: none."""
     if not isinstance(node.target, torch._ops.OpOverload):
         return ""
-    given = dict(node.kwargs)
-    arguments = node.target._schema.arguments
-    given |= {argument.name: value for argument, value in zip(arguments, node.args, strict=False)}
-    for argument in arguments:
+    given = given_arguments(node.target, node.args, node.kwargs)
+    for argument in node.target._schema.arguments:
         value = given.get(argument.name)
         is_written = argument.alias_info is not None and argument.alias_info.is_write
         if is_written and isinstance(value, Node):

@@ -14,6 +14,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, Node
 
+from polystate.export.graph.operands import given_arguments
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import changed_graphs, rename_outputs
 
@@ -35,8 +36,7 @@ def give_dimensions(program: ExportedProgram) -> None:
 def _is_along_no_dimension(node: Node) -> bool:
     if not isinstance(node.target, torch._ops.OpOverload) or not node.args:
         return False
-    names = [argument.name for argument in node.target._schema.arguments]
-    given = {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+    given = given_arguments(node.target, node.args, node.kwargs)
     is_along_one = any(given.get(name) not in (None, []) for name in _NAMES)
     return is_along_one and _rank(node.args[0]) == 0 and not _makes_dimensions(node)
 

@@ -145,7 +145,11 @@ def _gaussian_nll_loss(
 
 
 def _combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Any:
-    """Of elements whose number is known."""
+    """Of elements whose number is known; of none at a time there are none."""
+    if r < 0 or input.dim() != 1:
+        return NotImplemented
+    if r == 0:
+        return input.new_zeros(0)
     count = input.shape[0]
     if isinstance(count, torch.SymInt):
         return NotImplemented

@@ -20,7 +20,7 @@ def traced_cumulative_averages() -> Iterator[None]:
     original = _BatchNorm.forward
 
     def forward(norm: _BatchNorm, input: Tensor) -> Tensor:
-        is_cumulative = norm.momentum is None and norm.training
+        is_cumulative = norm.momentum is None and norm.training and norm.track_running_stats
         if is_cumulative and norm.num_batches_tracked is not None:
             return _averaged(norm, input)
         return original(norm, input)
@@ -37,7 +37,8 @@ def _averaged(norm: _BatchNorm, x: Tensor) -> Tensor:
     found = (norm.running_mean, x.mean(over)), (norm.running_var, x.var(over))
     for average, new in found:
         if average is not None:
-            average.add_((new - average) / norm.num_batches_tracked)
+            part = norm.num_batches_tracked.to(average.dtype).reciprocal()
+            average.copy_(part * new + (1 - part) * average)
     return torch.nn.functional.batch_norm(
         x, None, None, norm.weight, norm.bias, training=True, eps=norm.eps
     )

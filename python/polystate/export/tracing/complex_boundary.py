@@ -133,7 +133,6 @@ def _drawn_as_pairs(draw: Draw, places: ComplexPlaces) -> Draw:
 class _Registered:
     """A complex tensor that a module has registered."""
 
-    owner: torch.nn.Module
     registry: dict[str, Any]
     name: str
 
@@ -169,7 +168,7 @@ def _complex_tensors(model: torch.nn.Module) -> Iterator[_Registered]:
         for registry in (owner._parameters, owner._buffers):
             for name, tensor in registry.items():
                 if tensor is not None and tensor.is_complex():
-                    yield _Registered(owner, registry, name)
+                    yield _Registered(registry, name)
 
 
 def _registered_pairs(tensor: torch.Tensor) -> torch.Tensor:
@@ -184,15 +183,14 @@ def _seen_as_complex(
 ) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        orders = [list(each.registry) for each in registered]
-        pairs = [each.registry.pop(each.name) for each in registered]
+        pairs = [each.registry[each.name] for each in registered]
         seen: dict[int, Complex] = {}
         for each, tensor in zip(registered, pairs, strict=True):
-            # A plain attribute, which the module may set to another complex tensor.
-            vars(each.owner)[each.name] = seen.setdefault(id(tensor), Complex.over(tensor))
+            # There all find it that list what a module has, and it may be set to another one.
+            each.registry[each.name] = seen.setdefault(id(tensor), Complex.over(tensor))
         try:
             results = function(*args, **kwargs)
-            values = [vars(each.owner)[each.name] for each in registered]
+            values = [each.registry[each.name] for each in registered]
             writes = [
                 (tensor, Complex.of(value).view_as_real())
                 for tensor, value in zip(pairs, values, strict=True)
@@ -202,11 +200,7 @@ def _seen_as_complex(
                 results = pytree.tree_map_only(Complex, _copy_of, results)
             return written(writes, results)
         finally:
-            for each, tensor, order in zip(registered, pairs, orders, strict=True):
-                vars(each.owner).pop(each.name, None)
+            for each, tensor in zip(registered, pairs, strict=True):
                 each.registry[each.name] = tensor
-                for name in order:  # which others may be set to something else meanwhile
-                    if name in each.registry:
-                        each.registry[name] = each.registry.pop(name)
 
     return call

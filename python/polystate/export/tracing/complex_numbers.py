@@ -15,7 +15,14 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from polystate.export.tracing import complex_functions  # noqa: F401  (what has been learned)
-from polystate.export.tracing.complex_parts import Complex, knows, name_of, polar, real_type
+from polystate.export.tracing.complex_parts import (
+    Complex,
+    follow,
+    knows,
+    name_of,
+    polar,
+    real_type,
+)
 from polystate.export.tracing.fourier import TRANSFORMS
 
 # Functions that make tensors of a type, of which that of the parts is asked.
@@ -30,7 +37,7 @@ _CONVERSIONS = {"cfloat": torch.complex64, "cdouble": torch.complex128}
 
 
 def _of_parts(real: Tensor, imag: Tensor) -> Complex:
-    return Complex(real, imag, is_borrowed=True)
+    return Complex(real.clone(), imag.clone())
 
 
 _MAKERS: Mapping[Any, Callable[..., Any]] = {
@@ -51,13 +58,20 @@ class ComplexAsParts(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
-        kwargs = kwargs or {}
+        result = self._computed(function, args, kwargs or {})
+        if args and isinstance(args[0], Tensor):
+            follow(function, args[0], result)
+        return result
+
+    def _computed(self, function: Any, args: Sequence[Any], kwargs: Any) -> Any:
         name = name_of(function)
         if name == "get" and isinstance(args[0], Tensor):
             return self._attribute(function, args)
         if knows(name):
             args, kwargs = self._by_parts(list(args)), self._by_parts(kwargs)
         if function in _MAKERS:
+            if "input" in kwargs and not args:
+                args, kwargs = _with_input(kwargs)
             return _MAKERS[function](*args, **kwargs)
         if any(isinstance(arg, Complex) for arg in (*args, *kwargs.values())):
             return Complex.call(name, args, kwargs)
@@ -66,7 +80,7 @@ class ComplexAsParts(TorchFunctionMode):
         dtype = _complex_type(name, args, kwargs)
         if dtype is not None:
             return _converted(name, args[0], dtype)
-        if any(isinstance(arg, complex) for arg in args):
+        if any(isinstance(arg, complex) for arg in (*args, *kwargs.values())):
             return Complex.call(name, args, kwargs)
         return function(*args, **kwargs)
 
@@ -88,6 +102,12 @@ class ComplexAsParts(TorchFunctionMode):
         return self._constants[id(value)][1]
 
 
+def _with_input(kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Arguments with the first one by its place."""
+    others = dict(kwargs)
+    return (others.pop("input"),), others
+
+
 def _complex_type(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> torch.dtype | None:
     """What a method makes of a real tensor, where that is complex."""
     if not (args and isinstance(args[0], Tensor)):
@@ -103,7 +123,8 @@ def _complex_type(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 def _converted(name: str, tensor: Tensor, dtype: torch.dtype) -> Complex:
     if name == "view":  # of the memory
         return Complex.over(torch.unflatten(tensor, -1, (-1, 2)))
-    return Complex.of(tensor.to(real_type(dtype)))
+    real = tensor.to(real_type(dtype), copy=True)
+    return Complex(real, torch.zeros_like(real))
 
 
 def _makes_complex(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -21,7 +21,13 @@ _MOVING = """
     vsplit
 """
 _SAME = frozenset(_MOVING.split())
-_READ = frozenset(("device", "dim", "layout", "ndim", "numel", "requires_grad", "shape", "size"))
+_READING = """
+    device dim is_cpu is_cuda is_leaf is_meta is_quantized is_sparse layout ndim ndimension nelement
+    numel requires_grad shape size
+"""
+_READ = frozenset(_READING.split())
+# Of what moves elements, what is not the same of a conjugate as the conjugate of it.
+_SIGNED = frozenset(("nan_to_num",))
 _OTHER_NAMES = {
     "absolute": "abs",
     "alias_copy": "clone",
@@ -60,11 +66,16 @@ def real_type(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype in (torch.complex128, torch.float64) else torch.float32
 
 
+class NotLearnedError(AttributeError, TypeError):
+    """Raised for what is not computed by parts; ``hasattr`` finds no such name."""
+
+
 class Complex:
     """A complex tensor as two real ones of one shape and type.
 
     A change of it changes the parts where they lie, unless they are others' (``is_borrowed``): it
-    has copies then.
+    has copies then. What the user's code makes of real tensors has copies at once, as PyTorch's
+    has, since that code may take views of it.
     """
 
     # What has been learned beside what the class does itself, by PyTorch's names.
@@ -73,7 +84,7 @@ class Complex:
     def __init__(self, real: Tensor, imag: Tensor, *, is_borrowed: bool = False) -> None:
         if real.shape != imag.shape:
             shape = torch.broadcast_shapes(real.shape, imag.shape)  # type: ignore[no-untyped-call]
-            real, imag, is_borrowed = real.expand(shape), imag.expand(shape), True
+            real, imag, is_borrowed = real.expand(shape).clone(), imag.expand(shape).clone(), False
         if real.dtype != imag.dtype:
             dtype = torch.promote_types(real.dtype, imag.dtype)
             real, imag = real.to(dtype), imag.to(dtype)
@@ -89,12 +100,20 @@ class Complex:
         return made
 
     @classmethod
-    def of(cls, value: Any) -> Complex:
-        """A number or a tensor as a complex one."""
+    def of(cls, value: Any, beside: Any = None) -> Complex:
+        """A number or a tensor as a complex one.
+
+        Parameters
+        ----------
+        beside
+            What a number is computed with, of whose type it is.
+        """
         if isinstance(value, Complex):
             return value
-        if isinstance(value, complex):
-            return cls(torch.tensor(value.real), torch.tensor(value.imag))
+        if isinstance(value, bool | int | float | complex):
+            dtype = _type_beside(beside)
+            numbers = [torch.tensor(part, dtype=dtype) for part in (value.real, value.imag)]
+            return cls(*numbers)
         real = torch.as_tensor(value)
         if real.is_complex():
             is_constant = type(real) in (Tensor, torch.nn.Parameter)
@@ -125,7 +144,8 @@ class Complex:
         if name in cls.functions:
             return cls.functions[name](*args, **kwargs)
         first, *rest = args
-        return getattr(cls.of(first), name)(*rest, **kwargs)
+        tensors = (each for each in (*rest, *kwargs.values()) if isinstance(each, Tensor | Complex))
+        return getattr(cls.of(first, next(tensors, None)), name)(*rest, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         name = _plain(name)
@@ -133,17 +153,25 @@ class Complex:
             return lambda *args, **kwargs: self._same(name, args, kwargs)
         if name in _READ:
             return getattr(self.real, name)
+        if name in ("is_contiguous", "stride"):
+            return getattr(self, f"_{name}")
         if name in self.functions:
             return lambda *args, **kwargs: self.functions[name](self, *args, **kwargs)
         if name in _WRITING_ROWS and self._pairs is not None:
             return lambda *args, **kwargs: self._write_rows(name, *args, **kwargs)
         if name.endswith("_") and not name.startswith("_"):
             return lambda *args, **kwargs: self._change(getattr(self, name[:-1])(*args, **kwargs))
-        raise TypeError(
+        raise NotLearnedError(
             f"an export writes complex numbers as their parts, and has not learned '{name}' of them"
         )
 
     def _same(self, name: str, args: Iterable[Any], kwargs: Mapping[str, Any]) -> Any:
+        if self._conjugate_of is not None and name not in _SIGNED:
+            # A view of a conjugate is one of the number.
+            found = self._conjugate_of._same(name, args, kwargs)
+            if isinstance(found, Complex):
+                return found.conj()
+            return tuple(each.conj() for each in found)
         method = getattr(Tensor, "__getitem__" if name == "getitem" else name, None)
         method = method or getattr(torch.nn.functional, name, None) or getattr(torch, name)
         args, kwargs = [_of_parts(a) for a in args], {k: _of_parts(v) for k, v in kwargs.items()}
@@ -158,8 +186,8 @@ class Complex:
         if value is self:  # which has been changed already
             return self
         if self._conjugate_of is not None:  # of which it is a view
-            changed = self._conjugate_of._change(value.conj())
-            self._real, self._imag = changed.real, -changed.imag
+            self._conjugate_of._change(value.conj())
+            self._conjugate()
             return self
         self._own()
         if self._pairs is not None:  # both parts at once
@@ -182,6 +210,16 @@ class Complex:
             self._real, self._imag = self._real.clone(), self._imag.clone()
             self._is_borrowed = False
 
+    def _is_contiguous(self, **options: Any) -> bool:
+        tensor = self.real if self._pairs is None else self._pairs
+        return tensor.is_contiguous(**options)
+
+    def _stride(self, dim: int | None = None) -> Any:
+        strides = self.real.stride()
+        if self._pairs is not None:
+            strides = tuple(step // 2 for step in strides)
+        return strides if dim is None else strides[dim]
+
     @property
     def real(self) -> Tensor:
         """The real part; setting it changes that part where it lies."""
@@ -189,7 +227,7 @@ class Complex:
 
     @real.setter
     def real(self, value: Any) -> None:
-        self._change(Complex(torch.as_tensor(value).expand(self.shape), self._imag))
+        self._change(Complex(self._part(value), self._imag))
 
     @property
     def imag(self) -> Tensor:
@@ -198,7 +236,10 @@ class Complex:
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        self._change(Complex(self._real, torch.as_tensor(value).expand(self.shape)))
+        self._change(Complex(self._real, self._part(value)))
+
+    def _part(self, value: Any) -> Tensor:
+        return torch.as_tensor(value, dtype=self._real.dtype).expand(self.shape)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -208,11 +249,15 @@ class Complex:
     @property
     def T(self) -> Complex:  # noqa: N802 (PyTorch's name)
         """Transposed."""
+        if self._conjugate_of is not None:
+            return self._conjugate_of.T.conj()
         return Complex(self.real.T, self.imag.T, is_borrowed=self._is_borrowed)
 
     @property
     def mT(self) -> Complex:  # noqa: N802
         """Transposed in the last two dimensions."""
+        if self._conjugate_of is not None:
+            return self._conjugate_of.mT.conj()
         return Complex(self.real.mT, self.imag.mT, is_borrowed=self._is_borrowed)
 
     @property
@@ -245,9 +290,16 @@ class Complex:
 
     def conj(self) -> Complex:
         """With the other sign of the imaginary part."""
-        conjugate = Complex(self.real, -self.imag, is_borrowed=True)
+        conjugate = Complex(self.real, self.imag, is_borrowed=True)
         conjugate._conjugate_of = self
+        conjugate._conjugate()
         return conjugate
+
+    def _conjugate(self) -> None:
+        """Takes its parts from the number whose conjugate it is."""
+        assert self._conjugate_of is not None
+        self._real, self._imag = self._conjugate_of.real, -self._conjugate_of.imag
+        setattr(self._imag, _NEGATED, _Negated(self._imag, self._conjugate_of))
 
     def abs(self) -> Tensor:
         """The distance from 0."""
@@ -260,14 +312,14 @@ class Complex:
     def add(self, other: Any, *, alpha: Any = 1) -> Complex:
         """The sum."""
         if alpha != 1:
-            other = Complex.of(other).mul(alpha)
+            other = Complex.of(other, self).mul(alpha)
         real, imag = parts(other)
         return Complex(self.real + real, self.imag + imag)
 
     def sub(self, other: Any, *, alpha: Any = 1) -> Complex:
         """The difference."""
         if alpha != 1:
-            other = Complex.of(other).mul(alpha)
+            other = Complex.of(other, self).mul(alpha)
         real, imag = parts(other)
         return Complex(self.real - real, self.imag - imag)
 
@@ -302,7 +354,7 @@ class Complex:
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._conjugate_of is not None:
             self._conjugate_of[index] = Complex.of(value).conj()
-            self._real, self._imag = self._conjugate_of.real, -self._conjugate_of.imag
+            self._conjugate()
             return
         if self._pairs is not None and not _has_mask(index):
             self._pairs[_index_of_pairs(index)] = _as_pairs(value, self._pairs.dtype)
@@ -342,10 +394,10 @@ class Complex:
     __radd__, __rmul__ = add, mul
 
     def __rsub__(self, other: Any) -> Complex:
-        return Complex.of(other).sub(self)
+        return Complex.of(other, self).sub(self)
 
     def __rtruediv__(self, other: Any) -> Complex:
-        return Complex.of(other).div(self)
+        return Complex.of(other, self).div(self)
 
     def __iadd__(self, other: Any) -> Complex:  # type: ignore[misc]
         return self._change(self.add(other))
@@ -358,6 +410,42 @@ class Complex:
 
     def __itruediv__(self, other: Any) -> Complex:  # type: ignore[misc]
         return self._change(self.div(other))
+
+
+class _Negated(NamedTuple):
+    """The imaginary part of a conjugate, which PyTorch makes a view of the number's."""
+
+    part: Tensor
+    of: Complex
+
+
+# Under which name a tensor has that, if it is such a part or a view of it.
+_NEGATED = "_polystate_negated"
+
+# Operators of Python that change their first operand.
+_CHANGING = frozenset(
+    f"__{name}__" for name in ("setitem", "iadd", "isub", "imul", "itruediv", "idiv", "ipow")
+)
+
+
+def follow(function: Any, tensor: Tensor, results: Any) -> None:
+    """Has a number follow its conjugate, where a function has changed that one's imaginary part.
+
+    Parameters
+    ----------
+    tensor
+        The function's first argument.
+    """
+    negated: _Negated | None = getattr(tensor, _NEGATED, None)
+    if negated is None:
+        return
+    name = getattr(function, "__name__", "")
+    if name in _CHANGING or (name.endswith("_") and not name.endswith("__")):
+        negated.of._change(Complex(negated.of.real, -negated.part))
+    shares_memory: Any = getattr(torch._C, "_is_alias_of")  # noqa: B009
+    for result in results if isinstance(results, list | tuple) else (results,):
+        if isinstance(result, Tensor) and shares_memory(result, negated.part):
+            setattr(result, _NEGATED, negated)
 
 
 def _index_of_pairs(index: Any) -> Any:
@@ -419,9 +507,18 @@ def parts(value: Any) -> tuple[Any, Any]:
     return value.real, value.imag
 
 
-def polar(size: Tensor, angle: Tensor) -> Complex:
+def polar(abs: Tensor, angle: Tensor) -> Complex:
     """From the distance from 0 and the angle in radians."""
-    return Complex(size * angle.cos(), size * angle.sin())
+    return Complex(abs * angle.cos(), abs * angle.sin())
+
+
+def _type_beside(value: Any) -> torch.dtype:
+    """The type of a number's parts beside a tensor."""
+    if isinstance(value, Complex):
+        return value.real.dtype
+    if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex()):
+        return real_type(value.dtype)
+    return torch.get_default_dtype()
 
 
 def _of_parts(value: Any) -> Any:

@@ -102,7 +102,7 @@ def _batch_norm(
         mean, var = wide.mean(over), wide.var(over, correction=0)
         unbiased = wide.var(over, correction=1)
         running_mean, running_var = (
-            (old + momentum * (new - old)).to(old.dtype)
+            (momentum * new + (1 - momentum) * old).to(old.dtype)
             for old, new in ((running_mean, mean), (running_var, unbiased))
         )
     inverse = torch.rsqrt(_in_single(var) + eps)

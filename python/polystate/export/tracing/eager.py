@@ -14,8 +14,10 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from polystate.export import hooks
 from polystate.export.tracing import attributes
+from polystate.export.tracing.bools import plain_bools
 from polystate.export.tracing.closeness import Limits, deviating
 from polystate.export.tracing.pairs import as_pairs, of_pairs
+from polystate.export.tracing.tensor_forms import Form
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ class EagerModule:
 
     Every call starts from these values, and they are put back when it ends. Parameters are not
     copied, but for the calls that find out whether a method changes them (hidden_state). Values of
-    complex buffers are given and taken as pairs [..., 2].
+    complex buffers are given and taken as pairs [..., 2], and bools as 0 or 1, whatever their bytes
+    are in the module.
 
     Attributes
     ----------
@@ -94,6 +97,13 @@ class EagerModule:
         self.model = model
         self._values: dict[str, torch.Tensor] = {}
         self._values = self.buffers()
+        buffers = dict(model.named_buffers(remove_duplicate=False)).values()
+        self._forms = {id(buffer): Form(buffer) for buffer in buffers}
+        self._bytes = {  # of bools that have others than 0 and 1
+            name: buffer.detach().view(torch.uint8).clone().view(torch.bool)
+            for name, buffer in model.named_buffers(remove_duplicate=False)
+            if plain_bools(buffer) is not buffer
+        }
         self.complex_buffers = frozenset(
             name
             for name, buffer in model.named_buffers(remove_duplicate=False)
@@ -147,7 +157,7 @@ class EagerModule:
     def buffers(self) -> dict[str, torch.Tensor]:
         """The values of all buffers now: copies, or the initial values where they are the same."""
         return {
-            name: self._kept(name, as_pairs(buffer.detach()))
+            name: self._kept(name, plain_bools(as_pairs(buffer.detach())))
             for name, buffer in self.model.named_buffers(remove_duplicate=False)
         }
 
@@ -161,10 +171,13 @@ class EagerModule:
         """Gives buffers these values, by their names.
 
         A buffer that a call set to an expanded tensor is replaced, where that cannot hold them.
+        Those that the module had when it was given to us get their form and memory back.
         """
         replaced: dict[int, torch.Tensor] = {}  # a buffer of two names stays one tensor
         for name, buffer in list(self.model.named_buffers(remove_duplicate=False)):
-            if name not in values or identical(as_pairs(buffer), values[name]):
+            if id(buffer) in self._forms:
+                self._forms[id(buffer)].put_back()
+            if name not in values or _holds(buffer, values[name]):
                 continue
             value = of_pairs(values[name]) if buffer.is_complex() else values[name]
             with torch.inference_mode() if buffer.is_inference() else torch.no_grad():
@@ -178,7 +191,7 @@ class EagerModule:
 
     def reset(self) -> None:
         """Gives every buffer its initial value."""
-        self.set_buffers(self._values)
+        self.set_buffers({**self._values, **self._bytes})
 
     def _detach_buffers(self) -> None:
         detached: dict[int, torch.Tensor] = {}  # a buffer of two names stays one tensor
@@ -186,6 +199,12 @@ class EagerModule:
             for name, buffer in module._buffers.items():
                 if buffer is not None and buffer.requires_grad:
                     module._buffers[name] = detached.setdefault(id(buffer), buffer.detach())
+
+
+def _holds(buffer: torch.Tensor, value: torch.Tensor) -> bool:
+    """Whether a buffer has a value; a bool of any other byte than 0 and 1 is as true as 1."""
+    now = as_pairs(buffer)
+    return identical(now, value) or identical(plain_bools(now), value)
 
 
 def unexpanded(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:
@@ -209,9 +228,9 @@ def copied(args: Any, kwargs: Any) -> tuple[Any, Any]:
 
 
 def copied_leaves(tree: Any) -> list[Any]:
-    """The leaves of a tree, tensors copied."""
+    """The leaves of a tree, tensors copied; bools are 0 or 1."""
     return pytree.tree_leaves(
-        pytree.tree_map_only(torch.Tensor, lambda t: t.detach().clone(), tree)
+        pytree.tree_map_only(torch.Tensor, lambda t: plain_bools(t.detach().clone()), tree)
     )
 
 
@@ -234,9 +253,11 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors of one shape and kind hold the same; NaN counts as equal to itself."""
-    if is_traceable_wrapper_subclass(a):  # such as a quantized weight, made of several tensors
-        return all(same_values(x, y) for x, y in _parts(a, b))
+    """Whether two tensors have one form and hold the same; NaN counts as equal to itself."""
+    if any(map(is_traceable_wrapper_subclass, (a, b))):  # such as a quantized weight
+        return type(a) is type(b) and all(same_values(x, y) for x, y in _parts(a, b))
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
     if identical(a, b) or torch.equal(a, b):
         return True
     if not (a.is_floating_point() or a.is_complex()) or not bool(a.sum().isnan()):
@@ -245,11 +266,13 @@ def same_values(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 
 def identical(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors of one shape and kind hold the same bits."""
+    """Whether two tensors have one form, strides aside, and hold the same bits."""
     if a is b:
         return True
-    if is_traceable_wrapper_subclass(a):
-        return all(identical(x, y) for x, y in _parts(a, b))
+    if any(map(is_traceable_wrapper_subclass, (a, b))):  # such as a quantized weight
+        return type(a) is type(b) and all(identical(x, y) for x, y in _parts(a, b))
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
     if _lies_plainly(a) and _lies_plainly(b):
         # PyTorch's own comparison takes more than twice as long.
         return not _memcmp(a.data_ptr(), b.data_ptr(), a.nbytes)

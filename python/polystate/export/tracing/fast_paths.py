@@ -26,7 +26,11 @@ def closed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def told() -> Iterator[list[str]]:
-    """Lists in words which paths a trace within the block takes where it has two."""
+    """Lists in words which paths a trace within the block takes where it has two.
+
+    But for those in branches of ``cond``: there PyTorch reads the code that runs, what is below
+    included, and knows no frames.
+    """
     paths: list[str] = []
 
     def tell(path: str) -> None:
@@ -34,12 +38,16 @@ def told() -> Iterator[list[str]]:
             paths.append(path)
 
     def module_asks() -> bool:
+        if torch.compiler.is_dynamo_compiling():
+            return False
         module = sys._getframe(1).f_locals.get("self")
         tell(f"without the fast path of {type(module).__name__}")
         return False
 
     def with_note(ask: Callable[[], bool], name: str) -> Callable[[], bool]:
         def user_asks() -> bool:
+            if torch.compiler.is_dynamo_compiling():
+                return ask()
             if is_user_code(sys._getframe(1).f_code.co_filename):
                 tell(f"torch.compiler.{name}() is {ask()}")
             return ask()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from unittest import mock
 
@@ -53,11 +53,12 @@ def _gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: i
     dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
     found = []
     for each in dims:
-        steps = input.diff(dim=each) / spacing
-        inside = steps.narrow(each, 0, steps.shape[each] - 1) + steps.diff(dim=each) / 2
-        last = steps.shape[each] - 1
-        ends = steps.narrow(each, 0, 1), steps.narrow(each, last, 1)
-        found.append(torch.cat([ends[0], inside, ends[1]], each))
+        count = input.shape[each]
+        first, last = input.narrow(each, 0, 2), input.narrow(each, count - 2, 2)
+        # The neighbours alone: an element that is infinite counts for those beside it.
+        inside = input.narrow(each, 2, count - 2) - input.narrow(each, 0, count - 2)
+        ends = first.diff(dim=each) / spacing, last.diff(dim=each) / spacing
+        found.append(torch.cat([ends[0], inside / spacing / 2, ends[1]], each))
     return tuple(found)
 
 
@@ -149,7 +150,9 @@ def _may_be_negative(number: Any) -> bool:
 
 def _linspace(start: Any, end: Any, steps: Any, *, dtype: torch.dtype | None = None) -> Any:
     """From both ends to the middle, as PyTorch goes. NotImplemented where the length is known."""
-    if not isinstance(steps, torch.SymInt) or isinstance(start, Tensor) or isinstance(end, Tensor):
+    if not isinstance(steps, torch.SymInt):
+        return NotImplemented
+    if any(isinstance(each, Tensor | complex) for each in (start, end)):
         return NotImplemented
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if not dtype.is_floating_point:
@@ -179,23 +182,38 @@ def _window(*terms: float) -> Callable[..., Any]:
     def window(
         window_length: Any, periodic: bool = True, *, dtype: torch.dtype | None = None
     ) -> Any:
-        if not isinstance(window_length, torch.SymInt):
-            return NotImplemented
-        dtype = torch.get_default_dtype() if dtype is None else dtype
-        last = _number(window_length if periodic else window_length - 1).clamp(min=1)
-        angles = _places(window_length) * (2 * math.pi) / last
-        waves = [term * torch.cos(angles * at) for at, term in enumerate(terms)]
-        one = _number(window_length) == 1
-        return torch.where(one, 1.0, torch.stack(waves).sum(0)).to(dtype)
+        return _cosines(window_length, periodic, terms, dtype)
 
     return window
+
+
+def _hamming(
+    window_length: Any,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    return _cosines(window_length, periodic, (alpha, -beta), dtype)
+
+
+def _cosines(length: Any, periodic: bool, terms: Sequence[float], dtype: torch.dtype | None) -> Any:
+    if not isinstance(length, torch.SymInt):
+        return NotImplemented
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    last = _number(length if periodic else length - 1).clamp(min=1)
+    angles = _places(length) * (2 * math.pi) / last
+    waves = [term * torch.cos(angles * at) for at, term in enumerate(terms)]
+    one = _number(length) == 1
+    return torch.where(one, 1.0, torch.stack(waves).sum(0)).to(dtype)
 
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.blackman_window: _window(0.42, -0.5, 0.08),
     torch.cdist: _distances,
     torch.gradient: _gradient,
-    torch.hamming_window: _window(0.54, -0.46),
+    torch.hamming_window: _hamming,
     torch.hann_window: _window(0.5, -0.5),
     torch.kron: _kron,
     torch.linalg.vander: _increasing_vander,

@@ -27,6 +27,7 @@ from polystate.export.tracing.eager import (
 )
 from polystate.export.tracing.pairs import of_pairs
 from polystate.export.tracing.plain_tensors import refuse_unusual_results
+from polystate.export.tracing.tensor_forms import Form
 
 
 def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
@@ -76,6 +77,7 @@ class _Values:
 
     tensors: list[torch.Tensor]
     values: dict[int, torch.Tensor]
+    forms: list[Form]
 
     def differ(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is none of these or holds something else by now."""
@@ -83,7 +85,8 @@ class _Values:
         return value is None or not same_values(unexpanded(tensor), value)
 
     def put_back(self) -> None:
-        for tensor in self.tensors:
+        for tensor, form in zip(self.tensors, self.forms, strict=True):
+            form.put_back()
             if self.differ(tensor):
                 unexpanded(tensor).copy_(self.values[id(tensor)])
 
@@ -93,7 +96,7 @@ def _restored_values(model: torch.nn.Module) -> Iterator[_Values]:
     """Gives parameters and tensors of attributes their values back when the block ends."""
     tensors = [*model.parameters(), *attributes.tensors(model)]
     copies = {id(tensor): unexpanded(tensor.detach()).clone() for tensor in tensors}
-    values = _Values(tensors, copies)
+    values = _Values(tensors, copies, [Form(tensor) for tensor in tensors])
     try:
         yield values
     finally:
@@ -146,7 +149,7 @@ def _checked_call(eager: EagerModule, entry: Entry, values: _Values) -> _Call:
     args, kwargs = copied(*entry.points[0])
     before, held = shared_memory.places(model), attributes.named_tensors(model)
     buffers = dict(model.named_buffers(remove_duplicate=False))
-    memory = {key: (buffer, buffer.untyped_storage()) for key, buffer in buffers.items()}
+    forms = {key: (buffer, Form(buffer)) for key, buffer in buffers.items()}
     versions = {key: attributes.version(tensor) for key, tensor in _registered(model)}
     kinds = _kinds(model)
     with _recorded_assignments() as lines, _overlaps_told(name, buffers):
@@ -154,7 +157,7 @@ def _checked_call(eager: EagerModule, entry: Entry, values: _Values) -> _Call:
     refuse_unusual_results(name, outcome.outputs)
     _refuse_removed(model, name, kinds, lines)
     _refuse_reshaped_buffers(eager, name, lines)
-    _refuse_replaced_memory(eager, entry, memory)
+    _refuse_replaced_memory(eager, entry, forms)
     set_at = _set_buffers(model, name, buffers, lines)
     changed = {
         key
@@ -338,22 +341,18 @@ def _form(tensor: torch.Tensor) -> str:
 
 
 def _refuse_replaced_memory(
-    eager: EagerModule, entry: Entry, before: Mapping[str, tuple[torch.Tensor, Any]]
+    eager: EagerModule, entry: Entry, before: Mapping[str, tuple[torch.Tensor, Form]]
 ) -> None:
     """Refuses a buffer that is the same tensor over other memory than before the call."""
     for key, buffer in eager.model.named_buffers(remove_duplicate=False):
-        tensor, memory = before.get(key, (buffer, buffer.untyped_storage()))
-        if buffer is tensor and buffer.untyped_storage()._cdata != memory._cdata:
+        tensor, form = before.get(key, (None, None))
+        if buffer is tensor and form is not None and form.is_elsewhere():
             leaf = key.rpartition(".")[2]
-            buffer.data = buffer.data.clone()
-
-            def is_moved(buffer: torch.Tensor = buffer, at: int = buffer.data_ptr()) -> bool:
-                return buffer.data_ptr() != at
-
+            form.put_back()
             raise ExportError(
                 f"method '{entry.name}' gives the buffer '{key}' other memory"
-                f"{_told(_line_of_change(eager, entry, is_moved))}, by .data or set_, which a "
-                f"trace does not see; write into it instead: self.{leaf}.copy_(...)"
+                f"{_told(_line_of_change(eager, entry, form.is_elsewhere))}, by .data or set_, "
+                f"which a trace does not see; write into it instead: self.{leaf}.copy_(...)"
             )
 
 

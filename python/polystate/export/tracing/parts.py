@@ -1,7 +1,7 @@
 """Functions of PyTorch's that divide a dimension into parts, whose sizes may vary.
 
-PyTorch reads the sizes of chunks as numbers, and asks of each part of `tensor_split` whether it is
-one of the larger ones. The number of parts must not vary.
+PyTorch reads the sizes of chunks and of equal parts as numbers, and asks of each part of
+`tensor_split` whether it is one of the larger ones. The number of parts must not vary.
 """
 
 from __future__ import annotations
@@ -87,12 +87,20 @@ def _split(input: Tensor, split_size: Any, dim: int = 0) -> Any:
     return _between(input, dim, [i * split_size for i in range(1, counts.pop())])
 
 
-def _tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> Any:
+def _tensor_split(
+    input: Tensor,
+    tensor_indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    indices: Any = None,
+    sections: Any = None,
+) -> Any:
     """Parts before and behind indices, or as many as are asked for, the first ones larger.
 
     NotImplemented where all is known.
     """
-    places = indices_or_sections
+    given = [tensor_indices_or_sections, indices, sections]
+    places: Any = next((each for each in given if each is not None), None)
     if not input.dim():
         return NotImplemented
     size = input.shape[dim]
@@ -103,6 +111,34 @@ def _tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> Any:
     smaller: Any = torch.sym_min
     least, larger = size // places, size % places
     return _between(input, dim, [i * least + smaller(i, larger) for i in range(1, places)])
+
+
+def _equal_parts(dims: Callable[[Tensor], int]) -> Callable[..., Any]:
+    """As many parts of one size as are asked for. NotImplemented where all is known.
+
+    Parameters
+    ----------
+    dims
+        Gives the dimension of a tensor that is divided.
+    """
+
+    def split(input: Tensor, sections: Any = None, *, indices: Any = None) -> Any:
+        if not isinstance(sections, int) or sections < 1 or indices is not None:
+            return NotImplemented
+        dim = dims(input)
+        size = input.shape[dim] if dim < input.dim() else 0
+        if not isinstance(size, torch.SymInt):
+            return NotImplemented
+        check: Any = torch._check
+        check(size % sections == 0)
+        return _between(input, dim, [i * (size // sections) for i in range(1, sections)])
+
+    return split
+
+
+_hsplit = _equal_parts(lambda x: 0 if x.dim() == 1 else 1)
+_vsplit = _equal_parts(lambda _: 0)
+_dsplit = _equal_parts(lambda _: 2)
 
 
 def _between(input: Tensor, dim: int, places: list[Any]) -> tuple[Tensor, ...]:
@@ -129,13 +165,19 @@ def _between_values(input: Tensor, dim: int, indices: Tensor) -> tuple[Tensor, .
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.chunk: _chunks,
+    torch.dsplit: _dsplit,
+    torch.hsplit: _hsplit,
     torch.tensor_split: _tensor_split,
     torch.unsafe_chunk: _chunks,
     torch.split: _split,
     torch.unsafe_split: _split,
+    torch.vsplit: _vsplit,
     Tensor.chunk: _chunks,
+    Tensor.dsplit: _dsplit,
+    Tensor.hsplit: _hsplit,
     Tensor.split: _split,
     Tensor.tensor_split: _tensor_split,
     Tensor.unsafe_chunk: _chunks,
     Tensor.unsafe_split: _split,
+    Tensor.vsplit: _vsplit,
 }

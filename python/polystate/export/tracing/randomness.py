@@ -12,6 +12,7 @@ from torch.fx import GraphModule, Node
 
 from polystate.errors import UnsupportedError
 from polystate.export.diagnosis.lines import line_of_nodes
+from polystate.export.graph.operands import all_operands
 
 _NOISE_AS_INPUT = (
     "pass the numbers as an input: def forward(self, x, noise), with noise of the caller"
@@ -62,10 +63,7 @@ _DROPPED = ("dropout_p", "dropout", "p")
 
 def _draws(node: Node) -> bool:
     """Whether an operator draws with its arguments, which may leave it nothing to draw."""
-    module = node.graph.owning_module
-    assert module is not None
-    normalized = node.normalized_arguments(module, normalize_to_only_use_kwargs=True)
-    given: dict[str, Any] = {} if normalized is None else normalized.kwargs
+    given = all_operands(node)
     if any(given.get(name) is False for name in _SWITCHES):
         return False
     dropped = [given[name] for name in _DROPPED if name in given]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -13,14 +14,36 @@ from torch.utils import _pytree as pytree
 from polystate.errors import UnsupportedError
 from polystate.export.diagnosis.lines import line_of_nodes
 
-_STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_scatter.default}
+aten = torch.ops.aten
+
+_STRIDED = {aten.as_strided.default, aten.as_strided_scatter.default}
+# What the user's code calls to see memory by strides. PyTorch's own functions and ours compute
+# such strides from those of the tensors that a trace has, which lie row by row.
+_CALLED = {
+    aten.as_strided,
+    aten.as_strided_,
+    aten.as_strided_copy,
+    aten.as_strided_scatter,
+    aten.resize,
+    aten.resize_,
+    aten.resize_as,
+    aten.resize_as_,
+}
 
 
-def refuse_strides_of_memory(program: ExportedProgram, examples: Any) -> None:
+def refuse_strides_of_memory(
+    program: ExportedProgram, exported: ExportedProgram, examples: Any
+) -> None:
     """Refuse a functional program with ``as_strided`` of what does not lie row by row.
 
-    Or of a part of a tensor, from a place of that tensor on, or beyond the part; or where one of
-    the user's examples does not lie so, since a program sees its inputs row by row.
+    Or of a part of a tensor, from a place of that tensor on, or beyond the part; or where the
+    user's code sees memory by strides, and one of the user's examples does not lie so, since a
+    program sees its inputs row by row.
+
+    Parameters
+    ----------
+    exported
+        The program as torch.export gave it, with the operators that the user's code calls.
 
     Raises
     ------
@@ -29,23 +52,31 @@ def refuse_strides_of_memory(program: ExportedProgram, examples: Any) -> None:
     """
     tensors = (each for each in pytree.tree_leaves(examples) if isinstance(each, torch.Tensor))
     are_rows = all(tensor.is_contiguous() for tensor in tensors)
+    is_called = not are_rows and any(
+        getattr(node.target, "overloadpacket", None) in _CALLED for node in _nodes(exported)
+    )
+    for node in _nodes(program):
+        if node.target in _STRIDED and (is_called or not _lies_in_rows(node)):
+            line = line_of_nodes([node])
+            where = f" (at {line})" if line else ""
+            raise UnsupportedError(
+                f"'as_strided' or 'resize_'{where} of a view, or of a tensor that does not "
+                f"lie row by row, has strides of memory, which a program lays out anew: "
+                f"use other views: x[:, :4].diagonal(), x.unflatten(0, (2, -1)), x[::2]"
+            )
+
+
+def _nodes(program: ExportedProgram) -> Iterator[Node]:
+    """Those of a program's graph, and of its branches."""
     for module in program.graph_module.modules():
         if isinstance(module, GraphModule):
-            for node in module.graph.nodes:
-                if node.target in _STRIDED and not (are_rows and _lies_in_rows(node)):
-                    line = line_of_nodes([node])
-                    where = f" (at {line})" if line else ""
-                    raise UnsupportedError(
-                        f"'as_strided' or 'resize_'{where} of a view, or of a tensor that does not "
-                        f"lie row by row, has strides of memory, which a program lays out anew: "
-                        f"use other views: x[:, :4].diagonal(), x.unflatten(0, (2, -1)), x[::2]"
-                    )
+            yield from module.graph.nodes
 
 
 def _lies_in_rows(node: Node) -> bool:
     operands: list[Any] = list(node.args)
     x = operands[0].meta["val"]
-    if node.target == torch.ops.aten.as_strided_scatter.default:
+    if node.target == aten.as_strided_scatter.default:
         del operands[1]
     sizes, strides = operands[1:3]
     offset = operands[3] if len(operands) > 3 else node.kwargs.get("storage_offset")

@@ -35,6 +35,7 @@ from polystate.export.tracing.assertions import recorded_assertions, secure_asse
 from polystate.export.tracing.assumed_constants import with_assumed_constants
 from polystate.export.tracing.assumptions import Assumptions, without_idle_guards
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
+from polystate.export.tracing.bools import hold_plain_bools
 from polystate.export.tracing.closeness import Limits, deviating
 from polystate.export.tracing.complex_boundary import (
     ComplexPlaces,
@@ -53,6 +54,7 @@ from polystate.export.tracing.eager import (
     identical,
 )
 from polystate.export.tracing.element_indices import index_by_tensors, with_placed_results
+from polystate.export.tracing.exclusive_or import written_exclusive_or
 from polystate.export.tracing.fixing_functions import roots_of_sizes
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.hinted_ranges import hinted_ranges
@@ -347,6 +349,7 @@ def _traced(
         fast_paths.told() as paths,
         networks_of_any_length(),
         roots_of_sizes(),
+        written_exclusive_or(),
         ReplacedFunctions(COPIES if rung.copies else {}),
         ComplexAsParts(),
         traced_cumulative_averages(),
@@ -358,6 +361,7 @@ def _traced(
         exported = torch.export.export(
             module, args, kwargs, dynamic_shapes=method.dynamic_shapes, strict=False
         )
+    hold_plain_bools(exported)
     assumptions = Assumptions.of(exported)
     return _Attempt(rung, exported, dimensions.found_by(exported), assumptions, paths)
 
@@ -382,7 +386,7 @@ def _decomposed(
             {**DECOMPOSED, **LINEAR_ALGEBRA, **NETWORKS, **CELLS, **FAKE_QUANTIZATION}
         )
     refuse_randomness(functional)
-    refuse_strides_of_memory(functional, (method.args, method.kwargs))
+    refuse_strides_of_memory(functional, attempt.exported, (method.args, method.kwargs))
     index_by_tensors(functional)
     attempt.assumptions.restore_ranges(functional)
     return Traced(

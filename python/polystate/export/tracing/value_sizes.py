@@ -16,6 +16,7 @@ from torch._subclasses.fake_impls import op_implementations_dict
 from torch.fx.experimental.symbolic_shapes import constrain_range
 from torch.utils._sympy.numbers import int_oo
 
+from polystate.export.graph.operands import given_arguments
 from polystate.export.graph.sizes import is_unbacked, limits, to_sympy
 
 aten = torch.ops.aten
@@ -63,8 +64,7 @@ def _masked_select(fake: Fake) -> Fake:
 
 def _with_parts(fake: Fake) -> Fake:
     def parts(mode: Any, operator: Any, *args: Any, **kwargs: Any) -> Any:
-        names = [argument.name for argument in operator._schema.arguments]
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        given = given_arguments(operator, args, kwargs)
         x = given["self"]
         if given.get("dim") is not None:
             given["dim"] %= max(x.dim(), 1)  # PyTorch's own is wrong for negative ones

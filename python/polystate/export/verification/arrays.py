@@ -8,12 +8,14 @@ import ml_dtypes
 import numpy as np
 import torch
 
+from polystate.export.tracing.bools import plain_bools
+
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def as_bits(tensor: torch.Tensor) -> Array:
-    """A copy as a NumPy array; bfloat16 as its bits in uint16."""
-    tensor = tensor.detach().clone(memory_format=torch.contiguous_format)
+    """A copy as a NumPy array; bfloat16 as its bits in uint16, bools as 0 or 1."""
+    tensor = plain_bools(tensor.detach().clone(memory_format=torch.contiguous_format))
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.uint16).numpy()
     array: Array = tensor.numpy()

@@ -16,12 +16,16 @@ from polystate.export.verification.branches import Branches
 from polystate.export.verification.draws import MANNERS, Draws, Source, drawn_arguments
 from polystate.export.verification.twins import Agreed, Call, LeftOut, Twins
 
+_FLOATS = ("float", "bfloat", "complex")
 _BY_VALUE = {torch.ops.higher_order.while_loop, *ITEMS}
 
-# How many calls follow one another over one state.
+# How many calls follow one another over one state; and once where the state counts something, which
+# only calls move on: to where a ring has gone round.
 _SEQUENCE = 6
+_LONG_SEQUENCE = 40
+_WHICH_IS_LONG = 3
 
-# No more calls of a method, however fast they are.
+# No more calls of a method, however fast they are, but for those of the long sequence.
 _MOST = 32
 
 
@@ -76,6 +80,8 @@ class DrawnCalls:
         self._by_value = {method.name for method in methods if _works_by_value(method)}
         self._calls = 0
         self._sequences = 0
+        counts = any(not each.dtype.startswith(_FLOATS) for each in twins.described.state)
+        self._long = _LONG_SEQUENCE if counts else 0
 
     def golden(self, name: str, number: int) -> Call:
         """A call of a method at its example's sizes, of the scale 1."""
@@ -118,11 +124,13 @@ class DrawnCalls:
             return self._calls >= self._wanted
         if self._calls < len(self._corners):
             return False
-        return self._calls >= _MOST * len(self._methods) or time.monotonic() >= deadline
+        most = _MOST * len(self._methods) + self._long
+        return self._calls >= most or time.monotonic() >= deadline
 
     def _run_sequence(self, deadline: float) -> None:
         is_reached = not self._has_drawn_state()
-        for _ in range(_SEQUENCE):
+        is_long = self._long > 0 and self._sequences == _WHICH_IS_LONG
+        for _ in range(self._long if is_long else _SEQUENCE):
             if self._is_enough(deadline):
                 return
             result = self._call_next(is_reached=is_reached)

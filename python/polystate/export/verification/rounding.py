@@ -8,13 +8,13 @@ of equal elements that are sorted in any order, which is changed at random, too.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from polystate.export.graph.operands import all_arguments
 from polystate.export.tracing.eager import Outcome
 from polystate.export.tracing.pairs import as_pairs
 from polystate.export.verification.outcomes import pairs
@@ -23,6 +23,7 @@ from polystate.export.verification.tolerances import (
     ToleranceByType,
     deviating,
     first_deviation,
+    of_type,
 )
 from polystate.export.verification.undefined import Undefined
 from polystate.ops import groupwise, quantized
@@ -51,6 +52,8 @@ _EXACT = """
 """
 _EXACT_OPERATORS = {getattr(aten, name) for name in _EXACT.split()}
 
+# Change their running statistics, whether their schemas say so or not.
+_BATCH_NORMS = {aten.native_batch_norm, aten._native_batch_norm_legit}
 
 # Give indices of what they choose or sort; of equal elements, any.
 _CHOICES = "sort argsort topk kthvalue median nanmedian mode"
@@ -72,18 +75,35 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         if function._overloadpacket in _CHOOSING:
             return self._among_equals(function, args, kwargs)
         results = super().call(function, args, kwargs)
+        if function._overloadpacket in _BATCH_NORMS:
+            self._round_statistics(**all_arguments(function, args, kwargs))
         if function._overloadpacket == aten._euclidean_dist:
             self._round_roots(results, *args[:2])
             return results
         if function._overloadpacket not in _EXACT_OPERATORS and not function.is_view:
-            is_elementwise = torch.Tag.pointwise in function.tags
+            is_elementwise = _is_elementwise(function)
             for result in results if isinstance(results, tuple | list) else (results,):
                 if isinstance(result, torch.Tensor) and result.is_complex():
                     self._round_parts(as_pairs(result), is_elementwise)
                 elif isinstance(result, torch.Tensor) and result.dtype.is_floating_point:
-                    term = 0.0 if is_elementwise else _largest_term(function, args)
-                    self._round(result, is_elementwise, term)
+                    self._round(result, _rounded_sizes(function, args, kwargs, result))
         return results
+
+    def leave_to_chance(self, result: torch.Tensor, places: torch.Tensor) -> None:
+        """Give elements other values: integers any of their type, floats some of the others."""
+        if result.is_complex():
+            result, places = as_pairs(result), places.unsqueeze(-1)
+        if result.dtype == torch.bool:
+            drawn = torch.rand(result.shape, generator=self._generator) < 0.5
+        elif result.dtype.is_floating_point:
+            chosen = torch.randint(result.numel(), result.shape, generator=self._generator)
+            scale = 1 + torch.rand(result.shape, generator=self._generator)
+            drawn = result.flatten()[chosen] * scale
+        else:
+            limits = torch.iinfo(result.dtype)
+            high = min(limits.max, 2**63 - 1)
+            drawn = torch.randint(limits.min, high, result.shape, generator=self._generator)
+        result.copy_(torch.where(places, drawn.to(result.dtype), result))
 
     def _moved_by_less_than_a_step(self, rows: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
         """Rows that are about to be quantized, of which some elements are rounded otherwise."""
@@ -92,7 +112,7 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
 
     def _among_equals(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls an operator on its elements in another order; indices are those of its own."""
-        given = _arguments(function, args, kwargs)
+        given = all_arguments(function, args, kwargs)
         values, dimension = args[0], given.get("dim")
         if given.get("stable") or not isinstance(dimension, int) or not values.dim():
             return super().call(function, args, kwargs)
@@ -105,10 +125,28 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
     def _round_parts(self, parts: torch.Tensor, is_elementwise: bool) -> None:
         """Changes pairs [..., 2]: a part may be a difference of what is as large as the number."""
         if not is_elementwise:
-            self._round(parts, is_elementwise)
+            self._round(parts, _largest(parts))
             return
         sizes = parts.abs().amax(-1, keepdim=True)
         parts.add_(self._signs(parts) * sizes.where(sizes.isfinite(), 0))
+
+    def _round_statistics(
+        self,
+        *,
+        input: torch.Tensor,
+        running_mean: torch.Tensor | None,
+        running_var: torch.Tensor | None,
+        training: bool,
+        momentum: float,
+        **_: Any,
+    ) -> None:
+        """Changes running statistics, which are no results, by parts of what is averaged."""
+        if not training:
+            return
+        largest = input.abs().transpose(0, 1).flatten(1).amax(1).double()
+        for running, sizes in ((running_mean, largest), (running_var, largest.square())):
+            if running is not None:
+                self._round(running, torch.maximum(running.abs().double(), momentum * sizes))
 
     def _round_roots(self, distances: torch.Tensor, *rows: torch.Tensor) -> None:
         """Changes roots of differences of the rows' squares, which may cancel.
@@ -116,37 +154,61 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         Of equal rows all are off to one side, so that none of them may be 0.
         """
         squares = distances.square()
-        self._round(squares, False, sum(_largest(each.square().sum(-1)) for each in rows))
+        terms = sum(_largest(each.square().sum(-1)) for each in rows)
+        self._round(squares, max(_largest(squares), terms))
         distances.copy_(squares.abs_().sqrt_())
 
     def _signs(self, result: torch.Tensor) -> torch.Tensor:
         units = _UNITS.get(result.dtype, _HALF_UNITS) * torch.finfo(result.dtype).eps
         return torch.rand(result.shape, generator=self._generator).sub_(0.5).mul_(2 * units)
 
-    def _round(self, result: torch.Tensor, is_elementwise: bool, term: float = 0.0) -> None:
+    def _round(self, result: torch.Tensor, sizes: torch.Tensor | float | None) -> None:
+        """Changes elements by units in the last place of numbers so large; None: of their own."""
         signs = self._signs(result)
-        if is_elementwise:
+        if sizes is None:
             result.mul_((1 + signs).to(result.dtype))
-        else:  # sums, whose terms may be much larger than what they come to
-            size = max(_largest(result), term)
-            if size:
-                result.add_((signs * size).to(result.dtype))
+        elif isinstance(sizes, torch.Tensor):
+            result.add_((signs * sizes.where(sizes.isfinite(), 0)).to(result.dtype))
+        elif sizes:
+            result.add_((signs * sizes).to(result.dtype))
 
 
-def _arguments(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """All arguments of an operator by their names, those that have their defaults included."""
-    declared = function._schema.arguments
-    given = {each.name: each.default_value for each in declared if each.has_default_value()}
-    return given | dict(zip((each.name for each in declared), args, strict=False)) | kwargs
+def _is_elementwise(function: Any) -> bool:
+    return torch.Tag.pointwise in function.tags or function._overloadpacket == aten.cumprod
 
 
-# The operands whose largest elements make the largest of what an operator adds up.
-_TERMS = {
-    **dict.fromkeys((aten.sum, aten.mean, aten.cumsum), (0,)),
-    **dict.fromkeys((aten.mm, aten.bmm, aten.mv, aten.dot), (0, 1)),
-    **dict.fromkeys((aten.linear, aten.convolution), (0, 1)),
-    **dict.fromkeys((aten.addmm, aten.addmv, aten.addbmm, aten.baddbmm), (1, 2)),
-}
+def _rounded_sizes(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor
+) -> torch.Tensor | float | None:
+    """How large the numbers are from which an operator rounds elements; None: as they are.
+
+    What operators add up may be much larger than what it comes to. Where it is known which element
+    follows from what, one large element, as of a mask, says nothing of the others.
+    """
+    packet = function._overloadpacket
+    if _is_elementwise(function):
+        return None
+    if packet in _SUMS and "out" not in kwargs:
+        squares = function(args[0].double().square(), *args[1:], **{**kwargs, "dtype": None})
+        return torch.maximum(result.abs().double(), squares.sqrt())
+    if packet in _LOGARITHMS:
+        sizes = result.abs().double() + 1
+        if packet == aten._log_softmax:
+            sizes += args[0].double().logsumexp(args[1], keepdim=True).abs()
+        return sizes
+    if packet in _ADDED_PRODUCTS:
+        own = torch.maximum(result.abs(), args[0].abs().to(result.dtype))
+        return own.double().clamp(min=_largest_product(args[1], args[2]))
+    if packet in _PRODUCTS:
+        return max(_largest(result), _largest_product(args[0], args[1]))
+    return _largest(result)
+
+
+_SUMS = {aten.sum, aten.mean, aten.cumsum}
+# Of sums of exponentials.
+_LOGARITHMS = {aten._log_softmax, aten.logsumexp, aten.logcumsumexp}
+_PRODUCTS = {aten.mm, aten.bmm, aten.mv, aten.dot, aten.linear, aten.convolution}
+_ADDED_PRODUCTS = {aten.addmm, aten.addmv, aten.addbmm, aten.baddbmm}
 
 
 def _largest(x: torch.Tensor) -> float:
@@ -155,10 +217,8 @@ def _largest(x: torch.Tensor) -> float:
     return float(finite.abs().max()) if finite.numel() else 0.0
 
 
-def _largest_term(function: Any, args: tuple[Any, ...]) -> float:
-    """About the largest of what a sum adds up, which may come to much less."""
-    places = _TERMS.get(function._overloadpacket)
-    return math.prod(_largest(args[place]) for place in places) if places else 0.0
+def _largest_product(first: torch.Tensor, second: torch.Tensor) -> float:
+    return _largest(first) * _largest(second)
 
 
 def is_explained(
@@ -198,6 +258,7 @@ class _Off:
     value: torch.Tensor
     wanted: torch.Tensor
     elements: torch.Tensor
+    relative: float  # of the tolerance
 
     @classmethod
     def of(
@@ -208,18 +269,24 @@ class _Off:
         *,
         nan_counts: bool,
     ) -> _Off:
+        relative = of_type(tolerance, wanted.dtype)[0]
         if value.shape == wanted.shape and value.dtype == wanted.dtype:
             elements = deviating(value, wanted, tolerance, nan_counts=nan_counts)
-            return cls(value, wanted, elements)
-        return cls(value, wanted, torch.ones_like(wanted, dtype=torch.bool))
+            return cls(value, wanted, elements, relative)
+        return cls(value, wanted, torch.ones_like(wanted, dtype=torch.bool), relative)
 
     def is_explained(self, variant: torch.Tensor) -> bool:
-        """Whether another rounding, with those before it, moves all elements as far."""
-        if variant.shape != self.wanted.shape:
-            return True  # it even decides how much there is
-        if self.value.shape != self.wanted.shape or self.value.dtype != self.wanted.dtype:
+        """Whether another rounding, with those before it, moves all elements as far.
+
+        Of results of another size it has to change how much there is.
+        """
+        if self.value.dtype != self.wanted.dtype:
             return False
-        self.elements &= ~_reaches(variant, self.value, self.wanted)
+        if self.value.shape != self.wanted.shape:
+            return variant.shape != self.wanted.shape
+        if variant.shape != self.wanted.shape:
+            return False
+        self.elements &= ~_reaches(variant, self.value, self.wanted, self.relative)
         return not bool(self.elements.any())
 
 
@@ -227,18 +294,23 @@ class _Off:
 _FACTOR = 4.0
 # Of a million numbers with a normal distribution, none is so many times the usual one.
 _FACTOR_OF_USUAL = 8.0
+# What is computed in 8 bits may move some rows by this many times the tolerance, others not at all.
+_FACTOR_OF_TOLERANCE = 5.0
 
 
-def _reaches(variant: torch.Tensor, value: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+def _reaches(
+    variant: torch.Tensor, value: torch.Tensor, wanted: torch.Tensor, relative: float
+) -> torch.Tensor:
     """Which elements another rounding moved about as far as they are off.
 
     Either itself, or the others along the last dimension, of which some variants of some elements
     always happen to stay where they were; or those of the row that it moved most, as a part of
-    their size: rounding to a few bits moves some rows much and others not at all. What is to be NaN
-    tells nothing of the others.
+    their size and as far as the tolerance lets that be usual: rounding to a few bits moves some
+    rows much and others not at all. What is to be NaN tells nothing of the others.
     """
     if not wanted.dtype.is_floating_point:
-        return variant != wanted
+        moved, needed = (_distance(each, wanted) for each in (variant, value))
+        return (moved > 0) & (_FACTOR * moved >= needed)
     moved, needed = (variant - wanted).abs().float(), (value - wanted).abs().float()
     is_reached = (_FACTOR * moved >= needed) | (moved.isnan() & ~wanted.isnan())
     moved, sizes = (each.masked_fill(wanted.isnan(), 0) for each in (moved, wanted.float()))
@@ -248,8 +320,13 @@ def _reaches(variant: torch.Tensor, value: torch.Tensor, wanted: torch.Tensor) -
     most = usual.argmax()
     part = usual.flatten()[most] / size.flatten()[most]
     if bool(part.isfinite()):
-        usual = torch.maximum(usual, part * size)
+        usual = torch.maximum(usual, part.clamp(max=_FACTOR_OF_TOLERANCE * relative) * size)
     return is_reached | (_FACTOR_OF_USUAL * usual >= needed)
+
+
+def _distance(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """How far integers or bools are apart."""
+    return (x.double() - y.double()).abs()
 
 
 def _usual(elements: torch.Tensor) -> torch.Tensor:

@@ -176,11 +176,11 @@ class Twins:
         agreement = self._agreement(call, before, found, expected)
         if isinstance(agreement, Agreed):
             return agreement
-        reason = undefined.reason or self._reason(call, before, found, expected, seconds)
+        reason = self._reason(call, before, found, expected, seconds)
         if reason is None:
             raise fault(call, agreement)
         self.copy_state()
-        return LeftOut(reason, has_run=True)
+        return LeftOut(undefined.reason or reason, has_run=True)
 
     def is_steady(self, call: Call, before: Mapping[str, torch.Tensor], outcome: Outcome) -> bool:
         """Tell whether a call does the same however its operators round."""
@@ -267,7 +267,11 @@ class Twins:
         expected: Outcome,
         seconds: float,
     ) -> str | None:
-        """Why a difference does not count; None where it does."""
+        """Why a difference does not count; None where it does.
+
+        With other roundings what PyTorch leaves to chance is otherwise, too, and shows what else
+        follows from it.
+        """
         if has_nan(expected) and not differs_in_numbers(found, expected, self.tolerance):
             return "the module gave NaN"
         after = self.eager.buffers()

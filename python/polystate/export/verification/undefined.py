@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -31,11 +31,21 @@ class Undefined(Operators):
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Look at the operator's arguments, then call it."""
         packet = function._overloadpacket
-        for packets, is_undefined, reason in _KINDS:
-            if self.reason is None and packet in packets and _holds(is_undefined, args, kwargs):
-                self.reason = reason
-        if packet in _MULTIPLES and "out" not in kwargs and _has_smallest(*args[:2]):
-            self.reason = self.reason or "a multiple or divisor of the smallest integer"
+        kind = next((each for each in _KINDS if packet in each.packets), None)
+        if kind is None or not _holds(kind.is_undefined, args, kwargs):
+            return self._called(function, args, kwargs)
+        self.reason = self.reason or kind.reason
+        places = _found_places(kind, args, kwargs)  # of arguments before they change
+        result = self._called(function, args, kwargs)
+        self.leave_to_chance(result, places)
+        return result
+
+    def leave_to_chance(self, result: torch.Tensor, places: torch.Tensor) -> None:
+        """Learns which elements of a result PyTorch does not define, by a mask that broadcasts."""
+
+    def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        packet = function._overloadpacket
+        if packet in _MULTIPLES and "out" not in kwargs and _has_smallest(args, kwargs):
             result = _MULTIPLES[packet](*(_without_smallest(each) for each in args[:2]))
             return args[0].copy_(result) if function._schema.is_mutable else result
         rounds = packet not in _TRUE_DIVISIONS or kwargs.get("rounding_mode") is not None
@@ -61,8 +71,12 @@ def _smallest(x: torch.Tensor) -> torch.Tensor:
     return x == torch.iinfo(x.dtype).min if x.dtype in _SIGNED else torch.zeros_like(x).bool()
 
 
-def _has_smallest(*operands: torch.Tensor) -> bool:
-    return any(bool(_smallest(each).any()) for each in operands)
+def _has_smallest(args: tuple[Any, ...], _: dict[str, Any]) -> bool:
+    return any(bool(_smallest(each).any()) for each in args[:2])
+
+
+def _of_smallest(args: tuple[Any, ...], _: dict[str, Any]) -> torch.Tensor:
+    return _smallest(args[0]) | _smallest(args[1])
 
 
 def _without_smallest(x: torch.Tensor) -> torch.Tensor:
@@ -86,25 +100,30 @@ def _overflowing(dividend: Any, divisor: Any) -> torch.Tensor:
 
 
 def _casts_out_of_range(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    source = args[0]
-    if not isinstance(source, torch.Tensor) or not source.dtype.is_floating_point:
-        return False
     target = kwargs.get("dtype")
-    return target is not None and _does_not_fit(source, target)
+    return target is not None and bool(_unfitting(args[0], target).any())
+
+
+def _cast_places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
+    return _unfitting(args[0], kwargs["dtype"])
 
 
 def _copies_out_of_range(args: tuple[Any, ...], _: dict[str, Any]) -> bool:
-    target, source = args[:2]
-    return source.dtype.is_floating_point and _does_not_fit(source, target.dtype)
+    return bool(_copy_places(args, {}).any())
 
 
-def _does_not_fit(source: torch.Tensor, dtype: torch.dtype) -> bool:
-    if dtype.is_floating_point or dtype.is_complex or dtype == torch.bool:
-        return False
+def _copy_places(args: tuple[Any, ...], _: dict[str, Any]) -> torch.Tensor:
+    return _unfitting(args[1], args[0].dtype)
+
+
+def _unfitting(source: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Which floats an integer type cannot hold, rounded towards zero; of others none."""
+    is_whole = not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+    if not is_whole or not source.dtype.is_floating_point:
+        return torch.zeros((), dtype=torch.bool)
     limits = torch.iinfo(dtype)
     values = source.to(torch.float64)
-    fits = (values > limits.min - 1.0) & (values < limits.max + 1.0)  # rounded towards zero
-    return not bool(fits.all())
+    return ~((values > limits.min - 1.0) & (values < limits.max + 1.0))
 
 
 def _puts_twice(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -128,12 +147,33 @@ def _puts_twice(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 _MASKS = {torch.bool, torch.uint8}
 
 
+def _put_places(args: tuple[Any, ...], _: dict[str, Any]) -> torch.Tensor:
+    counts = torch.zeros(args[0].shape, dtype=torch.int32)
+    one = torch.ones((), dtype=torch.int32)
+    return torch.index_put(counts, args[1], one, accumulate=True) > 1
+
+
 def _copies_twice(args: tuple[Any, ...], _: dict[str, Any]) -> bool:
     return _repeats(args[2] % max(args[0].shape[args[1]] if args[0].dim() else 1, 1), 0)
 
 
+def _copied_places(args: tuple[Any, ...], _: dict[str, Any]) -> torch.Tensor:
+    if not args[0].dim():
+        return torch.ones((), dtype=torch.bool)
+    counts = torch.zeros(args[0].shape[args[1]], dtype=torch.int32)
+    counts.index_add_(0, args[2], torch.ones_like(args[2], dtype=torch.int32))
+    behind = args[0].dim() - 1 - args[1] % args[0].dim()
+    return (counts > 1).reshape(-1, *[1] * behind)
+
+
 def _scatters_twice(args: tuple[Any, ...], _: dict[str, Any]) -> bool:
     return isinstance(args[3], torch.Tensor) and _repeats(args[2], args[1])
+
+
+def _scattered_places(args: tuple[Any, ...], _: dict[str, Any]) -> torch.Tensor:
+    counts = torch.zeros(args[0].shape, dtype=torch.int32)
+    ones = torch.ones(args[2].shape, dtype=torch.int32)
+    return counts.scatter_add(args[1], args[2], ones) > 1
 
 
 def _repeats(values: torch.Tensor, dimension: int) -> bool:
@@ -150,10 +190,20 @@ def _repeats(values: torch.Tensor, dimension: int) -> bool:
     return bool(is_repeated.any())
 
 
-_Test = Callable[[tuple[Any, ...], dict[str, Any]], bool]
+class _Kind(NamedTuple):
+    """Operators that leave something to chance: whether a call does, which elements, and why."""
+
+    packets: set[Any]
+    is_undefined: Callable[[tuple[Any, ...], dict[str, Any]], bool]
+    places: Callable[[tuple[Any, ...], dict[str, Any]], torch.Tensor]
+    reason: str
 
 
-def _holds(test: _Test, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def _holds(
+    test: Callable[[tuple[Any, ...], dict[str, Any]], bool],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> bool:
     """What a test finds; true where it fails on arguments that it does not know.
 
     What it raises must not seem to be raised by the module. What the operator does not take, it
@@ -165,14 +215,29 @@ def _holds(test: _Test, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         return True
 
 
-_KINDS: tuple[tuple[set[Any], _Test, str], ...] = (
-    ({aten._to_copy}, _casts_out_of_range, "a number that an integer type cannot hold"),
-    ({aten.copy_}, _copies_out_of_range, "a number that an integer type cannot hold"),
-    (
-        {aten.index_put, aten.index_put_, aten._index_put_impl_},
-        _puts_twice,
-        "two writes to one place",
+def _found_places(kind: _Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
+    """Which elements are left to chance; all where that is not known."""
+    try:
+        return kind.places(args, kwargs)
+    except Exception:
+        return torch.ones((), dtype=torch.bool)
+
+
+_OUT_OF_RANGE = "a number that an integer type cannot hold"
+_TWICE = "two writes to one place"
+
+_KINDS = (
+    _Kind({aten._to_copy}, _casts_out_of_range, _cast_places, _OUT_OF_RANGE),
+    _Kind({aten.copy_}, _copies_out_of_range, _copy_places, _OUT_OF_RANGE),
+    _Kind(
+        {aten.index_put, aten.index_put_, aten._index_put_impl_}, _puts_twice, _put_places, _TWICE
     ),
-    ({aten.index_copy, aten.index_copy_}, _copies_twice, "two writes to one place"),
-    ({aten.scatter, aten.scatter_}, _scatters_twice, "two writes to one place"),
+    _Kind({aten.index_copy, aten.index_copy_}, _copies_twice, _copied_places, _TWICE),
+    _Kind({aten.scatter, aten.scatter_}, _scatters_twice, _scattered_places, _TWICE),
+    _Kind(
+        set(_MULTIPLES),
+        _has_smallest,
+        _of_smallest,
+        "a multiple or divisor of the smallest integer",
+    ),
 )

@@ -1,25 +1,25 @@
 #include "engine/executorch/aten/elements.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/executorch/operators/layout.h"
 #include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
 
 Result<Lanes> lanes_along(const TensorArgument& tensor, std::int64_t dimension) {
-  if (tensor.rank() == 0 && (dimension == 0 || dimension == -1)) return Lanes{};
-  const std::int64_t wrapped = dimension < 0 ? dimension + tensor.rank() : dimension;
-  if (wrapped < 0 || wrapped >= tensor.rank()) {
-    return Error{ErrorCode::kEngine, "dimension " + std::to_string(dimension) + " of a tensor of " +
-                                         std::to_string(tensor.rank())};
-  }
+  const Result<std::size_t> place = resolve_dimension(tensor.shape(), dimension);
+  if (!place) return place.error();
   Lanes lanes;
-  for (int i = 0; i < tensor.rank(); ++i) {
-    std::int64_t& part = i < wrapped ? lanes.outer : i == wrapped ? lanes.size : lanes.inner;
-    part *= tensor.size(i);
+  for (std::size_t i = 0; i < tensor.shape().size(); ++i) {
+    std::int64_t& part = i < *place ? lanes.outer : i == *place ? lanes.size : lanes.inner;
+    part *= tensor.shape()[i];
   }
   return lanes;
 }
@@ -28,7 +28,8 @@ std::vector<std::int64_t> reduced_shape(const TensorArgument& tensor, std::int64
                                         bool keeps_dimension) {
   std::vector<std::int64_t> shape(tensor.shape().begin(), tensor.shape().end());
   if (shape.empty()) return shape;
-  const auto place = shape.begin() + (dimension < 0 ? dimension + tensor.rank() : dimension);
+  const std::size_t found = *resolve_dimension(tensor.shape(), dimension);
+  const auto place = shape.begin() + static_cast<std::ptrdiff_t>(found);
   if (keeps_dimension) {
     *place = 1;
   } else {
@@ -36,6 +37,13 @@ std::vector<std::int64_t> reduced_shape(const TensorArgument& tensor, std::int64
   }
   return shape;
 }
+
+bool is_float(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32 ||
+         dtype == DType::kFloat64;
+}
+
+Error refused(std::string why) { return {ErrorCode::kEngine, std::move(why)}; }
 
 Status require_row_major(const TensorArgument& tensor, const char* name) {
   if (tensor.is_row_major()) return {};

@@ -54,15 +54,28 @@ template <typename T>
 inline constexpr bool kIsFloat =
     std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
+bool is_float(DType dtype);
+
+// What an operator returns that does not take its arguments.
+Error refused(std::string why);
+
 // What PyTorch computes with on elements of a type: float for 16 bits, the type itself otherwise.
 template <typename T>
 using Computed = std::conditional_t<kIsFloat<T> && sizeof(T) == 2, float, T>;
 
-// What PyTorch sums elements of a type in, on a CPU.
+// What sums and scans of elements of a type are kept in. PyTorch scans float32 in double precision
+// on a CPU, and sums it in float32, some parts at a time: a sum whose parts leave float32's range
+// and come back to it is a number here; there it is infinite or NaN where its parts happen to be.
 template <typename T>
 using Accumulated =
     std::conditional_t<std::is_same_v<T, float>, double,
                        std::conditional_t<std::is_integral_v<T>, std::int64_t, Computed<T>>>;
+
+// A number as an element of type T has it.
+template <typename T, typename Number>
+Number rounded(Number x) {
+  return static_cast<Number>(static_cast<T>(x));
+}
 
 // The elements of a row-major tensor, whose type is T.
 template <typename T>
@@ -98,17 +111,19 @@ struct Lanes {
 // element.
 Result<Lanes> lanes_along(const TensorArgument& tensor, std::int64_t dimension);
 
-// A shape without one of its dimensions, or with one of size 1 instead; `dimension` is as above.
+// A shape without one of its dimensions, or with one of size 1 instead; `dimension` is as above,
+// and one that there is.
 std::vector<std::int64_t> reduced_shape(const TensorArgument& tensor, std::int64_t dimension,
                                         bool keeps_dimension);
 
-// Elements that make it worth to wake a thread.
-inline constexpr std::int64_t kWorthAThread = 32'768;
+// As many are worth a thread.
+inline constexpr std::int64_t kElementsWorthAThread = 32'768;
 
 // Calls `work(first, last)` for ranges of numbers that stand for `each` elements.
 template <typename Work>
 void for_each_range(std::int64_t count, std::int64_t each, const Work& work) {
-  parallel_for(count, std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, each)),
+  parallel_for(count,
+               std::max<std::int64_t>(1, kElementsWorthAThread / std::max<std::int64_t>(1, each)),
                work);
 }
 

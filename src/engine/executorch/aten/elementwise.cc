@@ -23,8 +23,8 @@ namespace {
 
 // Elements that are converted at a time, which the processor's nearest cache holds.
 constexpr std::int64_t kChunk = 512;
-// Elements that make it worth to wake a thread.
-constexpr std::int64_t kWorthAThread = 16 * kChunk;
+// As many are worth a thread.
+constexpr std::int64_t kResultsWorthAThread = 16 * kChunk;
 
 // A tensor, or a number that goes with every element.
 struct Operand {
@@ -33,11 +33,6 @@ struct Operand {
   std::optional<std::int64_t> integer;  // the number, where it is one
   bool is_number = false;
 };
-
-bool is_float(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32 ||
-         dtype == DType::kFloat64;
-}
 
 Result<std::vector<std::int64_t>> broadcast_shape(const std::vector<Operand>& operands) {
   std::vector<std::int64_t> shape;  // its last dimension first
@@ -212,9 +207,10 @@ void fill(const std::vector<Operand>& operands, const TensorArgument& out, Loop<
     // An operator computes floats from floats alone, and integers from integers.
     if constexpr (kIsFloat<T> == std::is_floating_point_v<Number>) {
       T* results = elements<T>(out).data();
-      parallel_for(out.element_count(), kWorthAThread, [&](std::int64_t first, std::int64_t last) {
-        RangeOfElements<Number>(readers, loop, out.dtype()).compute(first, last, results);
-      });
+      parallel_for(
+          out.element_count(), kResultsWorthAThread, [&](std::int64_t first, std::int64_t last) {
+            RangeOfElements<Number>(readers, loop, out.dtype()).compute(first, last, results);
+          });
     }
   });
 }

@@ -7,9 +7,10 @@
 
 namespace polystate {
 
-// Operators of PyTorch that ExecuTorch's libraries lack, by families: each under PyTorch's own name
-// and with its meaning, in the form that fills given results. Their arguments are row-major. A
-// failing operator has written nothing.
+// Operators of PyTorch that ExecuTorch's libraries lack, under PyTorch's own names, and those that
+// it has and computes otherwise, under names of `polystate_aten`; by families. Each has PyTorch's
+// meaning, in the form that fills given results. They refuse arguments that are not row-major. What
+// is in the results of one that failed is not defined: some find out as they compute.
 std::span<const ListedOperator> bessel_operators();
 std::span<const ListedOperator> bit_operators();
 std::span<const ListedOperator> cholesky_operators();

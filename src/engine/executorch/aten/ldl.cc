@@ -22,7 +22,7 @@
 namespace polystate {
 namespace {
 
-// The largest of `vector` in size, and its place in it.
+// The largest of `vector` in size, and its place in it; the first NaN, where there is one.
 struct Largest {
   double size = 0;
   Eigen::Index place = 0;
@@ -32,7 +32,9 @@ template <typename Vector>
 Largest largest_of(const Vector& vector) {
   Largest found;
   for (Eigen::Index i = 0; i < vector.size(); ++i) {
-    if (std::abs(vector(i)) > found.size) found = {std::abs(vector(i)), i};
+    const double size = std::abs(vector(i));
+    if (std::isnan(size)) return {size, i};
+    if (size > found.size) found = {size, i};
   }
   return found;
 }
@@ -92,9 +94,11 @@ void eliminate_two(Matrix<double>& a, Eigen::Index k) {
 std::int32_t factor(Matrix<double>& a, std::span<std::int32_t> pivots) {
   std::int32_t first_zero = 0;
   for (Eigen::Index k = 0; k < a.rows();) {
+    // std::max takes its first argument where the second is NaN: a last pivot of NaN counts as 0,
+    // as LAPACK has it.
     const double largest =
-        std::max(std::abs(a(k, k)), largest_of(a.col(k).tail(a.rows() - k - 1)).size);
-    if (largest == 0 || std::isnan(a(k, k))) {
+        std::max(largest_of(a.col(k).tail(a.rows() - k - 1)).size, std::abs(a(k, k)));
+    if (largest == 0) {
       if (first_zero == 0) first_zero = static_cast<std::int32_t>(k + 1);
       pivots[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(k + 1);
       ++k;

@@ -19,10 +19,6 @@
 namespace polystate {
 namespace {
 
-Pivots pivots_of(std::span<std::int32_t> all, std::int64_t index, std::int64_t size) {
-  return all.subspan(static_cast<std::size_t>(index * size), static_cast<std::size_t>(size));
-}
-
 struct LinalgInvEx {
   static constexpr OperatorSchema kSchema{
       "aten::linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, "

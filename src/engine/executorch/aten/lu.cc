@@ -32,10 +32,6 @@ std::int64_t shorter_side(const Matrices& matrices) {
   return std::min(matrices.rows(), matrices.columns());
 }
 
-Pivots pivots_of(std::span<std::int32_t> all, std::int64_t index, std::int64_t size) {
-  return all.subspan(static_cast<std::size_t>(index * size), static_cast<std::size_t>(size));
-}
-
 // Factors `matrices`, or those transposed, into `factors`; calls `done(index, first_zero, pivots)`
 // after each.
 template <typename T, typename Done>

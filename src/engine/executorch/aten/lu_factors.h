@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -9,6 +10,11 @@ namespace polystate {
 
 // Row exchanges as LAPACK has them: row i was exchanged with row pivots[i] - 1, in this order.
 using Pivots = std::span<std::int32_t>;
+
+// Those of one matrix among all, `size` of each.
+inline Pivots pivots_of(std::span<std::int32_t> all, std::int64_t index, std::int64_t size) {
+  return all.subspan(static_cast<std::size_t>(index * size), static_cast<std::size_t>(size));
+}
 
 // Makes matrices, in place, L (below the diagonal, ones on it left out) and U of P A = L U.
 // `pivots` are as many as the shorter side is long. The place of the first zero on U's diagonal,

@@ -101,9 +101,9 @@ Result<BroadcastBatch> broadcast(const Matrices& first, const Matrices& second);
 // `operations` is about how many one takes.
 template <typename Work>
 void for_each_matrix(std::int64_t count, std::int64_t operations, const Work& work) {
-  constexpr std::int64_t kWorthAThread = 65'536;
+  constexpr std::int64_t kOperationsWorthAThread = 65'536;
   const std::int64_t grain =
-      std::max<std::int64_t>(1, kWorthAThread / std::max<std::int64_t>(1, operations));
+      std::max<std::int64_t>(1, kOperationsWorthAThread / std::max<std::int64_t>(1, operations));
   parallel_for(count, grain, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = first; i < last; ++i) work(i);
   });

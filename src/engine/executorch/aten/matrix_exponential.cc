@@ -49,6 +49,7 @@ Matrix<double> half_of_polynomial(const std::array<Matrix<double>, 4>& powers, s
 // By scaling and squaring (Higham 2005, "The scaling and squaring method for the matrix
 // exponential revisited").
 Matrix<double> exponential(Matrix<double> a) {
+  if (a.size() == 1) return Matrix<double>::Constant(1, 1, std::exp(a(0, 0)));
   const double norm = a.cwiseAbs().colwise().sum().maxCoeff();
   if (!std::isfinite(norm)) {
     return Matrix<double>::Constant(a.rows(), a.cols(), std::numeric_limits<double>::quiet_NaN());

@@ -35,6 +35,12 @@ T by_recurrence(T degree, T one, const Next& next) {
   return last;
 }
 
+// x * y - z, rounded once, as PyTorch's recurrences are compiled.
+template <typename T>
+T product_less(T x, T y, T z) {
+  return std::fma(x, y, -z);
+}
+
 // The whole part of a degree; -1 where it is no number.
 template <typename T>
 T whole(T degree) {
@@ -145,7 +151,7 @@ struct Chebyshev {
       return Kind::at_angle(degree, std::acos(x), x);
     }
     return by_recurrence(degree, Kind::of_degree_one(x),
-                         [x](T, T last, T before) { return (x + x) * last - before; });
+                         [x](T, T last, T before) { return product_less(x + x, last, before); });
   }
 };
 
@@ -179,8 +185,9 @@ struct HermiteH {
     degree = whole(degree);
     if (degree < T{0}) return T{0};
     if (degree > kMostOfHermite<T>) return kNan<T>;
-    return by_recurrence(degree, x + x,
-                         [x](T k, T last, T before) { return (x + x) * last - 2 * k * before; });
+    return by_recurrence(degree, x + x, [x](T k, T last, T before) {
+      return product_less(x + x, last, 2 * k * before);
+    });
   }
 };
 
@@ -191,7 +198,8 @@ struct HermiteHe {
     degree = whole(degree);
     if (degree < T{0}) return T{0};
     if (degree > kMostOfHermite<T>) return kNan<T>;
-    return by_recurrence(degree, x, [x](T k, T last, T before) { return x * last - k * before; });
+    return by_recurrence(degree, x,
+                         [x](T k, T last, T before) { return product_less(x, last, k * before); });
   }
 };
 
@@ -203,7 +211,7 @@ struct LaguerreL {
     if (degree < T{0}) return T{0};
     if (x == T{0}) return T{1};
     return by_recurrence(degree, T{1} - x, [x](T k, T last, T before) {
-      return ((k + k + (T{1} - x)) * last - k * before) / (k + 1);
+      return product_less(k + k + (T{1} - x), last, k * before) / (k + 1);
     });
   }
 };
@@ -217,7 +225,7 @@ struct LegendreP {
     if (x == T{1}) return T{1};
     if (x == T{-1}) return alternating(degree, T{1});
     return by_recurrence(degree, x, [x](T k, T last, T before) {
-      return ((k + k + 1) * x * last - k * before) / (k + 1);
+      return product_less((k + k + 1) * x, last, k * before) / (k + 1);
     });
   }
 };

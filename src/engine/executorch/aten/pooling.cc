@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/wrapping.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/operators/listed.h"
@@ -25,8 +26,8 @@
 namespace polystate {
 namespace {
 
-// Elements that make it worth to wake a thread.
-constexpr std::int64_t kWorthAThread = 16'384;
+// As many, of planes or of their results, are worth a thread.
+constexpr std::int64_t kPlaneElementsWorthAThread = 16'384;
 
 using Triple = std::array<std::int64_t, 3>;  // of depth, height and width
 
@@ -42,8 +43,6 @@ struct Window {
 
 // The windows of results, along each dimension.
 using Windows = std::array<std::vector<Window>, 3>;
-
-Error refused(const std::string& why) { return Error{ErrorCode::kEngine, why}; }
 
 // A tensor of [batch, channels, planes...] or [channels, planes...].
 struct Planes {
@@ -199,7 +198,7 @@ void for_each_window(const Planes& planes, const Triple& results,
                      const WindowsOfPlane& windows_of_plane, const Work& work) {
   const std::int64_t of_plane = results[0] * results[1] * results[2];
   const std::int64_t each = std::max<std::int64_t>({1, of_plane, planes.elements()});
-  const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / each);
+  const std::int64_t grain = std::max<std::int64_t>(1, kPlaneElementsWorthAThread / each);
   parallel_for(planes.count, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t plane = begin; plane < end; ++plane) {
       const Windows& windows = windows_of_plane(plane);
@@ -222,16 +221,6 @@ void for_each_place(const Triple& sizes, const Window& depth, const Window& heig
       const std::int64_t row = (d * sizes[1] + h) * sizes[2];
       for (std::int64_t w = width.first; w < width.last; w += width.step) work(row + w);
     }
-  }
-}
-
-// Whole numbers wrap.
-template <typename T>
-T sum_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  } else {
-    return a + b;
   }
 }
 
@@ -261,18 +250,13 @@ void average(const Planes& planes, const Triple& results, const Windows& windows
           const T* const values = from.data() + plane * planes.elements();
           Sum sum{};
           for_each_place(planes.sizes, depth, height, width, [&](std::int64_t place) {
-            sum = sum_of(sum, static_cast<Sum>(values[place]));
+            sum = wrapping_sum(sum, static_cast<Sum>(values[place]));
           });
           const bool is_empty = depth.count() * height.count() * width.count() == 0;
           const auto by = static_cast<Sum>(divisor(depth, height, width));
           means[static_cast<std::size_t>(at)] = is_empty ? T{} : static_cast<T>(quotient(sum, by));
         });
   });
-}
-
-bool is_float(DType dtype) {
-  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32 ||
-         dtype == DType::kFloat64;
 }
 
 struct AvgPool3d {

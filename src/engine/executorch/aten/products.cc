@@ -29,8 +29,6 @@ using executorch::runtime::KernelRuntimeContext;
 using executorch::runtime::OpFunction;
 using executorch::runtime::Span;
 
-Error refused(const char* why) { return Error{ErrorCode::kEngine, why}; }
-
 using Shape = std::vector<std::int64_t>;
 
 // The result's shape, of operands [..., m, k] and [..., k, n] of one type, row by row.

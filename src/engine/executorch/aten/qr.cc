@@ -52,6 +52,19 @@ DoubleVector reflect(Columns& a) {
   return scales;
 }
 
+// The first `count` columns of Q, the product of at most as many reflections. Reflection i leaves
+// the columns before column i as they are, also where it has NaN or infinities.
+Columns product_of(const Columns& packed, const DoubleVector& scales, Eigen::Index count) {
+  Columns q = Columns::Identity(packed.rows(), count);
+  for (Eigen::Index i = scales.size() - 1; i >= 0; --i) {
+    const Eigen::Index below = packed.rows() - i - 1;
+    apply_reflection(packed, scales(i), i, q.rightCols(count - i - 1));
+    q(i, i) = 1 - scales(i);
+    q.col(i).tail(below) = -scales(i) * packed.col(i).tail(below);
+  }
+  return q;
+}
+
 // Q X, or Q^T X, in place of X, where Q is the product of all reflections.
 void multiply(const Columns& packed, const DoubleVector& scales, bool is_transposed, Columns& x) {
   const Eigen::Index count = scales.size();
@@ -98,9 +111,7 @@ struct LinalgQr {
       upper.triangularView<Eigen::StrictlyLower>().setZero();
       rs.set(i, upper);
       if (!has_q) return;
-      Columns product = Columns::Identity(rows, size);
-      multiply(packed, scales, false, product);
-      qs.set(i, product);
+      qs.set(i, product_of(packed, scales, size));
     });
     return {};
   }
@@ -160,9 +171,7 @@ struct LinalgHouseholderProduct {
     if (!out) return out.error();
     const Matrices products = *Matrices::of(*out, "out");
     for_each_matrix(vectors->count(), cost_of(*vectors), [&](std::int64_t i) {
-      Columns product = Columns::Identity(vectors->rows(), vectors->columns());
-      multiply(vectors->copy(i), scales->copy(i).col(0), false, product);
-      products.set(i, product);
+      products.set(i, product_of(vectors->copy(i), scales->copy(i).col(0), vectors->columns()));
     });
     return {};
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
+#include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/result.h"
@@ -18,18 +19,16 @@ namespace {
 
 Result<std::vector<bool>> reduced_dimensions(
     const TensorArgument& self, const std::optional<std::vector<std::int64_t>>& given) {
-  const auto rank = static_cast<std::int64_t>(self.rank());
   const bool all = !given || given->empty();
-  std::vector<bool> is_reduced(static_cast<std::size_t>(rank), all);
+  std::vector<bool> is_reduced(self.shape().size(), all);
   if (all) return is_reduced;
   for (const std::int64_t dimension : *given) {
-    if (rank == 0 && (dimension == 0 || dimension == -1)) continue;
-    const std::int64_t wrapped = dimension < 0 ? dimension + rank : dimension;
-    if (wrapped < 0 || wrapped >= rank || is_reduced[static_cast<std::size_t>(wrapped)]) {
+    const Result<std::size_t> place = resolve_dimension(self.shape(), dimension);
+    if (!place || (!is_reduced.empty() && is_reduced[*place])) {
       return Error{ErrorCode::kEngine,
                    "dimension " + std::to_string(dimension) + " is none, or is there twice"};
     }
-    is_reduced[static_cast<std::size_t>(wrapped)] = true;
+    if (!is_reduced.empty()) is_reduced[*place] = true;
   }
   return is_reduced;
 }

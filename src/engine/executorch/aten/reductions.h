@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/wrapping.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/offsets.h"
 #include "engine/executorch/aten/order.h"
@@ -27,7 +28,6 @@ Result<Reduction> reduction_named(std::string_view name);
 template <typename T>
 using Combined = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, Computed<T>>;
 
-// Of integers, the low bits.
 struct Plus {
   template <typename V>
   static constexpr V nothing() {
@@ -35,11 +35,7 @@ struct Plus {
   }
   template <typename V>
   static V of(V a, V b) {
-    if constexpr (std::is_integral_v<V>) {
-      return static_cast<V>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-    } else {
-      return a + b;
-    }
+    return wrapping_sum(a, b);
   }
 };
 
@@ -50,11 +46,7 @@ struct Times {
   }
   template <typename V>
   static V of(V a, V b) {
-    if constexpr (std::is_integral_v<V>) {
-      return static_cast<V>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-    } else {
-      return a * b;
-    }
+    return wrapping_product(a, b);
   }
 };
 
@@ -108,15 +100,23 @@ void with_combination(Reduction reduction, const Work& work) {
   work.template operator()<std::conditional_t<kIsBool, Larger, Plus>>();
 }
 
-// A sum of `count` elements as their mean, of integers the next one below.
-template <typename V>
-V mean_of(V sum, std::int64_t count) {
+// A sum of `count` elements of type T as their mean, of integers the next one below. As in PyTorch
+// T has both: a sum and a count of 16-bit floats are rounded before the division, a count of
+// integers wraps, and one of 0 leaves the sum as it is.
+template <typename T>
+Combined<T> mean_of(Combined<T> sum, Combined<T> count) {
+  using V = Combined<T>;
+  if (count == V{0}) return sum;
   if constexpr (std::is_integral_v<V>) {
-    const std::int64_t wide{sum};  // NOLINT(bugprone-signed-char-misuse): a number
-    const std::int64_t quotient = wide / count;
-    return static_cast<V>(quotient * count > wide ? quotient - 1 : quotient);
+    const std::int64_t wide{sum};       // NOLINT(bugprone-signed-char-misuse): a number
+    const std::int64_t divisor{count};  // NOLINT(bugprone-signed-char-misuse): a number
+    // The smallest number has no opposite.
+    if (divisor == -1) return static_cast<V>(0 - static_cast<std::uint64_t>(wide));
+    const std::int64_t quotient = wide / divisor;
+    const bool is_above = wide % divisor != 0 && (wide < 0) != (divisor < 0);
+    return static_cast<V>(is_above ? quotient - 1 : quotient);
   } else {
-    return sum / static_cast<V>(count);
+    return rounded<T>(sum) / rounded<T>(count);
   }
 }
 

@@ -24,10 +24,8 @@
 namespace polystate {
 namespace {
 
-// Elements that make it worth to wake a thread.
-constexpr std::int64_t kWorthAThread = 8'192;
-
-Error refused(const std::string& why) { return Error{ErrorCode::kEngine, why}; }
+// As many are worth a thread.
+constexpr std::int64_t kReadElementsWorthAThread = 8'192;
 
 // PyTorch's numbers of these.
 enum class Interpolation : std::uint8_t { kLinear, kNearest, kCubic };
@@ -52,6 +50,14 @@ C mirrored(C place, std::int64_t size, bool align_corners) {
   return (is_turned ? length - rest : rest) + low;
 }
 
+// The largest number that is a place of one of `size` elements: of more than 2^24, float has no
+// number for some.
+template <typename C>
+C last_place(std::int64_t size) {
+  const C last = static_cast<C>(size - 1);
+  return static_cast<std::int64_t>(last) < size ? last : std::nextafter(last, C{0});
+}
+
 // A place that may be outside, moved to one of `size` elements as the padding says.
 template <typename C>
 C padded(C place, std::int64_t size, const Sampling& sampling) {
@@ -61,7 +67,7 @@ C padded(C place, std::int64_t size, const Sampling& sampling) {
                        : place;
   // Of what is no number, the first element in planes, the last one in volumes, as PyTorch has it.
   const C from_first = sampling.is_of_planes ? std::max(C{0}, inside) : std::max(inside, C{0});
-  return std::min(static_cast<C>(size - 1), from_first);
+  return std::min(last_place<C>(size), from_first);
 }
 
 // The place of -1 to 1 among `size` elements.
@@ -95,14 +101,14 @@ std::array<C, 4> cubic_weights(C part) {
   return {far(part + 1), near(part), near(1 - part), far(2 - part)};
 }
 
-// The neighbours at places that may be outside.
+// The neighbours at whole places that may be outside.
 template <typename C>
 void put(const OfSamples<C>& at, std::int64_t size, std::size_t neighbour, Neighbours<C>& found) {
-  const C end = static_cast<C>(size);
+  const C last = last_place<C>(size);
   OfSamples<std::int32_t>& places = found.places[neighbour];
   OfSamples<std::uint32_t>& is_inside = found.is_inside[neighbour];
   for (std::size_t i = 0; i < kSamples; ++i) {
-    const bool is_there = (at[i] >= C{0}) & (at[i] < end);
+    const bool is_there = (at[i] >= C{0}) & (at[i] <= last);
     places[i] = static_cast<std::int32_t>(is_there ? at[i] : C{0});
     is_inside[i] = static_cast<std::uint32_t>(is_there);
   }
@@ -150,8 +156,10 @@ void find_neighbours(const OfSamples<C>* coordinates, std::int64_t size, const S
   found->count = 2;
   for (std::size_t i = 0; i < kSamples; ++i) {
     first[i] = std::floor(places[i]);
-    found->weights[0][i] = first[i] + 1 - places[i];
-    found->weights[1][i] = places[i] - first[i];
+    const C part = places[i] - first[i];
+    // PyTorch rounds this one way in planes and another in volumes, which shows from 2^23 on.
+    found->weights[0][i] = sampling->is_of_planes ? 1 - part : first[i] + 1 - places[i];
+    found->weights[1][i] = part;
   }
   put(first, size, 0, *found);
   for (C& place : first) place += 1;
@@ -298,7 +306,7 @@ void fill(const Volumes& volumes, const Sampling& sampling, std::span<const T> i
   const std::int64_t parts = (volumes.samples + kMost - 1) / kMost;
   const auto batch = static_cast<std::int64_t>(grid.size() / volumes.rank) / volumes.samples;
   const std::int64_t grain =
-      std::max<std::int64_t>(1, kWorthAThread / (8 * kMost * volumes.channels));
+      std::max<std::int64_t>(1, kReadElementsWorthAThread / (8 * kMost * volumes.channels));
   parallel_for(batch * parts, grain, [&](std::int64_t begin, std::int64_t end) {
     const auto sampler = std::make_unique<Sampler<T>>(volumes, sampling);
     for (std::int64_t i = begin; i < end; ++i) {

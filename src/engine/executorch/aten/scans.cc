@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 
+#include "core/wrapping.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/operators/listed.h"
@@ -18,15 +19,6 @@
 // Operators whose results along a dimension depend on all elements before.
 namespace polystate {
 namespace {
-
-template <typename T>
-T product(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));  // wraps
-  } else {
-    return a * b;
-  }
-}
 
 // log(exp(a) + exp(b)). Which of two is NaN matters: std::min and std::max return the first then.
 template <typename T>
@@ -75,7 +67,8 @@ struct Cumprod {
       "aten::cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> "
       "Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return accumulate(arguments, 3, 1.0, [](auto total, auto x) { return product(total, x); });
+    return accumulate(arguments, 3, 1.0,
+                      [](auto total, auto x) { return wrapping_product(total, x); });
   }
 };
 

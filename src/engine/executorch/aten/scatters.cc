@@ -11,6 +11,7 @@
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/overlap.h"
 #include "engine/executorch/aten/reductions.h"
+#include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -47,6 +48,9 @@ struct Scatter {
   bool index_is_shared = false;  // one lane of it for all
   Reduction reduction = Reduction::kSum;
   bool includes_self = true;
+  // What is rounded to the elements' type at each step, not at the end alone.
+  bool rounds_totals = false;
+  bool rounds_counts = false;
 
   [[nodiscard]] std::span<const std::int64_t> index() const {
     if (index_tensor.dtype() != DType::kInt64) return wide_index;
@@ -95,10 +99,11 @@ OperandLanes Scatter::lanes(std::int64_t number) const {
   return lanes;
 }
 
-// One lane. `totals` are self's elements; a mean needs how many were combined in each.
+// One lane. `totals` are self's elements; a mean needs how many were combined in each, which are
+// counted as PyTorch does, in the same type.
 template <typename Combine, typename T>
 void combine_lane(const Scatter& scatter, const OperandLanes& lanes, std::span<Combined<T>> totals,
-                  std::span<std::int64_t> counts) {
+                  std::span<Combined<T>> counts) {
   const T* const source = elements<const T>(scatter.source).data();
   const std::span<const std::int64_t> index = scatter.index();
   const auto each = [&](const auto& work) {
@@ -114,17 +119,22 @@ void combine_lane(const Scatter& scatter, const OperandLanes& lanes, std::span<C
     });
   }
   each([&](std::size_t place, std::int64_t from) {
-    totals[place] = Combine::of(totals[place], static_cast<Combined<T>>(source[from]));
+    const Combined<T> total = Combine::of(totals[place], static_cast<Combined<T>>(source[from]));
+    totals[place] = scatter.rounds_totals ? rounded<T>(total) : total;
   });
   if (counts.empty()) return;
-  each([&](std::size_t place, std::int64_t) { ++counts[place]; });
+  each([&](std::size_t place, std::int64_t) {
+    const Combined<T> count = Plus::of(counts[place], Combined<T>{1});
+    counts[place] = scatter.rounds_counts ? rounded<T>(count) : count;
+  });
 }
 
 // Combines into `totals`, which begin as self's elements.
 template <typename T>
 void combine_all(const Scatter& scatter, std::span<Combined<T>> totals) {
   const bool is_mean = scatter.reduction == Reduction::kMean;
-  std::vector<std::int64_t> counts(is_mean ? totals.size() : 0, scatter.includes_self ? 1 : 0);
+  std::vector<Combined<T>> counts(is_mean ? totals.size() : 0,
+                                  static_cast<Combined<T>>(scatter.includes_self ? 1 : 0));
   with_combination<T>(scatter.reduction, [&]<typename Combine>() {
     for_each_range(scatter.lane_count(), scatter.length(),
                    [&](std::int64_t first, std::int64_t last) {
@@ -133,9 +143,7 @@ void combine_all(const Scatter& scatter, std::span<Combined<T>> totals) {
                      }
                    });
   });
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] > 1) totals[i] = mean_of(totals[i], counts[i]);
-  }
+  for (std::size_t i = 0; i < counts.size(); ++i) totals[i] = mean_of<T>(totals[i], counts[i]);
 }
 
 template <typename T>
@@ -192,17 +200,13 @@ Result<Scatter> scatter_of(ProgramArguments& arguments) {
   }
   const Result<Reduction> reduction = reduction_named(name);
   if (!reduction) return reduction.error();
-  const int rank = std::max(scatter.self.rank(), 1);
-  const std::int64_t wrapped = dimension < 0 ? dimension + rank : dimension;
-  if (wrapped < 0 || wrapped >= rank) {
-    return Error{ErrorCode::kEngine,
-                 "dimension " + std::to_string(dimension) + " of " + std::to_string(rank)};
-  }
+  const Result<std::size_t> place = resolve_dimension(scatter.self.shape(), dimension);
+  if (!place) return place.error();
   scatter.index_tensor = index;
   if (index.dtype() != DType::kInt64) scatter.wide_index = converted<std::int64_t>(index);
   scatter.sizes.assign(index.shape().begin(), index.shape().end());
   if (scatter.sizes.empty()) scatter.sizes.push_back(1);
-  scatter.dimension = static_cast<int>(wrapped);
+  scatter.dimension = static_cast<int>(*place);
   scatter.reduction = *reduction;
   return scatter;
 }
@@ -262,6 +266,11 @@ struct IndexReduce {
     }
     // Each of its numbers stands for a slice of the source.
     scatter->index_is_shared = true;
+    scatter->rounds_totals = true;
+    // PyTorch has ways of its own to count along the first and the last of several dimensions.
+    const bool is_at_an_end = scatter->dimension == 0 || scatter->dimension == rank - 1;
+    scatter->rounds_counts =
+        rank == 1 || !is_at_an_end || scatter->index_tensor.dtype() != DType::kInt64;
     scatter->sizes.clear();
     for (int i = 0; i < rank; ++i) {
       const std::int64_t size =

@@ -9,6 +9,7 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/reductions.h"
+#include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -101,15 +102,17 @@ struct Reduced {
   std::optional<double> initial;
 };
 
-// A segment's elements, which lie at distances of `step`.
-template <typename Combine, typename V, typename T>
-V reduce(const T* data, std::int64_t count, std::int64_t step, const Reduced& how) {
-  V total = how.initial ? static_cast<V>(*how.initial) : Combine::template nothing<V>();
+// A segment's elements, which lie at distances of `step`. As in PyTorch, each step is rounded to
+// their type.
+template <typename Combine, typename T>
+Computed<T> reduce(const T* data, std::int64_t count, std::int64_t step, const Reduced& how) {
+  using V = Computed<T>;
+  V total = how.initial ? rounded<T>(static_cast<V>(*how.initial)) : Combine::template nothing<V>();
   for (std::int64_t i = 0; i < count; ++i) {
-    total = Combine::of(total, static_cast<V>(data[i * step]));
+    total = rounded<T>(Combine::of(total, static_cast<V>(data[i * step])));
   }
   if (how.reduction != Reduction::kMean) return total;
-  if (count > 0) return mean_of(total, count);
+  if (count > 0) return mean_of<T>(total, static_cast<V>(count));
   return how.initial ? total : std::numeric_limits<V>::quiet_NaN();
 }
 
@@ -124,8 +127,8 @@ void reduce_segments(const TensorArgument& data, const Lanes& lanes, const Segme
         const Range range = segment(segments, place, i);
         const T* const start = from + (place * lanes.size + range.first) * lanes.inner;
         for (std::int64_t inner = 0; inner < lanes.inner; ++inner) {
-          *to++ = static_cast<T>(reduce<Combine, Computed<T>>(
-              start + inner, range.last - range.first, lanes.inner, how));
+          *to++ = static_cast<T>(
+              reduce<Combine>(start + inner, range.last - range.first, lanes.inner, how));
         }
       }
     }
@@ -156,7 +159,7 @@ struct SegmentReduce {
     if (data.rank() == 0) return Error{ErrorCode::kEngine, "the data have no dimensions"};
     const Result<Lanes> lanes = lanes_along(data, dimension);
     if (!lanes) return lanes.error();
-    const int axis = static_cast<int>(dimension < 0 ? dimension + data.rank() : dimension);
+    const auto axis = static_cast<int>(*resolve_dimension(data.shape(), dimension));
     const Result<Segments> segments = segments_of({.values = *given,
                                                    .are_lengths = lengths.has_value(),
                                                    .may_leave_elements = may_leave_elements},

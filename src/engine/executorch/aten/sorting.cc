@@ -228,7 +228,8 @@ struct Kthvalue {
 };
 
 // The lower one of two in the middle, where equal elements stay in their order. A NaN is the
-// median, or is left out.
+// median, or is left out. NaNs have no order, so that of nothing but NaN nth_element chooses, as in
+// PyTorch.
 template <typename T>
 Placed<T> median_of(std::vector<Placed<T>>& lane, bool leaves_nan_out) {
   const auto has_nan = [](const Placed<T>& each) { return is_nan(each.first); };
@@ -242,7 +243,7 @@ Placed<T> median_of(std::vector<Placed<T>>& lane, bool leaves_nan_out) {
   }
   const auto middle = lane.begin() + std::max<std::int64_t>(numbers - 1, 0) / 2;
   std::ranges::nth_element(lane, middle, [](const auto& a, const auto& b) {
-    return is_less(a.first, b.first) || (!is_less(b.first, a.first) && a.second < b.second);
+    return is_less(a.first, b.first) || (a.first == b.first && a.second < b.second);
   });
   return *middle;
 }
@@ -312,7 +313,9 @@ struct NanmedianDim {
   static Status run(ProgramArguments& arguments) { return median_along(arguments, true); }
 };
 
-// The smallest one of those that are most frequent; each NaN differs from all others.
+// The smallest one of those that are most frequent; each NaN differs from all others, and is the
+// largest. PyTorch sorts by an order that NaN breaks: what it gives of a lane with one depends on
+// where that is.
 template <typename T>
 Placed<T> mode_of(std::vector<Placed<T>>& lane) {
   std::ranges::sort(lane, [](const auto& a, const auto& b) { return is_less(a.first, b.first); });

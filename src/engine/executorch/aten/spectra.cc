@@ -86,6 +86,12 @@ bool decompose_symmetric(Eigen::MatrixXd matrix, const Spectra& spectra, std::in
   return true;
 }
 
+Result<bool> is_upper(std::string_view triangle) {
+  if (triangle == "U" || triangle == "u") return true;
+  if (triangle == "L" || triangle == "l") return false;
+  return Error{ErrorCode::kEngine, "UPLO is '" + std::string(triangle) + "', not 'L' or 'U'"};
+}
+
 struct LinalgEigh {
   static constexpr OperatorSchema kSchema{
       "aten::_linalg_eigh.eigenvalues(Tensor A, str UPLO=\"L\", bool compute_v=True, *, Tensor(a!) "
@@ -93,16 +99,16 @@ struct LinalgEigh {
 
   static Status run(ProgramArguments& arguments) {
     const TensorArgument a = arguments.tensor(0);
-    const std::string_view triangle = arguments.text(1);
+    const Result<bool> reads_upper = is_upper(arguments.text(1));
     const bool has_vectors = arguments.boolean(2);
     if (!arguments.status()) return arguments.status();
-    const bool is_upper = triangle == "U" || triangle == "u";
+    if (!reads_upper) return reads_upper.error();
     const Result<Matrices> matrices = Matrices::of(a, "A");
     if (!matrices) return matrices.error();
     if (Status square = require_square(*matrices, "A"); !square) return square;
     const auto triangle_of = [&](std::int64_t i) -> Eigen::MatrixXd {
       Eigen::MatrixXd matrix = matrices->copy(i);
-      if (is_upper) matrix.transposeInPlace();
+      if (*reads_upper) matrix.transposeInPlace();
       return matrix.triangularView<Eigen::Lower>();
     };
     if (Status right = require_numbers(matrices->count(), triangle_of, "linalg.eigh"); !right)

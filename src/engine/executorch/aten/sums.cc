@@ -206,8 +206,11 @@ Status sum_dimensions(ProgramArguments& arguments, Reduction reduction) {
     using Sum = Accumulated<T>;
     const std::span<T> results = elements<T>(call->out);
     const auto finish = [&](std::int64_t place, Sum sum) {
+      // PyTorch divides what is a float already: the mean of a sum that is too large is infinite.
       if constexpr (kIsFloat<T>) {
-        if (reduction == Reduction::kMean) sum /= static_cast<Sum>(each);
+        if (reduction == Reduction::kMean) {
+          sum = static_cast<Sum>(static_cast<Computed<T>>(sum) / static_cast<Computed<T>>(each));
+        }
       }
       results[static_cast<std::size_t>(place)] = static_cast<T>(sum);
     };

@@ -12,6 +12,7 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/order.h"
+#include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -198,8 +199,7 @@ Status unique_slices(ProgramArguments& arguments, std::int64_t dimension, const 
                     .unique = reduced_shape(self, dimension, /*keeps_dimension=*/true),
                     .groups = {lanes->size}};
   if (compared.unique.empty()) compared.unique.push_back(1);
-  const std::int64_t wrapped = dimension < 0 ? dimension + self.rank() : dimension;
-  compared.unique[static_cast<std::size_t>(std::max<std::int64_t>(wrapped, 0))] =
+  compared.unique[*resolve_dimension(self.shape(), dimension)] =
       static_cast<std::int64_t>(groups.counts.size());
   return write(arguments, groups, wanted, compared);
 }

@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -28,10 +27,8 @@
 namespace polystate {
 namespace {
 
-// Products that make it worth to wake a thread.
-constexpr std::int64_t kWorthAThread = 16'384;
-
-Error refused(const std::string& why) { return Error{ErrorCode::kEngine, why}; }
+// As many are worth a thread.
+constexpr std::int64_t kProductsWorthAThread = 16'384;
 
 enum class Method : std::uint8_t {
   kNearest,
@@ -281,7 +278,8 @@ void resample_last(std::span<const From> from, const Taps<C>& taps, std::span<To
                    : taps.taps == 2     ? &add_elements<2, C, From, To>
                                         : &add_elements<4, C, From, To>;
   const auto planes = static_cast<std::int64_t>(to.size()) / taps.results;
-  const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / (taps.results * taps.taps));
+  const std::int64_t grain =
+      std::max<std::int64_t>(1, kProductsWorthAThread / (taps.results * taps.taps));
   parallel_for(planes, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t plane = begin; plane < end; ++plane) {
       add(from.data() + plane * taps.size, taps, to.data() + plane * taps.results);
@@ -296,7 +294,7 @@ void resample(std::span<const From> from, std::int64_t inner, const Taps<C>& tap
   if (inner == 1) return resample_last(from, taps, to);
   const auto add = vectorised<&add_rows<C, From, To>>(best_instruction_set());
   const auto rows = static_cast<std::int64_t>(to.size()) / inner;
-  const std::int64_t grain = std::max<std::int64_t>(1, kWorthAThread / (inner * taps.taps));
+  const std::int64_t grain = std::max<std::int64_t>(1, kProductsWorthAThread / (inner * taps.taps));
   parallel_for(rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
       const std::int64_t at = row % taps.results;

@@ -144,6 +144,11 @@ Result<std::vector<Shape>> call_operator(const std::string& name,
   register_kernels();
   const auto kernel = executorch::runtime::get_op_function_from_registry(name.c_str());
   if (!kernel.ok()) return Error{ErrorCode::kUnsupported, "there is no operator '" + name + "'"};
+  if (arguments.empty() || results > arguments.size()) {
+    return Error{ErrorCode::kContract, name + " is called with " +
+                                           std::to_string(arguments.size()) + " arguments, " +
+                                           std::to_string(results) + " of them for results"};
+  }
   const std::size_t first = arguments.size() - results;
   for (std::size_t i = first; i < arguments.size(); ++i) {
     if (!std::holds_alternative<Tensor>(arguments[i])) {

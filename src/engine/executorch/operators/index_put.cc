@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/strides.h"
+#include "core/wrapping.h"
 #include "engine/executorch/operators/advanced_index.h"
 #include "engine/executorch/operators/element_type.h"
 #include "engine/executorch/operators/layout.h"
@@ -135,10 +136,8 @@ template <typename T>
 T sum(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
     return a || b;
-  } else if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));  // wraps
   } else {
-    return a + b;
+    return wrapping_sum(a, b);
   }
 }
 

@@ -86,13 +86,17 @@ std::byte* data_of(const EtTensor& tensor) {
   return static_cast<std::byte*>(tensor.mutable_data_ptr());
 }
 
-Result<std::size_t> resolve_dimension(const EtTensor& tensor, std::int64_t dimension) {
-  const std::int64_t rank = tensor.dim() == 0 ? 1 : tensor.dim();
+Result<std::size_t> resolve_dimension(std::span<const std::int64_t> shape, std::int64_t dimension) {
+  const std::int64_t rank = shape.empty() ? 1 : std::ssize(shape);
   if (dimension < -rank || dimension >= rank) {
     return Error{ErrorCode::kEngine, "dimension " + std::to_string(dimension) +
-                                         " of a tensor of shape " + to_string(tensor)};
+                                         " of a tensor of shape " + to_string(shape)};
   }
   return static_cast<std::size_t>(dimension < 0 ? dimension + rank : dimension);
+}
+
+Result<std::size_t> resolve_dimension(const EtTensor& tensor, std::int64_t dimension) {
+  return resolve_dimension(sizes_of(tensor), dimension);
 }
 
 Result<std::int64_t> resolve_index(std::int64_t index, std::int64_t size) {

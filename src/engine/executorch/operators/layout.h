@@ -35,6 +35,7 @@ std::byte* data_of(const EtTensor& tensor);
 
 // `dimension`, which counts from the end when negative, as an index; a tensor of no dimensions
 // counts as one of one element.
+Result<std::size_t> resolve_dimension(std::span<const std::int64_t> shape, std::int64_t dimension);
 Result<std::size_t> resolve_dimension(const EtTensor& tensor, std::int64_t dimension);
 
 // `index` into a dimension of `size` elements, from the end when negative.
