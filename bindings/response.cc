@@ -55,8 +55,8 @@ py::list to_list(const std::vector<ResponseEvent>& events) {
   return list;
 }
 
-// Of one answer. Its calls keep the GIL, as what the parser keeps changes with each: threads that
-// share it feed one after the other.
+// Reads one answer. Its calls keep the GIL, as what the parser keeps changes with each: threads
+// that share it feed one after the other.
 class ParserBinding {
  public:
   ParserBinding(const ResponseTemplate& response_template, const py::str& prefix,

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/wait_until.h"
@@ -38,6 +39,16 @@ Result<std::vector<std::string>> LineReader::next(std::size_t limit) {
     begin_ = unread_.size();
   }
   return lines;
+}
+
+Result<std::string> LineReader::rest() {
+  while (!at_end_) {
+    if (const Status read = read_some(); !read) return read.error();
+  }
+  std::string text = std::exchange(unread_, {});
+  text.erase(0, std::exchange(begin_, 0));
+  searched_ = 0;
+  return text;
 }
 
 void LineReader::take_lines(std::vector<std::string>& lines, std::size_t limit) {

@@ -25,6 +25,10 @@ class LineReader {
   // the end. Waits for the first line only. kContract for what cannot be read.
   Result<std::vector<std::string>> next(std::size_t limit);
 
+  // All that is left, with the ends of its lines as they are. It waits for the end. kContract for
+  // what cannot be read.
+  Result<std::string> rest();
+
  private:
   // Moves whole lines out of what was read.
   void take_lines(std::vector<std::string>& lines, std::size_t limit);

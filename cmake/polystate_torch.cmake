@@ -33,11 +33,14 @@ endif()
 option(POLYSTATE_AOTI "Build the engine of AOTInductor, polystate_aoti" ${torch_found})
 if(POLYSTATE_AOTI)
   if(NOT torch_found)
+    set(torch_other)
+    if(torch_version)
+      set(torch_other " (but version '${torch_version}' in '${POLYSTATE_TORCH_INCLUDE}')")
+    endif()
     message(
       FATAL_ERROR
-      "POLYSTATE_AOTI is on, and libtorch ${torch_wanted} was not found (but version "
-      "'${torch_version}' in '${POLYSTATE_TORCH_INCLUDE}'): Python_EXECUTABLE is "
-      "'${Python_EXECUTABLE}'. Set it to an interpreter that has the package "
+      "POLYSTATE_AOTI is on, and libtorch ${torch_wanted} was not found${torch_other}: "
+      "Python_EXECUTABLE is '${Python_EXECUTABLE}'. Set it to an interpreter that has the package "
       "torch==${torch_wanted}.0, or CMAKE_PREFIX_PATH to libtorch's folder."
     )
   endif()

@@ -10,6 +10,7 @@ caches had.
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _SLOWEST = 20
+_PASSED = re.compile(r"^\[  PASSED  \] (\d+) test", re.M)
 
 
 def main() -> int:
@@ -65,6 +67,7 @@ def table(build: Path) -> Iterator[str]:
     tests = sorted(_tests(build), reverse=True)
     yield from (f"{seconds:7.1f}  {name}" for seconds, name in tests[:_SLOWEST])
     yield f"{sum(seconds for seconds, _ in tests):7.1f}  all {len(tests)} tests"
+    yield f"Suites of C++ count as one test each; {_in_suites(build)} tests passed in them"
     yield ""
     exports = [words[1:] for words in notes if words[0] == "export"]
     made = sorted((float(seconds) for how, seconds in exports if how == "made"), reverse=True)
@@ -98,6 +101,16 @@ def _tests(build: Path) -> Iterator[tuple[float, str]]:
             name = case.get("name", "")
             label = name if group in ("", name) else f"{group}.{name}"
             yield float(case.get("time", 0)), f"{report.stem}: {label}"
+
+
+def _in_suites(build: Path) -> int:
+    """How many of googletest's tests have passed, by what its suites printed last."""
+    printed = (
+        case.findtext("system-out") or ""
+        for report in build.glob("*tests.xml")
+        for case in ElementTree.parse(report).iter("testcase")
+    )
+    return sum(int(count) for text in printed for count in _PASSED.findall(text))
 
 
 def _ccache() -> str:

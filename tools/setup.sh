@@ -30,7 +30,7 @@ missing_system_packages() {
   local packages=(g++ clang libclang-rt-dev make git ccache nlohmann-json3-dev libcli11-dev
     libeigen3-dev chromium
     libgtest-dev libgmock-dev libbenchmark-dev libedit2 libpcre2-dev libssl-dev libutf8proc-dev
-    locales patch tmux zlib1g-dev)
+    locales mold patch tmux zlib1g-dev)
   local version
   version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   "$1" -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' "python$version-venv"

@@ -34,15 +34,15 @@ void handle(int signal, void (*handler)(int)) {
 
 }  // namespace
 
-Interrupts::Interrupts(bool are_news) : are_news_(are_news) {
-  if (!are_news_) return;
+Interrupts::Interrupts(bool takes_signals) : takes_signals_(takes_signals) {
+  if (!takes_signals_) return;
   if (::pipe2(wake_pipe.data(), O_NONBLOCK | O_CLOEXEC) != 0) wake_pipe = {-1, -1};
   handle(SIGINT, &on_signal);
   handle(SIGWINCH, &on_signal);
 }
 
 Interrupts::~Interrupts() {
-  if (!are_news_) return;
+  if (!takes_signals_) return;
   handle(SIGINT, SIG_DFL);
   handle(SIGWINCH, SIG_DFL);
   for (int& end : wake_pipe) {

@@ -6,8 +6,9 @@ namespace polystate::cli {
 // one at a time.
 class Interrupts {
  public:
-  // `are_news`: without, both signals do what they did before, and there is never any news.
-  explicit Interrupts(bool are_news);
+  // `takes_signals`: whether it does; otherwise both signals do what they did before, and there is
+  // never any news.
+  explicit Interrupts(bool takes_signals);
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
@@ -22,7 +23,7 @@ class Interrupts {
   [[nodiscard]] bool wait_for(int descriptor) const;
 
  private:
-  bool are_news_;
+  bool takes_signals_;
 };
 
 }  // namespace polystate::cli

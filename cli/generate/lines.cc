@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/line_reader.h"
@@ -56,17 +57,16 @@ Status for_each_group_of_lines(const std::string& file, const Output& output,
 Result<std::string> whole_text(const std::string& file) {
   std::string text;
   const Status read = with_descriptor(file, [&](int descriptor) -> Status {
-    LineReader reader(descriptor, LineEnd::kLineFeed);
-    while (true) {
-      const Result<std::vector<std::string>> lines = reader.next(kLargestGroup);
-      if (!lines) return lines.error();
-      if (lines->empty()) return {};
-      for (const std::string& line : *lines) text += line + "\n";
-    }
+    Result<std::string> rest = LineReader(descriptor).rest();
+    if (!rest) return rest.error();
+    text = *std::move(rest);
+    return {};
   });
   if (!read) return read.error();
-  if (text.ends_with('\n')) text.pop_back();
-  if (text.ends_with('\r')) text.pop_back();
+  if (text.ends_with('\n')) {
+    text.pop_back();
+    if (text.ends_with('\r')) text.pop_back();
+  }
   return text;
 }
 

@@ -60,7 +60,7 @@ std::string shared_file_fault(const RunArguments& arguments) {
                                          arguments.profile, arguments.flame};
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = i + 1; j < files.size(); ++j) {
-      if (!files.at(i).empty() && name_one_file(files.at(i), files.at(j))) {
+      if (!files.at(i).empty() && are_one_file(files.at(i), files.at(j))) {
         return "'" + files.at(i).string() + "' is named for two results";
       }
     }

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "core/file.h"
+#include "core/hidden_entry.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -74,41 +75,19 @@ bool is_temporary_name(std::string_view name) {
   return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-// Removes the hidden files of writers that are gone: those whose lock is free. Where a file system
-// has no locks, or the folder cannot be listed, they stay.
-void remove_abandoned(const std::filesystem::path& folder) {
-  std::error_code ended;
-  const std::filesystem::directory_iterator last;
-  for (std::filesystem::directory_iterator entry(folder, ended); !ended && entry != last;
-       entry.increment(ended)) {
-    const std::filesystem::path& path = entry->path();
-    if (!is_temporary_name(path.filename().string())) continue;
-    const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (file.is_open() && try_lock(file) == Lock::kOurs) ::unlink(path.c_str());
-  }
-}
-
-struct HiddenFile {
-  std::filesystem::path path;
-  FileDescriptor descriptor;
-};
-
 // A new hidden file beside `target`, which nobody takes for abandoned while it is open. Messages
 // name `path`.
-Result<HiddenFile> create_hidden(const std::filesystem::path& target, mode_t mode,
-                                 const std::filesystem::path& path) {
-  constexpr int kMostTries = 100;
-  for (int i = 0; i < kMostTries; ++i) {
+Result<HiddenEntry> create_hidden(const std::filesystem::path& target, mode_t mode,
+                                  const std::filesystem::path& path) {
+  const auto create = [&]() -> Result<HiddenEntry> {
     const Result<std::filesystem::path> name = temporary_name(target);
     if (!name) return name.error();
     FileDescriptor file(::open(name->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!file.is_open()) return io_error("cannot write", path, errno_text(errno));
-    // Another process may have seen it before it was locked.
-    const bool is_ours = try_lock(file) != Lock::kTaken && ::access(name->c_str(), F_OK) == 0;
-    if (is_ours) return HiddenFile{*name, std::move(file)};
-    ::unlink(name->c_str());
-  }
-  return io_error("cannot write", path, "other processes remove its hidden file");
+    return HiddenEntry{*name, std::move(file)};
+  };
+  return make_hidden(create,
+                     io_error("cannot write", path, "other processes remove its hidden file"));
 }
 
 // Has what was renamed in the folder stay so. A folder that may be written and not read cannot be
@@ -132,9 +111,9 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   if (replaces && !S_ISREG(status.st_mode)) {
     return io_error("cannot write", path, "it exists and is not a regular file");
   }
-  remove_abandoned(folder_of(*target));
+  remove_abandoned(folder_of(*target), HiddenKind::kFile, is_temporary_name);
   // What replaces a private file is private all the time.
-  Result<HiddenFile> hidden = create_hidden(*target, replaces ? 0600U : 0666U, path);
+  Result<HiddenEntry> hidden = create_hidden(*target, replaces ? 0600U : 0666U, path);
   if (!hidden) return hidden.error();
   AtomicFile file(*target, std::move(hidden->path), std::move(hidden->descriptor));
   if (replaces && ::fchmod(file.descriptor_.get(), status.st_mode & 07777U) != 0) {
@@ -179,7 +158,7 @@ Status AtomicFile::commit() {
   return sync_folder(folder_of(path_), descriptor_);
 }
 
-bool name_one_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+bool are_one_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   const auto whole = [](const std::filesystem::path& path) -> std::filesystem::path {
     const Result<std::filesystem::path> target = followed(path);
     if (!target) return path.lexically_normal();

@@ -11,8 +11,8 @@ namespace polystate {
 
 // A file that appears, or replaces the one before it, whole or not at all: the bytes go to a hidden
 // file beside it, which commit syncs and renames. Without a commit the destructor removes that
-// file. A process that a signal ends leaves it behind; the next one that writes into the folder
-// removes it, as nobody holds its lock any more.
+// file. A process that a signal ends leaves it behind. The next one that writes into the folder an
+// hour later or more removes it, as nobody holds its lock any more.
 class AtomicFile {
  public:
   // kIo when the folder cannot be written, or when `path` exists and is no regular file (a link
@@ -41,7 +41,7 @@ class AtomicFile {
 
 // Whether files that are written at both paths would be one. Symbolic links are followed, those to
 // nothing yet too; where a path cannot be examined, its text counts.
-bool name_one_file(const std::filesystem::path& a, const std::filesystem::path& b);
+bool are_one_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 // All of it at once.
 Status write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);

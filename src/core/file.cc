@@ -19,6 +19,22 @@
 #include "polystate/core/result.h"
 
 namespace polystate {
+namespace {
+
+template <typename Bytes>
+Result<Bytes> read_whole(const InputFile& file, std::uint64_t limit) {
+  if (file.size() > limit) {
+    return Error{ErrorCode::kIo, file.shown_name() + " has " + std::to_string(file.size()) +
+                                     " bytes; the limit is " + std::to_string(limit)};
+  }
+  Bytes bytes;
+  bytes.resize(file.size());
+  const Status read = file.read_at(0, std::as_writable_bytes(std::span(bytes)));
+  if (!read) return read.error();
+  return bytes;
+}
+
+}  // namespace
 
 std::string errno_text(int code) { return std::generic_category().message(code); }
 
@@ -80,14 +96,13 @@ Status InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) const 
 }
 
 Result<std::vector<std::byte>> read_file(const InputFile& file, std::uint64_t limit) {
-  if (file.size() > limit) {
-    return Error{ErrorCode::kIo, file.shown_name() + " has " + std::to_string(file.size()) +
-                                     " bytes; the limit is " + std::to_string(limit)};
-  }
-  std::vector<std::byte> bytes(file.size());
-  const Status read = file.read_at(0, bytes);
-  if (!read) return read.error();
-  return bytes;
+  return read_whole<std::vector<std::byte>>(file, limit);
+}
+
+Result<std::string> read_text_file(const std::filesystem::path& path, std::uint64_t limit) {
+  const Result<InputFile> file = InputFile::open(path);
+  if (!file) return file.error();
+  return read_whole<std::string>(*file, limit);
 }
 
 }  // namespace polystate

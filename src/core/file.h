@@ -70,4 +70,7 @@ class InputFile {
 // The whole file. kIo as InputFile, and when it has more than `limit` bytes.
 Result<std::vector<std::byte>> read_file(const InputFile& file, std::uint64_t limit);
 
+// As read_file, of the file at a path: its bytes as a text.
+Result<std::string> read_text_file(const std::filesystem::path& path, std::uint64_t limit);
+
 }  // namespace polystate

@@ -1,7 +1,6 @@
 #include "core/folder_files.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -19,7 +18,7 @@ bool FolderFiles::has(const std::string& name) const {
 }
 
 Result<std::string> FolderFiles::read(const std::string& name, std::uint64_t limit) const {
-  return read_text(folder_ / name, limit);
+  return read_text_file(folder_ / name, limit);
 }
 
 std::vector<std::string> FolderFiles::names_in(const std::string& folder) const {
@@ -30,14 +29,6 @@ std::vector<std::string> FolderFiles::names_in(const std::string& folder) const 
     names.push_back(folder + "/" + entry->path().filename().string());
   std::ranges::sort(names);
   return names;
-}
-
-Result<std::string> read_text(const std::filesystem::path& path, std::uint64_t limit) {
-  const Result<InputFile> file = InputFile::open(path);
-  if (!file) return file.error();
-  const Result<std::vector<std::byte>> bytes = read_file(*file, limit);
-  if (!bytes) return bytes.error();
-  return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
 }
 
 }  // namespace polystate

@@ -26,7 +26,4 @@ class FolderFiles final : public NamedFiles {
   std::filesystem::path folder_;
 };
 
-// The bytes of the file at a path. kIo: it cannot be read, or has more than `limit` bytes.
-Result<std::string> read_text(const std::filesystem::path& path, std::uint64_t limit);
-
 }  // namespace polystate

@@ -21,7 +21,7 @@
 namespace polystate {
 namespace {
 
-// As many are worth a thread.
+// From so many elements on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kElementsWorthAThread = 8'192;
 // Sums that are computed side by side.
 constexpr std::size_t kLanes = 32;

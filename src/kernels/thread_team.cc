@@ -5,10 +5,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
-#include <new>
-#include <system_error>
 #include <thread>
 
 namespace polystate {
@@ -49,18 +48,13 @@ ThreadTeam::ThreadTeam(std::size_t size) {
 
 bool ThreadTeam::add_worker() {
   const std::size_t number = size();
-  const auto take_back = [this, number] {  // the worker, which may be there without a thread
-    workers_.resize(number - 1);
-    return false;
-  };
   try {
     Worker& worker = *workers_.emplace_back(std::make_unique<Worker>());
     worker.thread = std::thread([this, number, &worker] { work(number, worker.called_for); });
     return true;
-  } catch (const std::system_error&) {
-    return take_back();
-  } catch (const std::bad_alloc&) {
-    return take_back();
+  } catch (const std::exception&) {
+    workers_.resize(number - 1);  // the worker may be there without a thread
+    return false;
   }
 }
 

@@ -36,8 +36,8 @@ class ThreadTeam {
     std::thread thread;
   };
 
-  // False where there is no thread for it, or no memory. Throws nothing, since a constructor that
-  // throws would leave the threads of others behind.
+  // False where there is no thread for it, or no memory. It throws nothing: a constructor that
+  // throws would destroy threads that still run, and that would end the program.
   bool add_worker();
   void work(std::size_t number, const std::atomic<std::uint32_t>& called_for);
   bool join(std::uint32_t run);

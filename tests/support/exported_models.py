@@ -107,8 +107,8 @@ def _files(model: torch.nn.Module) -> set[Path]:
         for each in vars(base).values()
         if callable(each) or isinstance(each, staticmethod | classmethod)
     )
-    found = {Path(f.__code__.co_filename).resolve() for f in functions if inspect.isfunction(f)}
-    return {path for path in found if path.is_file() and _is_own(path)}
+    names = {f.__code__.co_filename for f in functions if inspect.isfunction(f)}
+    return {path for path in map(Path, names) if path.is_file() and _is_own(path.resolve())}
 
 
 def _is_own(path: Path) -> bool:

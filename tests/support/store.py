@@ -62,6 +62,7 @@ class Store:
         self._folder = folder or Path(tempfile.mkdtemp(prefix="polystate-tests-"))
         self._limit = limit
         self._seen: dict[str, Path] = {}  # by digest
+        self._held: set[str] = set()  # digests whose locks this process has
         self._folder.mkdir(parents=True, exist_ok=True)
         if not self._keeps:
             atexit.register(_remove, self._folder, os.getpid())
@@ -140,13 +141,14 @@ class Store:
         seen = set(self._seen.values())
         for path in sorted(asked, key=lambda path: -asked[path]):
             room -= _bytes(path)
-            if room < 0 and path not in seen and not _is_in_use(path):
+            is_held = _digest_of(path) in self._held
+            if room < 0 and path not in seen and not is_held and not _is_in_use(path):
                 with self._locked(_digest_of(path)):
                     if not _is_in_use(path):  # another process may have asked for it meanwhile
                         shutil.rmtree(path, ignore_errors=True)
         there = {_digest_of(path) for path in asked if path.exists()}
         for lock in locks:
-            if lock.stem not in there:
+            if lock.stem not in there and lock.stem not in self._held:
                 with self._locked(lock.stem):
                     lock.unlink(missing_ok=True)
 
@@ -160,6 +162,8 @@ class Store:
             while not _is_at(path, lock.fileno()):  # it was removed while this process waited
                 lock = held.enter_context(path.open("w"))
                 fcntl.flock(lock, fcntl.LOCK_EX)
+            self._held.add(digest)
+            held.callback(self._held.discard, digest)
             yield
 
 

@@ -282,14 +282,15 @@ def _files(path: Path) -> frozenset[Path]:
 
     Sources, what they name, the sources of what it runs that is compiled, and installed packages.
     """
-    found = set(ingredients.sources(path, *path.parent.glob("conftest.py")))
+    conftests = (folder / "conftest.py" for folder in path.parents if folder != ROOT)
+    found = set(ingredients.sources(path, *(each for each in conftests if each.is_file())))
     imported = tuple(found)
     found |= {file for source in imported for file in _named(source)}
     if any(_runs_cpp(source) for source in imported):
         found |= _cpp_sources()
     if any(source.name == "executables.py" for source in imported):
         found |= _program_sources()
-    return frozenset([*found, ROOT / "tools/requirements.txt"])
+    return frozenset([*found, ROOT / "tools/requirements.txt", ROOT / "pyproject.toml"])
 
 
 # Helpers of tests that run programs; the first two those of build/dev.
@@ -298,7 +299,7 @@ _RUN_PROGRAMS = ("executables.py", "printed_programs.py", "command_line.py")
 
 def _runs_cpp(source: Path) -> bool:
     """Tell whether a source runs the extension, or a program."""
-    is_code = source.suffix == ".py"
+    is_code = source.suffix == ".py" and not source.is_relative_to(ROOT / "tools")
     return source.name in _RUN_PROGRAMS or (
         is_code and _EXTENSION.search(_text(source)) is not None
     )

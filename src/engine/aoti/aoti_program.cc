@@ -168,6 +168,7 @@ Result<std::shared_ptr<const AotiProgram>> AotiProgram::load(const Artifact& art
   if (const Status able = check_processor(program->archive_.processor); !able) {
     return Error{able.error().code, file + ": " + able.error().message};
   }
+  MethodLibrary::remove_abandoned();
   for (std::size_t i = 0; i < program->manifest().methods.size(); ++i) {
     Result<AotiMethod> method =
         AotiMethod::load(program->manifest().methods[i], program->archive_.methods[i]);

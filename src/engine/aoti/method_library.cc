@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkdtemp
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <torch/csrc/inductor/aoti_runtime/utils.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include <utility>
 
 #include "core/file.h"
+#include "core/hidden_entry.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -30,8 +30,9 @@ namespace {
 // Where libraries are unpacked: what TMPDIR names, or else /tmp.
 std::filesystem::path temporary_folder() {
   std::error_code error;
-  std::filesystem::path named = std::filesystem::temp_directory_path(error);
-  return error ? std::filesystem::path("/tmp") : named;
+  std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  if (error) folder = "/tmp";
+  return folder;
 }
 
 // `what` the system refuses in the folder for temporary files.
@@ -55,19 +56,19 @@ bool is_folder_name(std::string_view name) {
 class PrivateFolder {
  public:
   static Result<PrivateFolder> create(const std::filesystem::path& parent) {
-    constexpr int kMostTries = 100;
-    int code = EBUSY;
-    for (int i = 0; i < kMostTries; ++i) {
+    const std::string what = "machine code cannot be unpacked into '" + parent.string() + "'";
+    const auto make = [&]() -> Result<HiddenEntry> {
       std::string name = parent / (std::string(kFolderBegin) + std::string(kFolderLetters));
-      if (::mkdtemp(name.data()) == nullptr) {
-        code = errno;
-        break;
-      }
-      PrivateFolder made(name,
-                         FileDescriptor(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
-      if (made.is_held()) return made;
-    }
-    return refused("machine code cannot be unpacked into '" + parent.string() + "'", code);
+      if (::mkdtemp(name.data()) == nullptr) return refused(what, errno);
+      FileDescriptor folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (folder.is_open()) return HiddenEntry{std::move(name), std::move(folder)};
+      const int code = errno;
+      ::rmdir(name.c_str());
+      return refused(what, code);
+    };
+    Result<HiddenEntry> made = make_hidden(make, refused(what, EBUSY));
+    if (!made) return made.error();
+    return PrivateFolder(*std::move(made));
   }
   PrivateFolder(PrivateFolder&& other) noexcept
       : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
@@ -82,35 +83,12 @@ class PrivateFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
-  PrivateFolder(std::filesystem::path path, FileDescriptor lock)
-      : path_(std::move(path)), lock_(std::move(lock)) {}
-
-  // False where another process saw it before it was locked.
-  [[nodiscard]] bool is_held() const {
-    return lock_.is_open() && try_lock(lock_) != Lock::kTaken && ::access(path_.c_str(), F_OK) == 0;
-  }
+  explicit PrivateFolder(HiddenEntry made)
+      : path_(std::move(made.path)), lock_(std::move(made.descriptor)) {}
 
   std::filesystem::path path_;
   FileDescriptor lock_;
 };
-
-// Removes this user's folders of processes that a signal ended: those whose lock is free.
-void remove_abandoned(const std::filesystem::path& parent) {
-  std::error_code ended;
-  const std::filesystem::directory_iterator last;
-  for (std::filesystem::directory_iterator entry(parent, ended); !ended && entry != last;
-       entry.increment(ended)) {
-    const std::filesystem::path& path = entry->path();
-    if (!is_folder_name(path.filename().string())) continue;
-    const FileDescriptor folder(
-        ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status{};
-    const bool is_own =
-        folder.is_open() && ::fstat(folder.get(), &status) == 0 && status.st_uid == ::geteuid();
-    std::error_code ignored;
-    if (is_own && try_lock(folder) == Lock::kOurs) std::filesystem::remove_all(path, ignored);
-  }
-}
 
 Status write(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   std::ofstream file(path, std::ios::binary);
@@ -142,13 +120,15 @@ std::optional<std::string> find_function(void* handle, const char* name, auto& f
 
 }  // namespace
 
+void MethodLibrary::remove_abandoned() {
+  polystate::remove_abandoned(temporary_folder(), HiddenKind::kFolder, is_folder_name);
+}
+
 void MethodLibrary::Close::operator()(void* handle) const { ::dlclose(handle); }
 
 Result<MethodLibrary> MethodLibrary::load(const std::string& name,
                                           std::span<const std::byte> library) {
-  const std::filesystem::path parent = temporary_folder();
-  remove_abandoned(parent);
-  const Result<PrivateFolder> folder = PrivateFolder::create(parent);
+  const Result<PrivateFolder> folder = PrivateFolder::create(temporary_folder());
   if (!folder) return folder.error();
   const std::filesystem::path file = folder->path() / (name + ".so");
   if (const Status written = write(file, library); !written) return written.error();

@@ -16,9 +16,12 @@ class MethodLibrary {
  public:
   // Writes the library into a private folder, loads it, and removes the folder. `name` is the
   // method's, for messages. kArtifact when it is no library of AOTInductor; kIo when the folder for
-  // temporary files does not let it be written or executed. What processes that a signal ended have
-  // left there is removed.
+  // temporary files does not let it be written or executed.
   static Result<MethodLibrary> load(const std::string& name, std::span<const std::byte> library);
+
+  // Removes the private folders of this user that processes have left which a signal ended, an hour
+  // ago or more.
+  static void remove_abandoned();
 
   // Functions of aoti_runtime/interface.h. Each answers whether it succeeded.
   decltype(&AOTInductorModelContainerCreateWithDevice) create = nullptr;

@@ -39,10 +39,11 @@ void copy_page(const TensorArgument& pool, std::int64_t source, std::int64_t tar
 bool names_a_page_twice(const PagePools& pools, const TensorArgument& table,
                         const TensorArgument& lengths) {
   const std::int64_t row_pages = table.size(1);
+  const std::int64_t page_size = std::max<std::int64_t>(pools.page(), 1);
   std::vector<bool> is_named(static_cast<std::size_t>(pools.pages()));
   for (std::int64_t row = 0; row < table.size(0); ++row) {
     const std::int64_t length = integers_of(lengths)[static_cast<std::size_t>(row)];
-    const std::int64_t count = (length + pools.page() - 1) / pools.page();
+    const std::int64_t count = (length + page_size - 1) / page_size;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t page = integers_of(table)[static_cast<std::size_t>(row * row_pages + i)];
       if (is_named[static_cast<std::size_t>(page)]) return true;

@@ -20,7 +20,7 @@
 namespace polystate {
 namespace {
 
-// As many are worth a thread.
+// From so many elements on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kElementsWorthAThread = 8'192;
 // Sequences that are transformed side by side, fewer where their values would leave the cache. One
 // by one are those that are too few for the processor's vectors, and long ones whose elements lie

@@ -28,7 +28,7 @@ constexpr std::int64_t kBlockTiles = 4;
 // once.
 constexpr std::int64_t kRowsOfAThread = 32;
 
-// As much work is worth a thread.
+// From so much work on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kNanosecondsWorthAThread = 2'000;
 // In a nanosecond: bytes of weights, and values of x in 8 bits.
 constexpr std::int64_t kBytesRead = 25;
@@ -118,15 +118,9 @@ void multiply_in_blocks(
                1 + kNanosecondsWorthAThread / std::max<std::int64_t>(time, 1), run);
 }
 
-void quantize_rows(const LinearCall& call,
-                   const std::function<void(std::int64_t row, const float* values)>& quantize) {
-  const float* const x = call.x.tensor.data<float>();
-  const std::int64_t depth = call.depth();
+std::int64_t quantized_rows_of_a_thread(std::int64_t depth) {
   const std::int64_t time = depth / kValuesQuantized + 1;
-  parallel_for(call.rows(), 1 + kNanosecondsWorthAThread / time,
-               [&](std::int64_t first, std::int64_t last) {
-                 for (std::int64_t row = first; row < last; ++row) quantize(row, x + row * depth);
-               });
+  return 1 + kNanosecondsWorthAThread / time;
 }
 
 std::uint8_t* Scratch::bytes(std::size_t size) {
@@ -134,7 +128,7 @@ std::uint8_t* Scratch::bytes(std::size_t size) {
   if (++calls_ == kCalls) {
     if (memory_.size() > kKept && memory_.size() / kFewer > most_) {
       memory_ = std::vector<std::uint8_t>();  // first, so that there are never two
-      memory_.resize(std::max(most_, kKept));
+      memory_.resize(most_);
     }
     calls_ = 0;
     most_ = size;

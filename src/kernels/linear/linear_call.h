@@ -9,6 +9,7 @@
 
 #include "kernels/arguments.h"
 #include "kernels/linear/multiply.h"
+#include "kernels/parallel.h"
 #include "kernels/requirements.h"
 #include "kernels/tensor_argument.h"
 
@@ -66,9 +67,20 @@ void multiply_in_blocks(
     const ProductCost& cost,
     const std::function<void(std::int64_t first, std::int64_t last, TileRange tiles)>& multiply);
 
+// How many rows of so many values are worth a thread that makes them values of 8 bits.
+std::int64_t quantized_rows_of_a_thread(std::int64_t depth);
+
 // Calls `quantize(row, values)` for each row of x, on as many threads as are worth it.
-void quantize_rows(const LinearCall& call,
-                   const std::function<void(std::int64_t row, const float* values)>& quantize);
+template <typename Quantize>
+void quantize_rows(const LinearCall& call, const Quantize& quantize) {
+  const float* const x = call.x.tensor.data<float>();
+  const std::int64_t depth = call.depth();
+  const auto run = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) quantize(row, x + row * depth);
+  };
+  // std::function holds a reference without an allocation.
+  parallel_for(call.rows(), quantized_rows_of_a_thread(depth), std::cref(run));
+}
 
 // Memory that is used again and again: allocated anew, it would be cleared each time. What a long
 // prompt needed is given back when many calls in turn, those of a few tokens' steps, need far less.
@@ -79,9 +91,9 @@ class Scratch {
 
   [[nodiscard]] std::size_t capacity() const { return memory_.capacity(); }
 
-  static constexpr int kCalls = 64;                  // whose needs are compared with what there is
-  static constexpr std::size_t kKept = 16ULL << 20;  // bytes that stay in any case
-  static constexpr std::size_t kFewer = 8;           // how many times less makes it worth it
+  static constexpr int kCalls = 64;                 // whose needs are compared with what there is
+  static constexpr std::size_t kKept = 16'777'216;  // bytes that are kept whatever calls need
+  static constexpr std::size_t kFewer = 8;          // how many times less makes it worth it
 
  private:
   std::vector<std::uint8_t> memory_;

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::int64_t kBytesMultiplied = 400;  // in a nanosecond
 
-// As many of cells are worth a thread.
+// From so many columns of cells on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kColumnsWorthAThread = 2'048;
 
 std::optional<Cell> cell_named(std::string_view name) {

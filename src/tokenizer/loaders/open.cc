@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/file.h"
 #include "core/folder_files.h"
 #include "polystate/core/named_files.h"
 #include "polystate/core/result.h"
@@ -111,25 +112,26 @@ Error misplaced(const fs::path& path, std::string_view option, std::string_view 
 }
 
 // Of a file that has all there is to a tokenizer.
-Result<Stages> parse_file(const fs::path& path, const Result<std::string>& content,
+Result<Stages> parse_file(const fs::path& path, std::string_view content,
                           const TokenizerOptions& options) {
-  if (!content) return content.error();
-  const TokenizerFormat format = format_of(*content);
+  const TokenizerFormat format = format_of(content);
   if (options.target_language)
     return misplaced(path, "target_language", "Marian's and M2M100's tokenizers");
   if (format != TokenizerFormat::kTikToken) {
     if (options.tik_token) return misplaced(path, "tik_token", "a TikToken file");
-    return naming(path, parse_tokenizer(format, *content, options));
+    return naming(path, parse_tokenizer(format, content, options));
   }
   const Result<TikTokenOptions> tik_token = tik_token_options(path.stem().string(), options);
   if (!tik_token)
     return Error{tik_token.error().code, path.string() + ": " + tik_token.error().message};
-  return naming(path, parse_tik_token(*content, *tik_token));
+  return naming(path, parse_tik_token(content, *tik_token));
 }
 
 Result<Stages> open_one(const NamedFiles& files, const std::string& name,
                         const TokenizerOptions& options) {
-  return parse_file(files.place() / name, read_named(files, name), options);
+  const Result<std::string> content = read_named(files, name);
+  if (!content) return content.error();
+  return parse_file(files.place() / name, *content, options);
 }
 
 Result<Stages> open_marian(const NamedFiles& files, const TokenizerOptions& options) {
@@ -195,7 +197,9 @@ Result<Stages> open_tokenizer(const NamedFiles& files, const TokenizerOptions& o
 Result<Stages> open_tokenizer(const fs::path& path, const TokenizerOptions& options) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return open_tokenizer(FolderFiles(path), options);
-  return parse_file(path, read_text(path, kMaxFileBytes), options);
+  const Result<std::string> content = read_text_file(path, kMaxFileBytes);
+  if (!content) return content.error();
+  return parse_file(path, *content, options);
 }
 
 Result<Stages> parse_tokenizer(TokenizerFormat format, std::string_view content,

@@ -120,6 +120,17 @@ TEST(LineReader, KeepsReturnsWhereOnlyALineFeedEndsALine) {
               ElementsAre(ElementsAre("a\r", "b\r"), IsEmpty()));
 }
 
+TEST(LineReader, GivesTheRestWithItsEnds) {
+  Pipe pipe;
+  pipe.write("a\nb\r\n\nc\r");
+  pipe.close_writer();
+  LineReader reader(pipe.reader());
+  EXPECT_THAT(reader.next(1).value(), ElementsAre("a"));
+  EXPECT_EQ(reader.rest().value(), "b\r\n\nc\r");
+  EXPECT_EQ(reader.rest().value(), "");
+  EXPECT_THAT(reader.next(1).value(), IsEmpty());
+}
+
 TEST(LineReader, BytesOfAnyKindAreKept) {
   const std::string line("a\0b", 3);
   EXPECT_THAT(groups_of(line + "\n\xff\xfe\n", 9),

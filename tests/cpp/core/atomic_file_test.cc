@@ -1,5 +1,6 @@
 #include "core/atomic_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -8,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -16,8 +18,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "core/file.h"
 #include "polystate/core/result.h"
 #include "temporary_folder.h"
 
@@ -146,7 +150,13 @@ TEST(AtomicFile, AMovedFileIsCommittedOnce) {
   EXPECT_EQ(content_of(folder / "state"), "content");
 }
 
-TEST(AtomicFile, WhatAKilledWriterLeftIsRemovedByTheNext) {
+// As if nobody had written to it for more than an hour.
+void make_old(const std::filesystem::path& path) {
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::filesystem::last_write_time(path, now - std::chrono::minutes(61));
+}
+
+TEST(AtomicFile, WhatAKilledWriterLeftIsRemovedByTheNextAfterAnHour) {
   const TemporaryFolder folder;
   const pid_t writer = ::fork();
   if (writer == 0) {
@@ -156,9 +166,14 @@ TEST(AtomicFile, WhatAKilledWriterLeftIsRemovedByTheNext) {
   int status = 0;
   ASSERT_EQ(::waitpid(writer, &status, 0), writer);
   ASSERT_EQ(files_in(folder), 1);
+  const std::filesystem::path left = std::filesystem::directory_iterator(folder.path())->path();
   ASSERT_TRUE(write_file(folder / "other", bytes_of("content")));
+  EXPECT_TRUE(std::filesystem::exists(left)) << "another machine may be at it";
+  make_old(left);
+  ASSERT_TRUE(write_file(folder / "other", bytes_of("new content")));
+  EXPECT_FALSE(std::filesystem::exists(left));
   EXPECT_EQ(files_in(folder), 1);
-  EXPECT_EQ(content_of(folder / "other"), "content");
+  EXPECT_EQ(content_of(folder / "other"), "new content");
 }
 
 TEST(AtomicFile, WhatOthersWriteOrNamedAlikeStays) {
@@ -168,8 +183,15 @@ TEST(AtomicFile, WhatOthersWriteOrNamedAlikeStays) {
   std::ofstream(folder / ".polystate.notes.tmp") << "a user's";
   std::ofstream(folder / ".polystate.0123456789ABCDEF.tmp") << "a user's";
   std::filesystem::create_directory(folder / ".polystate.0123456789abcdef.tmp");
+  const std::filesystem::path pipe = folder / ".polystate.fedcba9876543210.tmp";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader.is_open()) << "so that writers can open it";
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    make_old(entry.path());
+  }
   ASSERT_TRUE(write_file(folder / "second", bytes_of("second")));
-  EXPECT_EQ(files_in(folder), 5);
+  EXPECT_EQ(files_in(folder), 6);
   ASSERT_TRUE(file.commit());
   EXPECT_EQ(content_of(folder / "first"), "first");
 }
@@ -201,6 +223,13 @@ TEST(AtomicFile, AFolderThatMayBeWrittenAndNotReadGetsTheFile) {
   if (::geteuid() == 0 && ::chown(folder.path().c_str(), Nobody::kId, ::getegid()) != 0) {
     GTEST_SKIP() << "root may give no folder away here";
   }
+  {
+    const Nobody nobody;
+    std::error_code why;
+    if (!std::filesystem::exists(folder.path(), why)) {
+      GTEST_SKIP() << "nobody may search the folders above: " << why.message();
+    }
+  }
   ASSERT_EQ(::chmod(folder.path().c_str(), 0300), 0);
   Status status;
   {
@@ -217,12 +246,12 @@ TEST(AtomicFile, PathsThatAreWrittenToOneFileAreKnown) {
   std::filesystem::create_directory(folder / "store");
   std::filesystem::create_symlink("store/state", folder / "link");
   std::filesystem::create_symlink("link", folder / "link_of_a_link");
-  EXPECT_TRUE(name_one_file(folder / "link", folder / "store/state")) << "which does not exist";
-  EXPECT_TRUE(name_one_file(folder / "link_of_a_link", folder / "store/../store/state"));
-  EXPECT_FALSE(name_one_file(folder / "link", folder / "state"));
+  EXPECT_TRUE(are_one_file(folder / "link", folder / "store/state")) << "which does not exist";
+  EXPECT_TRUE(are_one_file(folder / "link_of_a_link", folder / "store/../store/state"));
+  EXPECT_FALSE(are_one_file(folder / "link", folder / "state"));
   ASSERT_TRUE(write_file(folder / "link", bytes_of("content")));
-  EXPECT_TRUE(name_one_file(folder / "link_of_a_link", folder / "store/state"));
-  EXPECT_FALSE(name_one_file(folder / "link", folder / "store"));
+  EXPECT_TRUE(are_one_file(folder / "link_of_a_link", folder / "store/state"));
+  EXPECT_FALSE(are_one_file(folder / "link", folder / "store"));
 }
 
 TEST(AtomicFile, AFolderThatIsMissingIsRefused) {

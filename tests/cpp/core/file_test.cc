@@ -80,6 +80,16 @@ TEST(ReadFile, GivesAllBytesUpToTheLimit) {
   EXPECT_EQ(over.error().message, file.shown_name() + " has 3 bytes; the limit is 2");
 }
 
+TEST(ReadTextFile, GivesAllBytesUpToTheLimit) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = file_with(folder, std::string("a\0c", 3));
+  EXPECT_EQ(read_text_file(path, 3).value(), std::string("a\0c", 3));
+  const Result<std::string> over = read_text_file(path, 2);
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().message, "'" + path.string() + "' has 3 bytes; the limit is 2");
+  EXPECT_EQ(read_text_file(folder / "nothing", 2).error().code, ErrorCode::kIo);
+}
+
 TEST(FileDescriptor, IsClosedOnceByItsLastOwner) {
   FileDescriptor first(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const int number = first.get();

@@ -308,9 +308,11 @@ TEST_F(RowsThatShareAPage, AreWrittenInTheirOrderOnAnyThreads) {
   use_threads(1);
   const AttentionCase expected = with_shared_pages_written();
   // [pages, kv_heads, page, dims] and [rows, tokens, kv_heads, dims], of two heads of 16.
-  const std::span<const float> last = expected.value.values<float>().subspan(31 * 40 * 2 * 16, 16);
+  constexpr std::size_t kLastRow = 39'680;  // 31 * 40 * 2 * 16
+  constexpr std::size_t kSecondPage = 512;  // 1 * 2 * 16 * 16
+  const std::span<const float> last = expected.value.values<float>().subspan(kLastRow, 16);
   EXPECT_TRUE(
-      std::ranges::equal(expected.value_pool.values<float>().subspan(1 * 2 * 16 * 16, 16), last));
+      std::ranges::equal(expected.value_pool.values<float>().subspan(kSecondPage, 16), last));
   for (const std::int64_t threads : {2, 4, 8}) {
     use_threads(threads);
     for (int i = 0; i < 20; ++i) {

@@ -15,7 +15,6 @@
 #include "polystate/artifact/artifact.h"
 #include "polystate/chat_template/chat_templates.h"
 #include "polystate/core/result.h"
-#include "polystate/tokenizer/tokenizer.h"
 #include "temporary_folder.h"
 
 namespace polystate {

@@ -108,6 +108,7 @@ TEST(ProgramMemory, StatesHaveARowEach) {
 TEST(ProgramMemory, ATimelineHasItsFirstSpansWholeStepsOfThem) {
   const auto spans = [](const std::vector<std::size_t>& steps) {
     std::vector<report::Span> made;
+    made.reserve(steps.size());
     for (const std::size_t step : steps) made.push_back({.first = step, .last = step});
     return made;
   };

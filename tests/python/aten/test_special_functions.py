@@ -229,6 +229,9 @@ for name, operands in (
     ("polystate_aten::pow.Tensor_Tensor_out", [x + 1, x * 30]),
     ("polystate_aten::remainder.Tensor_out", [x * 40, x[::-1].copy()]),
     ("aten::nextafter.out", [x, x * 2]),
+    ("aten::special_legendre_polynomial_p.out", [x, (x[::-1].copy() + 1) * 20]),
+    ("aten::special_hermite_polynomial_he.out", [x * 5, (x[::-1].copy() + 1) * 10]),
+    ("aten::special_laguerre_polynomial_l.out", [x * 5, (x[::-1].copy() + 1) * 10]),
 ):
     result = numpy.empty_like(x)
     _core.call_operator(name, [*operands, result], 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -69,12 +70,17 @@ def test_a_folder_whose_files_cannot_be_executed_is_named(
     assert said.endswith(REMEDY)
 
 
-def test_what_a_killed_process_left_is_removed_and_what_others_use_stays(
+def test_what_a_killed_process_left_is_removed_after_an_hour_and_what_others_use_stays(
     machine_code: Path, run_python: RunPython, tmp_path: Path
 ) -> None:
-    for name in (".polystate-library-killed", ".polystate-library-in_use", "polystate-models"):
+    old = (".polystate-library-killed", ".polystate-library-in_use", "polystate-models")
+    young = ".polystate-library-recent"
+    for name in (*old, young):
         (tmp_path / name).mkdir()
         (tmp_path / name / "add.so").write_bytes(b"code")
+    an_hour_ago = time.time() - 3700
+    for name in old:
+        os.utime(tmp_path / name, (an_hour_ago, an_hour_ago))
     lock = os.open(tmp_path / ".polystate-library-in_use", os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -82,7 +88,7 @@ def test_what_a_killed_process_left_is_removed_and_what_others_use_stays(
     finally:
         os.close(lock)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        ".polystate-library-in_use", "polystate-models",
+        ".polystate-library-in_use", young, "polystate-models",
     ]  # fmt: skip
 
 

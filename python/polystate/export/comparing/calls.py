@@ -252,5 +252,5 @@ class _Call:
     def _otherwise_rounded(self) -> Iterator[GraphRun]:
         traced = self.traced
         for seed in range(_ROUNDINGS):
-            run = under(Rounding(seed), run_graph)
+            run = under(Rounding(seed, is_drawn=False), run_graph)
             yield run(traced.functional, traced.args, traced.kwargs, self.before)

@@ -155,7 +155,8 @@ def _sign(graph: Graph, node: Node) -> Node:
 
 
 def _log_softmax(graph: Graph, node: Node) -> Node:
-    x, dim, dtype = (all_operands(node).get(name) for name in ("self", "dim", "dtype"))
+    given = all_operands(node)
+    x, dim, dtype = (given.get(name) for name in ("self", "dim", "dtype"))
     if dtype is not None:
         x = call(graph, aten._to_copy.default, x, dtype=dtype)
     largest = call(graph, aten.amax.default, _never_empty(graph, x, dim), [dim], True)

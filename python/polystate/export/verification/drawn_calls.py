@@ -8,22 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
-from torch.fx import GraphModule
 
-from polystate.export.graph.scalars import ITEMS
 from polystate.export.tracing.trace import Traced
 from polystate.export.verification.branches import Branches
 from polystate.export.verification.draws import MANNERS, Draws, Source, drawn_arguments
-from polystate.export.verification.twins import Agreed, Call, LeftOut, Twins
+from polystate.export.verification.twins import Agreed, Call, LeftOut, Twins, works_by_value
 
-_FLOATS = ("float", "bfloat", "complex")
-_BY_VALUE = {torch.ops.higher_order.while_loop, *ITEMS}
-
-# How many calls follow one another over one state; and once where the state counts something, which
-# only calls move on: to where a ring has gone round.
+# How many calls follow one another over one state. Where the state has integers, one sequence is
+# longer, so that a ring buffer wraps: the fifth, or the next fourth one where that is cut off.
 _SEQUENCE = 6
 _LONG_SEQUENCE = 40
-_WHICH_IS_LONG = 3
+_FIRST_LONG, _NEXT_LONG = 5, 4
 
 # No more calls of a method, however fast they are, but for those of the long sequence.
 _MOST = 32
@@ -77,11 +72,12 @@ class DrawnCalls:
         self._shown: set[int] = set()  # the corners at which a drawn call agreed
         self._tallies = {name: Tally() for name in self._methods}
         self._branches = {name: Branches(method) for name, method in self._methods.items()}
-        self._by_value = {method.name for method in methods if _works_by_value(method)}
+        self._by_value = {method.name for method in methods if works_by_value(method)}
         self._calls = 0
         self._sequences = 0
-        counts = any(not each.dtype.startswith(_FLOATS) for each in twins.described.state)
-        self._long = _LONG_SEQUENCE if counts else 0
+        has_integers = any("int" in each.dtype for each in twins.described.state)
+        self._long = _LONG_SEQUENCE if has_integers else 0
+        self._has_run_long = False
 
     def golden(self, name: str, number: int) -> Call:
         """A call of a method at its example's sizes, of the scale 1."""
@@ -129,13 +125,15 @@ class DrawnCalls:
 
     def _run_sequence(self, deadline: float) -> None:
         is_reached = not self._has_drawn_state()
-        is_long = self._long > 0 and self._sequences == _WHICH_IS_LONG
-        for _ in range(self._long if is_long else _SEQUENCE):
+        since_first = self._sequences - _FIRST_LONG
+        is_long = since_first >= 0 and since_first % _NEXT_LONG == 0 and not self._has_run_long
+        for _ in range(max(_SEQUENCE, self._long if is_long else 0)):
             if self._is_enough(deadline):
                 return
             result = self._call_next(is_reached=is_reached)
             if isinstance(result, LeftOut) and result.has_run:
-                return  # what the state holds now was left to chance
+                return  # what the state holds now is undefined, or decided by rounding
+        self._has_run_long |= is_long
 
     def _has_drawn_state(self) -> bool:
         """Draw the floats of the state for every other sequence, if there are any."""
@@ -200,12 +198,6 @@ class DrawnCalls:
         described = self._twins.method(method.name)
         drawn = drawn_arguments(source, described, args, kwargs, method.draw)
         return Call(method, where, *drawn)
-
-
-def _works_by_value(method: Traced) -> bool:
-    """Whether an integer may decide how long the method runs, or how much memory it takes."""
-    graphs = [m for m in method.exported.graph_module.modules() if isinstance(m, GraphModule)]
-    return any(node.target in _BY_VALUE for graph in graphs for node in graph.graph.nodes)
 
 
 def _corners(method: Traced) -> list[Mapping[str, int] | None]:

@@ -10,6 +10,7 @@ from torch.utils import _pytree as pytree
 
 from polystate.export.tracing.eager import Outcome
 from polystate.export.verification.tolerances import (
+    LEAST,
     Tolerance,
     ToleranceByType,
     first_deviation,
@@ -50,11 +51,15 @@ def differs_in_numbers(
 
 
 def difference(
-    found: Outcome, expected: Outcome, tolerance: Tolerance | ToleranceByType
+    found: Outcome,
+    expected: Outcome,
+    tolerance: Tolerance | ToleranceByType,
+    *,
+    least: float = LEAST,
 ) -> str | None:
     """The first result of a program that differs from the module's, in words."""
     for label, value, wanted in pairs(found, expected):
-        deviation = first_deviation(value, wanted, tolerance)
+        deviation = first_deviation(value, wanted, tolerance, least=least)
         if deviation is not None:
             return f"{label} of the lowered program differs from the module's: {deviation}"
     return None

@@ -61,10 +61,16 @@ _CHOOSING = {getattr(aten, name) for name in _CHOICES.split()}
 
 
 class Rounding(Undefined):  # type: ignore[no-untyped-call]
-    """Changes what operators compute within their rounding errors, and the order of equals."""
+    """Changes what operators compute within their rounding errors, and the order of equals.
 
-    def __init__(self, seed: int) -> None:
-        super().__init__()
+    Parameters
+    ----------
+    is_drawn
+        Whether undefined results are changed, too.
+    """
+
+    def __init__(self, seed: int, *, is_drawn: bool = True) -> None:
+        super().__init__(is_drawn=is_drawn)
         self._generator = torch.Generator().manual_seed(seed)
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -81,7 +87,7 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
             self._round_roots(results, *args[:2])
             return results
         if function._overloadpacket not in _EXACT_OPERATORS and not function.is_view:
-            is_elementwise = _is_elementwise(function)
+            is_elementwise = _rounds_by_its_own_size(function)
             for result in results if isinstance(results, tuple | list) else (results,):
                 if isinstance(result, torch.Tensor) and result.is_complex():
                     self._round_parts(as_pairs(result), is_elementwise)
@@ -89,21 +95,26 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
                     self._round(result, _rounded_sizes(function, args, kwargs, result))
         return results
 
-    def leave_to_chance(self, result: torch.Tensor, places: torch.Tensor) -> None:
-        """Give elements other values: integers any of their type, floats some of the others."""
-        if result.is_complex():
-            result, places = as_pairs(result), places.unsqueeze(-1)
-        if result.dtype == torch.bool:
-            drawn = torch.rand(result.shape, generator=self._generator) < 0.5
-        elif result.dtype.is_floating_point:
-            chosen = torch.randint(result.numel(), result.shape, generator=self._generator)
-            scale = 1 + torch.rand(result.shape, generator=self._generator)
-            drawn = result.flatten()[chosen] * scale
-        else:
-            limits = torch.iinfo(result.dtype)
-            high = min(limits.max, 2**63 - 1)
-            drawn = torch.randint(limits.min, high, result.shape, generator=self._generator)
-        result.copy_(torch.where(places, drawn.to(result.dtype), result))
+    def draw_undefined(
+        self, result: torch.Tensor, places: torch.Tensor, written: torch.Tensor | None
+    ) -> None:
+        """Give the undefined elements values of others, or integers the ends of their type."""
+        places = places.expand(result.shape)
+        count = int(places.sum())
+        known = [result] if written is None else [result, written.to(result.dtype)]
+        drawn = self._chosen(torch.cat([each.flatten() for each in known]), count)
+        if result.is_floating_point() or result.is_complex():
+            result[places] = drawn * (1 + torch.rand(count, generator=self._generator)).to(drawn)
+            return
+        is_bool = result.dtype == torch.bool
+        limits = None if is_bool else torch.iinfo(result.dtype)
+        ends = [False, True] if limits is None else [limits.min, limits.max]
+        is_end = torch.rand(count, generator=self._generator) < 0.5
+        ended = self._chosen(torch.tensor(ends, dtype=result.dtype), count)
+        result[places] = torch.where(is_end, ended, drawn)
+
+    def _chosen(self, values: torch.Tensor, count: int) -> torch.Tensor:
+        return values[torch.randint(values.numel(), (count,), generator=self._generator)]
 
     def _moved_by_less_than_a_step(self, rows: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
         """Rows that are about to be quantized, of which some elements are rounded otherwise."""
@@ -134,14 +145,14 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         self,
         *,
         input: torch.Tensor,
-        running_mean: torch.Tensor | None,
-        running_var: torch.Tensor | None,
+        running_mean: torch.Tensor | None = None,
+        running_var: torch.Tensor | None = None,
         training: bool,
         momentum: float,
         **_: Any,
     ) -> None:
         """Changes running statistics, which are no results, by parts of what is averaged."""
-        if not training:
+        if not training or not input.numel():
             return
         largest = input.abs().transpose(0, 1).flatten(1).amax(1).double()
         for running, sizes in ((running_mean, largest), (running_var, largest.square())):
@@ -173,7 +184,8 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
             result.add_((signs * sizes).to(result.dtype))
 
 
-def _is_elementwise(function: Any) -> bool:
+def _rounds_by_its_own_size(function: Any) -> bool:
+    """Whether an operator's errors are parts of each element of its result."""
     return torch.Tag.pointwise in function.tags or function._overloadpacket == aten.cumprod
 
 
@@ -186,7 +198,7 @@ def _rounded_sizes(
     follows from what, one large element, as of a mask, says nothing of the others.
     """
     packet = function._overloadpacket
-    if _is_elementwise(function):
+    if _rounds_by_its_own_size(function):
         return None
     if packet in _SUMS and "out" not in kwargs:
         squares = function(args[0].double().square(), *args[1:], **{**kwargs, "dtype": None})
@@ -294,7 +306,7 @@ class _Off:
 _FACTOR = 4.0
 # Of a million numbers with a normal distribution, none is so many times the usual one.
 _FACTOR_OF_USUAL = 8.0
-# What is computed in 8 bits may move some rows by this many times the tolerance, others not at all.
+# The row that moved most tells of the others up to this many times the tolerance.
 _FACTOR_OF_TOLERANCE = 5.0
 
 

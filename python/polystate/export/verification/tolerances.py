@@ -23,9 +23,9 @@ _SINGLE = (1e-4, 2e-5)
 _HALF = (2e-2, 2e-3)
 _QUANTIZED = (2e-2, 2e-2)
 
-# The least scale of a result: what all is smaller is compared as if something were so large.
-# `polystate doctor` has 1, since it cannot tell what another machine's rounding decides.
-_LEAST = 1e-2
+# A result of smaller numbers is compared as if its largest were this. `polystate doctor` has 1:
+# it cannot tell what the rounding of another machine decides.
+LEAST = 1e-2
 
 
 def tolerances(dtypes: set[str], quantization: str | None) -> Tolerance:
@@ -69,6 +69,7 @@ def first_deviation(
     tolerance: Tolerance | ToleranceByType,
     *,
     nan_counts: bool = True,
+    least: float = LEAST,
 ) -> str | None:
     """The first element that is off by more than the tolerance, in words.
 
@@ -76,6 +77,8 @@ def first_deviation(
     ----------
     nan_counts
         Whether elements that are to be NaN are looked at.
+    least
+        The least scale.
     """
     if found.shape != expected.shape or found.dtype != expected.dtype:
         return (
@@ -83,9 +86,10 @@ def first_deviation(
         )
     if torch.equal(found, expected):
         return None
-    if found.dtype.is_floating_point and _is_surely_near(found, expected, tolerance):
+    limits = closeness.Limits(*of_type(tolerance, found.dtype), least=least)
+    if found.dtype.is_floating_point and _is_surely_near(found, expected, limits):
         return None
-    off = deviating(found, expected, tolerance, nan_counts=nan_counts)
+    off = _deviating(found, expected, limits, nan_counts=nan_counts)
     if not bool(off.any()):
         return None
     place = tuple(off.nonzero()[0].tolist())
@@ -100,23 +104,26 @@ def deviating(
     nan_counts: bool = True,
 ) -> torch.Tensor:
     """Which elements of two tensors of one form are off by more than the tolerance."""
+    limits = closeness.Limits(*of_type(tolerance, found.dtype), least=LEAST)
+    return _deviating(found, expected, limits, nan_counts=nan_counts)
+
+
+def _deviating(
+    found: torch.Tensor, expected: torch.Tensor, limits: closeness.Limits, *, nan_counts: bool
+) -> torch.Tensor:
     if not found.dtype.is_floating_point:
         return found != expected
-    limits = closeness.Limits(*of_type(tolerance, found.dtype), least=_LEAST)
     off = closeness.deviating(found, expected, limits)
     return off if nan_counts else off & ~expected.isnan()
 
 
-def _is_surely_near(
-    found: torch.Tensor, expected: torch.Tensor, tolerance: Tolerance | ToleranceByType
-) -> bool:
+def _is_surely_near(found: torch.Tensor, expected: torch.Tensor, limits: closeness.Limits) -> bool:
     """Whether no element is off, as most often; it takes less time than looking at each."""
-    relative, absolute = of_type(tolerance, found.dtype)
-    limits = closeness.Limits(relative, absolute, _LEAST)
     largest = float(expected.abs().max())
     if not largest <= limits.equal:  # then not all elements may count for the scale
         return False
-    return float((found - expected).abs().max()) <= absolute * max(_LEAST, largest)
+    near = limits.absolute * max(limits.least, largest)
+    return float((found - expected).abs().max()) <= near
 
 
 def of_type(tolerance: Tolerance | ToleranceByType, dtype: torch.dtype) -> Tolerance:

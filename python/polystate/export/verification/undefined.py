@@ -22,26 +22,41 @@ class Undefined(Operators):
     ----------
     reason
         What was found first, in words; None where all results are defined.
+    is_drawn
+        Whether what is undefined is drawn anew.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_drawn: bool = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.reason: str | None = None
+        self.is_drawn = is_drawn
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Look at the operator's arguments, then call it."""
         packet = function._overloadpacket
-        kind = next((each for each in _KINDS if packet in each.packets), None)
+        kind = _KIND_OF.get(packet)
         if kind is None or not _holds(kind.is_undefined, args, kwargs):
             return self._called(function, args, kwargs)
         self.reason = self.reason or kind.reason
+        if not self.is_drawn:
+            return self._called(function, args, kwargs)
         places = _found_places(kind, args, kwargs)  # of arguments before they change
         result = self._called(function, args, kwargs)
-        self.leave_to_chance(result, places)
+        self.draw_undefined(result, places, args[kind.written] if kind.written else None)
         return result
 
-    def leave_to_chance(self, result: torch.Tensor, places: torch.Tensor) -> None:
-        """Learns which elements of a result PyTorch does not define, by a mask that broadcasts."""
+    def draw_undefined(
+        self, result: torch.Tensor, places: torch.Tensor, written: torch.Tensor | None
+    ) -> None:
+        """Give the undefined elements of a result other values.
+
+        Parameters
+        ----------
+        places
+            Which elements these are, as a mask that broadcasts.
+        written
+            What an operator writes to them, of which any may stay.
+        """
 
     def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         packet = function._overloadpacket
@@ -191,12 +206,13 @@ def _repeats(values: torch.Tensor, dimension: int) -> bool:
 
 
 class _Kind(NamedTuple):
-    """Operators that leave something to chance: whether a call does, which elements, and why."""
+    """Operators with undefined results: whether a call has any, which elements, and why."""
 
     packets: set[Any]
     is_undefined: Callable[[tuple[Any, ...], dict[str, Any]], bool]
     places: Callable[[tuple[Any, ...], dict[str, Any]], torch.Tensor]
     reason: str
+    written: int = 0  # the place of the argument whose elements are written
 
 
 def _holds(
@@ -216,7 +232,7 @@ def _holds(
 
 
 def _found_places(kind: _Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
-    """Which elements are left to chance; all where that is not known."""
+    """Which elements are undefined; all where that is not known."""
     try:
         return kind.places(args, kwargs)
     except Exception:
@@ -230,10 +246,14 @@ _KINDS = (
     _Kind({aten._to_copy}, _casts_out_of_range, _cast_places, _OUT_OF_RANGE),
     _Kind({aten.copy_}, _copies_out_of_range, _copy_places, _OUT_OF_RANGE),
     _Kind(
-        {aten.index_put, aten.index_put_, aten._index_put_impl_}, _puts_twice, _put_places, _TWICE
+        {aten.index_put, aten.index_put_, aten._index_put_impl_},
+        _puts_twice,
+        _put_places,
+        _TWICE,
+        written=2,
     ),
-    _Kind({aten.index_copy, aten.index_copy_}, _copies_twice, _copied_places, _TWICE),
-    _Kind({aten.scatter, aten.scatter_}, _scatters_twice, _scattered_places, _TWICE),
+    _Kind({aten.index_copy, aten.index_copy_}, _copies_twice, _copied_places, _TWICE, written=3),
+    _Kind({aten.scatter, aten.scatter_}, _scatters_twice, _scattered_places, _TWICE, written=3),
     _Kind(
         set(_MULTIPLES),
         _has_smallest,
@@ -241,3 +261,4 @@ _KINDS = (
         "a multiple or divisor of the smallest integer",
     ),
 )
+_KIND_OF = {packet: kind for kind in _KINDS for packet in kind.packets}

@@ -116,7 +116,7 @@ Result<Lanes> lanes_along(const TensorArgument& tensor, std::int64_t dimension);
 std::vector<std::int64_t> reduced_shape(const TensorArgument& tensor, std::int64_t dimension,
                                         bool keeps_dimension);
 
-// As many are worth a thread.
+// From so many elements on, another thread saves more time than it costs to wake.
 inline constexpr std::int64_t kElementsWorthAThread = 32'768;
 
 // Calls `work(first, last)` for ranges of numbers that stand for `each` elements.

@@ -23,7 +23,7 @@ namespace {
 
 // Elements that are converted at a time, which the processor's nearest cache holds.
 constexpr std::int64_t kChunk = 512;
-// As many are worth a thread.
+// From so many results on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kResultsWorthAThread = 16 * kChunk;
 
 // A tensor, or a number that goes with every element.

@@ -3,9 +3,13 @@
 #include <limits>
 #include <span>
 
+#include "core/compiled_for.h"
+#include "core/instruction_set.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "polystate/core/result.h"
 
 // Orthogonal polynomials by their recurrences. A degree is the number's whole part; of a negative
 // one the polynomial is zero.
@@ -234,10 +238,35 @@ constexpr char kOfTensors[] = ".out(Tensor x, Tensor n, *, Tensor(a!) out) -> Te
 constexpr char kOfNumber[] = ".x_scalar_out(Scalar x, Tensor n, *, Tensor(a!) out) -> Tensor(a!)";
 constexpr char kOfDegree[] = ".n_scalar_out(Tensor x, Scalar n, *, Tensor(a!) out) -> Tensor(a!)";
 
+// A function's loop for each instruction set. `product_less` calls the C library where a processor
+// may lack an instruction for it; both give the same results.
+template <typename Function, typename Number>
+struct Recurrences {
+  static constexpr auto kScalar = &each_element<Function, Number>;
+#if defined(__x86_64__)
+  // It has all that the loop calls within it, with these instructions.
+  [[gnu::target("fma"), gnu::flatten]] static void fused(const Number* const* operands,
+                                                         Number* results, std::int64_t count) {
+    each_element<Function, Number>(operands, results, count);
+  }
+  static constexpr auto kAvx2 = fused;
+#endif
+};
+
+template <typename Function, const auto& kForm>
+struct OfRecurrence : OfFloats<Function, kForm> {
+  static Status run(ProgramArguments& arguments) {
+    const InstructionSet set = best_instruction_set();
+    const Loops loops{.of_floats = compiled_for<Recurrences<Function, float>>(set),
+                      .of_doubles = compiled_for<Recurrences<Function, double>>(set)};
+    return compute_elements(arguments, OfFloats<Function, kForm>::kSchema, loops);
+  }
+};
+
 template <typename... Functions>
 std::span<const ListedOperator> in_all_forms() {
-  return listed<OfFloats<Functions, kOfTensors>..., OfFloats<Functions, kOfNumber>...,
-                OfFloats<Functions, kOfDegree>...>();
+  return listed<OfRecurrence<Functions, kOfTensors>..., OfRecurrence<Functions, kOfNumber>...,
+                OfRecurrence<Functions, kOfDegree>...>();
 }
 
 }  // namespace

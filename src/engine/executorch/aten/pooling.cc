@@ -26,7 +26,8 @@
 namespace polystate {
 namespace {
 
-// As many, of planes or of their results, are worth a thread.
+// From so many elements on, of planes or of their results, another thread saves more time than it
+// costs to wake.
 constexpr std::int64_t kPlaneElementsWorthAThread = 16'384;
 
 using Triple = std::array<std::int64_t, 3>;  // of depth, height and width

@@ -54,7 +54,7 @@ DoubleVector reflect(Columns& a) {
 
 // The first `count` columns of Q, the product of at most as many reflections. Reflection i leaves
 // the columns before column i as they are, also where it has NaN or infinities.
-Columns product_of(const Columns& packed, const DoubleVector& scales, Eigen::Index count) {
+Columns first_columns_of_q(const Columns& packed, const DoubleVector& scales, Eigen::Index count) {
   Columns q = Columns::Identity(packed.rows(), count);
   for (Eigen::Index i = scales.size() - 1; i >= 0; --i) {
     const Eigen::Index below = packed.rows() - i - 1;
@@ -111,7 +111,7 @@ struct LinalgQr {
       upper.triangularView<Eigen::StrictlyLower>().setZero();
       rs.set(i, upper);
       if (!has_q) return;
-      qs.set(i, product_of(packed, scales, size));
+      qs.set(i, first_columns_of_q(packed, scales, size));
     });
     return {};
   }
@@ -171,7 +171,8 @@ struct LinalgHouseholderProduct {
     if (!out) return out.error();
     const Matrices products = *Matrices::of(*out, "out");
     for_each_matrix(vectors->count(), cost_of(*vectors), [&](std::int64_t i) {
-      products.set(i, product_of(vectors->copy(i), scales->copy(i).col(0), vectors->columns()));
+      products.set(
+          i, first_columns_of_q(vectors->copy(i), scales->copy(i).col(0), vectors->columns()));
     });
     return {};
   }

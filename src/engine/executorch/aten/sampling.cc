@@ -24,7 +24,7 @@
 namespace polystate {
 namespace {
 
-// As many are worth a thread.
+// From so many elements on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kReadElementsWorthAThread = 8'192;
 
 // PyTorch's numbers of these.
@@ -58,16 +58,16 @@ C last_place(std::int64_t size) {
   return static_cast<std::int64_t>(last) < size ? last : std::nextafter(last, C{0});
 }
 
-// A place that may be outside, moved to one of `size` elements as the padding says.
+// A place that may be outside, moved to one of `size` elements, the last of which is at `last`, as
+// the padding says.
 template <typename C>
-C padded(C place, std::int64_t size, const Sampling& sampling) {
-  if (sampling.padding == Padding::kZeros) return place;
+C padded(C place, std::int64_t size, C last, const Sampling& sampling) {
   const C inside = sampling.padding == Padding::kReflection
                        ? mirrored(place, size, sampling.align_corners)
                        : place;
   // Of what is no number, the first element in planes, the last one in volumes, as PyTorch has it.
   const C from_first = sampling.is_of_planes ? std::max(C{0}, inside) : std::max(inside, C{0});
-  return std::min(last_place<C>(size), from_first);
+  return std::min(last, from_first);
 }
 
 // The place of -1 to 1 among `size` elements.
@@ -117,7 +117,8 @@ void put(const OfSamples<C>& at, std::int64_t size, std::size_t neighbour, Neigh
 template <typename C>
 void pad(OfSamples<C>& places, std::int64_t size, const Sampling& sampling) {
   if (sampling.padding == Padding::kZeros) return;
-  for (C& place : places) place = padded(place, size, sampling);
+  const C last = last_place<C>(size);
+  for (C& place : places) place = padded(place, size, last, sampling);
 }
 
 // Of the samples' coordinates from -1 to 1.

@@ -267,7 +267,9 @@ struct IndexReduce {
     // Each of its numbers stands for a slice of the source.
     scatter->index_is_shared = true;
     scatter->rounds_totals = true;
-    // PyTorch has ways of its own to count along the first and the last of several dimensions.
+    // PyTorch counts by index_add. Along the first and the last of several dimensions, with an
+    // index of int64, that calls scatter_add, which rounds a sum once, at its end. Otherwise it
+    // rounds each addition.
     const bool is_at_an_end = scatter->dimension == 0 || scatter->dimension == rank - 1;
     scatter->rounds_counts =
         rank == 1 || !is_at_an_end || scatter->index_tensor.dtype() != DType::kInt64;

@@ -27,7 +27,7 @@
 namespace polystate {
 namespace {
 
-// As many are worth a thread.
+// From so many products on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kProductsWorthAThread = 16'384;
 
 enum class Method : std::uint8_t {

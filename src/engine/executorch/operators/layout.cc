@@ -31,6 +31,18 @@ void copy_blocks(std::span<const CopyDimension> dimensions, std::size_t block_by
   }
 }
 
+// As resolve_dimension, of a tensor of `rank` dimensions; nothing where it has no such one.
+std::optional<std::size_t> index_of_dimension(std::int64_t rank, std::int64_t dimension) {
+  if (rank == 0) rank = 1;
+  if (dimension < -rank || dimension >= rank) return std::nullopt;
+  return static_cast<std::size_t>(dimension < 0 ? dimension + rank : dimension);
+}
+
+Error no_dimension(std::int64_t dimension, const std::string& shape) {
+  return {ErrorCode::kEngine,
+          "dimension " + std::to_string(dimension) + " of a tensor of shape " + shape};
+}
+
 }  // namespace
 
 Shape sizes_of(const EtTensor& tensor) { return {tensor.sizes().begin(), tensor.sizes().end()}; }
@@ -87,16 +99,15 @@ std::byte* data_of(const EtTensor& tensor) {
 }
 
 Result<std::size_t> resolve_dimension(std::span<const std::int64_t> shape, std::int64_t dimension) {
-  const std::int64_t rank = shape.empty() ? 1 : std::ssize(shape);
-  if (dimension < -rank || dimension >= rank) {
-    return Error{ErrorCode::kEngine, "dimension " + std::to_string(dimension) +
-                                         " of a tensor of shape " + to_string(shape)};
-  }
-  return static_cast<std::size_t>(dimension < 0 ? dimension + rank : dimension);
+  const auto index = index_of_dimension(std::ssize(shape), dimension);
+  if (!index) return no_dimension(dimension, to_string(shape));
+  return *index;
 }
 
 Result<std::size_t> resolve_dimension(const EtTensor& tensor, std::int64_t dimension) {
-  return resolve_dimension(sizes_of(tensor), dimension);
+  const auto index = index_of_dimension(tensor.dim(), dimension);
+  if (!index) return no_dimension(dimension, to_string(tensor));
+  return *index;
 }
 
 Result<std::int64_t> resolve_index(std::int64_t index, std::int64_t size) {

@@ -1,4 +1,4 @@
-#include "pipeline/artifact_files.h"
+#include "artifact/artifact_files.h"
 
 #include <cstdint>
 #include <string>
