@@ -16,7 +16,7 @@
 namespace polystate {
 namespace {
 
-constexpr std::time_t kSecondsUntilAbandoned = 60 * 60;
+constexpr std::time_t kSecondsUntilAbandoned = 3'600;
 
 // Whether an entry still has the name that it was made under.
 bool has_its_name(const HiddenEntry& entry) {
@@ -28,8 +28,10 @@ bool has_its_name(const HiddenEntry& entry) {
 }
 
 FileDescriptor open_hidden(const std::filesystem::path& path, HiddenKind kind) {
-  const int flags = kind == HiddenKind::kFile ? O_WRONLY | O_NONBLOCK : O_RDONLY | O_DIRECTORY;
-  return FileDescriptor(::open(path.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
+  const char* const name = path.c_str();
+  return FileDescriptor(kind == HiddenKind::kFile
+                            ? ::open(name, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+                            : ::open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 // Looks at the age first: the lock of what is young is left to the process that has just made it.
