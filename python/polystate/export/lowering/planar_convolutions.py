@@ -66,22 +66,13 @@ def _rewrite(graph: Graph, node: Node) -> None:
     ]
     with graph.inserting_before(node):
         plane = call(graph, aten.unsqueeze.default, signal, -1)
-        weights = _of_planes(graph, weight)
+        # Not a view, so that the weight is computed once (`constant_weights`).
+        weights = call(graph, aten.unsqueeze_copy.default, weight, -1)
         planes = call(graph, target, plane, weights, bias, *pairs)
         result = call(graph, aten.squeeze.dim, planes, -1)
     result.meta = {**node.meta, "val": result.meta["val"]}
     node.replace_all_uses_with(result)
     graph.erase_node(node)
-
-
-def _of_planes(graph: Graph, weight: Any) -> Node:
-    """The weight with a column, one for all convolutions that read it, which earlier ones precede.
-
-    It is no view, so that it is computed once (`constant_weights`).
-    """
-    shaped = aten.unsqueeze_copy.default
-    made = (user for user in weight.users if user.target == shaped and user.args[1] == -1)
-    return next(made, None) or call(graph, shaped, weight, -1)
 
 
 def _by_numbers(node: Node) -> tuple[Any, list[Any]]:
