@@ -16,6 +16,10 @@ from pathlib import Path
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 MIB = 1 << 20
+MEMORY_NOTE = (
+    "Memory is the largest resident size of an engine's process; a peer's includes Python and its "
+    "libraries."
+)
 
 
 @dataclass(frozen=True)

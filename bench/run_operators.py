@@ -20,6 +20,7 @@ from run import Goal, goal_lines, processor
 from torch import Tensor
 
 from polystate import _core
+from polystate.export.graph.operands import all_arguments
 from polystate.export.lowering.replaced_kernels import filling_form, kernel_name
 
 aten = torch.ops.aten
@@ -112,12 +113,6 @@ def cases() -> Iterator[Case]:
             yield Case("linear algebra (Eigen)", operator, arguments, note, limit)
 
 
-def given_arguments(case: Case) -> dict[str, Any]:
-    schema = case.operator._schema
-    given = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
-    return given | dict(zip((a.name for a in schema.arguments), case.arguments, strict=False))
-
-
 def new_results(case: Case) -> list[Tensor]:
     expected = torch.utils._pytree.tree_leaves(case.operator(*case.arguments))
     return [torch.empty(each.shape, dtype=each.dtype) for each in expected]
@@ -125,7 +120,7 @@ def new_results(case: Case) -> list[Tensor]:
 
 def kernel_call(case: Case) -> Callable[[], object]:
     """A call of the runtime's kernel, with the results in memory that is there."""
-    given, results = given_arguments(case), new_results(case)
+    given, results = all_arguments(case.operator, case.arguments, {}), new_results(case)
     filling = filling_form(case.operator)._schema.arguments
     arguments = [_plain(given[a.name]) for a in filling if not a.is_out]
     name = kernel_name(case.operator)
@@ -134,7 +129,8 @@ def kernel_call(case: Case) -> Callable[[], object]:
 
 def eager_calls(case: Case) -> list[Callable[[], object]]:
     """Eager's forms: some that fill given tensors compute new ones and copy them."""
-    given, filling = given_arguments(case), filling_form(case.operator)
+    given = all_arguments(case.operator, case.arguments, {})
+    filling = filling_form(case.operator)
     inputs = [a for a in filling._schema.arguments if not a.is_out]
     positional = [given[a.name] for a in inputs if not a.kwarg_only]
     named = {a.name: given[a.name] for a in inputs if a.kwarg_only}

@@ -5,7 +5,16 @@
 # path. The Python package (SKBUILD) has the command in <environment>/bin and the extension in
 # <site-packages>/polystate, beside <site-packages>/executorch.
 
+# The target `polystate_installed` builds all that is installed, for tests that install a build.
+function(polystate_build_for_install)
+  if(NOT TARGET polystate_installed)
+    add_custom_target(polystate_installed)
+  endif()
+  add_dependencies(polystate_installed ${ARGN})
+endfunction()
+
 function(polystate_install_command target)
+  polystate_build_for_install(${target})
   if(SKBUILD)
     execute_process(
       COMMAND
@@ -43,6 +52,7 @@ endfunction()
 
 # A library that programs load by its name.
 function(polystate_install_component target)
+  polystate_build_for_install(${target})
   if(SKBUILD)
     set_target_properties(
       ${target}
@@ -108,10 +118,13 @@ function(polystate_install_package)
   else()
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   endif()
-  install(TARGETS polystate_core polystate_chat_template polystate_text EXPORT polystateTextTargets)
+  set(text_targets polystate_core polystate_chat_template polystate_text)
+  polystate_build_for_install(${text_targets})
+  install(TARGETS ${text_targets} EXPORT polystateTextTargets)
   install(EXPORT polystateTextTargets NAMESPACE polystate:: DESTINATION ${package_folder})
   polystate_install_all_licences()
   if(TARGET polystate)
+    polystate_build_for_install(polystate)
     install(TARGETS polystate EXPORT polystateTargets)
     install(EXPORT polystateTargets NAMESPACE polystate:: DESTINATION ${package_folder})
   endif()

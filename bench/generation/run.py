@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from run import Goal, goal_lines, processor
+from run import MEMORY_NOTE, Goal, goal_lines, processor
 from workloads import NEW_TOKENS, Workload, workloads
 
 MIB = 1 << 20
@@ -86,9 +86,6 @@ def measure(model: Path, workload: Workload, options: argparse.Namespace) -> dic
 Table = dict[tuple[str, str], dict[str, Measured]]
 
 
-MEMORY = "Memory is the most that an engine's process had; a peer's holds Python and its libraries."
-
-
 def table(measured: Table) -> list[str]:
     """Rows of Markdown: tokens a second, medians with the best in brackets."""
     lines = [
@@ -104,7 +101,7 @@ def table(measured: Table) -> list[str]:
                 f"| {one.decode():.1f} ({one.decode(min):.1f}) "
                 f"| {one.first_token:.2f} | {one.resident / MIB:.0f} |"
             )
-    return [*lines, "", MEMORY]
+    return [*lines, "", MEMORY_NOTE]
 
 
 def goals(measured: Table) -> list[Goal]:

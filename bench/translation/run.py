@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from run import Goal, goal_lines, processor
+from run import MEMORY_NOTE, Goal, goal_lines, processor
 from shapes import random_sources
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,9 +169,6 @@ def measure(workload: Workload, options: argparse.Namespace) -> dict[str, Measur
     return {engine: Measured(workload, rounds) for engine, rounds in found.items()}
 
 
-MEMORY = "Memory is the most that an engine's process had; a peer's holds Python and its libraries."
-
-
 def table(measured: dict[str, dict[str, Measured]]) -> list[str]:
     """Rows of Markdown."""
     lines = [
@@ -184,7 +181,7 @@ def table(measured: dict[str, dict[str, Measured]]) -> list[str]:
                 f"| {name} | {engine} | {one.minimum:.2f} | {one.median:.2f} | {one.workload.unit} "
                 f"| {one.best_threads()} | {one.open:.2f} | {one.resident / MIB:.0f} |"
             )
-    return [*lines, "", MEMORY]
+    return [*lines, "", MEMORY_NOTE]
 
 
 def draw(measured: dict[str, dict[str, Measured]], path: Path) -> None:

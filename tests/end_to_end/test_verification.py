@@ -10,7 +10,7 @@ from torch.export import Dim
 
 import polystate as ps
 from polystate.export import hooks, program
-from polystate.export.lowering import executorch_fixes, inductor_fixes, rewrites
+from polystate.export.lowering import inductor_fixes, rewrites, xnnpack_fixes
 from polystate.export.tracing import assertions, decompositions, fast_paths
 from tests.end_to_end.printed_programs import run, write_programs
 from tests.end_to_end.twins import BACKENDS
@@ -181,7 +181,7 @@ class Normed(nn.Module):
 def test_statistics_that_a_delegate_keeps():
     methods = {"forward": ps.Method("forward", (torch.zeros(1, 2, 3, 3),))}
     with (
-        mock.patch.object(executorch_fixes, "_with_constants_alone", lambda can_fuse: can_fuse),
+        mock.patch.object(xnnpack_fixes, "_with_constants_alone", lambda can_fuse: can_fuse),
         pytest.raises(ps.ExportError, match="output 0"),
     ):
         ps.export(Normed().eval(), methods, backend="xnnpack")

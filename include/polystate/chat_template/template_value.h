@@ -16,8 +16,8 @@ namespace chat_template {
 class Value;
 }  // namespace chat_template
 
-// A value that a template is given, as Python has them. Immutable and shared by copies. One that
-// was moved from is none.
+// A value that a template is given, as Python has them. Immutable and shared by copies. A value
+// that was moved from is Python's None.
 class TemplateValue {
  public:
   // Of values in one another.

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/wrapping.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/multiply_loops.h"
@@ -52,9 +53,8 @@ struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {
                       const Columns& columns) {
     const RowScale scale = rows.scales[row];
     // Wraps, as the others do, where a program's sums are not those of its weights.
-    const auto product = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums.columns[part]) -
-                                                   static_cast<std::uint32_t>(scale.zero) *
-                                                       static_cast<std::uint32_t>(columns.sums));
+    const std::int32_t product = wrapping_sum(
+        sums.columns[part], wrapping_product(wrapping_product(-1, scale.zero), columns.sums));
     return std::fma(static_cast<float>(product), columns.scales * scale.scale, columns.bias);
   }
 };

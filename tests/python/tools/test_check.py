@@ -129,7 +129,7 @@ def test_programs_are_built_for_the_tests_that_run_them() -> None:
     assert needed("tests/python/export/test_contract.py") == set()
     assert needed("tests/python/tokenizer/test_marian.py") == {"test_programs"}
     assert needed("tests/end_to_end/test_examples.py") >= {"test_programs", "example_histogram"}
-    assert needed("tests/end_to_end/test_readme.py") >= {"polystate", "polystate_cli"}
+    assert needed("tests/end_to_end/test_readme.py") >= {"polystate_installed"}
 
 
 def test_data_of_a_folder_are_files_of_its_program() -> None:

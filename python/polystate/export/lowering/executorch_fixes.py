@@ -15,10 +15,7 @@ from unittest import mock
 import torch
 import torch._export.pass_base
 import torch._meta_registrations
-from executorch.backends.xnnpack._passes.fuse_batch_norm import FuseBatchNormPass
-from executorch.backends.xnnpack.utils.utils import is_param_node
 from executorch.exir import pass_base, tensor
-from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.emit import _emitter
 from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
 from executorch.exir.passes import (
@@ -76,11 +73,6 @@ def applied() -> Iterator[None]:
             _Emitter,
             "_tensor_spec_to_evalue",
             _with_state_apart(_Emitter._tensor_spec_to_evalue),
-        ),
-        mock.patch.object(
-            FuseBatchNormPass,
-            "can_fuse",
-            staticmethod(_with_constants_alone(FuseBatchNormPass.can_fuse)),
         ),
         mock.patch.dict(
             op_implementations_dict,
@@ -273,56 +265,6 @@ def _with_state_apart(emit: Any) -> Any:
             return emit(emitter, spec, *args, **kwargs)
 
     return emit_with_state_apart
-
-
-def _with_constants_alone(can_fuse: Any) -> Any:
-    """Fuses a batch norm with what is before it where all that both compute with is constant.
-
-    XNNPACK looks at the two weights alone. Statistics and biases that are state would be folded
-    with the values that they have at the export, or the delegate would not be built.
-    """
-
-    def can_fuse_constants(before: Node, norm: Node, program: ExportedProgram, *rest: Any) -> bool:
-        operands = [*before.args[1:3], *norm.args[1:5]]
-        are_constant = all(
-            each is None or (isinstance(each, Node) and is_param_node(program, each))
-            for each in operands
-        )
-        if not are_constant or not can_fuse(before, norm, program, *rest):
-            return False
-        can_hold = _is_along_channels(before) and not _has_transposed_groups(before)
-        return can_hold and not _is_shared(before.args[1], program)
-
-    return can_fuse_constants
-
-
-def _is_along_channels(before: Node) -> bool:
-    """Whether the last dimension of a linear is the one that a batch norm behind it is along."""
-    is_linear = before.target == exir_ops.edge.aten.linear.default
-    return not is_linear or bool(before.meta["val"].dim() == 2)
-
-
-def _has_transposed_groups(before: Node) -> bool:
-    """Whether a transposed convolution has groups: its weight has the channels of one of them.
-
-    The factors of a norm behind it, of which there is one for each channel, do not fit it.
-    """
-    is_convolution = before.target == exir_ops.edge.aten.convolution.default
-    return is_convolution and bool(before.args[6] and before.args[8] != 1)
-
-
-def _is_shared(weight: Any, program: ExportedProgram) -> bool:
-    """Whether a weight has several uses, of which each may have a batch norm of its own.
-
-    It would be stored once for each of them.
-    """
-    targets = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}
-    same = [
-        node
-        for node in program.graph.find_nodes(op="placeholder")
-        if targets.get(node.name) == targets.get(weight.name)
-    ]
-    return sum(len(node.users) for node in same) > 1
 
 
 def _row_by_row(fake: Any) -> Any:

@@ -64,7 +64,7 @@ def _fused_with_its_user(graph: Graph, linear: Node) -> Node | None:
         arguments = fuse(graph, linear, user)
         if arguments is None:
             return None
-        fused = call(graph, _operator(linear), *arguments.values())
+        fused = call(graph, linear.target, *arguments.values())
     user.replace_all_uses_with(fused)
     graph.erase_node(user)
     graph.erase_node(linear)
@@ -73,10 +73,6 @@ def _fused_with_its_user(graph: Graph, linear: Node) -> Node | None:
 
 # By the names of the operator's schema, in its order.
 _Arguments = dict[str, Any]
-
-
-def _operator(linear: Node) -> Any:
-    return linear.target
 
 
 def _with_copy(graph: Graph, linear: Node, clone: Node) -> _Arguments | None:

@@ -3,8 +3,8 @@
 - Indices other than int64 are refused, padding by less than nothing, and copies that need not wait.
 - Products over a dimension of size 0 are left as the memory was, in place of zeros; tensors without
   elements are joined to one of other sizes.
-- A log_softmax of float64 is refused, and so is the largest of no elements; a log_softmax of none
-  ends the process.
+- A log_softmax of float64 is refused, and so is the largest of no elements; a log_softmax of an
+  empty tensor ends the process.
 - The sign of NaN is NaN, in place of 0.
 - Sums of 16-bit floats are rounded after each number. In float32, as PyTorch sums them, they are
   rounded once.

@@ -17,7 +17,9 @@ from executorch.backends.xnnpack._passes.channels_last_tagged_reshape_pass impor
 )
 from executorch.backends.xnnpack._passes.decompose_batch_norm import DecomposeBatchNorm
 from executorch.backends.xnnpack._passes.fuse_activation_pass import FuseActivationPass
+from executorch.backends.xnnpack._passes.fuse_batch_norm import FuseBatchNormPass
 from executorch.backends.xnnpack.serialization.xnnpack_graph_schema import OutputMinMax
+from executorch.backends.xnnpack.utils.utils import is_param_node
 from executorch.exir.dialects._ops import ops as exir_ops
 from torch.export import ExportedProgram
 from torch.fx import Graph, GraphModule, Node
@@ -47,6 +49,11 @@ def applied() -> Iterator[None]:
             (FuseActivationPass, "get_output_min_max_from_activation", bounds),
             (FuseActivationPass, "call", _with_both_bounds(FuseActivationPass.call)),
             (
+                FuseBatchNormPass,
+                "can_fuse",
+                staticmethod(_with_constants_alone(FuseBatchNormPass.can_fuse)),
+            ),
+            (
                 DecomposeBatchNorm,
                 "can_decompose_batch_norm",
                 staticmethod(_behind_another(DecomposeBatchNorm.can_decompose_batch_norm)),
@@ -73,6 +80,56 @@ def _of_its_own(create: Any) -> Any:
         return created
 
     return create_its_own
+
+
+def _with_constants_alone(can_fuse: Any) -> Any:
+    """Fuses a batch norm with what is before it where all that both compute with is constant.
+
+    XNNPACK looks at the two weights alone. Statistics and biases that are state would be folded
+    with the values that they have at the export, or the delegate would not be built.
+    """
+
+    def can_fuse_constants(before: Node, norm: Node, program: ExportedProgram, *rest: Any) -> bool:
+        operands = [*before.args[1:3], *norm.args[1:5]]
+        are_constant = all(
+            each is None or (isinstance(each, Node) and is_param_node(program, each))
+            for each in operands
+        )
+        if not are_constant or not can_fuse(before, norm, program, *rest):
+            return False
+        can_hold = _is_along_channels(before) and not _has_transposed_groups(before)
+        return can_hold and not _is_shared(before.args[1], program)
+
+    return can_fuse_constants
+
+
+def _is_along_channels(before: Node) -> bool:
+    """Whether the last dimension of a linear is the one that a batch norm behind it is along."""
+    is_linear = before.target == exir_ops.edge.aten.linear.default
+    return not is_linear or bool(before.meta["val"].dim() == 2)
+
+
+def _has_transposed_groups(before: Node) -> bool:
+    """Whether a transposed convolution has groups: its weight has the channels of one of them.
+
+    The factors of a norm behind it, of which there is one for each channel, do not fit it.
+    """
+    is_convolution = before.target == exir_ops.edge.aten.convolution.default
+    return is_convolution and bool(before.args[6] and before.args[8] != 1)
+
+
+def _is_shared(weight: Any, program: ExportedProgram) -> bool:
+    """Whether a weight has several uses, of which each may have a batch norm of its own.
+
+    It would be stored once for each of them.
+    """
+    targets = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}
+    same = [
+        node
+        for node in program.graph.find_nodes(op="placeholder")
+        if targets.get(node.name) == targets.get(weight.name)
+    ]
+    return sum(len(node.users) for node in same) > 1
 
 
 def _behind_another(can_decompose: Any) -> Any:

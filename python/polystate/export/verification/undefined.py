@@ -35,12 +35,12 @@ class Undefined(Operators):
         """Look at the operator's arguments, then call it."""
         packet = function._overloadpacket
         kind = _KIND_OF.get(packet)
-        if kind is None or not _holds(kind.is_undefined, args, kwargs):
+        if kind is None or not kind.is_met(args, kwargs):
             return self._called(function, args, kwargs)
         self.reason = self.reason or kind.reason
         if not self.is_drawn:
             return self._called(function, args, kwargs)
-        places = _found_places(kind, args, kwargs)  # of arguments before they change
+        places = kind.found_places(args, kwargs)  # of arguments before they change
         result = self._called(function, args, kwargs)
         self.draw_undefined(result, places, args[kind.written] if kind.written else None)
         return result
@@ -114,17 +114,8 @@ def _overflowing(dividend: Any, divisor: Any) -> torch.Tensor:
     return (torch.as_tensor(dividend) == smallest) & (torch.as_tensor(divisor) == -1)
 
 
-def _casts_out_of_range(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    target = kwargs.get("dtype")
-    return target is not None and bool(_unfitting(args[0], target).any())
-
-
 def _cast_places(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
-    return _unfitting(args[0], kwargs["dtype"])
-
-
-def _copies_out_of_range(args: tuple[Any, ...], _: dict[str, Any]) -> bool:
-    return bool(_copy_places(args, {}).any())
+    return _unfitting(args[0], kwargs.get("dtype") or args[0].dtype)
 
 
 def _copy_places(args: tuple[Any, ...], _: dict[str, Any]) -> torch.Tensor:
@@ -206,59 +197,51 @@ def _repeats(values: torch.Tensor, dimension: int) -> bool:
 
 
 class _Kind(NamedTuple):
-    """Operators with undefined results: whether a call has any, which elements, and why."""
+    """Operators with undefined results: which elements are undefined, and why.
+
+    `has_any` says in less time whether there are any. On arguments that they do not know both
+    may raise, which must not seem to be raised by the module: all elements count as undefined
+    then. What the operator does not take, it refuses itself.
+    """
 
     packets: set[Any]
-    is_undefined: Callable[[tuple[Any, ...], dict[str, Any]], bool]
     places: Callable[[tuple[Any, ...], dict[str, Any]], torch.Tensor]
     reason: str
+    has_any: Callable[[tuple[Any, ...], dict[str, Any]], bool] | None = None
     written: int = 0  # the place of the argument whose elements are written
 
+    def is_met(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call has undefined elements."""
+        if self.has_any is None:
+            return bool(self.found_places(args, kwargs).any())
+        try:
+            return self.has_any(args, kwargs)
+        except Exception:
+            return True
 
-def _holds(
-    test: Callable[[tuple[Any, ...], dict[str, Any]], bool],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> bool:
-    """What a test finds; true where it fails on arguments that it does not know.
-
-    What it raises must not seem to be raised by the module. What the operator does not take, it
-    refuses itself.
-    """
-    try:
-        return test(args, kwargs)
-    except Exception:
-        return True
-
-
-def _found_places(kind: _Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
-    """Which elements are undefined; all where that is not known."""
-    try:
-        return kind.places(args, kwargs)
-    except Exception:
-        return torch.ones((), dtype=torch.bool)
+    def found_places(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
+        """Which elements are undefined, as a mask that broadcasts."""
+        try:
+            return self.places(args, kwargs)
+        except Exception:
+            return torch.ones((), dtype=torch.bool)
 
 
 _OUT_OF_RANGE = "a number that an integer type cannot hold"
 _TWICE = "two writes to one place"
 
 _KINDS = (
-    _Kind({aten._to_copy}, _casts_out_of_range, _cast_places, _OUT_OF_RANGE),
-    _Kind({aten.copy_}, _copies_out_of_range, _copy_places, _OUT_OF_RANGE),
+    _Kind({aten._to_copy}, _cast_places, _OUT_OF_RANGE),
+    _Kind({aten.copy_}, _copy_places, _OUT_OF_RANGE),
     _Kind(
         {aten.index_put, aten.index_put_, aten._index_put_impl_},
-        _puts_twice,
         _put_places,
         _TWICE,
+        _puts_twice,
         written=2,
     ),
-    _Kind({aten.index_copy, aten.index_copy_}, _copies_twice, _copied_places, _TWICE, written=3),
-    _Kind({aten.scatter, aten.scatter_}, _scatters_twice, _scattered_places, _TWICE, written=3),
-    _Kind(
-        set(_MULTIPLES),
-        _has_smallest,
-        _of_smallest,
-        "a multiple or divisor of the smallest integer",
-    ),
+    _Kind({aten.index_copy, aten.index_copy_}, _copied_places, _TWICE, _copies_twice, written=3),
+    _Kind({aten.scatter, aten.scatter_}, _scattered_places, _TWICE, _scatters_twice, written=3),
+    _Kind(set(_MULTIPLES), _of_smallest, "a multiple or divisor of the smallest integer"),
 )
 _KIND_OF = {packet: kind for kind in _KINDS for packet in kind.packets}
