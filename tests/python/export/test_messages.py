@@ -92,15 +92,17 @@ class Ordinary(nn.Module):
             (x,),
         )
 
-    def constant_in_branch(self, x):
+    def complex_in_branch(self, x):
         return torch.cond(
-            x.sum() > 0, lambda x: x + torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.clone, (x,)
+            x.sum() > 0, lambda x: torch.view_as_real(torch.fft.fft(x)).sum(1), torch.clone, (x,)
         )
 
-    def write_in_branch(self, x):
+    def part_in_branch(self, x):
+        part = self.total[1:]
+
         def count(x):
             self.total.add_(x)
-            return x + self.total
+            return x + part.sum()
 
         return torch.cond(x.sum() > 0, count, torch.clone, (x,))
 
@@ -167,8 +169,8 @@ PROBLEMS = [
     ("noise", "torch.randn_like(x)", "draws random numbers", "noise of the caller"),
     ("view_in_branch", "return torch.cond(", "tensors of different form", "x[:2].clone()"),
     ("order_in_branch", "return torch.cond(", "tensors of different form", "x.t().contiguous()"),
-    ("constant_in_branch", "return torch.cond(", "a tensor of Python's numbers", "make it once"),
-    ("write_in_branch", "return torch.cond(", "changes a buffer", "write it after them"),
+    ("complex_in_branch", "return torch.cond(", "complex numbers", "torch.where(p, a, b)"),
+    ("part_in_branch", "return torch.cond(", "by another name", "take the part within the branch"),
     ("slice_by_number", "x[:n].sum()", "its range is not known", "torch._check(k >= 0)"),
     ("size_by_number", "return torch.zeros(", "has no maximum", "torch._check(n <= 100)"),
     ("gradient", "torch.autograd.grad(", "computes gradients", "write the derivative"),

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-import torch
 from torch.export import ExportedProgram
 from torch.fx import GraphModule, Node
 
@@ -98,20 +97,6 @@ def _branches(statement: Statement) -> bool:
 
 def _reads_number(node: Node) -> bool:
     return str(node.target) in ("aten.item.default", "aten._local_scalar_dense.default")
-
-
-def _writes_in_branch(node: Node) -> bool:
-    """Whether a node of a branch changes what the branch is given."""
-    module = node.graph.owning_module
-    target = node.target
-    return (
-        isinstance(target, torch._ops.OpOverload)
-        and target._schema.is_mutable
-        and module is not None
-        and not any(
-            each.op == "call_function" and "cond" in str(each.target) for each in module.graph.nodes
-        )
-    )
 
 
 _KINDS = (
@@ -227,26 +212,12 @@ _KINDS = (
             "When merging two branches' output",
             "Expected each tensor to have same metadata",
             "strides of the two branches' output doesn't match",
+            "cond's output stride is not a simple accumulative multiplication",
         ),
         "the branches of torch.cond return tensors of different form: another shape, type or place "
         "in memory",
         "return new tensors of one shape and type from both: lambda x: x[:2].clone(), or "
         "x.t().contiguous(); fill a shorter one, and return how much of it counts",
-    ),
-    _Kind(
-        "cond_writes_buffer",
-        (r"operator 'aten\.copy_\.default' is not functional",),
-        "a branch of torch.cond changes a buffer, and branches may only compute",
-        "let the branches return the new value, and write it after them: self.state.copy_("
-        "torch.cond(p, lambda s, x: s + x, lambda s, x: s.clone(), (self.state, x)))",
-        concerns=_writes_in_branch,
-    ),
-    _Kind(
-        "cond_constant",
-        ("Attempting to use FunctionalTensor on its own",),
-        "a branch of torch.cond makes a tensor of Python's numbers",
-        "make it once, before: self.register_buffer('scale', torch.tensor([1.0, 2.0])), and use "
-        "self.scale in the branch",
     ),
     _Kind(
         "loop_on_values",

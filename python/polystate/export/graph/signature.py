@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import (
     ConstantArgument,
     InputKind,
+    InputSpec,
     OutputKind,
     OutputSpec,
     TensorArgument,
@@ -245,6 +247,34 @@ def stored(exported: ExportedProgram, name: str) -> Any:
     # Constants are attributes of the module, and buffers that are not persistent.
     held = exported.state_dict if name in exported.state_dict else exported.constants
     return held[name]
+
+
+def added_constant(
+    exported: ExportedProgram, name: str, fake: Any, value: torch.Tensor
+) -> torch.fx.Node:
+    """Give a program one more constant, after its others.
+
+    Parameters
+    ----------
+    name
+        To which a number is added.
+    fake
+        What the program's trace says of the value.
+    """
+    graph, specs = exported.graph, exported.graph_signature.input_specs
+    kinds = [spec.kind == InputKind.USER_INPUT for spec in specs]
+    place = kinds.index(True) if True in kinds else len(specs)
+    after = [node for node in graph.nodes if node.op == "placeholder"][place:]
+    first = after[0] if after else next(n for n in graph.nodes if n.op != "placeholder")
+    taken = {str(spec.target).partition(".")[0] for spec in specs}  # by tensors and submodules
+    names = (f"{name}_{number}" for number in itertools.count())
+    with graph.inserting_before(first):
+        node: torch.fx.Node = graph.placeholder(next(each for each in names if each not in taken))
+    node.target, node.meta["val"] = node.name, fake
+    arg = TensorArgument(node.name)
+    specs.insert(place, InputSpec(InputKind.CONSTANT_TENSOR, arg, node.name))
+    exported.constants[node.name] = value
+    return node
 
 
 def read_buffers(exported: ExportedProgram) -> set[str]:

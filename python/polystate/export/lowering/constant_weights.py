@@ -8,18 +8,17 @@ Needs the functional program before it is lowered. Keeps what the method compute
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, InputSpec, TensorArgument
+from torch.export.graph_signature import InputKind
 from torch.fx import Node
 from torch.fx.node import map_arg
 
-from polystate.export.graph.signature import stored
+from polystate.export.graph.signature import added_constant, stored
 
 aten = torch.ops.aten
 operators = torch.ops.polystate
@@ -62,10 +61,9 @@ def compute_constant_weights(program: ExportedProgram, state: Collection[str]) -
                 given = reader.args[place]
                 weight = given if reader.target in _CONVOLUTIONS else _viewed(given)
                 if weight in found.nodes and weight.op != "placeholder":
-                    weight.replace_all_uses_with(_added(program, weight, found.value(weight)))
+                    weight.replace_all_uses_with(found.constant(weight))
                 elif weight in found.nodes and _is_shared(reader, weight):
-                    own = _added(program, weight, found.value(weight))
-                    reader.replace_input_with(weight, own)
+                    reader.replace_input_with(weight, found.constant(weight))
     found.drop_unused()
     program.graph_module.recompile()
 
@@ -91,6 +89,7 @@ class _Constants:
     """The nodes that follow from constants alone, in the graph's order, and their values."""
 
     def __init__(self, program: ExportedProgram, state: Collection[str]) -> None:
+        self._program = program
         self.nodes: dict[Node, None] = {}
         self._values: dict[Node, Tensor] = {}
         named = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
@@ -112,26 +111,13 @@ class _Constants:
             self._values[node] = node.target(*args, **kwargs)
         return self._values[node]
 
+    def constant(self, node: Node) -> Node:
+        """A new constant with the value of a node."""
+        fake, value = node.meta["val"].contiguous(), self.value(node).contiguous()
+        return added_constant(self._program, "computed_weight", fake, value)
+
     def drop_unused(self) -> None:
         """Erases what computed weights."""
         for node in reversed(self.nodes):
             if node in self._values and not node.users and node.op != "placeholder":
                 node.graph.erase_node(node)
-
-
-def _added(program: ExportedProgram, weight: Node, value: Tensor) -> Node:
-    """A constant of the program, after its other ones."""
-    graph, specs = program.graph, program.graph_signature.input_specs
-    kinds = [spec.kind == InputKind.USER_INPUT for spec in specs]
-    place = kinds.index(True) if True in kinds else len(specs)
-    after = [node for node in graph.nodes if node.op == "placeholder"][place:]
-    first = after[0] if after else next(n for n in graph.nodes if n.op != "placeholder")
-    taken = {str(spec.target).partition(".")[0] for spec in specs}  # by tensors and submodules
-    names = (f"computed_weight_{number}" for number in itertools.count())
-    with graph.inserting_before(first):
-        node: Node = graph.placeholder(next(name for name in names if name not in taken))
-    node.target, node.meta["val"] = node.name, weight.meta["val"].contiguous()
-    arg = TensorArgument(node.name)
-    specs.insert(place, InputSpec(InputKind.CONSTANT_TENSOR, arg, node.name))
-    program.constants[node.name] = value.contiguous()
-    return node

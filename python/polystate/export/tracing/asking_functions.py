@@ -145,7 +145,7 @@ def _gaussian_nll_loss(
 
 
 def _combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Any:
-    """Of elements whose number is known; of none at a time there are none."""
+    """Combine elements whose number is fixed; the combinations of no elements are empty."""
     if r < 0 or input.dim() != 1:
         return NotImplemented
     if r == 0:

@@ -36,6 +36,7 @@ from polystate.export.tracing.assumed_constants import with_assumed_constants
 from polystate.export.tracing.assumptions import Assumptions, without_idle_guards
 from polystate.export.tracing.batch_norms import traced_cumulative_averages
 from polystate.export.tracing.bools import hold_plain_bools
+from polystate.export.tracing.branches import make_branches_functional, refuse_complex_branches
 from polystate.export.tracing.closeness import Limits, deviating
 from polystate.export.tracing.complex_boundary import (
     ComplexPlaces,
@@ -377,6 +378,7 @@ def _decomposed(
     oblivious = attempt.rung.oblivious
     secure_assertions(attempt.exported)
     declare_writes(attempt.exported)
+    make_branches_functional(attempt.exported)
     with (
         _SHAPE_CONFIG.patch(backed_size_oblivious=oblivious),
         separated_changes(),
@@ -386,6 +388,7 @@ def _decomposed(
             {**DECOMPOSED, **LINEAR_ALGEBRA, **NETWORKS, **CELLS, **FAKE_QUANTIZATION}
         )
     refuse_randomness(functional)
+    refuse_complex_branches(functional)
     refuse_strides_of_memory(functional, attempt.exported, (method.args, method.kwargs))
     index_by_tensors(functional)
     attempt.assumptions.restore_ranges(functional)
