@@ -1,7 +1,7 @@
 """A gradient inside a method.
 
-Programs compute forwards, and PyTorch records no gradients while it traces one. The derivative is
-written with operators.
+Programs compute forwards, and PyTorch records no gradients while it traces one. They are recorded
+where they are needed, or the derivative is written with operators.
 """
 
 import torch
@@ -17,7 +17,9 @@ class Program(torch.nn.Module):
 
 class Rewrite(torch.nn.Module):
     def forward(self, x):
-        return 2 * x
+        with torch.enable_grad():
+            z = x.detach().requires_grad_()
+            return torch.autograd.grad((z * z).sum(), z)[0]
 
 
 METHODS = {"forward": ps.Method("forward", (torch.tensor([1.0, -2.0, 3.0, 4.0]),))}

@@ -133,6 +133,37 @@ def test_modules_of_pytorch_and_questions_may_be_in_branches(tmp_path: Path) -> 
         twins.call("chosen", x * sign)
 
 
+class Holding(nn.Module):
+    """Holds what TorchScript traced, and derives along a direction."""
+
+    held: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        linear = nn.Linear(4, 4).requires_grad_(False)
+        self.traced = torch.jit.trace(linear, (torch.randn(2, 4),))
+        self.register_buffer("held", torch.randn(3, 4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.held = self.held * 0.5 + x
+        return self.traced(x) + self.held
+
+    def along(self, x: Tensor, direction: Tensor) -> tuple[Tensor, ...]:
+        def summed(z: Tensor) -> Tensor:
+            return z * self.held + self.held[0]
+
+        return torch.func.jvp(summed, (x,), (direction,))
+
+
+def test_a_traced_submodule_and_a_derivative_along_a_direction(tmp_path: Path) -> None:
+    x = torch.randn(3, 4)
+    methods = {"forward": ps.Method("forward", (x,)), "along": ps.Method("along", (x, x))}
+    twins = Twins(Holding(), methods, tmp_path)
+    for _ in range(3):
+        twins.call("forward", torch.randn(3, 4))
+        twins.call("along", torch.randn(3, 4), torch.randn(3, 4))
+
+
 def test_no_subclass_of_the_user_s_class_is_made(tmp_path: Path) -> None:
     made = []
 

@@ -33,7 +33,8 @@ class Method:
     args, kwargs
         Example arguments, as for ``torch.export.export``. Tensors may be nested in tuples, named
         ones too, lists, dictionaries, dataclasses (``torch.export.register_dataclass``) and other
-        nodes of pytrees. Every value that is not a tensor is a constant of the exported method.
+        nodes of pytrees. Every value that is not a tensor is a constant of the exported method, of
+        whatever type.
     dynamic_shapes
         Which dimensions vary and how far, in ``torch.export``'s form; None: all are static.
     draw

@@ -3,6 +3,7 @@
 What the rewrites do is shown by the example database (tests/python/export/test_examples.py).
 """
 
+import copy
 import re
 import subprocess
 import sys
@@ -106,6 +107,32 @@ class Ordinary(nn.Module):
 
         return torch.cond(x.sum() > 0, count, torch.clone, (x,))
 
+    def number_in_branch(self, x):
+        k = (x > 0).sum().item()
+        return torch.cond(x.sum() > 0, lambda x: x * k, torch.clone, (x,))
+
+    def join_elements(self, x):
+        return torch.tensor([x[0], x[1]])
+
+    def copy_object(self, x):
+        return copy.copy(x) * 2
+
+    def derive(self, x):
+        return torch.func.jacfwd(lambda z: z * z)(x)
+
+    def reshape_input(self, x):
+        x.unsqueeze_(0)
+        return x + 1
+
+    def transpose_input(self, x):
+        x.unsqueeze_(0).t_().squeeze_()
+        x.resize_(2, 2)
+        return x.t_() + 1
+
+    def replace_input(self, x):
+        x.data = x * 2
+        return x * 1
+
     def slice_by_number(self, x):
         n = x[0].to(torch.int64).item()
         return x[:n].sum()
@@ -171,6 +198,13 @@ PROBLEMS = [
     ("order_in_branch", "return torch.cond(", "tensors of different form", "x.t().contiguous()"),
     ("complex_in_branch", "return torch.cond(", "complex numbers", "torch.where(p, a, b)"),
     ("part_in_branch", "return torch.cond(", "by another name", "take the part within the branch"),
+    ("number_in_branch", "return torch.cond(", "uses a number", "make the tensor an operand"),
+    ("join_elements", "return torch.tensor(", "the values of others", "torch.stack([a, b])"),
+    ("copy_object", "copy.copy(x)", "an object of Python's", "x.clone()"),
+    ("derive", "torch.func.jacfwd(", "computes gradients", "torch.enable_grad()"),
+    ("reshape_input", "x.unsqueeze_(0)", "its argument [0] from float32[4]", "make a new tensor"),
+    ("transpose_input", "x.resize_(2, 2)", "to float32[2, 2]", "make a new tensor"),
+    ("replace_input", "x.data = x * 2", "the memory of its argument", "make a new tensor"),
     ("slice_by_number", "x[:n].sum()", "its range is not known", "torch._check(k >= 0)"),
     ("size_by_number", "return torch.zeros(", "has no maximum", "torch._check(n <= 100)"),
     ("gradient", "torch.autograd.grad(", "computes gradients", "write the derivative"),

@@ -95,9 +95,35 @@ def _branches(statement: Statement) -> bool:
     return any(isinstance(node, ast.IfExp | ast.BoolOp | ast.Not) for node in ast.walk(statement))
 
 
+_DERIVATIVES = {"grad", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "grad_and_value"}
+
+
+def _differentiates(statement: Statement) -> bool:
+    return bool(_names(statement) & _DERIVATIVES)
+
+
+def _copies_objects(statement: Statement) -> bool:
+    return bool(_names(statement) & {"copy", "deepcopy"})
+
+
+def _names(statement: Statement) -> set[str]:
+    """What a statement calls by a name, or by an attribute of this name."""
+    if statement is None:
+        return set()
+    called = [each.func for each in ast.walk(statement) if isinstance(each, ast.Call)]
+    names = [each.attr for each in called if isinstance(each, ast.Attribute)]
+    return {*names, *(each.id for each in called if isinstance(each, ast.Name))}
+
+
 def _reads_number(node: Node) -> bool:
     return str(node.target) in ("aten.item.default", "aten._local_scalar_dense.default")
 
+
+_DIFFERENTIATION = "this computes gradients, and a program computes without recording them"
+_OWN_DERIVATIVE = (
+    "record them where they are needed: with torch.enable_grad(): z = x.detach().requires_grad_(); "
+    "g = torch.autograd.grad((z * z).sum(), z)[0]; or write the derivative with operators: 2 * x"
+)
 
 _KINDS = (
     _Kind(
@@ -192,12 +218,54 @@ _KINDS = (
         "in the caller and pass it as an input",
     ),
     _Kind(
+        "gradients_inside",
+        (
+            "Cannot access data pointer of Tensor",
+            "has no attribute 'constant'",
+            "_unwrap_for_grad",
+            "Nested forward mode AD",
+            "fake tensor in the exported program constant's list",
+        ),
+        _DIFFERENTIATION,
+        _OWN_DERIVATIVE,
+        _differentiates,
+    ),
+    _Kind(
+        "function_of_elements",
+        ("Cannot access data pointer of Tensor", "elem.device.type must be 'meta'"),
+        "this copies a tensor as an object of Python's, and a trace has operators only",
+        "use x.clone()",
+        _copies_objects,
+    ),
+    _Kind(
+        "float_of_tensor",
+        ("data is not allocated yet",),
+        "this makes a tensor of the values of others, and a trace has no values",
+        "join the tensors themselves: torch.stack([a, b]) in place of torch.tensor([a, b])",
+    ),
+    _Kind(
+        "number_of_tensor",
+        ("Attempted to wrap unbacked SymInt",),
+        "a branch of torch.cond uses a number that is read from a tensor outside of it",
+        "make the tensor an operand, and compute with it: torch.cond(p, lambda x, n: x * n, g, "
+        "(x, n))",
+    ),
+    _Kind(
+        "shape_of_values",
+        ("Pending unbacked symbols",),
+        "the shape of a result depends on the values of a tensor here, and nothing says how large "
+        "it is",
+        "of a mask beside other indices make numbers: rows = mask.nonzero()[:, 0]; "
+        "torch._check(rows.shape[0] == 2); x[rows, i]",
+    ),
+    _Kind(
         "function_of_elements",
         ("Cannot access data pointer of Tensor",),
         "this works on the elements of a tensor outside of PyTorch's operators, in which a trace "
         "has none",
-        "use operators: torch.where(x > 0, x, 0 * x) in place of x.apply_(lambda v: max(v, 0)); or "
-        "compute it in the caller, and pass the result as an input",
+        "use operators: torch.where(x > 0, x, 0 * x) in place of x.apply_(lambda v: max(v, 0)), "
+        "x.clone() in place of copy.deepcopy(x), torch.autograd.grad under torch.enable_grad() in "
+        "place of torch.func.grad; or compute it in the caller, and pass the result as an input",
     ),
     _Kind(
         "cond_result_is_operand",
@@ -254,8 +322,10 @@ _KINDS = (
     _Kind(
         "buffer_data",
         ("fake tensor in the exported program constant's list",),
-        "memory of a buffer is changed behind the trace",
-        "change a buffer itself, not its .data or a NumPy array over it: self.buffer.add_(x)",
+        "a tensor of the trace would be a constant of the program: memory of a buffer is changed "
+        "behind the trace, or a function of torch.func keeps what it computed",
+        "change a buffer itself, not its .data or a NumPy array over it: self.buffer.add_(x); and "
+        "leave out_dims out of torch.vmap: torch.vmap(f)(x).movedim(0, 1)",
     ),
     _Kind(
         "buffers_that_exchange_names",
@@ -273,9 +343,8 @@ _KINDS = (
     _Kind(
         "gradients_inside",
         ("does not require grad and does not have a grad_fn",),
-        "this computes gradients, and a program computes without recording them",
-        "write the derivative with operators: of (x * x).sum() it is 2 * x; or compute it in the "
-        "caller, and pass it as an input",
+        _DIFFERENTIATION,
+        _OWN_DERIVATIVE,
     ),
     _Kind(
         "no_result",

@@ -64,6 +64,7 @@ def _fused_with_its_user(graph: Graph, linear: Node) -> Node | None:
         arguments = fuse(graph, linear, user)
         if arguments is None:
             return None
+        assert callable(linear.target)
         fused = call(graph, linear.target, *arguments.values())
     user.replace_all_uses_with(fused)
     graph.erase_node(user)

@@ -124,7 +124,7 @@ def keep(model: torch.nn.Module) -> Callable[[], None]:
     kept: list[_Container] = []
     arrays: list[Any] = []
     for module in model.modules():
-        kept += [module.__dict__, module._parameters, module._buffers, module._modules]
+        kept += [module.__dict__, *_registries(module)]
     for value in _walk(value for _, value in _attributes(model)):
         if isinstance(value, list | deque | dict | set):
             kept.append(value)
@@ -142,6 +142,13 @@ def keep(model: torch.nn.Module) -> Callable[[], None]:
             _rewrite(each, values)
 
     return put_back
+
+
+def _registries(module: torch.nn.Module) -> Iterator[dict[str, Any]]:
+    """What a module has registered; what TorchScript compiled keeps it where nothing changes it."""
+    for registry in (module._parameters, module._buffers, module._modules):
+        if isinstance(registry, dict):
+            yield registry
 
 
 def _rewrite(values: Any, before: Any) -> None:

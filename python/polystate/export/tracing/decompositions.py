@@ -256,6 +256,20 @@ def _fmin(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(x.isnan(), y, torch.where(y.isnan(), x, torch.minimum(x, y)))
 
 
+def _cat(tensors: Sequence[Tensor], dim: int = 0) -> Any:
+    """Joins tensors of several types as those of the widest, also where some have no elements."""
+    dtype = functools.reduce(torch.promote_types, (each.dtype for each in tensors))
+    if all(each.dtype == dtype for each in tensors):
+        return NotImplemented
+    return aten.cat([each.to(dtype) for each in tensors], dim)
+
+
+def _huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Any:
+    """Has the type of the first tensor; PyTorch's own decomposition has the wider one of both."""
+    loss = decomposition_table[aten.huber_loss.default](input, target, reduction, delta)
+    return loss.to(input.dtype)
+
+
 def _hypot(x: Tensor, y: Tensor) -> Tensor:
     """As a product with the larger one, whose square may be too large."""
     large, small = torch.maximum(x.abs(), y.abs()), torch.minimum(x.abs(), y.abs())
@@ -524,6 +538,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.bilinear.default: _bilinear,
     aten.bucketize.Scalar: _bucketize_number,
     aten.bucketize.Tensor: _bucketize,
+    aten.cat.default: _cat,
     aten.copysign.Scalar: _copysign_of_number,
     aten.copysign.Tensor: _copysign,
     aten.as_strided_scatter.default: _as_strided_scatter,
@@ -537,6 +552,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.histogramdd.TensorList_bins: _histogramdd_of_edges,
     aten.histogramdd.default: _histogramdd,
     aten.histogramdd.int_bins: _histogramdd,
+    aten.huber_loss.default: _huber_loss,
     aten.hypot.default: _hypot,
     aten.isin.Scalar_Tensor: _number_isin,
     aten.isin.Tensor_Scalar: _isin_of_number,

@@ -14,7 +14,7 @@ from unittest import mock
 import torch
 
 from polystate.errors import ExportError
-from polystate.export.tracing import attributes, caches, outer_state, shared_memory
+from polystate.export.tracing import attributes, caches, outer_state, reshaped_inputs, shared_memory
 from polystate.export.tracing.changed_lines import line_of_change
 from polystate.export.tracing.eager import (
     EagerModule,
@@ -152,9 +152,11 @@ def _checked_call(eager: EagerModule, entry: Entry, values: _Values) -> _Call:
     forms = {key: (buffer, Form(buffer)) for key, buffer in buffers.items()}
     versions = {key: attributes.version(tensor) for key, tensor in _registered(model)}
     kinds = _kinds(model)
+    arguments = reshaped_inputs.forms(args, kwargs)
     with _recorded_assignments() as lines, _overlaps_told(name, buffers):
         outcome = outer_state.call_on(eager, entry, args, kwargs)
     refuse_unusual_results(name, outcome.outputs)
+    reshaped_inputs.refuse(eager, entry, arguments)
     _refuse_removed(model, name, kinds, lines)
     _refuse_reshaped_buffers(eager, name, lines)
     _refuse_replaced_memory(eager, entry, forms)

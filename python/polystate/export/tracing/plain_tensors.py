@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
@@ -45,6 +46,12 @@ def _attributes(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
 def refuse_unusual_examples(method: str, args: Any, kwargs: Any) -> None:
     """Refuses examples of a method that are no plain tensors of the CPU, as above."""
     for path, leaf in pytree.tree_flatten_with_path((args, kwargs))[0]:
+        if isinstance(leaf, np.ndarray):
+            where = pytree.keystr(path[1:]) or "[0]"
+            raise ContractError(
+                f"method '{method}': the example {where} is an array of NumPy's, and programs take "
+                f"tensors; rewrite: torch.from_numpy(x)"
+            )
         unusual = _unusual(leaf) if isinstance(leaf, torch.Tensor) else None
         if unusual is not None:
             where = pytree.keystr(path[1:]) or "[0]"

@@ -30,7 +30,11 @@ def with_written_buffers(
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        before = [(module, dict(module._buffers)) for module in model.modules()]
+        before = [
+            (module, dict(module._buffers))
+            for module in model.modules()
+            if isinstance(module._buffers, dict)  # not compiled by TorchScript
+        ]
         try:
             results = function(*args, **kwargs)
             writes = [

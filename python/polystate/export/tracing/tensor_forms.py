@@ -29,6 +29,10 @@ class Form:
         """Whether the tensor has other memory by now."""
         return self._before is not None and _memory(self._tensor) != _memory(self._before)
 
+    def is_changed(self) -> bool:
+        """Whether the tensor has another form or other memory by now."""
+        return self._before is not None and _form(self._tensor) != _form(self._before)
+
     def put_back(self) -> None:
         """Gives the tensor its form and its memory back, but not the values in there."""
         if self._before is None:

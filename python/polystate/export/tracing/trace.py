@@ -56,6 +56,7 @@ from polystate.export.tracing.eager import (
 )
 from polystate.export.tracing.element_indices import index_by_tensors, with_placed_results
 from polystate.export.tracing.exclusive_or import written_exclusive_or
+from polystate.export.tracing.fixed_arguments import with_fixed_arguments
 from polystate.export.tracing.fixing_functions import roots_of_sizes
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.hinted_ranges import hinted_ranges
@@ -184,6 +185,7 @@ def trace(eager: EagerModule, name: str, method: Method, *, at_corners: bool = T
         corners of its ranges.
     """
     refuse_unusual_examples(name, method.args, method.kwargs)
+    method = with_fixed_arguments(eager.model, name, method)
     method = with_plain_shapes(name, resolve(eager.model, name, method), method)
     method, complex_places = over_pairs(eager.model, name, method)
     function = resolve(eager.model, name, method)

@@ -89,9 +89,11 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         if function._overloadpacket not in _EXACT_OPERATORS and not function.is_view:
             is_elementwise = _rounds_by_its_own_size(function)
             for result in results if isinstance(results, tuple | list) else (results,):
-                if isinstance(result, torch.Tensor) and result.is_complex():
+                if not isinstance(result, torch.Tensor) or result._is_zerotensor():
+                    continue  # the tangent of a constant, which has no memory
+                if result.is_complex():
                     self._round_parts(as_pairs(result), is_elementwise)
-                elif isinstance(result, torch.Tensor) and result.dtype.is_floating_point:
+                elif result.dtype.is_floating_point:
                     self._round(result, _rounded_sizes(function, args, kwargs, result))
         return results
 
@@ -225,6 +227,8 @@ _ADDED_PRODUCTS = {aten.addmm, aten.addmv, aten.addbmm, aten.baddbmm}
 
 def _largest(x: torch.Tensor) -> float:
     """The size of its largest finite element."""
+    if x._is_zerotensor():
+        return 0.0
     finite = x[x.isfinite()] if x.is_floating_point() else x.double()
     return float(finite.abs().max()) if finite.numel() else 0.0
 
