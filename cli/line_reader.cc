@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace polystate::cli {
 namespace {
 
 constexpr std::size_t kReadBytes = 65536;
+constexpr std::string_view kMark = "\xEF\xBB\xBF";
 
 }  // namespace
 
@@ -82,7 +84,16 @@ Status LineReader::read_some() {
                  std::string("the input cannot be read: ") + std::strerror(errno)};
   at_end_ = count == 0;
   unread_.append(bytes.data(), static_cast<std::size_t>(count));
+  if (may_have_mark_) take_mark();
   return {};
+}
+
+void LineReader::take_mark() {
+  if (!at_end_ && unread_.size() < kMark.size() && kMark.starts_with(unread_)) return;
+  may_have_mark_ = false;
+  if (!unread_.starts_with(kMark)) return;
+  unread_.erase(0, kMark.size());
+  searched_ = 0;
 }
 
 }  // namespace polystate::cli

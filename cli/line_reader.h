@@ -15,7 +15,8 @@ enum class LineEnd : std::uint8_t {
 };
 
 // Reads the lines of a descriptor in groups, as they come: what a slow writer has sent is given at
-// once, and a fast one is read in large groups. It borrows its descriptor, and holds one group.
+// once, and a fast one is read in large groups. A byte order mark (U+FEFF as UTF-8) that all of it
+// begins with is none of a line. It borrows its descriptor, and holds one group.
 class LineReader {
  public:
   explicit LineReader(int descriptor, LineEnd end = LineEnd::kAny)
@@ -34,6 +35,8 @@ class LineReader {
   void take_lines(std::vector<std::string>& lines, std::size_t limit);
   [[nodiscard]] bool has_more_now() const;
   Status read_some();
+  // Takes a byte order mark away, as soon as it is known whether there is one.
+  void take_mark();
 
   [[nodiscard]] std::string without_end(std::string line) const;
 
@@ -43,6 +46,7 @@ class LineReader {
   std::size_t begin_ = 0;     // of the first that is not part of a line that was given
   std::size_t searched_ = 0;  // up to here there is no end of a line
   bool at_end_ = false;
+  bool may_have_mark_ = true;
 };
 
 }  // namespace polystate::cli

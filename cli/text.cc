@@ -97,6 +97,10 @@ std::string empty_fault(const std::string& path) {
   return path.empty() ? "a file's name is empty" : "";
 }
 
+std::string utf8_fault(const std::string& text) {
+  return is_utf8(text) ? "" : "'" + printable(text) + "' is no UTF-8";
+}
+
 bool is_blank(std::string_view line) {
   while (!line.empty()) {
     const Utf8Character character = first_character(line);

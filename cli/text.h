@@ -35,6 +35,9 @@ std::string call_name(std::size_t index);
 // What a check of an option's value says where the value names a file: empty where it does.
 std::string empty_fault(const std::string& path);
 
+// What a check of an option's value says where the value is no UTF-8: empty where it is.
+std::string utf8_fault(const std::string& text);
+
 // Whether nothing of a line is to be seen: it is empty, or all of it is white space, be it without
 // width (U+200B, U+FEFF).
 bool is_blank(std::string_view line);

@@ -32,6 +32,7 @@ void declare_response_format(CLI::App& command, ResponseFormatArguments& argumen
   auto* const regex =
       command.add_option("--regex", arguments.regex, "Print texts alone that match an expression")
           ->type_name("EXPRESSION")
+          ->check(utf8_fault)
           ->excludes(schema);
   auto* const grammar =
       command
@@ -43,6 +44,7 @@ void declare_response_format(CLI::App& command, ResponseFormatArguments& argumen
   command
       .add_option("--choice", arguments.choices, "Print one of some texts: give it several times")
       ->type_name("TEXT")
+      ->check(utf8_fault)
       ->allow_extra_args(false)
       ->excludes(schema, regex, grammar);
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/text.h"
 #include "polystate/core/result.h"
 #include "polystate/sampler/generation_config.h"
 
@@ -30,6 +31,7 @@ Setting setting_of(const std::string& text) {
 std::string setting_fault(const std::string& text) {
   if (text.find('=') == std::string::npos)
     return "'" + text + "': NAME=VALUE is needed, a field and what it shall be";
+  if (std::string fault = utf8_fault(text); !fault.empty()) return fault;
   const auto [name, value] = setting_of(text);
   const Status set = GenerationConfig().set(name, value);
   return set ? "" : set.error().message;
@@ -66,6 +68,7 @@ void declare_texts(CLI::App& command, const SettingOption& option, std::vector<S
           },
           option.help)
       ->type_name(option.type)
+      ->check(utf8_fault)
       ->check([&option](const std::string& text) {
         return setting_fault(assignment(option, list_of(Json::array({text}))));
       })

@@ -81,7 +81,8 @@ Result<ChatForm> find_chat_form(const ChatEncoder& encoder, const ChatInput& cha
     if (!reader) return reader.error();
     form.reader = form.reader_without_calls = *std::move(reader);
   } else if (form.forms.thoughts != nullptr || has_tools) {
-    form.reader = response::template_of(form.forms.thoughts, form.forms.calls);
+    form.reader =
+        response::template_of(form.forms.thoughts, form.forms.calls, form.forms.value_space);
     if (form.forms.thoughts != nullptr)
       form.reader_without_calls = response::template_of(form.forms.thoughts, nullptr);
   }

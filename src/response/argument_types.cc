@@ -70,7 +70,8 @@ std::string lowered(std::string text) {
 }
 
 std::optional<Value> whole(double number, Origin origin) {
-  if (number != std::trunc(number) || std::abs(number) >= kIntegerLimit) return std::nullopt;
+  if (number != std::trunc(number)) return std::nullopt;
+  if (std::abs(number) >= kIntegerLimit) return Value::real(number, origin);
   return Value::integer(static_cast<std::int64_t>(number), origin);
 }
 
@@ -78,7 +79,6 @@ std::optional<Value> integer_of(std::string_view text, Origin origin) {
   using Outcome = chat_template::ParsedInteger::Outcome;
   const chat_template::ParsedInteger parsed = chat_template::parse_integer(text, 10);
   if (parsed.outcome == Outcome::kValue) return Value::integer(parsed.value, origin);
-  if (parsed.outcome == Outcome::kTooLarge) return std::nullopt;
   const std::optional<double> number = chat_template::parse_real(text);
   return number && std::isfinite(*number) ? whole(*number, origin) : std::nullopt;
 }
@@ -121,6 +121,36 @@ Value read_text(const Value& text, const std::vector<std::string_view>& types) {
   return text;
 }
 
+// Adds the texts that a schema lists as the values it finds valid.
+void add_choices(const Value& schema, std::vector<std::string_view>& choices) {
+  if (const Value* const only = find(schema, "const"); only != nullptr && only->is_string())
+    choices.push_back(only->bytes());
+  if (const Value* const list = find(schema, "enum"); list != nullptr && list->is_sequence()) {
+    for (const Value& each : list->elements()) {
+      if (each.is_string()) choices.push_back(each.bytes());
+    }
+  }
+  for (const std::string_view name : {"anyOf", "oneOf"}) {
+    const Value* const several = find(schema, name);
+    if (several == nullptr || !several->is_sequence()) continue;
+    for (const Value& each : several->elements()) add_choices(each, choices);
+  }
+}
+
+// The argument without the space around it, where that makes it a text that its schema lists.
+Value as_choice(const Value& argument, const Value& schema) {
+  if (!argument.is_string()) return argument;
+  std::vector<std::string_view> choices;
+  add_choices(schema, choices);
+  const std::string_view text = argument.bytes();
+  const std::string_view stripped = chat_template::stripped(text);
+  if (std::ranges::find(choices, text) != choices.end() ||
+      std::ranges::find(choices, stripped) == choices.end()) {
+    return argument;
+  }
+  return Value::string(stripped, argument.text().origin_at(0));
+}
+
 Value read_argument(const Value& argument, const std::vector<std::string_view>& types) {
   if (argument.is_string()) return read_text(argument, types);
   const bool is_array = std::ranges::find(types, "array") != types.end();
@@ -148,15 +178,15 @@ ArgumentTypes::ArgumentTypes(const Value& tools) {
   }
 }
 
-Value ArgumentTypes::read(const Value& calls) const {
+Value ArgumentTypes::read(const Value& calls, bool strips_choices) const {
   if (properties_.size() == 0) return calls;
-  if (calls.kind() != Value::Kind::kList) return read_call(calls);
+  if (calls.kind() != Value::Kind::kList) return read_call(calls, strips_choices);
   Elements elements;
-  for (const Value& call : calls.elements()) elements.push_back(read(call));
+  for (const Value& call : calls.elements()) elements.push_back(read(call, strips_choices));
   return Value::list(std::move(elements));
 }
 
-Value ArgumentTypes::read_call(const Value& call) const {
+Value ArgumentTypes::read_call(const Value& call, bool strips_choices) const {
   const Value* const function = find(call, "function");
   if (function == nullptr) return call;
   const Value* const name = find(*function, "name");
@@ -172,7 +202,9 @@ Value ArgumentTypes::read_call(const Value& call) const {
     const Value* const schema = properties->dict().find(key);
     if (schema == nullptr) continue;
     const std::vector<std::string_view> types = types_of(*schema);
-    if (!types.empty()) read.set(key, read_argument(argument, types));
+    Value value = types.empty() ? argument : read_argument(argument, types);
+    if (strips_choices) value = as_choice(value, *schema);
+    read.set(key, std::move(value));
   }
   Dict changed_function = function->dict();
   changed_function.set(Value::string("arguments"), Value::dict(std::move(read)));

@@ -155,6 +155,7 @@ Status ContentParser::read_arguments(const Json& arguments) {
   const Json::Object* const object = arguments.object();
   if (object == nullptr) return refused("arguments must be an object, are " + described(arguments));
   for (const Status& done : {set(strip_, *object, "strip", boolean_of),
+                             set(is_of_form_, *object, "is_of_form", boolean_of),
                              set(unquoted_keys_, *object, "unquoted_keys", boolean_of),
                              set(allow_non_json_, *object, "allow_non_json", boolean_of),
                              set(merge_duplicates_, *object, "merge_duplicates", boolean_of),
@@ -256,8 +257,7 @@ Result<Value> ContentParser::parse_real(std::string_view text, Origin origin) co
 }
 
 Result<Value> ContentParser::parse_json(std::string_view text, Origin origin) const {
-  const bool is_dialect = unquoted_keys_ || !string_delims_.empty();
-  Result<std::string> json = is_dialect ? without_dialect(text) : std::string(text);
+  Result<std::string> json = is_dialect() ? without_dialect(text) : std::string(text);
   if (!json) return json.error();
   Result<Value> value = parse_value(*json, origin);
   if (value) return value;

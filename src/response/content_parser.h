@@ -16,7 +16,8 @@
 
 namespace polystate::response {
 
-// How the text of a part becomes a value: transformers' content parsers, with their arguments.
+// How the text of a part becomes a value: transformers' content parsers, with their arguments, and
+// with one of our own: `is_of_form`, for the parts of a form that polystate knows (forms.h).
 class ContentParser {
  public:
   enum class Kind : std::uint8_t { kText, kInteger, kReal, kBoolean, kJson, kXmlInline, kKvLines };
@@ -36,6 +37,12 @@ class ContentParser {
   [[nodiscard]] bool is_any_part() const {
     return kind_ == Kind::kXmlInline || kind_ == Kind::kKvLines;
   }
+  // Whether the part is of a form that polystate knows, and not of a model's own template.
+  [[nodiscard]] bool is_of_form() const { return is_of_form_; }
+  // Whether it is JSON of such a form, as RFC 8259 has it.
+  [[nodiscard]] bool is_json_of_form() const {
+    return is_of_form_ && kind_ == Kind::kJson && !is_dialect();
+  }
 
  private:
   explicit ContentParser(Kind kind) : kind_(kind) {}
@@ -44,6 +51,7 @@ class ContentParser {
   Status read_delimiters(const Json& delimiters);
   Status read_value_parser(const Json& value_parser);
 
+  [[nodiscard]] bool is_dialect() const { return unquoted_keys_ || !string_delims_.empty(); }
   // The text, without the space around it where that is asked for.
   [[nodiscard]] std::string_view stripped(std::string_view text) const;
   [[nodiscard]] Result<chat_template::Value> parse_integer(std::string_view text,
@@ -67,6 +75,7 @@ class ContentParser {
 
   Kind kind_;
   bool strip_ = true;
+  bool is_of_form_ = false;
   // Of JSON.
   bool unquoted_keys_ = false;
   bool allow_non_json_ = false;

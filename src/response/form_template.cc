@@ -1,7 +1,9 @@
 // What reads the answers of a form: a response_template, as transformers has them.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "polystate/core/result.h"
 #include "polystate/response/response_template.h"
@@ -35,23 +37,34 @@ std::string transform_of(const CallForm& form) {
   return json + R"("arguments": )" + placeholder(is_named ? "content" : form.arguments_key) + "}}";
 }
 
-std::string field_of(const CallForm& form) {
+std::string with_space(std::string_view tag_pattern, const ValueSpace& space) {
+  std::string pattern(tag_pattern);
+  for (const auto& [name, expression] :
+       {std::pair("{before}", &space.before), std::pair("{after}", &space.after)}) {
+    const std::string_view part = name;
+    const std::size_t at = pattern.find(part);
+    if (at != std::string::npos) pattern.replace(at, part.size(), *expression);
+  }
+  return pattern;
+}
+
+std::string field_of(const CallForm& form, const ValueSpace& space) {
   std::string json = "{" + text_member("open_pattern", form.open) +
                      text_member("close_pattern", form.close) +
-                     text_member("content", form.tag_pattern.empty() ? "json" : "xml-inline");
-  if (!form.tag_pattern.empty())
-    json += R"("content_args": {"tag_pattern": )" + json_string(form.tag_pattern) + "}, ";
-  if (form.is_dialect) {
-    json += R"("content_args": {"unquoted_keys": true, )"
-            R"("string_delims": [["<|\"|>", "<|\"|>"]]}, )";
-  }
+                     text_member("content", form.tag_pattern.empty() ? "json" : "xml-inline") +
+                     R"("content_args": {)";
+  json += text_member("tag_pattern", with_space(form.tag_pattern, space));
+  if (form.is_dialect)
+    json += R"("unquoted_keys": true, "string_delims": [["<|\"|>", "<|\"|>"]], )";
+  json += R"("is_of_form": true}, )";
   json += form.reads == Reads::kList ? R"("transform_each": true, )" : R"("repeats": true, )";
   return json + R"("transform": )" + transform_of(form) + "}";
 }
 
 }  // namespace
 
-ResponseTemplate template_of(const ThoughtForm* thoughts, const CallForm* calls) {
+ResponseTemplate template_of(const ThoughtForm* thoughts, const CallForm* calls,
+                             const ValueSpace& space) {
   std::string fields;
   if (thoughts != nullptr) {
     fields += R"("reasoning_content": {)" + text_member("open_pattern", thoughts->open_pattern) +
@@ -62,8 +75,9 @@ ResponseTemplate template_of(const ThoughtForm* thoughts, const CallForm* calls)
                 R"x("close_pattern": "(?=.)"}, )x";
     }
   }
-  if (calls != nullptr) fields += member("tool_calls", field_of(*calls));
-  fields += R"("content": {"content_args": {"strip": false}, "repeats": true, "join": ""})";
+  if (calls != nullptr) fields += member("tool_calls", field_of(*calls, space));
+  fields += R"("content": {"content_args": {"strip": false, "is_of_form": true}, )"
+            R"("repeats": true, "join": ""})";
   // A prompt is given from where the answer begins: no anchor is looked for.
   return ResponseTemplate::parse(R"({"defaults": {"role": "assistant"}, "start_anchor": "\u0001", )"
                                  R"("fields": {)" +

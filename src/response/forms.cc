@@ -39,7 +39,9 @@ constexpr std::array kThoughts = {
 
 constexpr std::string_view kDsmlTag =
     R"x(<｜DSML｜parameter name="(?P<key>[^"\n]+)"(?: string="\w+")?>)x"
-    R"x((?P<value>.*?)</｜DSML｜parameter>)x";
+    R"x({before}(?P<value>.*?){after}</｜DSML｜parameter>)x";
+constexpr std::string_view kParameterTag =
+    R"(<parameter=(?P<key>[^>\n]+)>{before}(?P<value>.*?){after}</parameter>)";
 
 // What lists have for each call.
 constexpr std::string_view kListed = R"({"name": "{name}", "arguments": {arguments}})";
@@ -60,7 +62,7 @@ constexpr std::array kCalls = {
         .open = R"(\s*<tool_call>\s*<function=(?P<name>[^>\n]+)>)",
         .close = R"(</function>\s*</tool_call>\s*)",
         .reads = Reads::kNamed,
-        .tag_pattern = R"(<parameter=(?P<key>[^>\n]+)>\s*(?P<value>.*?)\s*</parameter>)",
+        .tag_pattern = kParameterTag,
         .written = {.call =
                         "<tool_call>\n<function={name}>\n{arguments}\n</function>\n</tool_call>",
                     .between = "\n",
@@ -72,7 +74,7 @@ constexpr std::array kCalls = {
              .close = R"(</tool_call>\s*)",
              .reads = Reads::kNamed,
              .tag_pattern = R"(<arg_key>\s*(?P<key>.*?)\s*</arg_key>\s*)"
-                            R"(<arg_value>\s*(?P<value>.*?)\s*</arg_value>)",
+                            R"(<arg_value>{before}(?P<value>.*?){after}</arg_value>)",
              .written = {.call = "<tool_call>{name}\n{arguments}\n</tool_call>",
                          .between = "\n",
                          .style = "glm_xml",
@@ -82,26 +84,26 @@ constexpr std::array kCalls = {
              .open = R"(\s*<seed:tool_call>\s*<function=(?P<name>[^>\n]+)>)",
              .close = R"(</function>\s*</seed:tool_call>\s*)",
              .reads = Reads::kNamed,
-             .tag_pattern = R"(<parameter=(?P<key>[^>\n]+)>\s*(?P<value>.*?)\s*</parameter>)",
+             .tag_pattern = kParameterTag,
              .written = {.call = "<seed:tool_call>\n<function={name}>\n{arguments}\n</function>\n"
                                  "</seed:tool_call>",
                          .between = "\n",
                          .style = "qwen_xml",
                          .begin = "<seed:tool_call>",
                          .end = "</function>"}},
-    CallForm{
-        .name = "minimax:tool_call",
-        .open = R"x(\s*(?:<minimax:tool_call>\s*)?<invoke name="(?P<name>[^"\n]+)">)x",
-        .close = R"(</invoke>\s*(?:</minimax:tool_call>\s*|(?=[^\s<]|<[^/])|\Z))",
-        .reads = Reads::kNamed,
-        .tag_pattern = R"x(<parameter name="(?P<key>[^"\n]+)">\s*(?P<value>.*?)\s*</parameter>)x",
-        .written = {.call = "<invoke name=\"{name}\">\n{arguments}\n</invoke>",
-                    .before = "<minimax:tool_call>\n",
-                    .between = "\n",
-                    .after = "\n</minimax:tool_call>",
-                    .style = "minimax_xml",
-                    .begin = "<minimax:tool_call>",
-                    .end = "</invoke>"}},
+    CallForm{.name = "minimax:tool_call",
+             .open = R"x(\s*(?:<minimax:tool_call>\s*)?<invoke name="(?P<name>[^"\n]+)">)x",
+             .close = R"(</invoke>\s*(?:</minimax:tool_call>\s*|(?=[^\s<]|<[^/])|\Z))",
+             .reads = Reads::kNamed,
+             .tag_pattern = R"x(<parameter name="(?P<key>[^"\n]+)">)x"
+                            R"x({before}(?P<value>.*?){after}</parameter>)x",
+             .written = {.call = "<invoke name=\"{name}\">\n{arguments}\n</invoke>",
+                         .before = "<minimax:tool_call>\n",
+                         .between = "\n",
+                         .after = "\n</minimax:tool_call>",
+                         .style = "minimax_xml",
+                         .begin = "<minimax:tool_call>",
+                         .end = "</invoke>"}},
     CallForm{.name = "DSML function_calls",
              .open = R"x(\s*(?:<｜DSML｜function_calls>\s*)?)x"
                      R"x(<｜DSML｜invoke name="(?P<name>[^"\n]+)">)x",

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "polystate/response/response_template.h"
@@ -55,7 +56,8 @@ struct CallForm {
   std::string_view name_key = "name";
   std::string_view arguments_key = "arguments";
   std::string_view id_key = {};  // empty: calls have no id; of kNamed: the group `id`
-  // Arguments are tags, with these groups `key` and `value`; empty: JSON.
+  // Arguments are tags, with these groups `key` and `value`; empty: JSON. "{before}" and "{after}"
+  // stand for the expressions of a ValueSpace.
   std::string_view tag_pattern = {};
   bool is_dialect = false;  // of JSON: names without quotes, and texts between <|"|>
   // A template has this form only where it writes this text, too.
@@ -64,11 +66,24 @@ struct CallForm {
   WrittenCall written = {};
 };
 
+// What is around the values of arguments that are tags and is not theirs: expressions, which match
+// white space alone. Texts keep all other space; what is no text may have some anyway.
+struct ValueSpace {
+  std::string before = {};
+  std::string after = {};
+};
+
 // Those that are known, in the order in which they are tried.
 std::span<const ThoughtForm> thought_forms();
 std::span<const CallForm> call_forms();
 
-// What reads answers with thoughts and calls of these forms, or without them (nullptr).
-ResponseTemplate template_of(const ThoughtForm* thoughts, const CallForm* calls);
+// What reads answers with thoughts and calls of these forms, or without them (nullptr). `space` is
+// that of the calls' values. Beyond transformers, it
+//  - keeps white space between what is content before thoughts or calls and what is behind them, of
+//    one side; the space at the beginning and the end of all content that is next to them goes;
+//  - takes a closing within a text of a call's JSON for a part of the text;
+//  - takes space away from a value where a schema lists the value without the space.
+ResponseTemplate template_of(const ThoughtForm* thoughts, const CallForm* calls,
+                             const ValueSpace& space = {});
 
 }  // namespace polystate::response

@@ -1,14 +1,11 @@
 #include "response/json_value.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "chat_template/json_value.h"
 #include "chat_template/text.h"
@@ -26,26 +23,15 @@ using chat_template::Value;
 
 constexpr std::size_t kMaxDepth = 250;  // messages have some more around it
 
-// Whether an integer in it has more than 64 bits with its sign, which values have not.
-bool has_too_large(const Json& json) {
-  if (std::holds_alternative<std::uint64_t>(json.value)) return true;
-  if (const Json::Array* const array = json.array())
-    return std::ranges::any_of(*array, has_too_large);
-  const Json::Object* const object = json.object();
-  return object != nullptr &&
-         std::any_of(object->begin(), object->end(),
-                     [](const JsonMember& member) { return has_too_large(member.value); });
-}
-
 }  // namespace
 
 Result<Value> parse_value(std::string_view document, Origin origin) {
   JsonLimits limits;
   limits.max_depth = kMaxDepth;
   limits.names_may_repeat = true;
+  limits.rounds_large_integers = true;
   const Result<Json> json = parse_json(document, limits);
   if (!json) return Error{ErrorCode::kContract, json.error().message};
-  if (has_too_large(*json)) return Error{ErrorCode::kContract, "an integer has over 64 bits"};
   return value_of(*json, origin);
 }
 

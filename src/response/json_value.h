@@ -10,7 +10,9 @@
 namespace polystate::response {
 
 // A JSON document that a model wrote: names may occur twice, and the last one counts, as in Python.
-// kContract: it is no JSON, or nested more than 250 deep.
+// An integer of over 64 bits with its sign, which no value holds, is the nearest double, as in
+// JavaScript. kContract: it is no JSON, a number is beyond the doubles, or it is nested more than
+// 250 deep.
 Result<chat_template::Value> parse_value(std::string_view document, chat_template::Origin origin);
 
 // A text as a JSON string.

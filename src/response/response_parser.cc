@@ -1,5 +1,5 @@
 // As transformers 5.23's utils/chat_parsing/response_parser.py, of which it gives the events and
-// the messages.
+// the messages. Forms that polystate knows are read with more care (template_of in forms.h).
 
 #include "polystate/response/response_parser.h"
 
@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "chat_template/string_functions.h"
 #include "chat_template/text.h"
 #include "chat_template/value.h"
 #include "core/utf8.h"
@@ -24,6 +25,7 @@
 #include "response/anchor.h"
 #include "response/argument_types.h"
 #include "response/call_shape.h"
+#include "response/json_body.h"
 #include "response/part.h"
 #include "response/template.h"
 
@@ -60,6 +62,16 @@ bool is_empty(const Value& value) {
     default:
       return false;
   }
+}
+
+// The white space at the beginning and at the end of a text that has something else, too.
+std::string_view space_before(std::string_view text) {
+  const std::string_view rest = chat_template::stripped(text);
+  return rest.empty() ? rest : text.substr(0, static_cast<std::size_t>(rest.data() - text.data()));
+}
+std::string_view space_after(std::string_view text) {
+  const std::string_view rest = chat_template::stripped(text);
+  return rest.empty() ? rest : text.substr(space_before(text).size() + rest.size());
 }
 
 Error too_slow() {
@@ -171,6 +183,10 @@ class ResponseParser::Reader {
   // Takes the text before an opening or closing, and that itself.
   Status pass(Events& events, const Found& found) {
     const AnchorMatch& match = found.match;
+    if (match.begin < position_) {  // a closing that was taken for a part of a text
+      body_.resize(body_.size() - (position_ - match.begin));
+      position_ = match.begin;
+    }
     take(events, match.begin);
     const std::string anchor = buffer_.substr(match.begin, match.end - match.begin);
     position_ = match.end;
@@ -202,11 +218,13 @@ class ResponseParser::Reader {
       const std::optional<response::Anchor>& anchor =
           side == Side::kOpen ? field->open : field->close;
       if (!anchor) continue;
-      Result<std::optional<AnchorMatch>> match = anchor->search(buffer_, position_, !is_end);
+      const bool is_of_json = side == Side::kClose && field->content.is_json_of_form();
+      Result<std::optional<AnchorMatch>> match = is_of_json
+                                                     ? closing_of_json(*anchor, is_end)
+                                                     : anchor->search(buffer_, position_, !is_end);
       if (!match) return match.error();
       if (!*match) continue;
-      const bool at_edge = (*match)->end == buffer_.size();
-      if (!is_end && ((*match)->is_partial || (at_edge && anchor->may_grow(**match)))) {
+      if (!is_certain(*anchor, **match, is_end)) {
         held = std::min(held, (*match)->begin);
         continue;
       }
@@ -217,6 +235,29 @@ class ResponseParser::Reader {
     if (taken_ > kTimeLimit + buffer_.size() * kTimeLimitPerByte) return too_slow();
     if (best && best->match.begin >= held) best.reset();
     return best;
+  }
+
+  // Whether more text cannot change a match.
+  [[nodiscard]] bool is_certain(const response::Anchor& anchor, const AnchorMatch& match,
+                                bool is_end) const {
+    const bool at_edge = match.end == buffer_.size();
+    return is_end || !(match.is_partial || (at_edge && anchor.may_grow(match)));
+  }
+
+  // The closing of the call that is open: the first that is not within a text of its JSON. Where
+  // that is no JSON, the first of all, which may be before the position.
+  Result<std::optional<AnchorMatch>> closing_of_json(const response::Anchor& anchor, bool is_end) {
+    for (std::size_t start = position_;;) {
+      Result<std::optional<AnchorMatch>> match = anchor.search(buffer_, start, !is_end);
+      if (!match) return match;
+      const bool is_final = *match ? is_certain(anchor, **match, is_end) : is_end;
+      if (!is_final) return match;
+      json_.read(buffer_, *match ? (*match)->begin : buffer_.size());
+      const bool is_none = in_text_ && !json_.is_whole();
+      if (!*match || !json_.is_in_text()) return is_none ? in_text_ : *match;
+      if (!in_text_) in_text_ = **match;
+      start = std::max((*match)->end, (*match)->begin + 1);
+    }
   }
 
   // What ends the part that is open, or the openings of all.
@@ -236,14 +277,18 @@ class ResponseParser::Reader {
 
   // Takes the text up to `end` into the part that is open.
   void take(Events& events, std::size_t end) {
-    const std::string text = buffer_.substr(position_, end - position_);
+    std::string text = buffer_.substr(position_, end - position_);
     position_ = end;
-    add(events, text);
+    add(events, std::move(text));
   }
 
-  void add(Events& events, const std::string& text) {
+  void add(Events& events, std::string text) {
     const Field* const field = current();
     if (text.empty() || field == nullptr) return;
+    if (is_implicit(*field)) {
+      text.insert(0, std::exchange(space_, {}));
+      has_text_ = true;
+    }
     if (!is_open_) {
       events.push_back({ResponseEvent::Kind::kOpen, field->name});
       is_open_ = true;
@@ -257,6 +302,8 @@ class ResponseParser::Reader {
     captures_ = match.captures;
     body_.clear();
     anchor_ = std::move(anchor);
+    json_ = response::JsonBody(position_);
+    in_text_.reset();
     is_open_ = true;
     events.push_back({ResponseEvent::Kind::kOpen, field.name});
   }
@@ -283,9 +330,21 @@ class ResponseParser::Reader {
     if (is_implicit(field)) {
       last_text_ = body_;
       takes_place_ = false;
+    } else {
+      keep_space(anchor);
     }
     reset();
     return {};
+  }
+
+  // Keeps white space that was taken with a part of a form, for text that may follow: what was
+  // before the first such part, or the first that was behind one.
+  void keep_space(const std::string& anchor) {
+    const bool is_of_form =
+        content().implicit && content().fields[*content().implicit].content.is_of_form();
+    if (!is_of_form || !has_text_ || !space_.empty()) return;
+    space_ = space_before(anchor_);
+    if (space_.empty()) space_ = space_after(anchor);
   }
 
   Result<Value> value_of(const Field& field) const {
@@ -293,7 +352,8 @@ class ResponseParser::Reader {
       return Error{ErrorCode::kContract, "it is cut"};
     Result<Value> value = response::value_of_part(field, {body_, captures_}, origin());
     if (!value) return value;
-    value = types_.read(*value);
+    const bool is_of_tags = field.content.is_of_form() && field.content.is_any_part();
+    value = types_.read(*value, is_of_tags);
     return options_.keeps_malformed && field.name == "tool_calls" ? response::checked_calls(*value)
                                                                   : value;
   }
@@ -371,7 +431,12 @@ class ResponseParser::Reader {
   std::vector<std::pair<std::string, std::string>> captures_;
   std::string body_;
   std::string anchor_;  // the text that opened it
+  // Of JSON: what was read of it, and the first closing that was within a text.
+  response::JsonBody json_;
+  std::optional<AnchorMatch> in_text_;
   bool is_open_ = false;
+  bool has_text_ = false;  // whether there was any that is in no other part
+  std::string space_;      // to be put before such text
   // Where parts are kept as text: whether one was; what the last part without an opening had, and
   // whether the one that is open has it, too.
   bool has_malformed_ = false;

@@ -30,6 +30,7 @@ constexpr std::string_view kName = "look_up_tides";
 constexpr std::string_view kThought = "I look at the tides.";
 constexpr std::string_view kContent = "High water is at noon.";
 constexpr std::string_view kArguments = R"({"harbour": "Brest", "days": 3})";
+constexpr std::string_view kText = "Brest";  // the argument among them that is one
 constexpr std::string_view kTools = R"([{"type": "function", "function": {
   "name": "look_up_tides", "description": "Say when the water is high.",
   "parameters": {"type": "object", "required": ["harbour"], "properties": {
@@ -159,14 +160,39 @@ std::optional<Dict> read(const ResponseTemplate& form, const std::string& text) 
   return message->value().dict();
 }
 
-bool reads_call(const ResponseTemplate& form, const std::string& text) {
+// The arguments of the only call, where it is of the known name.
+std::optional<Value> read_arguments(const ResponseTemplate& form, const std::string& text) {
   const std::optional<Dict> message = read(form, text);
-  if (!message) return false;
+  if (!message) return std::nullopt;
   const Value* const calls = message->find("tool_calls");
-  if (calls == nullptr || !calls->is_sequence() || calls->elements().size() != 1) return false;
+  if (calls == nullptr || !calls->is_sequence() || calls->elements().size() != 1)
+    return std::nullopt;
   const Value* const function = calls->elements().front().dict().find("function");
-  return equal(*function->dict().find("name"), string(kName)) &&
-         equal(*function->dict().find("arguments"), json(kArguments).value());
+  if (!equal(*function->dict().find("name"), string(kName))) return std::nullopt;
+  return *function->dict().find("arguments");
+}
+
+bool reads_call(const ResponseTemplate& form, const std::string& text) {
+  const std::optional<Value> arguments = read_arguments(form, text);
+  return arguments && equal(*arguments, json(kArguments).value());
+}
+
+// An expression for white space that is written, and that a model may leave out.
+std::string optional_space(std::string_view space) {
+  return space.empty() ? std::string() : "(?:" + std::string(space) + ")?";
+}
+
+// What is around the value of a text that the template wrote.
+ValueSpace space_in(const CallForm& form, const std::string& text) {
+  if (form.tag_pattern.empty()) return {};
+  const std::optional<Value> arguments = read_arguments(template_of(nullptr, &form), text);
+  if (!arguments || arguments->kind() != Value::Kind::kDict) return {};
+  const Value* const value = arguments->dict().find("harbour");
+  if (value == nullptr || !value->is_string()) return {};
+  const std::string_view whole = value->bytes();
+  const std::size_t at = whole.find(kText);
+  if (at == std::string_view::npos) return {};
+  return {optional_space(whole.substr(0, at)), optional_space(whole.substr(at + kText.size()))};
 }
 
 bool reads_thought(const ResponseTemplate& form, const std::string& text) {
@@ -178,19 +204,23 @@ bool reads_thought(const ResponseTemplate& form, const std::string& text) {
 
 const std::vector<ResponseTemplate>& call_readers() {
   static const std::vector<ResponseTemplate> kReaders = [] {
+    const ValueSpace any_space = {R"(\s*)", R"(\s*)"};
     std::vector<ResponseTemplate> readers;
-    for (const CallForm& form : call_forms()) readers.push_back(template_of(nullptr, &form));
+    for (const CallForm& form : call_forms())
+      readers.push_back(template_of(nullptr, &form, any_space));
     return readers;
   }();
   return kReaders;
 }
 
-const CallForm* call_form(const std::vector<std::string>& candidates) {
+const CallForm* call_form(const std::vector<std::string>& candidates, ValueSpace& space) {
   for (std::size_t i = 0; i < call_readers().size(); ++i) {
     const CallForm& form = call_forms()[i];
     for (const std::string& text : candidates) {
       const bool is_possible = text.find(form.needed) != std::string::npos;
-      if (is_possible && reads_call(call_readers()[i], text)) return &form;
+      if (!is_possible || !reads_call(call_readers()[i], text)) continue;
+      space = space_in(form, text);
+      return &form;
     }
   }
   return nullptr;
@@ -200,7 +230,8 @@ void find_calls(const Trial& trial, TemplateForms& found) {
   for (const std::string_view id : kIds) {
     for (const bool is_text : {false, true}) {
       for (const bool has_content : {true, false}) {
-        found.calls = call_form(trial.candidates(call_answer({id, is_text, has_content})));
+        found.calls =
+            call_form(trial.candidates(call_answer({id, is_text, has_content})), found.value_space);
         if (found.calls == nullptr) continue;
         found.arguments_are_text = is_text;
         found.calls_need_ids = !id.empty();

@@ -13,6 +13,7 @@ namespace polystate::response {
 struct TemplateForms {
   const ThoughtForm* thoughts = nullptr;  // none that is known
   const CallForm* calls = nullptr;
+  ValueSpace value_space;  // what the template writes around the values of arguments that are tags
   bool shows_tools = false;  // to the model
   // How messages must have calls for the template to take them.
   bool arguments_are_text = false;

@@ -25,6 +25,7 @@ constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int32_t>::max();
 
 constexpr NumberRange kAny = {};
 constexpr NumberRange kFromZero = {.low = 0};
+constexpr NumberRange kFromZeroOrNone = {.low = 0, .minus_one_is_low = true};
 constexpr NumberRange kFromOne = {.low = 1};
 constexpr NumberRange kAboveZero = {.low = 0, .above_low = true};
 constexpr NumberRange kSeconds = {.low = 0, .high = 1e9};
@@ -35,6 +36,8 @@ constexpr NumberRange kFractionAboveZero = {.low = 0, .high = 1, .above_low = tr
 constexpr TokenForm kSpecialToken = {.negative_is_none = true};
 constexpr TokenForm kEndTokens = {.one_or_list = true, .negative_is_none = true};
 constexpr TokenForm kForcedTokens = {.one_or_list = true};
+// transformers takes a list with one for each row of a batch; here all rows have the same.
+constexpr TokenForm kStartToken = {.list_of_one = true};
 
 using Config = GenerationConfig;
 constexpr auto kFields = std::to_array<ConfigField>({
@@ -52,7 +55,7 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"early_stopping", &Config::early_stopping},
     {"length_penalty", &Config::length_penalty},
     {"temperature", &Config::temperature, kFromZero},  // with do_sample above it: validate
-    {"top_k", &Config::top_k, kFromZero},
+    {"top_k", &Config::top_k, kFromZeroOrNone},
     {"top_p", &Config::top_p, kFraction},
     {"min_p", &Config::min_p, kFraction},
     {"typical_p", &Config::typical_p, kFractionAboveZero},
@@ -81,7 +84,7 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"bos_token_id", &Config::bos_token_id, kAny, kSpecialToken},
     {"pad_token_id", &Config::pad_token_id, kAny, kSpecialToken},
     {"eos_token_id", &Config::eos_token_id, kAny, kEndTokens},
-    {"decoder_start_token_id", &Config::decoder_start_token_id},
+    {"decoder_start_token_id", &Config::decoder_start_token_id, kAny, kStartToken},
 });
 
 std::string number_text(double value) { return described({value}); }
@@ -152,8 +155,10 @@ Refusal read(const Json& value, const ConfigField& /*field*/, ContextPolicy& out
 Refusal read(const Json& value, const ConfigField& field, std::int64_t& out) {
   const auto* const content = std::get_if<std::int64_t>(&value.value);
   if (content == nullptr) return refusal(range_text<std::int64_t>(field.range), value);
-  if (auto refused = check_number(field.range, *content)) return refused;
-  out = *content;
+  const bool is_low = *content == -1 && field.range.minus_one_is_low;
+  const std::int64_t number = is_low ? static_cast<std::int64_t>(field.range.low) : *content;
+  if (auto refused = check_number(field.range, number)) return refused;
+  out = number;
   return std::nullopt;
 }
 
@@ -178,7 +183,9 @@ Refusal read(const Json& value, const ConfigField& field, double& out) {
 }
 
 Refusal read(const Json& value, const ConfigField& field, std::optional<TokenId>& out) {
-  const auto* const content = std::get_if<std::int64_t>(&value.value);
+  const Json::Array* const list = field.tokens.list_of_one ? value.array() : nullptr;
+  const Json& token = list != nullptr && list->size() == 1 ? list->front() : value;
+  const auto* const content = std::get_if<std::int64_t>(&token.value);
   if (content != nullptr && *content < 0 && field.tokens.negative_is_none) {
     out = std::nullopt;
     return std::nullopt;
@@ -220,8 +227,7 @@ Refusal read_sequence(const Json& value, const ConfigField& field, std::vector<T
 }
 
 Refusal read(const Json& value, const ConfigField& field, std::vector<std::vector<TokenId>>& out) {
-  if (value.array() == nullptr || value.array()->empty())
-    return refusal("a list of at least one list of tokens", value);
+  if (value.array() == nullptr) return refusal("a list of lists of tokens", value);
   for (const Json& element : *value.array()) {
     if (auto refused = read_sequence(element, field, out.emplace_back())) return refused;
   }

@@ -37,13 +37,15 @@ using ConfigMember = std::variant<
 struct NumberRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  bool above_low = false;  // `low` itself is out of the range
+  bool above_low = false;         // `low` itself is out of the range
+  bool minus_one_is_low = false;  // -1 is read as `low`: it stands for none in some files
 };
 
 // What a list of tokens, or a token, may be.
 struct TokenForm {
   bool one_or_list = false;       // 2 is read as [2]
   bool negative_is_none = false;  // -1 is left out: it stands for no token in some files
+  bool list_of_one = false;       // [2] is read as 2
 };
 
 // The one declaration of a field that is honoured.

@@ -89,11 +89,13 @@ AddedVocabulary::Matcher AddedVocabulary::build_matcher(bool normalized) const {
   std::stable_sort(wanted.begin(), wanted.end(),
                    [](const Name* a, const Name* b) { return a->id < b->id; });
   std::vector<std::pair<std::string_view, std::uint32_t>> entries;
+  // Of tokens that normalize to one text the first is found: `build` takes the last of equals.
   for (const Name* name : wanted) {
     entries.emplace_back(name->text, static_cast<std::uint32_t>(matcher.ids.size()));
     matcher.ids.push_back(name->id);
     matcher.first[static_cast<unsigned char>(name->text[0])] = true;
   }
+  std::ranges::reverse(entries);
   matcher.trie = Trie::build(std::move(entries));
   return matcher;
 }
@@ -150,14 +152,13 @@ void AddedVocabulary::find(std::string_view text, bool normalized, const Skipped
     if (part != PlainRanges::Overlap::kNone) continue;
     if (token.single_word && !is_single_word(text, range)) continue;
     // The match before may have taken all of this one, as white space.
-    if (token.lstrip)
-      match->range.begin = std::min(trim_left_space(text, range.begin, taken), range.end);
+    if (token.lstrip) match->range.begin = trim_left_space(text, range.begin, taken);
     if (token.rstrip) {
       // A token may be white space itself, in the white space behind the one before.
       if (range.end > space_end) space_end = trim_right_space(text, range.end);
       match->range.end = space_end;
     }
-    if (match->range.begin == match->range.end) continue;
+    if (match->range.begin >= match->range.end) continue;
     matches.push_back(*match);
     taken = match->range.end;
   }

@@ -51,7 +51,8 @@ class AddedVocabulary {
     std::span<const TextRange> alignment;
   };
   // Appends the tokens in `text`, the leftmost and of those the longest first; of the tokens that
-  // are looked for in normalized texts, or of the others.
+  // are looked for in normalized texts, or of the others. Of tokens with one normalized text the
+  // one with the smallest id is found, where `tokenizers` draws one of them each time it is opened.
   void find(std::string_view text, bool normalized, const Skipped& skipped,
             std::vector<Match>& matches) const;
   [[nodiscard]] bool looks_for(bool normalized) const { return !matcher(normalized).ids.empty(); }

@@ -60,7 +60,7 @@ struct GenerationConfig {
 
   // Sampling.
   double temperature = 1.0;
-  std::int64_t top_k = 50;  // 0: all
+  std::int64_t top_k = 50;  // 0: all; a file may say -1 for it
   double top_p = 1.0;
   std::optional<double> min_p;
   std::optional<double> typical_p;

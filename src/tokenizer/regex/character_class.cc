@@ -9,6 +9,7 @@
 
 #include "tokenizer/regex/character_set.h"
 #include "tokenizer/regex/pattern_reader.h"
+#include "tokenizer/regex/regex.h"
 
 namespace polystate::tokenizer {
 namespace {
@@ -19,22 +20,55 @@ class ClassReader {
  public:
   explicit ClassReader(PatternReader& reader) : reader_(reader) {}
 
-  // Reads items up to and with the closing bracket.
+  // Reads items, and operators between groups of them, up to and with the closing bracket. Of
+  // several operators the first comes first.
   void items(CharacterSet& set, int depth) {
     if (depth > kMaxBrackets) return reader_.unsupported("[ within [ more than eight times");
-    bool first = true;
+    CharacterSet left;             // what is before the last operator
+    Operation operation = united;  // of `left` and `set`
+    hyphens(set);
+    bool first = set.positive.empty();
     while (!reader_.failed()) {
       if (reader_.at_end()) return reader_.malformed("a bracket is not closed");
-      if (!first && reader_.take("]")) return;
+      if (!first && reader_.take("]")) break;
       first = false;
-      item(set, depth);
+      if (const Operation next = take_operation()) {
+        left = operation(left, set);
+        set = CharacterSet();
+        operation = next;
+      } else {
+        item(set, depth);
+      }
     }
+    set = operation(left, set);
   }
 
  private:
+  using Operation = CharacterSet (*)(const CharacterSet& a, const CharacterSet& b);
+
+  static CharacterSet united(const CharacterSet& a, const CharacterSet& b) {
+    CharacterSet both = a;
+    unite(both, b);
+    return both;
+  }
+
+  // An operator, which binds less than one item after another does; null where none comes.
+  Operation take_operation() {
+    if (reader_.syntax() == RegexSyntax::kPython) return nullptr;
+    if (reader_.take("&&")) return intersection;
+    if (!reader_.oniguruma() && reader_.take("--")) return difference;
+    return nullptr;
+  }
+
+  // At the beginning of a class, hyphens stand for themselves in Rust.
+  void hyphens(CharacterSet& set) {
+    if (reader_.syntax() != RegexSyntax::kFancyRegex) return;
+    while (reader_.take("-")) set.positive += hex_escape('-');
+  }
+
   void item(CharacterSet& set, int depth) {
     if (reader_.take("[:")) return posix_class(set);
-    if (at_set_operator()) return reader_.unsupported(reader_.rest().substr(0, 2));
+    if (at_other_operator()) return reader_.unsupported(reader_.rest().substr(0, 2));
     if (reader_.take("[")) return nested(set, depth);
     if (reader_.at("\\") && reader_.rest().size() > 1) {
       if (const auto escaped = reader_.escaped_set(false)) return unite(set, *escaped);
@@ -43,8 +77,10 @@ class ClassReader {
     range(set);
   }
 
-  [[nodiscard]] bool at_set_operator() const {
-    return reader_.at("&&") || (!reader_.oniguruma() && (reader_.at("--") || reader_.at("~~")));
+  // Whether an operator comes that take_operation does not know.
+  [[nodiscard]] bool at_other_operator() const {
+    if (reader_.oniguruma()) return false;
+    return reader_.at("~~") || reader_.at("&&") || reader_.at("--");
   }
 
   // Rust's are those of ASCII, which no tokenizer asks for.
@@ -78,8 +114,11 @@ class ClassReader {
     CharacterSet inner;
     items(inner, depth + 1);
     if (!complement) return unite(set, inner);
-    if (!inner.negative.empty()) return reader_.unsupported("a complement in a complement");
-    set.negative.push_back(std::move(inner.positive));
+    if (inner.negative.empty() && inner.expressions.empty() && !inner.positive.empty()) {
+      set.negative.push_back(std::move(inner.positive));
+    } else if (!reader_.failed()) {
+      set.expressions.push_back(to_expression(inner, true));
+    }
   }
 
   // A character, or a range of them.
@@ -88,6 +127,9 @@ class ClassReader {
     if (!low) return;
     set.positive += hex_escape(*low);
     if (!reader_.at("-") || reader_.rest().size() == 1 || reader_.at("-]")) return;
+    // A hyphen before an operator, or of one.
+    if (reader_.oniguruma() && reader_.at("-&&")) return;
+    if (reader_.syntax() == RegexSyntax::kFancyRegex && reader_.at("--")) return;
     reader_.take("-");
     constexpr std::array<std::string_view, 5> kSets = {"[", "\\p", "\\s", "\\d", "\\w"};
     if (std::any_of(kSets.begin(), kSets.end(),

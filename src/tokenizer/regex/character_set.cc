@@ -66,6 +66,10 @@ constexpr std::array<std::string_view, 9> kBinaryProperties = {"alphabetic",
                                                                "lowercase",
                                                                "uppercase"};
 
+// One character of none, and of all.
+constexpr std::string_view kNoCharacter = R"([^\x{0}-\x{10FFFF}])";
+constexpr std::string_view kAnyCharacter = R"([\x{0}-\x{10FFFF}])";
+
 constexpr std::string_view kProperty = R"(\p{)";
 constexpr std::string_view kScript = "sc:";
 
@@ -126,7 +130,8 @@ std::string hex_escape(char32_t code_point) {
 
 bool is_ascii(const CharacterSet& set) {
   constexpr std::string_view kEscape = R"(\x{)";
-  if (!set.negative.empty() || set.positive.find(R"(\p)") != std::string::npos) return false;
+  if (!set.negative.empty() || !set.expressions.empty()) return false;
+  if (set.positive.find(R"(\p)") != std::string::npos) return false;
   for (std::size_t at = set.positive.find(kEscape); at != std::string::npos;
        at = set.positive.find(kEscape, at + 1)) {
     const std::size_t digits = set.positive.find('}', at) - at - kEscape.size();
@@ -138,6 +143,15 @@ bool is_ascii(const CharacterSet& set) {
 void unite(CharacterSet& set, const CharacterSet& other) {
   set.positive += other.positive;
   set.negative.insert(set.negative.end(), other.negative.begin(), other.negative.end());
+  set.expressions.insert(set.expressions.end(), other.expressions.begin(), other.expressions.end());
+}
+
+CharacterSet intersection(const CharacterSet& a, const CharacterSet& b) {
+  return {{}, {}, {"(?:(?=" + to_expression(b, false) + ")" + to_expression(a, false) + ")"}};
+}
+
+CharacterSet difference(const CharacterSet& a, const CharacterSet& b) {
+  return {{}, {}, {"(?:(?!" + to_expression(b, false) + ")" + to_expression(a, false) + ")"}};
 }
 
 std::string bracketed(std::string_view set, bool complement) {
@@ -155,18 +169,24 @@ std::string bracketed(std::string_view set, bool complement) {
 }
 
 std::string to_expression(const CharacterSet& set, bool complement) {
-  if (set.negative.empty()) return bracketed(set.positive, complement);
-  if (set.positive.empty() && set.negative.size() == 1)
+  if (set.negative.empty() && set.expressions.empty()) {
+    if (set.positive.empty()) return std::string(complement ? kAnyCharacter : kNoCharacter);
+    return bracketed(set.positive, complement);
+  }
+  if (set.positive.empty() && set.negative.size() == 1 && set.expressions.empty())
     return bracketed(set.negative[0], !complement);
   std::string expression = "(?:";
   if (complement) {
     if (!set.positive.empty()) expression += "(?!" + bracketed(set.positive, false) + ")";
+    for (const std::string& each : set.expressions) expression += "(?!" + each + ")";
     for (std::size_t i = 1; i < set.negative.size(); ++i)
       expression += "(?=" + bracketed(set.negative[i], false) + ")";
-    expression += bracketed(set.negative[0], false);
+    expression +=
+        set.negative.empty() ? std::string(kAnyCharacter) : bracketed(set.negative[0], false);
   } else {
     if (!set.positive.empty()) expression += bracketed(set.positive, false) + "|";
     for (const std::string& negative : set.negative) expression += bracketed(negative, true) + "|";
+    for (const std::string& each : set.expressions) expression += each + "|";
     expression.pop_back();
   }
   return expression + ")";

@@ -24,19 +24,27 @@ std::optional<std::string> left_by(std::string_view name);
 // "\x{2581}".
 std::string hex_escape(char32_t code_point);
 
-// A set of characters: `positive`, united with the complement of each of `negative`.
+// A set of characters: `positive`, united with the complement of each of `negative`, and with what
+// each of `expressions` matches, which is one character.
 struct CharacterSet {
   std::string positive;
   std::vector<std::string> negative = {};
+  std::vector<std::string> expressions = {};
 };
 
-// Whether every character is ASCII.
+// Whether every character is ASCII, as far as that is known without matching.
 bool is_ascii(const CharacterSet& set);
 
 // Adds the characters of another one.
 void unite(CharacterSet& set, const CharacterSet& other);
 
-// "[set]", "[^set]", with the characters of its properties that PCRE2 may not know.
+// The characters that are in both.
+CharacterSet intersection(const CharacterSet& a, const CharacterSet& b);
+// Those of `a` that are not in `b`.
+CharacterSet difference(const CharacterSet& a, const CharacterSet& b);
+
+// "[set]", "[^set]", with the characters of its properties that PCRE2 may not know. The set is not
+// empty.
 std::string bracketed(std::string_view set, bool complement);
 
 // An expression that matches one character of the set, or of its complement.

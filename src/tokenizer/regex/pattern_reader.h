@@ -20,6 +20,7 @@ class PatternReader {
   PatternReader(std::string_view pattern, RegexSyntax syntax)
       : pattern_(pattern), syntax_(syntax) {}
 
+  [[nodiscard]] RegexSyntax syntax() const { return syntax_; }
   [[nodiscard]] bool oniguruma() const { return syntax_ == RegexSyntax::kOniguruma; }
   [[nodiscard]] bool failed() const { return !status_; }
   // Only where something failed.

@@ -5,7 +5,8 @@
 //  - Oniguruma: ^ and $ are those of lines, (?m) lets . match a newline, x{n,m}+ repeats x{n,m},
 //    and (?i) reaches over the alternatives that follow it. Without regard to case it lets one
 //    character equal several, which is refused;
-//  - both: \h is a hexadecimal digit, \v a vertical tab, classes may be nested;
+//  - both: \h is a hexadecimal digit, \v a vertical tab, classes may be nested, and && is what two
+//    have in common (in Rust -- is what the first has alone); these bind least;
 //  - Python: groups have names, $ matches before a last newline, too, and \Z at the end alone.
 // Sources: Oniguruma's doc/RE, docs.rs/fancy-regex, docs.rs/regex, pcre2pattern(3).
 
@@ -149,6 +150,8 @@ class Translator {
       return assertion(is_python_ && anchor == "\\Z" ? std::string_view("\\z") : anchor);
     }
     if (is_python_ && reader_.take("\\G")) return assertion("\\G");
+    // The end of a line, of which "\r\n" is one that is never taken apart.
+    if (reader_.oniguruma() && reader_.take("\\R")) return atom("\\R");
     if (const auto character = reader_.escaped_character())
       return literal(*character, hex_escape(*character));
     reader_.unsupported(reader_.rest().substr(0, 2));
@@ -162,6 +165,9 @@ class Translator {
   void character_class() {
     reader_.take("[");
     const CharacterClass read = read_character_class(reader_);
+    // Oniguruma folds what two classes have in common, PCRE2 each of them.
+    if (folds_several() && !read.set.expressions.empty())
+      return reader_.unsupported("(?i) with classes that are intersected");
     if (folds_several() && !read.complement && !is_ascii(read.set))
       return reader_.unsupported("(?i) with a class of characters beyond ASCII");
     if (!reader_.failed()) atom(to_expression(read.set, read.complement));

@@ -120,6 +120,30 @@ TEST(LineReader, KeepsReturnsWhereOnlyALineFeedEndsALine) {
               ElementsAre(ElementsAre("a\r", "b\r"), IsEmpty()));
 }
 
+TEST(LineReader, TakesAByteOrderMarkAwayAtTheVeryBeginning) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  const std::string mark(kMark);
+  EXPECT_THAT(groups_of(mark + "a\n" + mark + "b\n", 9),
+              ElementsAre(ElementsAre("a", mark + "b"), IsEmpty()));
+  EXPECT_THAT(groups_of(mark + mark + "a", 9), ElementsAre(ElementsAre(mark + "a"), IsEmpty()));
+  EXPECT_THAT(groups_of(mark, 9), ElementsAre(IsEmpty()));
+  EXPECT_THAT(groups_of("\xEF\xBB", 9), ElementsAre(ElementsAre("\xEF\xBB"), IsEmpty()));
+  EXPECT_THAT(groups_of("\n" + mark, 9), ElementsAre(ElementsAre("", mark), IsEmpty()));
+  Pipe pipe;
+  LineReader reader(pipe.reader());
+  std::thread writer([&] {
+    for (const char byte : mark + "/stats\n") {
+      pipe.write({&byte, 1});
+      ::usleep(2'000);
+    }
+    pipe.write("rest");
+    pipe.close_writer();
+  });
+  EXPECT_THAT(reader.next(1).value(), ElementsAre("/stats"));
+  EXPECT_EQ(reader.rest().value(), "rest");
+  writer.join();
+}
+
 TEST(LineReader, GivesTheRestWithItsEnds) {
   Pipe pipe;
   pipe.write("a\nb\r\n\nc\r");

@@ -37,6 +37,12 @@ TEST(Text, PrintableEscapesBytesThatAreNoUtf8) {
   EXPECT_EQ(printable("\xF4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // past the last code point
 }
 
+TEST(Text, AnOptionsValueThatIsNoUtf8IsShownAsItMayBe) {
+  EXPECT_EQ(utf8_fault("größe"), "");
+  EXPECT_EQ(utf8_fault(""), "");
+  EXPECT_EQ(utf8_fault("a\xFF"), "'a\\xff' is no UTF-8");
+}
+
 TEST(Text, WideCharactersTakeTwoColumnsAndCombiningMarksNone) {
   ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr);
   EXPECT_EQ(display_width("abc"), 3);

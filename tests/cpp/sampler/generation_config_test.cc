@@ -99,6 +99,17 @@ TEST(GenerationConfig, ANegativeTokenStandsForNone) {
   EXPECT_THAT(with("suppress_tokens", "[-1, 4]").suppress_tokens, ElementsAre(4));
 }
 
+TEST(GenerationConfig, WhatFilesHaveForNoneIsNone) {
+  GenerationConfig config;
+  ASSERT_TRUE(config.set("bad_words_ids", "[[1]]"));
+  ASSERT_TRUE(config.set("bad_words_ids", "[]"));
+  EXPECT_TRUE(config.bad_words_ids.empty());
+  ASSERT_TRUE(config.set("top_k", "-1"));
+  EXPECT_EQ(config.top_k, 0);
+  ASSERT_TRUE(config.set("decoder_start_token_id", "[7]"));
+  EXPECT_EQ(config.decoder_start_token_id, 7U);
+}
+
 TEST(GenerationConfig, AValueOfAnotherTypeIsRefusedByNameAndChangesNothing) {
   for (const FieldValue& field : std::vector<FieldValue>{
            {"num_beams", "4.0"},
@@ -124,7 +135,7 @@ TEST(GenerationConfig, AValueOfAnotherTypeIsRefusedByNameAndChangesNothing) {
            {"length_penalty", "\"1\""},
            {"length_penalty", "false"},
            {"temperature", "-0.5"},
-           {"top_k", "-1"},
+           {"top_k", "-2"},
            {"top_p", "1.5"},
            {"min_p", "-0.1"},
            {"typical_p", "0"},
@@ -132,7 +143,6 @@ TEST(GenerationConfig, AValueOfAnotherTypeIsRefusedByNameAndChangesNothing) {
            {"repetition_penalty", "1e-46"},  // 0 in float32
            {"seed", "-1"},
            {"seed", "1.0"},
-           {"bad_words_ids", "[]"},
            {"bad_words_ids", "[[]]"},
            {"bad_words_ids", "[3]"},
            {"bad_words_ids", "[[-3]]"},
@@ -156,6 +166,8 @@ TEST(GenerationConfig, AValueOfAnotherTypeIsRefusedByNameAndChangesNothing) {
            {"exponential_decay_length_penalty", "[1]"},
            {"exponential_decay_length_penalty", "[1.5, 2]"},
            {"decoder_start_token_id", "[1, 2]"},
+           {"decoder_start_token_id", "[[1]]"},
+           {"decoder_start_token_id", "[]"},
            {"renormalize_logits", "{}"},
        }) {
     GenerationConfig config;

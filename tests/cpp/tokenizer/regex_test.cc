@@ -51,6 +51,51 @@ TEST(Regex, OneLetterForSeveralOfTheOtherCaseIsRefusedWhereOnigurumaTakesIt) {
   }
 }
 
+// The characters of a text that each match an expression.
+std::string matching(std::string_view pattern, std::string_view text, RegexSyntax syntax) {
+  std::string found;
+  for (const char c : text) {
+    if (matches(pattern, std::string_view(&c, 1), syntax)) found += c;
+  }
+  return found;
+}
+
+TEST(Regex, ClassesAreIntersectedAfterTheirItemsAreUnited) {
+  for (const RegexSyntax syntax : {RegexSyntax::kOniguruma, RegexSyntax::kFancyRegex}) {
+    const auto of = [&](std::string_view pattern) { return matching(pattern, "abcxyz&-", syntax); };
+    EXPECT_EQ(of("[a-z&&[^b]]"), "acxyz");
+    EXPECT_EQ(of("[^a-z&&[^b]]"), "b&-");
+    EXPECT_EQ(of("[a-z&&b-cx&&[^c]]"), "bx");
+    EXPECT_EQ(of("[x[a-c&&[^b]]]"), "acx");
+    EXPECT_EQ(of("[a[^a-z]]"), "a&-");
+    EXPECT_EQ(of("[^[^a-c]&&[^b]]"), "abc");
+    EXPECT_EQ(of("[a&&]"), "");
+    EXPECT_EQ(of("[^&&a]"), "abcxyz&-");
+    EXPECT_EQ(of("[a&x]"), "ax&");
+  }
+}
+
+TEST(Regex, AClassLessAnotherIsOneInRustAlone) {
+  constexpr std::string_view kText = "abcABC-";
+  EXPECT_EQ(matching("[a-c--b]", kText, RegexSyntax::kFancyRegex), "ac");
+  EXPECT_EQ(matching("[a-c--[ab]&&c]", kText, RegexSyntax::kFancyRegex), "c");
+  EXPECT_EQ(matching("[--a]", kText, RegexSyntax::kFancyRegex), "a-");
+  EXPECT_EQ(matching("[A-C--b]", kText, RegexSyntax::kOniguruma), "abABC-");
+  EXPECT_EQ(Regex::compile("[a~~b]", RegexSyntax::kFancyRegex).error().code,
+            ErrorCode::kUnsupported);
+  EXPECT_EQ(Regex::compile("[a&&b]", RegexSyntax::kPython).error().code, ErrorCode::kUnsupported);
+}
+
+TEST(Regex, OnigurumasEndOfALineIsOneAlsoWhereItHasTwoCharacters) {
+  std::vector<TextRange> found;
+  ASSERT_TRUE(Regex::compile(R"(\R)", RegexSyntax::kOniguruma)
+                  .value()
+                  .find("a\r\nb\n\n\xE2\x80\xA8", found));
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_EQ(found[0].end - found[0].begin, 2U);
+  EXPECT_EQ(found[3].end - found[3].begin, 3U);
+}
+
 TEST(Regex, AnExpressionThatReadsFarAtEveryMatchIsStopped) {
   std::vector<TextRange> found;
   const Regex reads_all = Regex::compile("a(?=.*b)|a", RegexSyntax::kOniguruma).value();

@@ -75,6 +75,51 @@ def test_normalized_tokens_are_found_in_normalized_text(
     assert_alike(tokenizer, tmp_path, with_tokens_between(lines))
 
 
+def test_of_tokens_that_normalize_to_one_text_the_first_is_found(
+    byte_level: str, tmp_path: Path
+) -> None:
+    tokenizer = Tokenizer.from_str(byte_level)
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.add_tokens(
+        [
+            AddedToken("covid", normalized=True),
+            AddedToken("COVID", normalized=True, single_word=True),
+            AddedToken("Rhône", normalized=True, single_word=True),
+            AddedToken("rhône", normalized=True),
+        ]
+    )
+    covid, rhone = (tokenizer.token_to_id(content) for content in ("covid", "Rhône"))
+    drawn = {covid, tokenizer.token_to_id("COVID")}  # as its map of hashes has it
+    texts = ["covid", "COVID", "xcovidx", "rhône", "xrhône"]
+    answers = opened(saved(tokenizer, tmp_path), ({"text": text} for text in texts))
+    ids = [set(answer["ids"]) for answer in answers]
+    assert all(covid in each for each in ids[:3])
+    assert rhone in ids[3]
+    assert rhone not in ids[4], "it is no single word, and another token is not tried"
+    assert drawn & set(tokenizer.encode("covid").ids)
+
+
+@pytest.mark.parametrize("space", [" ", "  ", "\n", "\u3000"])
+def test_white_space_that_a_token_has_taken_is_no_other_token(
+    space: str, byte_level: str, tmp_path: Path
+) -> None:
+    tokenizer = Tokenizer.from_str(byte_level)
+    tokenizer.add_tokens(
+        [
+            AddedToken("<m>", rstrip=True, normalized=False),
+            AddedToken(space, lstrip=True, rstrip=True, normalized=False),
+        ]
+    )
+    texts = [
+        f"{before}{token}{between}{after}"
+        for before in ("", "a", " \n ", "  ")
+        for token in ("<m>", "<m> <m>", "b")
+        for between in (space, 2 * space, 3 * space, f" {space} \n", "")
+        for after in ("", "a", "<m>", f"x{space}{space}")
+    ]
+    assert_alike(tokenizer, tmp_path, texts)
+
+
 @pytest.mark.parametrize("kind", ["byte_level", "byte_fallback", "word_piece"])
 def test_special_tokens_in_text_may_be_plain_text(
     kind: str, lines: list[str], tmp_path: Path, request: pytest.FixtureRequest

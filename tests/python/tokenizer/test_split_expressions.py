@@ -25,10 +25,14 @@ EXPRESSIONS = [
     r"(?:\p{Hiragana}|\p{Katakana}|\p{Hangul}|\p{Arabic}|\p{Thai})+",
     r"\x{e9}|\u00e0|[\x41-\x5A]{1,2}+|\t|\n\r?",
     r"\A.|.\z|^\s|\s$",
+    r"[a-z&&[^aeiou]]+|[\p{L}&&[^\p{Han}\p{Ll}]]{2}|\R",
+    r"[^\w&&[^\s]]+|[a-z&&b-yA&&[^c]d-x]+|[!-&&-]",
+    r"[a[b-f&&[^c]]x]+|[&&a]|[a&&]|[^\S&&[\r\n ]]{2}|[x[^\w\s]]|[^[^a-c]&&[^b]]",
 ]
 SETS = [
     r"\w", r"[\w]", r"\W", r"[^\w]", r"\s", r"\d", r"\h", r".", r"(?i:s)", r"(?i:[^a-z])",
     r"\p{L}", r"\p{N}", r"\p{M}", r"\p{P}", r"\p{S}", r"\p{Z}", r"\p{Lu}", r"\p{Lt}", r"\p{Sc}",
+    r"[\p{L}&&[^\p{Han}]]", r"[^\p{L}&&[^\p{Han}]]", r"[\w&&[^\d_]]", r"[[:alpha:]&&\p{M}]", r"\R",
     r"\p{Han}", r"\p{Punct}", r"[[:punct:]]", r"[[:space:]]", r"[[:cntrl:]]", r"[[:blank:]]",
 ]  # fmt: skip
 

@@ -126,6 +126,41 @@ def test_a_known_name_stands_for_its_expression_and_special_tokens(
     assert_same([answer["ids"] for answer in answers], wanted, texts)
 
 
+# Of Kimi: letters of other scripts than Han.
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]"
+_ENDING = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+KIMI = "|".join(
+    (
+        r"[\p{Han}]+",
+        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_ENDING}",
+        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_ENDING}",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+CLASSES = [
+    KIMI,
+    r"[a-z--[aeiou]--x]+|[\w&&[^\d_]--\p{Lu}]|[--/]+|[+--a]|(?s:.)",
+    r"[a-z&&b-y&&[^c]d-x]+|[^\w&&[^\s]]+|[&&a]|[a&&]|(?i:[a-z&&[^E]])|[!-&&-]|(?s:.)",
+]
+
+
+@pytest.mark.parametrize("expression", CLASSES)
+def test_classes_may_be_intersected_and_left_out(
+    expression: str, ranks: dict[bytes, int], path: Path, lines: list[str]
+) -> None:
+    theirs = tiktoken.Encoding(
+        "classes", pat_str=expression, mergeable_ranks=ranks, special_tokens={}
+    )
+    texts = [*lines, "你好abc你ABc 々x", "a-/+--!&e E", "Привет, Мир's 日本语 ÀÉß"]
+    answers = opened(path, ({"text": text} for text in texts), "--pattern", expression)
+    assert_same([answer["ids"] for answer in answers], theirs.encode_batch(texts), texts)
+
+
 def test_a_file_of_unknown_name_needs_an_expression(path: Path) -> None:
     (answer,) = run(path, [])
     assert "'vocabulary' is no encoding that is known" in answer["error"]

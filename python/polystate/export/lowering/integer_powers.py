@@ -24,9 +24,20 @@ _MOST = 64  # of larger exponents, all powers that fit are of -1, 0 and 1
 def write_out_integer_powers(program: ExportedProgram) -> None:
     """Replace those of which the exponent is known, in branches as well.
 
-    An exponent that is a size becomes a tensor, of which powers are integers.
+    An exponent that is a size becomes a tensor, of which powers are integers, and so does a base
+    that is a number: AOTInductor's power of it is a float.
     """
     for graph in changed_graphs(program):
+        for node in graph.find_nodes(op="call_function", target=aten.pow.Scalar):
+            base, exponent = node.args
+            dtype = node.meta["val"].dtype
+            if dtype.is_floating_point or not isinstance(base, int):
+                continue
+            with graph.inserting_before(node):
+                number = call(graph, aten.full.default, [], base, dtype=dtype)
+                found = call(graph, aten.pow.Tensor_Tensor, number, exponent)
+            node.replace_all_uses_with(found)
+            graph.erase_node(node)
         for node in graph.find_nodes(op="call_function", target=aten.pow.Tensor_Scalar):
             base, exponent = node.args
             dtype = node.meta["val"].dtype

@@ -63,6 +63,8 @@ _PRODUCTS = {torch.ops.aten.bmm.default, torch.ops.aten.linear.default, torch.op
 
 def _is_right(operator: torch._ops.OpOverload, node: Node) -> bool:
     """Whether ExecuTorch's own kernel will do, with which programs run in its own runtime, too."""
+    if operator == torch.ops.aten.abs.default:
+        return not node.meta["val"].dtype.is_floating_point
     return operator in _PRODUCTS and not any(map(may_be_empty, node.all_input_nodes))
 
 

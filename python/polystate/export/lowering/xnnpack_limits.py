@@ -27,6 +27,7 @@ from executorch.backends.xnnpack.partition.config.generic_node_configs import (
     MaximumConfig,
     MaxPool2dConfig,
     MinimumConfig,
+    NegConfig,
     PermuteConfig,
     ReLUConfig,
     SinConfig,
@@ -51,7 +52,8 @@ from polystate.export.graph.sizes import may_be_empty
 _Limit = Callable[[Node], bool]
 
 # XNNPACK's are wrong for some numbers, without a bound: NaN that is hidden, infinities that become
-# NaN, sines of large numbers (docs/engines.md). All are seldom where a network spends its time.
+# NaN, sines of large numbers, the sign of -0 (docs/engines.md). All are seldom where a network
+# spends its time.
 _COMPUTED_OTHERWISE = {
     CosConfig,
     ExpConfig,
@@ -59,6 +61,7 @@ _COMPUTED_OTHERWISE = {
     MaxDimConfig,
     MaximumConfig,
     MinimumConfig,
+    NegConfig,
     SinConfig,
     SquareRootConfig,
 }

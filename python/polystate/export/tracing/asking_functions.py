@@ -21,6 +21,10 @@ from torch._subclasses.fake_tensor import FakeTensor
 _LeastSquares: Any = torch.return_types.linalg_lstsq  # type: ignore[attr-defined]
 
 
+def _data(input: Tensor) -> Tensor:
+    return input.detach()
+
+
 def _equal(input: Tensor, other: Tensor) -> Any:
     if input.dtype != other.dtype or _are_constants(input, other):
         return NotImplemented
@@ -144,6 +148,12 @@ def _gaussian_nll_loss(
     return loss if reduction == "none" else getattr(loss, reduction)()
 
 
+def _is_all_true(input: Tensor) -> bool:
+    """Checked at each call: by it distributions ask whether their arguments are valid."""
+    torch._assert_async(input.all(), "a distribution's arguments or values are outside its support")
+    return True
+
+
 def _combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Any:
     """Combine elements whose number is fixed; the combinations of no elements are empty."""
     if r < 0 or input.dim() != 1:
@@ -173,6 +183,7 @@ def _of_a_triangle(places: Callable[..., Any]) -> Callable[..., Any]:
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.allclose: _allclose,
+    torch._is_all_true: _is_all_true,
     torch.combinations: _combinations,
     torch.corrcoef: _corrcoef,
     torch.cov: _cov,
@@ -182,6 +193,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.tril_indices: _of_a_triangle(np.tril_indices),
     torch.triu_indices: _of_a_triangle(np.triu_indices),
     Tensor.allclose: _allclose,
+    Tensor.data.__get__: _data,  # type: ignore[attr-defined]
     Tensor.corrcoef: _corrcoef,
     Tensor.cov: _cov,
     Tensor.equal: _equal,

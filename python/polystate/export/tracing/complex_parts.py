@@ -371,6 +371,18 @@ class Complex:
     def __neg__(self) -> Complex:
         return self._same("neg", (), {})  # type: ignore[no-any-return]
 
+    def __pos__(self) -> Complex:
+        return self
+
+    def __abs__(self) -> Any:
+        return self.call("abs", (self,), {})
+
+    def __bool__(self) -> bool:
+        return bool((self.real != 0) | (self.imag != 0))
+
+    def __ipow__(self, exponent: Any) -> Complex:
+        return self._change(self.call("pow", (self, exponent), {}))
+
     def __pow__(self, exponent: Any) -> Any:
         return self.call("pow", (self, exponent), {})
 

@@ -222,6 +222,68 @@ def _signbit(x: Tensor) -> Tensor:
     return torch.where(x == 0, 1 / x, x) < 0
 
 
+def _any(operator: Any) -> Callable[..., Any]:
+    """Of uint8 the result has that type; AOTInductor gives it others."""
+
+    def is_any(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if x.dtype != torch.uint8:
+            return NotImplemented
+        return operator(x.to(torch.bool), *args, **kwargs).to(torch.uint8)
+
+    return is_any
+
+
+def _all(operator: Any) -> Callable[..., Any]:
+    def are_all(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+        found = torch.logical_not(operator(torch.logical_not(x), *args, **kwargs))
+        return found.to(torch.uint8) if x.dtype == torch.uint8 else found
+
+    return are_all
+
+
+def _composite(operator: Any) -> Callable[..., Any]:
+    """An operator as PyTorch writes it by others, but here, where those are decomposed, too."""
+    return functools.partial(operator._op_dk, torch._C.DispatchKey.CompositeImplicitAutograd)
+
+
+def _of_doubles(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Writes an operator by others where it is of float64; its kernels have float32's numbers."""
+
+    def written(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return write(x, *args, **kwargs) if x.dtype == torch.float64 else NotImplemented
+
+    return written
+
+
+def _upsample_linear(
+    x: Tensor,
+    output_size: Sequence[int] | None,
+    align_corners: bool,
+    scale_factors: Sequence[float] | None,
+) -> Any:
+    """As images of one row."""
+    sizes = None if output_size is None else [1, *output_size]
+    scales = None if scale_factors is None else [1.0, *scale_factors]
+    resize = decomposition_table[aten.upsample_bilinear2d.vec]
+    return resize(x.unsqueeze(2), sizes, align_corners, scales).squeeze(2)
+
+
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    products = _composite(aten._scaled_dot_product_attention_math.default)
+    options = {"scale": scale, "enable_gqa": enable_gqa}
+    return products(query, key, value, attn_mask, dropout_p, is_causal, **options)[0]
+
+
 def _sign(x: Tensor) -> Any:
     """Of NaN it is zero, which ExecuTorch's is not."""
     if not x.is_floating_point():
@@ -538,9 +600,16 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.bilinear.default: _bilinear,
     aten.bucketize.Scalar: _bucketize_number,
     aten.bucketize.Tensor: _bucketize,
+    aten.all.default: _all(aten.any.default),
+    aten.all.dim: _all(aten.any.dim),
+    aten.all.dims: _all(aten.any.dims),
+    aten.any.default: _any(aten.any.default),
+    aten.any.dim: _any(aten.any.dim),
+    aten.any.dims: _any(aten.any.dims),
     aten.cat.default: _cat,
     aten.copysign.Scalar: _copysign_of_number,
     aten.copysign.Tensor: _copysign,
+    aten.cross_entropy_loss.default: _composite(aten.cross_entropy_loss.default),
     aten.as_strided_scatter.default: _as_strided_scatter,
     aten.diagonal_scatter.default: _diagonal_scatter,
     aten.empty.memory_format: _empty,
@@ -592,6 +661,21 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.var_mean.correction: _var_mean,
     aten.view.default: _view_of_any_order,
     **NETWORK_OPERATORS,
+    **{
+        operator: _of_doubles(decomposition_table[operator])
+        for operator in (
+            aten.addcdiv.default,
+            aten.addcmul.default,
+            aten.baddbmm.default,
+            aten.celu.default,
+            aten.renorm.default,
+            aten.softplus.default,
+            aten.upsample_bilinear2d.vec,
+            aten.upsample_trilinear3d.vec,
+        )
+    },
+    aten.scaled_dot_product_attention.default: _of_doubles(_attention),
+    aten.upsample_linear1d.vec: _of_doubles(_upsample_linear),
     # As PyTorch itself writes them.
     **{
         operator: decomposition_table[operator]
@@ -599,6 +683,8 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
             aten.as_strided_copy.default,
             aten.col2im.default,
             aten.dist.default,
+            aten.linspace.default,
+            aten.logspace.default,
             aten.permute_copy.default,
             aten.view_copy.default,
         )

@@ -24,6 +24,7 @@ from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.scalars import ITEMS
 from polystate.export.graph.signature import changed_graphs, rename_outputs
 from polystate.export.graph.sizes import limits
+from polystate.export.tracing import masks
 
 aten = torch.ops.aten
 
@@ -155,7 +156,7 @@ def _written_out(indices: list[Any], rank: int) -> list[Any]:
 
 
 def _set_by_tensors(input: Tensor, index: Any, value: Any) -> Any:
-    for write in (_set, _set_rows, _set_at_numbers):
+    for write in (masks.set_elements, _set, _set_rows, _set_at_numbers):
         if write(input, index, value) is not NotImplemented:
             return None
     return NotImplemented
@@ -176,6 +177,7 @@ def _narrow(input: Tensor, dim: int, start: Any, length: Any) -> Any:
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.narrow: _narrow,
     Tensor.narrow: _narrow,
+    Tensor.__getitem__: masks.elements,
     Tensor.__setitem__: _set_by_tensors,
 }
 

@@ -7,7 +7,8 @@ their extremes are still infinite, and what fakes quantization asks which of its
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
+from typing import Any
 from unittest import mock
 
 import torch
@@ -150,6 +151,38 @@ def _of_channels(
     shape = [-1 if dim == axis % x.dim() else 1 for dim in range(x.dim())]
     return _rounded(x, scale.reshape(shape), zero_point.reshape(shape), low, high)
 
+
+def _per_tensor(
+    input: Tensor,
+    scale: Tensor | float,
+    zero_point: Tensor | int,
+    quant_min: int,
+    quant_max: int,
+) -> Any:
+    """PyTorch traces it at fixed sizes alone; NotImplemented there."""
+    if not _varies(input):
+        return NotImplemented
+    if isinstance(scale, Tensor) and isinstance(zero_point, Tensor):
+        return _of_tensors(input, scale, zero_point, quant_min, quant_max)
+    return _of_numbers(input, float(scale), int(zero_point), quant_min, quant_max)
+
+
+def _per_channel(
+    input: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
+) -> Any:
+    if not _varies(input):
+        return NotImplemented
+    return _of_channels(input, scale, zero_point, axis, quant_min, quant_max)
+
+
+def _varies(x: Tensor) -> bool:
+    return any(isinstance(size, torch.SymInt) for size in x.shape)
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.fake_quantize_per_channel_affine: _per_channel,
+    torch.fake_quantize_per_tensor_affine: _per_tensor,
+}
 
 FAKE_QUANTIZATION = {
     aten.fake_quantize_per_channel_affine.default: _of_channels,

@@ -1,7 +1,8 @@
-"""Reshapes of tensors whose sizes vary, as copies.
+"""Reshapes of tensors whose sizes vary, and what reads them row by row, as copies.
 
-PyTorch looks whether a reshaped tensor can be a view, which may be so at some sizes alone: where a
-window is as large as an image, for instance. A trace then holds for the sizes of its example.
+PyTorch looks whether a reshaped tensor can be a view, and whether one lies row by row already,
+which may be so at some sizes alone: where a window is as large as an image, for instance. A trace
+then holds for the sizes of its example.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from polystate.export.graph.sizes import lies_row_by_row
 
@@ -30,5 +32,15 @@ def _copied(operator: Callable[..., Any]) -> Callable[..., Any]:
 
 COPIES: dict[Any, Callable[..., Any]] = {
     operator: _copied(operator)
-    for operator in (torch.flatten, torch.reshape, Tensor.flatten, Tensor.reshape)
+    for operator in (
+        functional.conv1d,
+        functional.conv2d,
+        functional.conv3d,
+        functional.linear,
+        torch.flatten,
+        torch.reshape,
+        Tensor.contiguous,
+        Tensor.flatten,
+        Tensor.reshape,
+    )
 }

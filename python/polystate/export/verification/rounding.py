@@ -213,6 +213,9 @@ def _rounded_sizes(
     if packet in _ADDED_PRODUCTS:
         own = torch.maximum(result.abs(), args[0].abs().to(result.dtype))
         return own.double().clamp(min=_largest_product(args[1], args[2]))
+    if packet in _RESAMPLING:
+        # The place that is read is rounded, and may be as far from the first element as the last.
+        return 2.0 * _largest(args[0]) * max(args[0].shape[2:], default=1)
     if packet in _PRODUCTS:
         return max(_largest(result), _largest_product(args[0], args[1]))
     return _largest(result)
@@ -221,6 +224,11 @@ def _rounded_sizes(
 _SUMS = {aten.sum, aten.mean, aten.cumsum}
 # Of sums of exponentials.
 _LOGARITHMS = {aten._log_softmax, aten.logsumexp, aten.logcumsumexp}
+_RESAMPLED = """
+    _upsample_bicubic2d_aa _upsample_bilinear2d_aa grid_sampler_2d grid_sampler_3d
+    upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_trilinear3d
+"""
+_RESAMPLING = {getattr(aten, name) for name in _RESAMPLED.split()}
 _PRODUCTS = {aten.mm, aten.bmm, aten.mv, aten.dot, aten.linear, aten.convolution}
 _ADDED_PRODUCTS = {aten.addmm, aten.addmv, aten.addbmm, aten.baddbmm}
 

@@ -274,6 +274,22 @@ struct Replacing {
   }
 };
 
+// Of -0, too, which ExecuTorch's own leaves as it is.
+struct AbsFunction {
+  template <typename T>
+  static T of(T x) {
+    return std::abs(x);
+  }
+};
+
+struct Abs {
+  static constexpr OperatorSchema kSchema{
+      "polystate_aten::abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return compute_elements(arguments, kSchema, vectorised_loops<AbsFunction>());
+  }
+};
+
 constexpr char kRemainder[] =
     "polystate_aten::remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> "
     "Tensor(a!)";
@@ -474,7 +490,7 @@ struct Frexp {
 std::span<const ListedOperator> elementary_operators() {
   return listed<OfOne<Sinc>, OfOne<Entr>, OfFloats<Xlogy, kXlogyOfTensors>,
                 OfFloats<Xlogy, kXlogyOfNumber>, OfFloats<Xlogy, kXlogyWithNumber>, OfTwo<Xlog1py>,
-                OfNumberAndOther<Xlog1py>, OfSelfAndNumber<Xlog1py>, Remainder<kRemainder>,
+                OfNumberAndOther<Xlog1py>, OfSelfAndNumber<Xlog1py>, Abs, Remainder<kRemainder>,
                 Remainder<kRemainderOfScalar>, Power<kPower>, Power<kPowerOfScalar>,
                 PowerWithNumber, Replacing<kLeftShift, kIntegerLoops<LeftShiftFunction>>,
                 Replacing<kLeftShiftByNumber, kIntegerLoops<LeftShiftFunction>>,
