@@ -164,8 +164,9 @@ Status GrammarProcessor::process(const TokenContext& context, std::span<float> s
   if (!mask) return mask.error();
   if (mask->empty() || forbid_others(*mask, scores)) return {};
   return Error{ErrorCode::kContract,
-               "response_format allows no token that the configuration allows as well: compare "
-               "it with min_length, min_new_tokens, bad_words_ids and the like"};
+               "no token continues the text within the grammar of response_format: where they are "
+               "set, min_length, min_new_tokens, bad_words_ids and the like may forbid those that "
+               "would"};
 }
 
 }  // namespace polystate::grammar

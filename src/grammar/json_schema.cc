@@ -18,6 +18,7 @@
 
 #include "core/json.h"
 #include "core/json_text.h"
+#include "grammar/text_pattern.h"
 #include "polystate/core/result.h"
 
 namespace polystate::grammar {
@@ -113,6 +114,29 @@ bool is_of_type(const Json& json, std::string_view type) {
   return type == "number" && (is_integer(json) || std::holds_alternative<double>(json.value));
 }
 
+// Where the texts of a schema are.
+enum class Texts : std::uint8_t {
+  kJson,
+  kRoot,    // the arguments of a call in a style that writes them and their names plainly
+  kPlain,   // an argument of these; what is in it is JSON
+  kEither,  // in JSON or plain, as the style and `$ref` have it
+};
+
+// Where the texts are that are inside of a value, or of another schema of the same value.
+Texts texts_inside(Texts texts, About about) {
+  if (about != About::kObject && about != About::kArray) return texts;
+  if (texts == Texts::kRoot) return Texts::kPlain;
+  return texts == Texts::kPlain ? Texts::kJson : texts;
+}
+
+TextForm form_of(Texts texts) {
+  if (texts == Texts::kEither) return TextForm::kEither;
+  return texts == Texts::kJson ? TextForm::kJson : TextForm::kPlain;
+}
+
+// The characters of a JSON pointer, for which xgrammar takes any byte.
+constexpr std::string_view kJsonPointer = "(/([^/~]|~[01])*)*";
+
 std::string_view type_of(About about) {
   switch (about) {
     case About::kObject:
@@ -129,7 +153,7 @@ std::string_view type_of(About about) {
 // Reads a schema and those in it; the first error stays.
 class Checker {
  public:
-  Written check(const Json& schema, const std::string& place) {
+  Written check(const Json& schema, const std::string& place, Texts texts) {
     if (const auto* const boolean = std::get_if<bool>(&schema.value)) return *boolean;
     const Json::Object* const object = schema.object();
     if (object == nullptr) {
@@ -146,12 +170,11 @@ class Checker {
         fail(ErrorCode::kUnsupported, place, "'" + name + "' is not enforced: leave it out");
         return {};
       }
-      found[name] = value_of(*word, value, inside(place, name));
+      found[name] = value_of(*word, value, inside(place, name), texts);
     }
     settle_type(*object, found, place);
-    complete_object(found, place);
-    limit_characters(found);
-    limit_digits(found);
+    if (is_of_several_types(found)) return of_one_type_each(found, place, texts);
+    complete(found, place, texts);
     return found;
   }
 
@@ -171,10 +194,11 @@ class Checker {
     return format != nullptr && std::ranges::count(kFormats, *format) > 0;
   }
 
-  Written value_of(const Word& word, const Json& value, const std::string& place) {
+  Written value_of(const Word& word, const Json& value, const std::string& place, Texts texts) {
+    const Texts within = texts_inside(texts, word.about);
     switch (word.holds) {
       case Holds::kSchema:
-        return check(value, place);
+        return check(value, place, within);
       case Holds::kSchemas: {
         if (value.array() == nullptr) {
           fail(ErrorCode::kContract, place, "must be an array, is " + described(value));
@@ -182,7 +206,7 @@ class Checker {
         }
         Written schemas = Written::array();
         for (const Json& each : *value.array())
-          schemas.push_back(check(each, inside(place, std::to_string(schemas.size()))));
+          schemas.push_back(check(each, inside(place, std::to_string(schemas.size())), within));
         return schemas;
       }
       case Holds::kNamedSchemas: {
@@ -191,14 +215,75 @@ class Checker {
           return {};
         }
         Written schemas = Written::object();
+        std::unordered_set<std::string> names;
         for (const auto& [name, each] : *value.object()) {
-          append_member(schemas, name, check(each, inside(place, name)));
+          Written schema = check(each, inside(place, name), within);
+          const bool is_pattern = word.name == "patternProperties";
+          const std::string written = is_pattern ? pattern_of(name, within, place) : name;
+          if (!names.insert(written).second)
+            fail(ErrorCode::kUnsupported, place, "two expressions say the same");
+          append_member(schemas, written, std::move(schema));
         }
         return schemas;
       }
       default:
         return ordered_json_of(value);
     }
+  }
+
+  // The expression over written texts for what one says about texts.
+  std::string pattern_of(const std::string& pattern, Texts texts, const std::string& place) {
+    Result<std::string> written = written_pattern(pattern, form_of(texts));
+    if (written) return *std::move(written);
+    fail(written.error().code, place, written.error().message);
+    return {};
+  }
+
+  // Whether a list of types stands beside words about values of one type, which xgrammar would be
+  // given for all of them.
+  static bool is_of_several_types(const Written& found) {
+    if (!found.contains("type") || !found["type"].is_array()) return false;
+    const Written& types = found["type"];
+    for (const Written& type : types) {
+      if (!type.is_string()) return false;
+    }
+    if (types.empty()) return false;
+    for (const auto& [word, value] : found.items()) {
+      const About about = find_word(word)->about;
+      if (about != About::kType && about != About::kNothing) return true;
+    }
+    return false;
+  }
+
+  // A schema for each of the types, with the words about its values.
+  Written of_one_type_each(const Written& found, const std::string& place, Texts texts) {
+    Written all = Written::object();
+    Written& cases = all["anyOf"] = Written::array();
+    for (const Written& type : found["type"]) {
+      const auto name = type.get<std::string>();
+      Written one = Written::object();
+      one["type"] = name;
+      for (const auto& [word, value] : found.items()) {
+        const About about = find_word(word)->about;
+        const bool is_typed = about != About::kType && about != About::kNothing;
+        if (is_typed && type_of(about) == (name == "integer" ? "number" : name)) one[word] = value;
+      }
+      complete(one, place, texts);
+      cases.push_back(std::move(one));
+    }
+    for (const auto& [word, value] : found.items()) {
+      if (find_word(word)->about == About::kNothing) all[word] = value;
+    }
+    return all;
+  }
+
+  // Says in words of xgrammar's what the draft has for a value of one type.
+  void complete(Written& found, const std::string& place, Texts texts) {
+    complete_object(found, place);
+    complete_array(found);
+    write_pattern(found, place, texts);
+    limit_characters(found, texts);
+    limit_digits(found);
   }
 
   // Refuses words beside which xgrammar leaves others out of account. Gives words the type that
@@ -341,16 +426,43 @@ class Checker {
       found["maximum"] = has_beyond("minimum", "exclusiveMinimum", 1) ? Limits::max() : kExact;
   }
 
+  // An array may have any items where nothing is said of them.
+  static void complete_array(Written& found) {
+    if (found.value("type", Written()) != "array") return;
+    if (!found.contains("items") && !found.contains("unevaluatedItems")) found["items"] = true;
+  }
+
+  // Expressions for texts, by which xgrammar takes what is between the quotes.
+  void write_pattern(Written& found, const std::string& place, Texts texts) {
+    const Written format = found.value("format", Written());
+    if (found.contains("pattern")) {
+      if (!format.is_null())
+        return fail(ErrorCode::kUnsupported, place, "'pattern' is not enforced beside 'format'");
+      if (!found["pattern"].is_string())
+        return fail(ErrorCode::kContract, inside(place, "pattern"), "must be a string");
+      found["pattern"] = pattern_of(found["pattern"].get<std::string>(), texts, place + "/pattern");
+      return;
+    }
+    std::string pattern(kJsonPointer);
+    if (format == "relative-json-pointer") {
+      pattern.insert(0, "(0|[1-9][0-9]*)(#|").append(")");
+    } else if (format != "json-pointer") {
+      return;
+    }
+    found["pattern"] = pattern_of("^" + pattern + "$", texts, place);
+    found.erase("format");
+  }
+
   // Lengths of texts as a pattern: by lengths alone xgrammar allows control characters as well.
-  static void limit_characters(Written& found) {
+  static void limit_characters(Written& found, Texts texts) {
     const bool is_limited = found.contains("minLength") || found.contains("maxLength");
     if (!is_limited || found.value("type", Written()) != "string") return;
     if (found.contains("pattern") || found.contains("format")) return;  // which it refuses
     const Written least = found.value("minLength", Written(0));
     const Written most = found.value("maxLength", Written());
     if (!least.is_number_integer() || (!most.is_null() && !most.is_number_integer())) return;
-    found["pattern"] = R"(^[^"\\\u0000-\u001f]{)" + least.dump() + "," +
-                       (most.is_null() ? std::string() : most.dump()) + "}$";
+    found["pattern"] = pattern_of_length(least.dump(), most.is_null() ? std::string() : most.dump(),
+                                         form_of(texts));
     found.erase("minLength");
     found.erase("maxLength");
   }
@@ -358,11 +470,27 @@ class Checker {
   std::optional<Error> error_;
 };
 
-Result<Written> checked(const Json& schema) {
+Result<Written> checked(const Json& schema, Texts texts) {
   Checker checker;
-  Written found = checker.check(schema, "#");
+  Written found = checker.check(schema, "#", texts);
   if (checker.error()) return *checker.error();
   return found;
+}
+
+// Where the texts of the schema of a part of a structural tag are.
+Texts texts_of(const Json::Object& format, const Json& schema) {
+  const auto text_of = [&](std::string_view name) -> std::string_view {
+    const Json* const value = format.find(name);
+    const auto* const text = value == nullptr ? nullptr : std::get_if<std::string>(&value->value);
+    return text == nullptr ? std::string_view() : std::string_view(*text);
+  };
+  const bool is_parameters = text_of("type") == "qwen_xml_parameter";
+  const std::string_view style = is_parameters ? "qwen_xml" : text_of("style");
+  if (style.empty() || style == "json") return Texts::kJson;
+  // These write texts plainly at any depth, as a schema may be used at any that is referred to.
+  const bool is_either = style == "minimax_m3_xml" || style == "cohere_xml" ||
+                         json_text(schema).find("\"$ref\"") != std::string::npos;
+  return is_either ? Texts::kEither : Texts::kRoot;
 }
 
 // A structural tag, with the schemas that are anywhere in it checked.
@@ -380,7 +508,8 @@ Result<Written> with_checked_schemas(const Json& tag) {
   if (object == nullptr) return ordered_json_of(tag);
   Written found = Written::object();
   for (const auto& [name, each] : *object) {
-    Result<Written> member = name == "json_schema" ? checked(each) : with_checked_schemas(each);
+    Result<Written> member =
+        name == "json_schema" ? checked(each, texts_of(*object, each)) : with_checked_schemas(each);
     if (!member) return member;
     append_member(found, name, *std::move(member));
   }
@@ -396,7 +525,7 @@ Result<std::string> checked_structural_tag(const Json& tag) {
 }
 
 Result<std::string> checked_schema(const Json& schema) {
-  const Result<Written> found = checked(schema);
+  const Result<Written> found = checked(schema, Texts::kJson);
   if (!found) return found.error();
   return found->dump();
 }

@@ -74,7 +74,7 @@ def test_translations_begin_with_words_as_the_tokenizer_writes_them(beams: int) 
 
 
 def test_a_configuration_that_forbids_what_must_come_is_an_error(complete: ps.Pipeline) -> None:
-    with pytest.raises(ps.ContractError, match=r"response_format allows no token .*min_new_tokens"):
+    with pytest.raises(ps.ContractError, match=r"no token continues the text .*min_new_tokens"):
         complete(
             "He",
             response_format={"type": "choice", "choices": ["a"]},
