@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -137,67 +138,94 @@ Result<bool> remove_first_spaces(const Tokenizer& tokenizer, std::vector<std::st
   return is_any_changed;
 }
 
-// Compiles grammars over one vocabulary, and keeps the last ones.
+// Compiles grammars over one vocabulary, and keeps the last ones. Many threads may use it at once:
+// none waits for another's format, and those of one format for its first.
 class VocabularyCompiler {
  public:
+  using Compiled = Result<xgrammar::CompiledGrammar>;
+
   explicit VocabularyCompiler(const std::vector<std::string>& texts)
       : compiler_(xgrammar::TokenizerInfo(texts, xgrammar::VocabType::RAW, std::nullopt,
                                           std::vector<std::int32_t>{}),
                   /*max_threads=*/1, /*cache_enabled=*/false) {}
 
-  Result<xgrammar::CompiledGrammar> compile(const ResponseFormat& format) {
-    const auto found = std::ranges::find_if(kept_, [&](const Kept& each) {
-      return each.format.kind == format.kind && each.format.text == format.text &&
-             each.format.choices == format.choices;
-    });
-    if (found != kept_.end()) {
-      kept_.splice(kept_.begin(), kept_, found);
-      return kept_.front().grammar;
+  Compiled compile(const ResponseFormat& format) {
+    std::promise<Compiled> promise;
+    const std::shared_future<Compiled> known = kept(format, promise);
+    if (known.valid()) return known.get();
+    const Result<Compiled> made = grammar::called([&] { return compiled(format); });
+    Compiled grammar = made ? *made : Compiled(made.error());
+    if (!grammar) {
+      grammar = Error{grammar.error().code, "response_format: " + grammar.error().message};
+      forget(format);
     }
-    Result<xgrammar::CompiledGrammar> grammar = compiled(format);
-    if (!grammar) return Error{grammar.error().code, "response_format: " + grammar.error().message};
-    kept_.push_front({format, *grammar});
-    if (kept_.size() > kKept) kept_.pop_back();
+    promise.set_value(grammar);
     return grammar;
   }
 
  private:
   struct Kept {
     ResponseFormat format;
-    xgrammar::CompiledGrammar grammar;
+    std::shared_future<Compiled> grammar;
   };
 
-  Result<xgrammar::CompiledGrammar> compiled(const ResponseFormat& format) {
+  static bool are_equal(const ResponseFormat& one, const ResponseFormat& other) {
+    return one.kind == other.kind && one.text == other.text && one.choices == other.choices;
+  }
+
+  // What another call has made or makes of the format. Invalid where there is none: others then get
+  // what the promise is given.
+  std::shared_future<Compiled> kept(const ResponseFormat& format, std::promise<Compiled>& promise) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find_if(
+        kept_, [&](const Kept& each) { return are_equal(each.format, format); });
+    if (found != kept_.end()) {
+      kept_.splice(kept_.begin(), kept_, found);
+      return kept_.front().grammar;
+    }
+    kept_.push_front({format, promise.get_future().share()});
+    if (kept_.size() > kKept) kept_.pop_back();
+    return {};
+  }
+
+  void forget(const ResponseFormat& format) {
+    const std::scoped_lock lock(mutex_);
+    kept_.remove_if([&](const Kept& each) { return are_equal(each.format, format); });
+  }
+
+  Compiled compiled(const ResponseFormat& format) const {
     const Result<std::string> text = checked_text(format);
     if (!text) return text.error();
     (void)grammar::take_warnings();
-    Result<xgrammar::CompiledGrammar> grammar =
-        grammar::called([&] { return call(format.kind, *text); });
+    Compiled grammar = grammar::called([&] { return call(format.kind, *text); });
     const std::vector<std::string> warnings = grammar::take_warnings();
     if (!grammar) return grammar.error();
     if (!warnings.empty()) return Error{ErrorCode::kUnsupported, warnings.front()};
     return grammar;
   }
 
-  xgrammar::CompiledGrammar call(Kind kind, const std::string& text) {
+  [[nodiscard]] xgrammar::CompiledGrammar call(Kind kind, const std::string& text) const {
+    xgrammar::GrammarCompiler compiler = compiler_;  // a handle, whose functions are not const
     switch (kind) {
       case Kind::kJsonObject:
       case Kind::kJsonSchema:
-        return compiler_.CompileJSONSchema(text, kAnyWhitespace, std::nullopt, std::nullopt,
-                                           kStrict);
+        return compiler.CompileJSONSchema(text, kAnyWhitespace, std::nullopt, std::nullopt,
+                                          kStrict);
       case Kind::kRegex:
       case Kind::kChoice:
       case Kind::kGbnf:
-        return compiler_.CompileGrammar(text);
+        return compiler.CompileGrammar(text);
       case Kind::kLark:
-        return compiler_.CompileLark(text);
+        return compiler.CompileLark(text);
       case Kind::kStructuralTag:
-        return compiler_.CompileStructuralTag(text);
+        return compiler.CompileStructuralTag(text);
     }
     throw std::runtime_error("unknown kind");
   }
 
+  // It keeps nothing, so that threads do not disturb one another.
   xgrammar::GrammarCompiler compiler_;
+  std::mutex mutex_;      // guards what follows
   std::list<Kept> kept_;  // the last used first
 };
 
@@ -221,7 +249,6 @@ class Compiler final : public GrammarCompiler {
       return Error{ErrorCode::kContract, "response_format has " + std::to_string(bytes_of(format)) +
                                              " bytes, and may have " + std::to_string(kMaxBytes)};
     }
-    const std::scoped_lock lock(mutex_);
     Result<xgrammar::CompiledGrammar> grammar = middle_.compile(format);
     if (!grammar) return grammar.error();
     grammar::Constraint constraint = {*std::move(grammar), tokens_, nullptr,
@@ -240,7 +267,6 @@ class Compiler final : public GrammarCompiler {
  private:
   std::shared_ptr<const grammar::Utf8Tokens> tokens_;
   std::shared_ptr<const std::vector<std::string>> first_texts_;
-  mutable std::mutex mutex_;  // guards both below
   mutable VocabularyCompiler middle_;
   mutable std::optional<VocabularyCompiler> first_;
 };

@@ -408,7 +408,7 @@ class Rewriter {
       times = "{" + digits();
       if (times == "{") refuse("'{,'");
       if (take(",")) times += "," + digits();
-      times += "}";
+      times += '}';
       if (!take("}")) fail(ErrorCode::kContract, "a '{' has no '}'");
     } else {
       return {};

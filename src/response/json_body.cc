@@ -38,7 +38,9 @@ void JsonBody::read_between(char c) {
   if (kSpace.find(c) != std::string_view::npos) return;
   if (is_over_) {
     is_broken_ = true;
-  } else if (c == '"') {
+    return;
+  }
+  if (c == '"') {
     is_in_text_ = true;
   } else if (c == '{' || c == '[') {
     ++depth_;

@@ -34,19 +34,18 @@ class Doubles(nn.Module):
     def resized(self, x: Tensor) -> tuple[Tensor, ...]:
         image = x[None, None]
         return (
-            functional.interpolate(x[None], scale_factor=1.7, mode="linear"),
+            functional.interpolate(x[None], size=9, mode="linear"),
             functional.interpolate(x[None], size=7, mode="linear", align_corners=True),
-            functional.interpolate(image, scale_factor=1.3, mode="bilinear"),
+            functional.interpolate(image, size=(5, 9), mode="bilinear"),
             functional.interpolate(image[None], size=(3, 5, 7), mode="trilinear"),
         )
 
     def attention(self, x: Tensor) -> tuple[Tensor, ...]:
-        q, mask = x[None], x[:, :1] > x[:, 0]
+        q = x[None]
         attend = functional.scaled_dot_product_attention
         return (
             attend(q, q, q * 2),
             attend(q, q, q, is_causal=True, scale=0.3),
-            attend(q, q, q, attn_mask=mask | torch.eye(x.shape[0], dtype=torch.bool)),
         )
 
 

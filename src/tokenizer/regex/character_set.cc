@@ -168,6 +168,22 @@ std::string bracketed(std::string_view set, bool complement) {
   return whole + "]";
 }
 
+namespace {
+
+// An expression for what is in none of the set's parts.
+std::string others_than(const CharacterSet& set) {
+  std::string expression = "(?:";
+  if (!set.positive.empty()) expression += "(?!" + bracketed(set.positive, false) + ")";
+  for (const std::string& each : set.expressions) expression += "(?!" + each + ")";
+  for (std::size_t i = 1; i < set.negative.size(); ++i)
+    expression += "(?=" + bracketed(set.negative[i], false) + ")";
+  expression +=
+      set.negative.empty() ? std::string(kAnyCharacter) : bracketed(set.negative[0], false);
+  return expression + ")";
+}
+
+}  // namespace
+
 std::string to_expression(const CharacterSet& set, bool complement) {
   if (set.negative.empty() && set.expressions.empty()) {
     if (set.positive.empty()) return std::string(complement ? kAnyCharacter : kNoCharacter);
@@ -175,20 +191,12 @@ std::string to_expression(const CharacterSet& set, bool complement) {
   }
   if (set.positive.empty() && set.negative.size() == 1 && set.expressions.empty())
     return bracketed(set.negative[0], !complement);
+  if (complement) return others_than(set);
   std::string expression = "(?:";
-  if (complement) {
-    if (!set.positive.empty()) expression += "(?!" + bracketed(set.positive, false) + ")";
-    for (const std::string& each : set.expressions) expression += "(?!" + each + ")";
-    for (std::size_t i = 1; i < set.negative.size(); ++i)
-      expression += "(?=" + bracketed(set.negative[i], false) + ")";
-    expression +=
-        set.negative.empty() ? std::string(kAnyCharacter) : bracketed(set.negative[0], false);
-  } else {
-    if (!set.positive.empty()) expression += bracketed(set.positive, false) + "|";
-    for (const std::string& negative : set.negative) expression += bracketed(negative, true) + "|";
-    for (const std::string& each : set.expressions) expression += each + "|";
-    expression.pop_back();
-  }
+  if (!set.positive.empty()) expression += bracketed(set.positive, false) + "|";
+  for (const std::string& negative : set.negative) expression += bracketed(negative, true) + "|";
+  for (const std::string& each : set.expressions) expression += each + "|";
+  expression.pop_back();
   return expression + ")";
 }
 

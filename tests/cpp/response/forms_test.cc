@@ -172,7 +172,7 @@ TEST(CallForms, KeepOneSpaceBetweenContentBeforeAndBehindThem) {
   const ResponseTemplate reader =
       template_of(thought_forms().data(), &form_of("tool_call with JSON"));
   const auto content_of = [&](std::string_view answer) {
-    std::string text = replaced(std::string(answer), "CALL", kCall);
+    const std::string text = replaced(std::string(answer), "CALL", kCall);
     const std::string whole = read(reader, text, text.size());
     for (const std::size_t size : {1, 2, 7}) EXPECT_EQ(read(reader, text, size), whole);
     const TemplateValue message = TemplateValue::parse_json(whole).value();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 from typing import Any
 
@@ -136,3 +137,24 @@ def test_expressions_that_are_not_regular_are_refused(
     schema = {"type": "json_schema", "schema": {"type": "string", "pattern": pattern}}
     with pytest.raises(ps.UnsupportedError, match=r"#/pattern: .* is not enforced"):
         ps.Grammar(tokenizer, schema, END)
+
+
+def test_threads_compile_formats_at_once(tokenizer: ps.Tokenizer) -> None:
+    """Some the same, some of their own; one that is refused is refused for all."""
+
+    def found(number: int) -> list[bool | str]:
+        texts = ['"a1"', '"b2"', "3"]
+        schema = {"type": "string", "pattern": f"^[ab]{number % 3}$"}
+        if number % 4 == 3:
+            schema = {"type": "string", "pattern": "(?=a)"}
+        try:
+            grammar = ps.Grammar(tokenizer, {"type": "json_schema", "schema": schema}, END)
+        except ps.Error as error:
+            return [str(error)]
+        return [walks.accepts(tokenizer, grammar, text, END) for text in texts]
+
+    alone = [found(number) for number in range(12)]
+    assert any(len(each) == 1 for each in alone)
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        for _ in range(5):
+            assert list(threads.map(found, range(12))) == alone

@@ -255,17 +255,27 @@ def _of_doubles(write: Callable[..., Any]) -> Callable[..., Any]:
     return written
 
 
+def _to_size(operator: Any) -> Callable[..., Any]:
+    """Resizes to given sizes; by factors PyTorch's decomposition reads other places."""
+
+    def resized(
+        x: Tensor, output_size: Sequence[int] | None, align_corners: bool, scales: Any
+    ) -> Any:
+        if output_size is None:
+            return NotImplemented
+        return decomposition_table[operator](x, output_size, align_corners, scales)
+
+    return resized
+
+
 def _upsample_linear(
-    x: Tensor,
-    output_size: Sequence[int] | None,
-    align_corners: bool,
-    scale_factors: Sequence[float] | None,
+    x: Tensor, output_size: Sequence[int] | None, align_corners: bool, scales: Any
 ) -> Any:
     """As images of one row."""
-    sizes = None if output_size is None else [1, *output_size]
-    scales = None if scale_factors is None else [1.0, *scale_factors]
+    if output_size is None:
+        return NotImplemented
     resize = decomposition_table[aten.upsample_bilinear2d.vec]
-    return resize(x.unsqueeze(2), sizes, align_corners, scales).squeeze(2)
+    return resize(x.unsqueeze(2), [1, *output_size], align_corners, None).squeeze(2)
 
 
 def _attention(
@@ -279,6 +289,8 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
+    if attn_mask is not None:
+        return NotImplemented
     products = _composite(aten._scaled_dot_product_attention_math.default)
     options = {"scale": scale, "enable_gqa": enable_gqa}
     return products(query, key, value, attn_mask, dropout_p, is_causal, **options)[0]
@@ -580,6 +592,25 @@ def _sub_number(x: Tensor, number: Any, alpha: Any = 1) -> Any:
     return aten.sub.Tensor(x, number, alpha=alpha)
 
 
+# Of other types they are left to what comes after.
+OF_DOUBLES: dict[Any, Callable[..., Any]] = {
+    **{
+        operator: _of_doubles(decomposition_table[operator])
+        for operator in (
+            aten.addcdiv.default,
+            aten.addcmul.default,
+            aten.baddbmm.default,
+            aten.celu.default,
+            aten.renorm.default,
+            aten.softplus.default,
+        )
+    },
+    aten.scaled_dot_product_attention.default: _of_doubles(_attention),
+    aten.upsample_bilinear2d.vec: _of_doubles(_to_size(aten.upsample_bilinear2d.vec)),
+    aten.upsample_linear1d.vec: _of_doubles(_upsample_linear),
+    aten.upsample_trilinear3d.vec: _of_doubles(_to_size(aten.upsample_trilinear3d.vec)),
+}
+
 DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten._is_all_true.default: torch.all,  # of torch._check_tensor_all
     aten.__lshift__.Scalar: aten.bitwise_left_shift.Tensor_Scalar,
@@ -661,21 +692,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.var_mean.correction: _var_mean,
     aten.view.default: _view_of_any_order,
     **NETWORK_OPERATORS,
-    **{
-        operator: _of_doubles(decomposition_table[operator])
-        for operator in (
-            aten.addcdiv.default,
-            aten.addcmul.default,
-            aten.baddbmm.default,
-            aten.celu.default,
-            aten.renorm.default,
-            aten.softplus.default,
-            aten.upsample_bilinear2d.vec,
-            aten.upsample_trilinear3d.vec,
-        )
-    },
-    aten.scaled_dot_product_attention.default: _of_doubles(_attention),
-    aten.upsample_linear1d.vec: _of_doubles(_upsample_linear),
+    **OF_DOUBLES,
     # As PyTorch itself writes them.
     **{
         operator: decomposition_table[operator]
