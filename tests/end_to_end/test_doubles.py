@@ -31,15 +31,6 @@ class Doubles(nn.Module):
     def activations(self, x: Tensor) -> tuple[Tensor, ...]:
         return functional.softplus(x, 1.3, 0.7), functional.celu(x, 0.3), functional.elu(x, 0.7)
 
-    def resized(self, x: Tensor) -> tuple[Tensor, ...]:
-        image = x[None, None]
-        return (
-            functional.interpolate(x[None], size=9, mode="linear"),
-            functional.interpolate(x[None], size=7, mode="linear", align_corners=True),
-            functional.interpolate(image, size=(5, 9), mode="bilinear"),
-            functional.interpolate(image[None], size=(3, 5, 7), mode="trilinear"),
-        )
-
     def attention(self, x: Tensor) -> tuple[Tensor, ...]:
         q = x[None]
         attend = functional.scaled_dot_product_attention
@@ -49,7 +40,7 @@ class Doubles(nn.Module):
         )
 
 
-NAMES = ["made", "sums", "activations", "resized", "attention"]
+NAMES = ["made", "sums", "activations", "attention"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

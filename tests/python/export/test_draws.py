@@ -173,7 +173,7 @@ def test_what_the_search_itself_raises_is_no_error_of_the_module():
         raise RuntimeError("not of the module")
 
     kind = undefined_results._KINDS[0]._replace(
-        packets={torch.ops.aten.scatter}, is_undefined=fails, places=fails, reason="not known"
+        packets={torch.ops.aten.scatter}, has_any=fails, places=fails, reason="not known"
     )
     with mock.patch.object(undefined_results, "_KIND_OF", {torch.ops.aten.scatter: kind}):
         assert reason(lambda: ROWS.scatter(0, ONCE[:, None], torch.ones(2, 1))) == "not known"

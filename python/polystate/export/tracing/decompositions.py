@@ -255,29 +255,6 @@ def _of_doubles(write: Callable[..., Any]) -> Callable[..., Any]:
     return written
 
 
-def _to_size(operator: Any) -> Callable[..., Any]:
-    """Resizes to given sizes; by factors PyTorch's decomposition reads other places."""
-
-    def resized(
-        x: Tensor, output_size: Sequence[int] | None, align_corners: bool, scales: Any
-    ) -> Any:
-        if output_size is None:
-            return NotImplemented
-        return decomposition_table[operator](x, output_size, align_corners, scales)
-
-    return resized
-
-
-def _upsample_linear(
-    x: Tensor, output_size: Sequence[int] | None, align_corners: bool, scales: Any
-) -> Any:
-    """As images of one row."""
-    if output_size is None:
-        return NotImplemented
-    resize = decomposition_table[aten.upsample_bilinear2d.vec]
-    return resize(x.unsqueeze(2), [1, *output_size], align_corners, None).squeeze(2)
-
-
 def _attention(
     query: Tensor,
     key: Tensor,
@@ -606,9 +583,6 @@ OF_DOUBLES: dict[Any, Callable[..., Any]] = {
         )
     },
     aten.scaled_dot_product_attention.default: _of_doubles(_attention),
-    aten.upsample_bilinear2d.vec: _of_doubles(_to_size(aten.upsample_bilinear2d.vec)),
-    aten.upsample_linear1d.vec: _of_doubles(_upsample_linear),
-    aten.upsample_trilinear3d.vec: _of_doubles(_to_size(aten.upsample_trilinear3d.vec)),
 }
 
 DECOMPOSED: dict[Any, Callable[..., Any]] = {
