@@ -101,7 +101,7 @@ def separate_changes(graph_module: GraphModule, signature: ExportGraphSignature)
     kept = []
     for spec, value, place in returned:
         if isinstance(value, Node):
-            origin = origins.get(memory_of(value, _is_view).name)
+            origin = origins.get(memory_of(value, is_view).name)
             is_kept_outside = origin in changed or (origin and not origin.is_input)
             if is_kept_outside or (place and value in taken):
                 value = _clone(value)
@@ -158,7 +158,8 @@ def copied_by(value: Node, target: Callable[..., Any], **options: Any) -> Node:
     return copy
 
 
-def _is_view(target: Any) -> bool:
+def is_view(target: Any) -> bool:
+    """Whether an operator gives a part of what it is given, in the same memory."""
     return target is operator.getitem or bool(getattr(target, "is_view", False))
 
 

@@ -19,7 +19,7 @@ from torch.fx import Graph, GraphModule, Node
 
 from polystate.errors import UnsupportedError
 from polystate.export.diagnosis.lines import line_of_nodes
-from polystate.export.graph.changes import memory_of
+from polystate.export.graph.changes import is_view, memory_of
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.signature import added_constant
 
@@ -63,9 +63,8 @@ def refuse_complex_branches(program: ExportedProgram) -> None:
                     raise UnsupportedError(
                         "a branch of torch.cond, or a function that torch maps, computes with "
                         "complex numbers, and programs have them as pairs of real ones elsewhere "
-                        "alone"
-                        + line_of_nodes([control.node])
-                        + "\n  rewrite: compute both branches, and choose: torch.where(p, a, b)"
+                        f"alone\n  at {line_of_nodes([control.node])}"
+                        "\n  rewrite: compute both branches, and choose: torch.where(p, a, b)"
                     )
 
 
@@ -135,9 +134,9 @@ class _Control:
             if memory.count(memory[number]) > 1:
                 raise UnsupportedError(
                     "a branch of torch.cond changes a tensor that it also reads by another name or "
-                    "as a part, and in a program the two would differ"
-                    + line_of_nodes([self.node])
-                    + "\n  rewrite: take the part within the branch, of the tensor that it changes"
+                    "as a part, and in a program the two would differ\n"
+                    f"  at {line_of_nodes([self.node])}"
+                    "\n  rewrite: take the part within the branch, of the tensor that it changes"
                 )
         for number in sorted(written):
             for body in self.bodies:
@@ -220,11 +219,7 @@ def _listed(given: Any) -> list[Any]:
 
 def _memory(node: Node) -> Node:
     """The node whose memory a value lies in; what changes its first argument returns that."""
-    return memory_of(node, lambda target: _is_view(target) or _is_write(target))
-
-
-def _is_view(target: Any) -> bool:
-    return target is operator.getitem or bool(getattr(target, "is_view", False))
+    return memory_of(node, lambda target: is_view(target) or _is_write(target))
 
 
 def _is_write(target: Any) -> bool:
