@@ -173,11 +173,14 @@ def test_a_distribution_checks_its_arguments(tmp_path: Path) -> None:
         def forward(self, x: Tensor, scale: Tensor) -> Tensor:
             return torch.distributions.Normal(x, scale).log_prob(x)
 
-    methods = {"forward": ps.Method("forward", (torch.randn(3), torch.ones(3)))}
+        def chosen(self, x: Tensor) -> Tensor:  # traced by Dynamo, which would end the checks
+            return torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
+
+    x = torch.randn(3)
+    methods = {"chosen": ps.Method("chosen", (x,)), "forward": ps.Method("forward", (x, x.exp()))}
     session = ps.load(ps.export(Likely(), methods).save(tmp_path / "artifact")).session()
     with pytest.raises(ps.Error, match="outside its support"):
         session.run("forward", torch.randn(3), torch.tensor([1.0, -1.0, 1.0]))
-    x = torch.randn(3)
     torch.testing.assert_close(
         session.run("forward", x, torch.ones(3))[0], Likely()(x, torch.ones(3))
     )

@@ -47,6 +47,7 @@ from polystate.export.state import StateBuffer, find_state, grown
 from polystate.export.tracing import (
     composite_operators,
     decompositions,
+    distributions,
     fast_paths,
     node_histories,
     observers,
@@ -292,6 +293,7 @@ def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[N
         decompositions.corrected(),
         node_histories.shared(),
         reductions.named(),
+        distributions.validated(),
         vector_signs.chosen(),
         shape_rules.known(),
         slices.of_any_size(),

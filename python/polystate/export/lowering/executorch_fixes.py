@@ -37,7 +37,7 @@ from polystate.export.graph.sizes import is_unbacked, shape_environment, usual_v
 from polystate.export.lowering import xnnpack_fixes
 from polystate.export.lowering.kernels import own_kernels
 from polystate.export.lowering.weight_keys import distinct_keys
-from polystate.export.tracing.decompositions import DECOMPOSED, OF_DOUBLES
+from polystate.export.tracing.decompositions import DECOMPOSED, OF_ONE_TYPE
 
 aten = torch.ops.aten
 
@@ -152,7 +152,7 @@ def _with_ours(table: Any) -> Any:
     """
 
     def table_with_ours() -> dict[Any, Any]:
-        ours = {op: each for op, each in DECOMPOSED.items() if op not in OF_DOUBLES}
+        ours = {op: each for op, each in DECOMPOSED.items() if op not in OF_ONE_TYPE}
         return {**table(), **ours}
 
     return table_with_ours

@@ -222,23 +222,15 @@ def _signbit(x: Tensor) -> Tensor:
     return torch.where(x == 0, 1 / x, x) < 0
 
 
-def _any(operator: Any) -> Callable[..., Any]:
+def _truth_of_bytes(operator: Any) -> Callable[..., Any]:
     """Of uint8 the result has that type; AOTInductor gives it others."""
 
-    def is_any(x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def is_true(x: Tensor, *args: Any, **kwargs: Any) -> Any:
         if x.dtype != torch.uint8:
             return NotImplemented
         return operator(x.to(torch.bool), *args, **kwargs).to(torch.uint8)
 
-    return is_any
-
-
-def _all(operator: Any) -> Callable[..., Any]:
-    def are_all(x: Tensor, *args: Any, **kwargs: Any) -> Any:
-        found = torch.logical_not(operator(torch.logical_not(x), *args, **kwargs))
-        return found.to(torch.uint8) if x.dtype == torch.uint8 else found
-
-    return are_all
+    return is_true
 
 
 def _composite(operator: Any) -> Callable[..., Any]:
@@ -570,7 +562,7 @@ def _sub_number(x: Tensor, number: Any, alpha: Any = 1) -> Any:
 
 
 # Of other types they are left to what comes after.
-OF_DOUBLES: dict[Any, Callable[..., Any]] = {
+OF_ONE_TYPE: dict[Any, Callable[..., Any]] = {
     **{
         operator: _of_doubles(decomposition_table[operator])
         for operator in (
@@ -583,6 +575,17 @@ OF_DOUBLES: dict[Any, Callable[..., Any]] = {
         )
     },
     aten.scaled_dot_product_attention.default: _of_doubles(_attention),
+    **{
+        operator: _truth_of_bytes(operator)
+        for operator in (
+            aten.all.default,
+            aten.all.dim,
+            aten.all.dims,
+            aten.any.default,
+            aten.any.dim,
+            aten.any.dims,
+        )
+    },
 }
 
 DECOMPOSED: dict[Any, Callable[..., Any]] = {
@@ -605,12 +608,6 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.bilinear.default: _bilinear,
     aten.bucketize.Scalar: _bucketize_number,
     aten.bucketize.Tensor: _bucketize,
-    aten.all.default: _all(aten.any.default),
-    aten.all.dim: _all(aten.any.dim),
-    aten.all.dims: _all(aten.any.dims),
-    aten.any.default: _any(aten.any.default),
-    aten.any.dim: _any(aten.any.dim),
-    aten.any.dims: _any(aten.any.dims),
     aten.cat.default: _cat,
     aten.copysign.Scalar: _copysign_of_number,
     aten.copysign.Tensor: _copysign,
@@ -666,7 +663,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     aten.var_mean.correction: _var_mean,
     aten.view.default: _view_of_any_order,
     **NETWORK_OPERATORS,
-    **OF_DOUBLES,
+    **OF_ONE_TYPE,
     # As PyTorch itself writes them.
     **{
         operator: decomposition_table[operator]
