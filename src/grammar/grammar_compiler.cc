@@ -21,6 +21,7 @@
 #include "core/json.h"
 #include "grammar/grammar_processor.h"
 #include "grammar/json_schema.h"
+#include "grammar/text_pattern.h"
 #include "grammar/utf8_tokens.h"
 #include "grammar/xgrammar_calls.h"
 #include "polystate/core/result.h"
@@ -74,7 +75,8 @@ std::string rule_of(std::span<const std::string> choices) {
 
 // One automaton, of which xgrammar knows beforehand what may follow: `CompileRegex` would divide
 // the expression into rules, and try the tokens that go beyond a rule one by one.
-std::string rule_of_regex(std::string_view pattern) {
+Result<std::string> rule_of_regex(std::string_view pattern) {
+  if (const Status status = grammar::check_expression(pattern); !status) return status.error();
   return "root ::= Regex(" + literal(pattern) + ", flags=\"\")";
 }
 
@@ -153,8 +155,7 @@ class VocabularyCompiler {
     std::promise<Compiled> promise;
     const std::shared_future<Compiled> known = kept(format, promise);
     if (known.valid()) return known.get();
-    const Result<Compiled> made = grammar::called([&] { return compiled(format); });
-    Compiled grammar = made ? *made : Compiled(made.error());
+    Compiled grammar = grammar::called([&] { return compiled(format); });
     if (!grammar) {
       grammar = Error{grammar.error().code, "response_format: " + grammar.error().message};
       forget(format);
@@ -193,13 +194,13 @@ class VocabularyCompiler {
     kept_.remove_if([&](const Kept& each) { return are_equal(each.format, format); });
   }
 
-  Compiled compiled(const ResponseFormat& format) const {
+  // It may throw what xgrammar does.
+  [[nodiscard]] Compiled compiled(const ResponseFormat& format) const {
     const Result<std::string> text = checked_text(format);
     if (!text) return text.error();
     (void)grammar::take_warnings();
-    Compiled grammar = grammar::called([&] { return call(format.kind, *text); });
+    xgrammar::CompiledGrammar grammar = call(format.kind, *text);
     const std::vector<std::string> warnings = grammar::take_warnings();
-    if (!grammar) return grammar.error();
     if (!warnings.empty()) return Error{ErrorCode::kUnsupported, warnings.front()};
     return grammar;
   }
@@ -283,8 +284,9 @@ Result<std::shared_ptr<const GrammarCompiler>> GrammarCompiler::create(const Tok
   const Result<bool> differ = remove_first_spaces(tokenizer, first_texts);
   if (!differ) return differ.error();
   if (!*differ) first_texts.clear();
-  return grammar::called([&]() -> std::shared_ptr<const GrammarCompiler> {
-    return std::make_shared<const Compiler>(*std::move(texts), std::move(first_texts));
+  return grammar::called([&]() -> Result<std::shared_ptr<const GrammarCompiler>> {
+    return std::shared_ptr<const GrammarCompiler>(
+        std::make_shared<const Compiler>(*std::move(texts), std::move(first_texts)));
   });
 }
 

@@ -30,8 +30,9 @@ class GrammarState final : public RowState {
 
   Status advance(TokenId token) override {
     if (is_followed()) {
-      const Result<bool> accepted =
-          called([&] { return is_before_text() || (!matcher_.IsTerminated() && accept(token)); });
+      const Result<bool> accepted = called([&]() -> Result<bool> {
+        return is_before_text() || (!matcher_.IsTerminated() && accept(token));
+      });
       if (!accepted) return accepted.error();
       if (*accepted) ++followed_;
     }
@@ -40,12 +41,12 @@ class GrammarState final : public RowState {
   }
 
   [[nodiscard]] Result<std::unique_ptr<RowState>> fork() const override {
-    return called([&]() -> std::unique_ptr<RowState> {
+    return called([&]() -> Result<std::unique_ptr<RowState>> {
       auto copy = std::unique_ptr<GrammarState>(
           new GrammarState(constraint_, matcher_.Fork(), before_text_));
       copy->last_bytes_ = last_bytes_;
       copy->followed_ = followed_;
-      return copy;
+      return std::unique_ptr<RowState>(std::move(copy));
     });
   }
 
@@ -53,11 +54,11 @@ class GrammarState final : public RowState {
     const std::size_t left = last_bytes_.size() - count;
     const std::size_t of_text = std::max(left, before_text_);
     if (of_text < followed_) {
-      const Result<bool> done = called([&] {
+      const Status done = called([&]() -> Status {
         matcher_.Rollback(static_cast<int>(followed_ - of_text));
-        return true;
+        return {};
       });
-      if (!done) return done.error();
+      if (!done) return done;
     }
     followed_ = std::min(followed_, left);
     last_bytes_.resize(left);
@@ -73,7 +74,7 @@ class GrammarState final : public RowState {
 
   // Bits of the tokens that may follow; empty where any may.
   Result<std::span<const std::int32_t>> mask() {
-    const Result<bool> is_needed = called([&] { return fill_mask(); });
+    const Result<bool> is_needed = called([&]() -> Result<bool> { return fill_mask(); });
     if (!is_needed) return is_needed.error();
     if (!*is_needed) return std::span<const std::int32_t>();
     // xgrammar leaves the bits behind the last token as they come.
@@ -148,8 +149,8 @@ Result<std::unique_ptr<RowState>> GrammarProcessor::start(const TokenContext& co
   // The first token is forced only where the prompt is one token.
   const bool has_first = constraint_->forced_first && context.prompt_length <= 1;
   const std::size_t before_text = has_first ? 1 : 0;
-  return called([&]() -> std::unique_ptr<RowState> {
-    return std::make_unique<GrammarState>(constraint_, before_text);
+  return called([&]() -> Result<std::unique_ptr<RowState>> {
+    return std::unique_ptr<RowState>(std::make_unique<GrammarState>(constraint_, before_text));
   });
 }
 

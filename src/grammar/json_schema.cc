@@ -1,23 +1,25 @@
 #include "grammar/json_schema.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/json.h"
 #include "core/json_text.h"
+#include "grammar/schema_cases.h"
+#include "grammar/schema_definitions.h"
+#include "grammar/schema_numbers.h"
+#include "grammar/schema_objects.h"
+#include "grammar/schema_references.h"
+#include "grammar/schema_texts.h"
+#include "grammar/schema_words.h"
 #include "grammar/text_pattern.h"
 #include "polystate/core/result.h"
 
@@ -26,204 +28,144 @@ namespace {
 
 using Written = nlohmann::ordered_json;
 
-// Which values a word says something about.
-enum class About : std::uint8_t {
-  kAlone,   // of any type: xgrammar leaves out of account what is beside it
-  kType,    // `type` itself
-  kObject,  // those of one type
-  kArray,
-  kString,
-  kNumber,
-  kNothing,  // it says something to people alone, or to `$ref`
+// Where a schema is.
+struct Place {
+  std::string path;  // for messages
+  ValueLevel level;
+  std::size_t definition;  // of which it is a part
+  // Whether its values are those of the definition, which must not lead to itself then.
+  bool is_direct = true;
 };
 
-// What the value of a word is.
-enum class Holds : std::uint8_t { kValue, kSchema, kSchemas, kNamedSchemas };
-
-struct Word {
-  std::string_view name;
-  About about;
-  Holds holds = Holds::kValue;
-};
-
-constexpr Word kWords[] = {
-    {"$ref", About::kAlone},
-    {"const", About::kAlone},
-    {"enum", About::kAlone},
-    {"anyOf", About::kAlone, Holds::kSchemas},
-    {"oneOf", About::kAlone, Holds::kSchemas},
-    {"allOf", About::kAlone, Holds::kSchemas},
-    {"type", About::kType},
-    {"properties", About::kObject, Holds::kNamedSchemas},
-    {"patternProperties", About::kObject, Holds::kNamedSchemas},
-    {"additionalProperties", About::kObject, Holds::kSchema},
-    {"unevaluatedProperties", About::kObject, Holds::kSchema},
-    {"propertyNames", About::kObject, Holds::kSchema},
-    {"required", About::kObject},
-    {"minProperties", About::kObject},
-    {"maxProperties", About::kObject},
-    {"items", About::kArray, Holds::kSchema},
-    {"prefixItems", About::kArray, Holds::kSchemas},
-    {"unevaluatedItems", About::kArray, Holds::kSchema},
-    {"minItems", About::kArray},
-    {"maxItems", About::kArray},
-    {"minLength", About::kString},
-    {"maxLength", About::kString},
-    {"pattern", About::kString},
-    {"format", About::kString},
-    {"minimum", About::kNumber},
-    {"maximum", About::kNumber},
-    {"exclusiveMinimum", About::kNumber},
-    {"exclusiveMaximum", About::kNumber},
-    {"multipleOf", About::kNumber},
-    {"$defs", About::kNothing, Holds::kNamedSchemas},
-    {"definitions", About::kNothing, Holds::kNamedSchemas},
-};
-
-constexpr std::string_view kAnnotations[] = {
-    "$schema",  "$comment",   "title",     "description",     "default",          "examples",
-    "readOnly", "deprecated", "writeOnly", "contentEncoding", "contentMediaType", "contentSchema",
-};
-
-// Formats of texts that xgrammar enforces; others are annotations, as the draft has it.
-constexpr std::string_view kFormats[] = {
-    "email", "date", "time", "date-time", "duration",     "ipv4",
-    "ipv6",  "uuid", "uri",  "hostname",  "json-pointer", "relative-json-pointer",
-};
-
-const Word* find_word(std::string_view name) {
-  const auto* const found = std::ranges::find(kWords, name, &Word::name);
-  return found == std::end(kWords) ? nullptr : found;
+// Of a schema of the same value.
+Place beside(const Place& place, std::string_view name) {
+  Place found = place;
+  found.path.append("/").append(name);
+  return found;
 }
 
-bool is_integer(const Json& json) {
-  const auto* const number = std::get_if<double>(&json.value);
-  return std::holds_alternative<std::int64_t>(json.value) ||
-         std::holds_alternative<std::uint64_t>(json.value) ||
-         (number != nullptr && *number == std::trunc(*number));
+// Of a schema of values in the value.
+Place inside(const Place& place, std::string_view name) {
+  Place found = beside(place, name);
+  found.level = level_inside(place.level);
+  found.is_direct = false;
+  return found;
 }
 
-// Whether a value is of a type as schemas call it.
-bool is_of_type(const Json& json, std::string_view type) {
-  if (type == "null") return json.is_null();
-  if (type == "boolean") return std::holds_alternative<bool>(json.value);
-  if (type == "string") return std::holds_alternative<std::string>(json.value);
-  if (type == "array") return json.array() != nullptr;
-  if (type == "object") return json.object() != nullptr;
-  if (type == "integer") return is_integer(json);
-  return type == "number" && (is_integer(json) || std::holds_alternative<double>(json.value));
-}
-
-// Where the texts of a schema are.
-enum class Texts : std::uint8_t {
-  kJson,
-  kRoot,    // the arguments of a call in a style that writes them and their names plainly
-  kPlain,   // an argument of these; what is in it is JSON
-  kEither,  // in JSON or plain, as the style and `$ref` have it
-};
-
-// Where the texts are that are inside of a value, or of another schema of the same value.
-Texts texts_inside(Texts texts, About about) {
-  if (about != About::kObject && about != About::kArray) return texts;
-  if (texts == Texts::kRoot) return Texts::kPlain;
-  return texts == Texts::kPlain ? Texts::kJson : texts;
-}
-
-TextForm form_of(Texts texts) {
-  if (texts == Texts::kEither) return TextForm::kEither;
-  return texts == Texts::kJson ? TextForm::kJson : TextForm::kPlain;
-}
-
-// The characters of a JSON pointer, for which xgrammar takes any byte.
-constexpr std::string_view kJsonPointer = "(/([^/~]|~[01])*)*";
-
-std::string_view type_of(About about) {
-  switch (about) {
-    case About::kObject:
-      return "object";
-    case About::kArray:
-      return "array";
-    case About::kString:
-      return "string";
-    default:
-      return "number";
-  }
-}
-
-// Reads a schema and those in it; the first error stays.
+// Reads a schema and those that it refers to; the first error stays.
 class Checker {
  public:
-  Written check(const Json& schema, const std::string& place, Texts texts) {
+  Checker(const Json& root, ValueLevel level) : references_(root) {
+    definitions_.index_of(root, level, "#");
+  }
+
+  Result<Written> check() {
+    std::vector<Written> contents;
+    for (std::size_t i = 0; i < definitions_.size() && !error_; ++i) {
+      const SchemaDefinition& next = definitions_[i];
+      contents.push_back(check(*next.schema, Place{next.path, next.level, i}));
+    }
+    const SchemaDefinition* const circle = definitions_.circle();
+    if (circle != nullptr)
+      fail(ErrorCode::kContract, circle->path, "leads back to itself, with no value between");
+    if (error_) return *error_;
+    return SchemaDefinitions::joined(std::move(contents));
+  }
+
+ private:
+  void fail(ErrorCode code, const std::string& path, const std::string& message) {
+    if (!error_) error_ = Error{code, "the schema, " + path + ": " + message};
+  }
+  void refuse(const Place& place, const std::string& message) {
+    fail(ErrorCode::kUnsupported, place.path, message);
+  }
+  void take(const Status& status, const Place& place) {
+    if (!status) fail(status.error().code, place.path, status.error().message);
+  }
+
+  Written check(const Json& schema, const Place& place) {
     if (const auto* const boolean = std::get_if<bool>(&schema.value)) return *boolean;
     const Json::Object* const object = schema.object();
     if (object == nullptr) {
-      fail(ErrorCode::kContract, place, "must be a schema, is " + described(schema));
+      fail(ErrorCode::kContract, place.path, "must be a schema, is " + described(schema));
       return {};
     }
-    Written found = Written::object();
-    for (const auto& [name, value] : *object) {
-      if (std::ranges::count(kAnnotations, name) > 0) continue;
-      if (name == "$id" && place == "#") continue;
-      if (name == "format" && !is_enforced_format(value)) continue;
-      const Word* const word = find_word(name);
-      if (word == nullptr) {
-        fail(ErrorCode::kUnsupported, place, "'" + name + "' is not enforced: leave it out");
+    const Json* const type = object->find("type");
+    const bool is_alone = std::ranges::any_of(*object, [](const JsonMember& each) {
+      const SchemaWord* const word = find_word(each.name);
+      return word != nullptr && word->about == About::kAlone;
+    });
+    if (type != nullptr && type->array() != nullptr && !is_alone)
+      return check_types(*object, *type->array(), place);
+    return check_words(*object, {}, place);
+  }
+
+  // A schema of each of some types, with the words that speak of it.
+  Written check_types(const Json::Object& schema, const Json::Array& types, const Place& place) {
+    Written cases = Written::array();
+    for (const Json& each : types) {
+      const auto* const type = std::get_if<std::string>(&each.value);
+      if (type == nullptr) {
+        fail(ErrorCode::kContract, place.path, "'type' has " + described(each));
         return {};
       }
-      found[name] = value_of(*word, value, inside(place, name), texts);
+      cases.push_back(check_words(schema, *type, place));
     }
-    settle_type(*object, found, place);
-    if (is_of_several_types(found)) return of_one_type_each(found, place, texts);
-    complete(found, place, texts);
+    if (cases.empty()) fail(ErrorCode::kContract, place.path, "'type' is empty");
+    Written found = Written::object();
+    found["anyOf"] = std::move(cases);
     return found;
   }
 
-  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-
- private:
-  void fail(ErrorCode code, const std::string& place, const std::string& message) {
-    if (!error_) error_ = Error{code, "the schema, " + place + ": " + message};
+  // `type`: of the values that the words speak of; empty: as the schema says.
+  Written check_words(const Json::Object& schema, std::string_view type, const Place& place) {
+    Written found = Written::object();
+    bool is_alone = false;
+    for (const auto& [name, value] : schema) {
+      if (says_nothing(name, value) || (name == "$id" && place.path == "#")) continue;
+      if (name == "format" && !is_enforced_format(value)) continue;
+      const SchemaWord* const word = find_word(name);
+      if (word == nullptr) {
+        refuse(place, "'" + name + "' is not enforced: leave it out");
+        return {};
+      }
+      if (!type.empty() && !is_about(word->about, type)) continue;
+      is_alone = is_alone || word->about == About::kAlone;
+      found[name] = value_of(*word, value, place);
+    }
+    if (!type.empty()) found["type"] = std::string(type);
+    if (!error_) settle_type(schema, found, place);
+    if (!error_ && is_alone) settle_cases(schema, found, place);
+    if (!error_ && !is_alone) settle_values(schema, found, place);
+    return found;
   }
 
-  static std::string inside(std::string place, std::string_view name) {
-    return std::move(place.append("/").append(name));
-  }
-
-  static bool is_enforced_format(const Json& value) {
-    const auto* const format = std::get_if<std::string>(&value.value);
-    return format != nullptr && std::ranges::count(kFormats, *format) > 0;
-  }
-
-  Written value_of(const Word& word, const Json& value, const std::string& place, Texts texts) {
-    const Texts within = texts_inside(texts, word.about);
+  Written value_of(const SchemaWord& word, const Json& value, const Place& place) {
+    const Place within =
+        word.about == About::kAlone ? beside(place, word.name) : inside(place, word.name);
     switch (word.holds) {
+      case Holds::kReference:
+        return reference_to(value, within);
       case Holds::kSchema:
-        return check(value, place, within);
+        return check(value, within);
       case Holds::kSchemas: {
         if (value.array() == nullptr) {
-          fail(ErrorCode::kContract, place, "must be an array, is " + described(value));
+          fail(ErrorCode::kContract, within.path, "must be an array, is " + described(value));
           return {};
         }
         Written schemas = Written::array();
         for (const Json& each : *value.array())
-          schemas.push_back(check(each, inside(place, std::to_string(schemas.size())), within));
+          schemas.push_back(check(each, beside(within, std::to_string(schemas.size()))));
         return schemas;
       }
       case Holds::kNamedSchemas: {
         if (value.object() == nullptr) {
-          fail(ErrorCode::kContract, place, "must be an object, is " + described(value));
+          fail(ErrorCode::kContract, within.path, "must be an object, is " + described(value));
           return {};
         }
         Written schemas = Written::object();
-        std::unordered_set<std::string> names;
-        for (const auto& [name, each] : *value.object()) {
-          Written schema = check(each, inside(place, name), within);
-          const bool is_pattern = word.name == "patternProperties";
-          const std::string written = is_pattern ? pattern_of(name, within, place) : name;
-          if (!names.insert(written).second)
-            fail(ErrorCode::kUnsupported, place, "two expressions say the same");
-          append_member(schemas, written, std::move(schema));
-        }
+        for (const auto& [name, each] : *value.object())
+          append_member(schemas, name, check(each, beside(within, name)));
         return schemas;
       }
       default:
@@ -231,274 +173,161 @@ class Checker {
     }
   }
 
-  // The expression over written texts for what one says about texts.
-  std::string pattern_of(const std::string& pattern, Texts texts, const std::string& place) {
-    Result<std::string> written = written_pattern(pattern, form_of(texts));
-    if (written) return *std::move(written);
-    fail(written.error().code, place, written.error().message);
-    return {};
-  }
-
-  // Whether a list of types stands beside words about values of one type, which xgrammar would be
-  // given for all of them.
-  static bool is_of_several_types(const Written& found) {
-    if (!found.contains("type") || !found["type"].is_array()) return false;
-    const Written& types = found["type"];
-    for (const Written& type : types) {
-      if (!type.is_string()) return false;
+  Written reference_to(const Json& value, const Place& place) {
+    const auto* const reference = std::get_if<std::string>(&value.value);
+    if (reference == nullptr) {
+      fail(ErrorCode::kContract, place.path, "must be a string, is " + described(value));
+      return {};
     }
-    if (types.empty()) return false;
-    for (const auto& [word, value] : found.items()) {
-      const About about = find_word(word)->about;
-      if (about != About::kType && about != About::kNothing) return true;
+    const Result<const Json*> target = references_.find(*reference);
+    if (!target) {
+      fail(target.error().code, place.path, target.error().message);
+      return {};
     }
-    return false;
-  }
-
-  // A schema for each of the types, with the words about its values.
-  Written of_one_type_each(const Written& found, const std::string& place, Texts texts) {
-    Written all = Written::object();
-    Written& cases = all["anyOf"] = Written::array();
-    for (const Written& type : found["type"]) {
-      const auto name = type.get<std::string>();
-      Written one = Written::object();
-      one["type"] = name;
-      for (const auto& [word, value] : found.items()) {
-        const About about = find_word(word)->about;
-        const bool is_typed = about != About::kType && about != About::kNothing;
-        if (is_typed && type_of(about) == (name == "integer" ? "number" : name)) one[word] = value;
-      }
-      complete(one, place, texts);
-      cases.push_back(std::move(one));
+    constexpr std::size_t kMostDefinitions = 1000;  // which xgrammar follows into one another
+    const std::size_t index = definitions_.index_of(**target, place.level, *reference);
+    if (definitions_.size() > kMostDefinitions) {
+      refuse(place, "'$ref' leads to more than " + std::to_string(kMostDefinitions) + " schemas");
     }
-    for (const auto& [word, value] : found.items()) {
-      if (find_word(word)->about == About::kNothing) all[word] = value;
-    }
-    return all;
-  }
-
-  // Says in words of xgrammar's what the draft has for a value of one type.
-  void complete(Written& found, const std::string& place, Texts texts) {
-    complete_object(found, place);
-    complete_array(found);
-    write_pattern(found, place, texts);
-    limit_characters(found, texts);
-    limit_digits(found);
+    if (place.is_direct) definitions_[place.definition].leads_to.push_back(index);
+    return SchemaDefinitions::reference_to(index);
   }
 
   // Refuses words beside which xgrammar leaves others out of account. Gives words the type that
   // they speak of, and takes it from those that say it themselves.
-  void settle_type(const Json::Object& schema, Written& found, const std::string& place) {
+  void settle_type(const Json::Object& schema, Written& found, const Place& place) {
     std::vector<std::string> alone;
     std::vector<About> abouts;
     std::string other;
     for (const auto& [name, value] : found.items()) {
-      const Word& word = *find_word(name);
-      if (word.about == About::kAlone) alone.push_back(name);
-      if (word.about == About::kAlone || word.about == About::kType ||
-          word.about == About::kNothing)
-        continue;
+      const About about = find_word(name)->about;
+      if (about == About::kAlone) alone.push_back(name);
+      if (about == About::kAlone || about == About::kType) continue;
       other = name;
-      if (std::ranges::count(abouts, word.about) == 0) abouts.push_back(word.about);
+      if (std::ranges::count(abouts, about) == 0) abouts.push_back(about);
     }
     if (!alone.empty()) {
       if (alone.size() > 1) other = alone[1];
-      if (!other.empty()) {
-        return fail(ErrorCode::kUnsupported, place,
-                    "'" + other + "' is not enforced beside '" + alone[0] + "'");
-      }
+      if (!other.empty())
+        return refuse(place, "'" + other + "' is not enforced beside '" + alone[0] + "'");
       if (found.contains("type")) take_type(schema, alone[0], found, place);
       return;
     }
     if (found.contains("type") || abouts.empty()) return;
-    if (abouts.size() > 1) {
-      return fail(ErrorCode::kUnsupported, place, "'" + other + "' is not enforced without 'type'");
-    }
+    if (abouts.size() > 1) return refuse(place, "'" + other + "' is not enforced without 'type'");
     found["type"] = std::string(type_of(abouts[0]));
   }
 
   // Leaves a `type` out that the word beside it fulfils.
   void take_type(const Json::Object& schema, const std::string& word, Written& found,
-                 const std::string& place) {
+                 const Place& place) {
     const Written types =
         found["type"].is_array() ? found["type"] : Written::array({found["type"]});
-    const auto is_allowed = [&](const Json& value) {
-      return std::ranges::any_of(types, [&](const Written& type) {
-        return type.is_string() && is_of_type(value, type.get<std::string>());
+    const auto is_allowed = [&](std::string_view type) {
+      return std::ranges::any_of(types, [&](const Written& each) {
+        return each.is_string() && is_within(type, each.get<std::string>());
       });
+    };
+    const auto is_fulfilled_by = [&](const Json& each) {
+      const std::optional<std::vector<std::string>> of_case = types_of(each, references_);
+      return of_case.has_value() && std::ranges::all_of(*of_case, is_allowed);
     };
     const Json& value = *schema.find(word);
     bool is_fulfilled = false;
-    if (word == "const") {
-      is_fulfilled = is_allowed(value);
+    if (word == "$ref") {
+      const Result<const Json*> target = references_.find(std::get<std::string>(value.value));
+      is_fulfilled = target && is_fulfilled_by(**target);
+    } else if (word == "const") {
+      is_fulfilled = is_allowed(type_of(value));
     } else if (word == "enum" && value.array() != nullptr) {
       Written kept = Written::array();
       for (const Json& each : *value.array()) {
-        if (is_allowed(each)) kept.push_back(ordered_json_of(each));
+        if (is_allowed(type_of(each))) kept.push_back(ordered_json_of(each));
       }
       is_fulfilled = !kept.empty();
       found["enum"] = std::move(kept);
-    } else if (found[word].is_array()) {
-      is_fulfilled = std::ranges::all_of(found[word], [&](const Written& each) {
-        return each.is_object() && each.contains("type") && each["type"] == found["type"];
-      });
+    } else if (value.array() != nullptr) {
+      is_fulfilled = std::ranges::all_of(*value.array(), is_fulfilled_by);
     }
-    if (!is_fulfilled) {
-      return fail(ErrorCode::kUnsupported, place, "'type' is not enforced beside '" + word + "'");
-    }
+    if (!is_fulfilled) return refuse(place, "'type' is not enforced beside '" + word + "'");
     found.erase("type");
   }
 
-  // An object may have what it must have, and anything where nothing is said of it.
-  void complete_object(Written& found, const std::string& place) {
-    if (!found.contains("type") || found["type"] != "object") return;
-    const auto has = [&](std::string_view word) { return found.contains(word); };
-    const bool is_open = !has("properties") && !has("patternProperties") &&
-                         !has("additionalProperties") && !has("unevaluatedProperties") &&
-                         !has("propertyNames");
-    if (has("required") && found["required"].is_array() && !has("patternProperties"))
-      add_required(found, place);
-    if (is_open) found["additionalProperties"] = true;
+  // Says `oneOf` as `anyOf`, and `allOf` as its only case.
+  void settle_cases(const Json::Object& schema, Written& found, const Place& place) {
+    for (const char* const word : {"anyOf", "oneOf", "allOf"}) {
+      if (found.contains(word) && found[word].empty())
+        return fail(ErrorCode::kContract, place.path, std::string("'") + word + "' is empty");
+    }
+    if (found.contains("oneOf")) {
+      take(check_exclusive(*schema.find("oneOf")->array(), references_), place);
+      Written cases = std::move(found["oneOf"]);
+      found.erase("oneOf");
+      found["anyOf"] = std::move(cases);
+    }
+    if (!found.contains("allOf")) return;
+    if (found["allOf"].size() > 1)
+      return refuse(place, "'allOf' of several schemas is not enforced: join them");
+    Written only = std::move(found["allOf"].front());
+    found = std::move(only);
   }
 
-  // Gives the names that an object must have, and that `properties` lacks, the schema of all such:
-  // xgrammar takes them for names that it has not heard of.
-  void add_required(Written& found, const std::string& place) {
-    const auto names_of_others = [&] {
-      std::unordered_set<std::string> known;
-      if (found.contains("properties"))
-        for (const auto& [name, schema] : found["properties"].items()) known.insert(name);
-      std::vector<std::string> others;
-      for (const Written& name : found["required"]) {
-        if (name.is_string() && known.insert(name.get<std::string>()).second)
-          others.push_back(name.get<std::string>());
-      }
-      return others;
-    };
-    const std::vector<std::string> names = names_of_others();
-    if (names.empty()) return;
-    if (found.contains("propertyNames")) {
-      return fail(ErrorCode::kUnsupported, place,
-                  "'required' is not enforced beside 'propertyNames' for '" + names[0] +
-                      "': name it in 'properties'");
-    }
-    Written schema = Written::object();
-    for (const std::string_view word : {"additionalProperties", "unevaluatedProperties"}) {
-      if (!found.contains(word)) continue;
-      schema = found[word];
-      if (schema == false) {
-        return fail(ErrorCode::kContract, place,
-                    "requires '" + names[0] + "', which '" + std::string(word) + "' forbids");
-      }
-      break;
-    }
-    constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
-    if (schema.dump().size() > kMostBytes / names.size()) {
-      return fail(ErrorCode::kUnsupported, place,
-                  "'required' has " + std::to_string(names.size()) +
-                      " names that are not in 'properties': name them there");
-    }
-    Written& properties = found["properties"];
-    if (properties.is_null()) properties = Written::object();
-    for (const std::string& name : names) append_member(properties, name, schema);
-  }
-
-  // Numbers without a limit are those that every reader of JSON keeps exactly; of 64 bits, where
-  // the other limit is beyond these. Otherwise a model that repeats a digit would go on for ever.
-  static void limit_digits(Written& found) {
+  // Says the words about values of the one type as xgrammar understands them.
+  void settle_values(const Json::Object& schema, Written& found, const Place& place) {
     const Written type = found.value("type", Written());
-    const auto is_number = [](const Written& each) {
-      return each == "integer" || each == "number";
-    };
-    if (!is_number(type) && !(type.is_array() && std::ranges::any_of(type, is_number))) return;
-    if (found.contains("multipleOf")) return;  // which is not enforced beside limits
-    constexpr std::int64_t kExact = 9007199254740991;
-    using Limits = std::numeric_limits<std::int64_t>;
-    const auto has_beyond = [&](std::string_view limit, std::string_view exclusive, double sign) {
-      return std::ranges::any_of(std::array{limit, exclusive}, [&](std::string_view word) {
-        return found.contains(word) && found[word].is_number() &&
-               sign * found[word].get<double>() > static_cast<double>(kExact);
-      });
-    };
-    if (!found.contains("minimum") && !found.contains("exclusiveMinimum"))
-      found["minimum"] = has_beyond("maximum", "exclusiveMaximum", -1) ? Limits::min() : -kExact;
-    if (!found.contains("maximum") && !found.contains("exclusiveMaximum"))
-      found["maximum"] = has_beyond("minimum", "exclusiveMinimum", 1) ? Limits::max() : kExact;
+    if (type == "object") {
+      settle_names(schema, found, place);
+      take(complete_object(schema, found, form_at(level_inside(place.level)), matcher_), place);
+    } else if (type == "array") {
+      take(complete_array(schema, found), place);
+    } else if (type == "string") {
+      const Result<Written> text = text_schema(schema, form_at(place.level));
+      if (!text) return fail(text.error().code, place.path, text.error().message);
+      found = *text;
+    } else if (type == "integer" || type == "number") {
+      take(settle_numbers(found), place);
+    }
   }
 
-  // An array may have any items where nothing is said of them.
-  static void complete_array(Written& found) {
-    if (found.value("type", Written()) != "array") return;
-    if (!found.contains("items") && !found.contains("unevaluatedItems")) found["items"] = true;
-  }
-
-  // Expressions for texts, by which xgrammar takes what is between the quotes.
-  void write_pattern(Written& found, const std::string& place, Texts texts) {
-    const Written format = found.value("format", Written());
-    if (found.contains("pattern")) {
-      if (!format.is_null())
-        return fail(ErrorCode::kUnsupported, place, "'pattern' is not enforced beside 'format'");
-      if (!found["pattern"].is_string())
-        return fail(ErrorCode::kContract, inside(place, "pattern"), "must be a string");
-      found["pattern"] = pattern_of(found["pattern"].get<std::string>(), texts, place + "/pattern");
+  // Refuses `propertyNames` that say anything of what is no text, and leaves those out that say
+  // nothing.
+  void settle_names(const Json::Object& schema, Written& found, const Place& place) {
+    if (!found.contains("propertyNames")) return;
+    const Written& names = found["propertyNames"];
+    if (names == true || (names.is_object() && names.empty())) {
+      found.erase("propertyNames");
       return;
     }
-    std::string pattern(kJsonPointer);
-    if (format == "relative-json-pointer") {
-      pattern.insert(0, "(0|[1-9][0-9]*)(#|").append(")");
-    } else if (format != "json-pointer") {
-      return;
-    }
-    found["pattern"] = pattern_of("^" + pattern + "$", texts, place);
-    found.erase("format");
+    const auto types = types_of(*schema.find("propertyNames"), references_);
+    const bool is_of_texts =
+        names.is_object() && names.contains("type")
+            ? names["type"] == "string"
+            : types && std::ranges::all_of(
+                           *types, [](const std::string& type) { return type == "string"; });
+    if (!is_of_texts) refuse(place, "'propertyNames' is enforced where it speaks of texts alone");
   }
 
-  // Lengths of texts as a pattern: by lengths alone xgrammar allows control characters as well.
-  static void limit_characters(Written& found, Texts texts) {
-    const bool is_limited = found.contains("minLength") || found.contains("maxLength");
-    if (!is_limited || found.value("type", Written()) != "string") return;
-    if (found.contains("pattern") || found.contains("format")) return;  // which it refuses
-    const Written least = found.value("minLength", Written(0));
-    const Written most = found.value("maxLength", Written());
-    if (!least.is_number_integer() || (!most.is_null() && !most.is_number_integer())) return;
-    found["pattern"] = pattern_of_length(least.dump(), most.is_null() ? std::string() : most.dump(),
-                                         form_of(texts));
-    found.erase("minLength");
-    found.erase("maxLength");
-  }
-
+  SchemaReferences references_;
+  SchemaDefinitions definitions_;
+  TextMatcher matcher_;
   std::optional<Error> error_;
 };
 
-Result<Written> checked(const Json& schema, Texts texts) {
-  Checker checker;
-  Written found = checker.check(schema, "#", texts);
-  if (checker.error()) return *checker.error();
-  return found;
+// How xgrammar writes the values of a schema in a part of a structural tag.
+ValueLevel level_of(const Json& format) {
+  const std::string style = text_of(format, "style");
+  if (text_of(format, "type") == "qwen_xml_parameter") return ValueLevel::kArguments;
+  if (style.empty() || style == "json") return ValueLevel::kJson;
+  const bool is_either = style == "minimax_m3_xml" || style == "cohere_xml";
+  return is_either ? ValueLevel::kEither : ValueLevel::kArguments;
 }
 
-// Where the texts of the schema of a part of a structural tag are.
-Texts texts_of(const Json::Object& format, const Json& schema) {
-  const auto text_of = [&](std::string_view name) -> std::string_view {
-    const Json* const value = format.find(name);
-    const auto* const text = value == nullptr ? nullptr : std::get_if<std::string>(&value->value);
-    return text == nullptr ? std::string_view() : std::string_view(*text);
-  };
-  const bool is_parameters = text_of("type") == "qwen_xml_parameter";
-  const std::string_view style = is_parameters ? "qwen_xml" : text_of("style");
-  if (style.empty() || style == "json") return Texts::kJson;
-  // These write texts plainly at any depth, as a schema may be used at any that is referred to.
-  const bool is_either = style == "minimax_m3_xml" || style == "cohere_xml" ||
-                         json_text(schema).find("\"$ref\"") != std::string::npos;
-  return is_either ? Texts::kEither : Texts::kRoot;
-}
-
-// A structural tag, with the schemas that are anywhere in it checked.
-Result<Written> with_checked_schemas(const Json& tag) {
+// A structural tag, with the schemas and expressions that are anywhere in it checked.
+Result<Written> with_checked_parts(const Json& tag) {
   if (const auto* const array = tag.array()) {
     Written found = Written::array();
     for (const Json& each : *array) {
-      Result<Written> element = with_checked_schemas(each);
+      Result<Written> element = with_checked_parts(each);
       if (!element) return element;
       found.push_back(*std::move(element));
     }
@@ -506,12 +335,16 @@ Result<Written> with_checked_schemas(const Json& tag) {
   }
   const Json::Object* const object = tag.object();
   if (object == nullptr) return ordered_json_of(tag);
+  if (text_of(tag, "type") == "regex") {
+    const Status status = check_expression(text_of(tag, "pattern"));
+    if (!status) return status.error();
+  }
   Written found = Written::object();
   for (const auto& [name, each] : *object) {
-    Result<Written> member =
-        name == "json_schema" ? checked(each, texts_of(*object, each)) : with_checked_schemas(each);
-    if (!member) return member;
-    append_member(found, name, *std::move(member));
+    Result<Written> part =
+        name == "json_schema" ? Checker(each, level_of(tag)).check() : with_checked_parts(each);
+    if (!part) return part;
+    append_member(found, name, *std::move(part));
   }
   return found;
 }
@@ -519,13 +352,13 @@ Result<Written> with_checked_schemas(const Json& tag) {
 }  // namespace
 
 Result<std::string> checked_structural_tag(const Json& tag) {
-  const Result<Written> found = with_checked_schemas(tag);
+  const Result<Written> found = with_checked_parts(tag);
   if (!found) return found.error();
   return found->dump();
 }
 
 Result<std::string> checked_schema(const Json& schema) {
-  const Result<Written> found = checked(schema, Texts::kJson);
+  const Result<Written> found = Checker(schema, ValueLevel::kJson).check();
   if (!found) return found.error();
   return found->dump();
 }

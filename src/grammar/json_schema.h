@@ -12,7 +12,7 @@ namespace polystate::grammar {
 // that it would leave out of account. kContract: what is no schema.
 Result<std::string> checked_schema(const Json& schema);
 
-// A structural tag with its schemas checked.
+// A structural tag with its schemas checked, and the repetitions of its expressions.
 Result<std::string> checked_structural_tag(const Json& tag);
 
 }  // namespace polystate::grammar

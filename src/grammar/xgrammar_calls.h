@@ -15,9 +15,9 @@ std::vector<std::string> take_warnings();
 // What xgrammar threw as kContract. Where it quotes a text of the caller's, the beginning of that.
 Error refusal(const std::exception& thrown);
 
-// The value of calls of xgrammar, which throws: kContract, or kEngine where memory is exhausted.
+// The Result of calls of xgrammar, which throws: kContract, or kEngine where memory is exhausted.
 template <typename Calls>
-auto called(const Calls& calls) -> Result<decltype(calls())> {
+auto called(const Calls& calls) -> decltype(calls()) {
   try {
     return calls();
   } catch (const std::bad_alloc&) {

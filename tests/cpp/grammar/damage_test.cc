@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <memory>
 #include <ostream>
 #include <random>
@@ -15,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "grammar/byte_tokenizer.h"
 #include "polystate/core/result.h"
 #include "polystate/core/token.h"
 #include "polystate/grammar/grammar_compiler.h"
@@ -27,32 +26,6 @@ namespace polystate {
 namespace {
 
 using Kind = ResponseFormat::Kind;
-
-constexpr TokenId kEndOfText = 0;
-constexpr std::array<std::string_view, 6> kWords = {"the", "null", "12", "\\\"", "\xC3\xA9", "a "};
-constexpr std::size_t kByteVocabulary = 1 + 256 + kWords.size();
-
-// A token for each byte, and some of several.
-std::string tokenizer_json() {
-  std::string vocabulary = R"("</s>": 0)";
-  for (int byte = 0; byte < 256; ++byte) {
-    std::array<char, 24> entry{};
-    std::snprintf(entry.data(), entry.size(), R"(, "<0x%02X>": %d)", byte, 1 + byte);
-    vocabulary += entry.data();
-  }
-  for (std::size_t i = 0; i < kWords.size(); ++i) {
-    const bool is_escaped = kWords[i].front() == '\\';
-    vocabulary += R"(, ")" + std::string(is_escaped ? R"(\\\")" : kWords[i]) + R"(": )" +
-                  std::to_string(257 + i);
-  }
-  return R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": [
-      {"id": 0, "content": "</s>", "single_word": false, "lstrip": false, "rstrip": false,
-       "normalized": false, "special": true}],
-    "normalizer": null, "pre_tokenizer": null, "post_processor": null,
-    "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
-    "model": {"type": "BPE", "byte_fallback": true, "merges": [], "vocab": {)" +
-         vocabulary + "}}}";
-}
 
 struct Sample {
   std::string_view name;
@@ -95,7 +68,7 @@ class FormatDamage : public testing::TestWithParam<Sample> {
 
   std::mt19937 draw_{1};  // NOLINT(bugprone-random-generator-seed): the same in every run
   std::shared_ptr<const Tokenizer> tokenizer_ =
-      Tokenizer::parse(TokenizerFormat::kTokenizerJson, tokenizer_json()).value();
+      Tokenizer::parse(TokenizerFormat::kTokenizerJson, byte_tokenizer_json()).value();
   std::shared_ptr<const GrammarCompiler> compiler_ = GrammarCompiler::create(*tokenizer_).value();
 };
 
