@@ -14,20 +14,20 @@ enum class LineEnd : std::uint8_t {
   kLineFeed,  // "\n": a return before it is part of the line
 };
 
-// Reads the lines of a descriptor in groups, as they come: what a slow writer has sent is given at
-// once, and a fast one is read in large groups. A byte order mark (U+FEFF as UTF-8) that all of it
-// begins with is none of a line. It borrows its descriptor, and holds one group.
+// Reads the lines of a descriptor in groups, as they come: it returns at once what a slow writer
+// has sent, and reads large groups from a fast writer. It skips a byte order mark (U+FEFF as UTF-8)
+// at the very beginning. It borrows its descriptor, and holds one group.
 class LineReader {
  public:
   explicit LineReader(int descriptor, LineEnd end = LineEnd::kAny)
       : descriptor_(descriptor), end_(end) {}
 
-  // The next lines without their ends, at least one and at most `limit`; empty at
-  // the end. Waits for the first line only. kContract for what cannot be read.
+  // Returns the next lines without their ends, at least one and at most `limit`; at the end, none.
+  // Waits for the first line only. kContract where the descriptor cannot be read.
   Result<std::vector<std::string>> next(std::size_t limit);
 
-  // All that is left, with the ends of its lines as they are. It waits for the end. kContract for
-  // what cannot be read.
+  // Returns all that is left, with its line ends as they are. Waits for the end. kContract where
+  // the descriptor cannot be read.
   Result<std::string> rest();
 
  private:
@@ -35,16 +35,16 @@ class LineReader {
   void take_lines(std::vector<std::string>& lines, std::size_t limit);
   [[nodiscard]] bool has_more_now() const;
   Status read_some();
-  // Takes a byte order mark away, as soon as it is known whether there is one.
+  // Skips the byte order mark, once enough bytes were read to know whether there is one.
   void take_mark();
 
   [[nodiscard]] std::string without_end(std::string line) const;
 
   int descriptor_;
   LineEnd end_;
-  std::string unread_;        // bytes that were read
-  std::size_t begin_ = 0;     // of the first that is not part of a line that was given
-  std::size_t searched_ = 0;  // up to here there is no end of a line
+  std::string unread_;        // bytes of the descriptor
+  std::size_t begin_ = 0;     // where the next line begins in them
+  std::size_t searched_ = 0;  // no line ends before this byte
   bool at_end_ = false;
   bool may_have_mark_ = true;
 };

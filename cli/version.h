@@ -5,8 +5,8 @@
 
 namespace polystate::cli {
 
-// Set by CMake: this project's version, and that of the ExecuTorch package it was built with; none,
-// where it was built without.
+// Set by CMake: this project's version, and that of the ExecuTorch package it was built with, which
+// is empty where it was built without ExecuTorch.
 inline constexpr const char* kVersion = POLYSTATE_VERSION;
 inline constexpr const char* kExecutorchVersion = POLYSTATE_EXECUTORCH_VERSION;
 inline constexpr bool kHasExecutorch = *kExecutorchVersion != '\0';

@@ -101,7 +101,7 @@ bool append_bool(std::vector<std::byte>& out, std::string_view word) {
   return true;
 }
 
-// Appends the element that `word` spells; false where it is none of `dtype`.
+// Appends the element that `word` spells; false where it spells no element of `dtype`.
 bool append_element(std::vector<std::byte>& out, std::string_view word, DType dtype) {
   switch (dtype) {
     case DType::kBool:

@@ -89,8 +89,7 @@ struct JsonSinkPlace {
 };
 
 // Parses a whole UTF-8 document, strictly: a number beyond the finite doubles, and anything after
-// the value are errors. kArtifact with the place. Where a sink takes the place
-// of a value, the Json has none.
+// the value are errors. kArtifact with the place. A value that a sink takes is not in the Json.
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {},
                         std::span<const JsonSinkPlace> sinks = {});
 

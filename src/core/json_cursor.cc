@@ -54,7 +54,7 @@ void JsonCursor::fail_as_not(std::string_view what) const {
   if (json_ != nullptr) fail("must be " + std::string(what) + ", is " + described(*json_));
 }
 
-// The value as T; nullptr, with an error, where it is none.
+// The value as T; nullptr, with an error, where the value is of another type.
 template <typename T>
 const T* JsonCursor::as(std::string_view what) const {
   if (json_ == nullptr) return nullptr;

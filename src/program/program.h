@@ -91,8 +91,8 @@ struct Program {
   std::vector<NamedData> named_data = {};
 };
 
-// Reads a program file. kArtifact, with the byte, if it is damaged or no program. Of any bytes,
-// also hostile ones, none outside of `file` are read, and the time is bounded by their number.
+// Reads a program file. kArtifact, with the byte, if it is damaged or no program. It reads nothing
+// outside of `file`, also where the bytes are hostile, and its time is bounded by their number.
 // Spans of the program point into `file`.
 Result<Program> read_program(std::span<const std::byte> file);
 

@@ -56,7 +56,7 @@ class Reader {
     return value;
   }
   std::vector<TokenId> tokens(std::uint64_t count) {
-    if (count > rest_.size()) is_short_ = true;  // so that the product below is none that overflows
+    if (count > rest_.size()) is_short_ = true;  // so that the product below cannot overflow
     const auto bytes = take(is_short_ ? 0 : count * sizeof(TokenId));
     std::vector<TokenId> tokens(bytes.size() / sizeof(TokenId));
     if (!bytes.empty()) std::memcpy(tokens.data(), bytes.data(), bytes.size());

@@ -29,7 +29,7 @@ from torchgen.model import SchemaKind
 from polystate import _core
 from polystate.export.lowering.kernels import operators_with_kernels, own_kernels
 from polystate.export.lowering.replaced_kernels import kernel_name, replaced_kernels
-from polystate.export.tracing.decompositions import DECOMPOSED
+from polystate.export.tracing.decompositions.table import DECOMPOSED
 from tests.end_to_end.operator_cases import DTYPES, Case, as_right, cases
 
 aten = torch.ops.aten

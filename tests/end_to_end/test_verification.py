@@ -11,7 +11,8 @@ from torch.export import Dim
 import polystate as ps
 from polystate.export import hooks, program
 from polystate.export.lowering import inductor_fixes, rewrites, xnnpack_fixes
-from polystate.export.tracing import assertions, decompositions, fast_paths
+from polystate.export.tracing import assertions, fast_paths
+from polystate.export.tracing.decompositions.table import DECOMPOSED
 from tests.end_to_end.printed_programs import run, write_programs
 from tests.end_to_end.twins import BACKENDS
 
@@ -72,11 +73,11 @@ def test_a_mean_that_is_nan_beside_a_variance_that_is_so_rightly():
     method = ps.Method("forward", (torch.ones(5),), dynamic_shapes=({0: length},))
     kept = {
         operator: written
-        for operator, written in decompositions.DECOMPOSED.items()
+        for operator, written in DECOMPOSED.items()
         if operator != torch.ops.aten.var_mean.correction
     }
     with (
-        mock.patch.dict(decompositions.DECOMPOSED, kept, clear=True),
+        mock.patch.dict(DECOMPOSED, kept, clear=True),
         pytest.raises(ps.ExportError, match="output 1 of the lowered program differs"),
     ):
         ps.export(Spread(), {"forward": method}, backend="portable")

@@ -42,7 +42,7 @@ _NEAREST = {
     "src/artifact": ("tests/python/runtime/test_inputs", "tests/end_to_end/test_contract_table"),
     "src/engine": ("tests/python/runtime", "tests/end_to_end/test_aoti"),
     "src/kernels": ("tests/python/ops",),
-    "src/pipeline": ("tests/python/runtime/test_generation", "tests/end_to_end/test_cli_translate"),
+    "src/pipeline": ("tests/python/runtime/generation", "tests/end_to_end/test_cli_translate"),
     "src/profile": ("tests/end_to_end/test_cli_run", "tests/end_to_end/test_kernel_times"),
     "src/program": ("tests/end_to_end/test_cli_inspect", "tests/end_to_end/test_cli_diff"),
     "src/report": ("tests/python/report",),

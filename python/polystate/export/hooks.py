@@ -27,7 +27,7 @@ def set_aside() -> Iterator[None]:
 
 @contextlib.contextmanager
 def as_set() -> Iterator[None]:
-    """Has them back within the block, for the user's code."""
+    """Puts the hooks of all modules back within the block, for the user's code."""
     before = _exchanged(_aside[-1] if _aside else {})
     try:
         yield
@@ -36,16 +36,16 @@ def as_set() -> Iterator[None]:
 
 
 def _exchanged(hooks: dict[str, Any]) -> dict[str, Any]:
-    """Sets hooks of all modules, by their names; gives those that were set."""
+    """Sets hooks of all modules, by their names; returns those that were set before."""
     before = {name: _OF_ALL_MODULES[name] for name in hooks}
     _OF_ALL_MODULES.update(hooks)
     return before
 
 
 class BareCall:
-    """Lets the call of a module be its ``forward`` alone, for as long as that is wanted.
+    """Makes the call of a module its ``forward`` alone, between `begin` and `end`.
 
-    Without its own hooks, and what its class makes of ``__call__``.
+    The module's own hooks do not run then, nor a ``__call__`` that its class defines.
     """
 
     def __init__(self, model: torch.nn.Module) -> None:
@@ -70,9 +70,9 @@ class BareCall:
 
 
 def _subclass(parent: type[torch.nn.Module], names: dict[str, Any]) -> type[torch.nn.Module]:
-    """A class that has other names, made without what the user's run for each of their subclasses.
+    """A subclass with other attributes, made without running the user's code for subclasses.
 
-    That is ``__init_subclass__``, and the constructor of a metaclass.
+    Such code is ``__init_subclass__``, and the constructor of a metaclass.
     """
     names = {"__module__": parent.__module__, **names}
     made = type.__new__(type(parent), parent.__name__, (torch.nn.Module,), names)

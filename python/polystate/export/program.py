@@ -46,7 +46,6 @@ from polystate.export.report import contract_lines, report
 from polystate.export.state import StateBuffer, find_state, grown
 from polystate.export.tracing import (
     composite_operators,
-    decompositions,
     distributions,
     fast_paths,
     node_histories,
@@ -57,6 +56,7 @@ from polystate.export.tracing import (
     value_sizes,
     vector_signs,
 )
+from polystate.export.tracing.decompositions import pytorch_table
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.plain_tensors import refuse_unusual_weights
 from polystate.export.tracing.trace import Traced, is_right, trace
@@ -290,7 +290,7 @@ def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[N
         hooks.set_aside(),
         fast_paths.closed(),
         composite_operators.found_once(),
-        decompositions.corrected(),
+        pytorch_table.corrected(),
         node_histories.shared(),
         reductions.named(),
         distributions.validated(),

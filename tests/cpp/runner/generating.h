@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -83,6 +84,41 @@ inline Sequences generate(Runner& runner, std::span<const GenerationInput> input
   auto generated = runner.generate(inputs, options);
   EXPECT_TRUE(generated) << generated.error().message;
   return generated ? sequences_of(std::move(*generated)) : Sequences(inputs.size());
+}
+
+// The most probable token at each step, without a runner.
+inline std::vector<TokenId> greedy(const FakeTokenModel& fake, const GenerationInput& input,
+                                   std::int64_t max_length) {
+  const std::vector<std::int64_t> source(input.source.begin(), input.source.end());
+  std::vector<std::int64_t> tokens = {0};
+  while (static_cast<std::int64_t>(tokens.size()) < max_length && tokens.back() != 1) {
+    const auto logits = fake_logits(fake, source, tokens);
+    tokens.push_back(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  }
+  return {tokens.begin(), tokens.end()};
+}
+
+// Options of every kind of search. With none of them may the result of an input depend on others.
+inline std::vector<GenerationOptions> kinds_of_options() {
+  GenerationOptions sampled = options_with_beams(1);
+  config_of(sampled).do_sample = true;
+  config_of(sampled).seed = 5;
+  GenerationOptions three = sampled;
+  config_of(three).num_return_sequences = 3;
+  GenerationOptions beams = options_with_beams(4);
+  config_of(beams).num_return_sequences = 2;
+  GenerationOptions sampled_beams = options_with_beams(3);
+  config_of(sampled_beams).do_sample = true;
+  config_of(sampled_beams).seed = 6;
+  return {options_with_beams(1), sampled, three, beams, sampled_beams};
+}
+
+// A model whose sessions may run on three threads.
+inline std::shared_ptr<FakeTokenModel> three_threads(std::int64_t rows) {
+  auto fake = std::make_shared<FakeTokenModel>();
+  fake->threads = 3;
+  fake->max_sequences = rows;
+  return fake;
 }
 
 }  // namespace polystate

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from polystate.export.tracing.decompositions import DECOMPOSED
+from polystate.export.tracing.decompositions.table import DECOMPOSED
 
 aten = torch.ops.aten
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)

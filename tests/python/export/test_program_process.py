@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import polystate as ps
-from polystate.export.tracing import decompositions
+from polystate.export.tracing.decompositions.table import DECOMPOSED
 from polystate.export.verification import program_process
 from polystate.export.verification.program_process import ProgramProcess
 
@@ -28,7 +28,7 @@ def export(model: nn.Module, x: Tensor) -> ps.Program:
 def test_a_program_that_ends_its_process_is_an_export_error_with_operator_and_signal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(decompositions.DECOMPOSED, torch.ops.aten.narrow_copy.default)
+    monkeypatch.delitem(DECOMPOSED, torch.ops.aten.narrow_copy.default)
     with pytest.raises(ps.ExportError, match=r"method 'forward' .* SIGABRT in 'narrow_copy'"):
         export(Narrow(), torch.zeros(2, 3))
 

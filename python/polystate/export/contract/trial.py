@@ -44,7 +44,7 @@ class Trial:
 
     @property
     def guards_of_export(self) -> int:
-        """The number of assumptions that torch.export made; later ones are a decomposition's."""
+        """How many assumptions torch.export made; decompositions made those that follow."""
         return len(self.exported._guards_code)
 
     def holds_without(
@@ -65,12 +65,12 @@ class Trial:
         return all(each is None for each in self._found_at(values, sizes))
 
     def _is_right_at(self, values: Mapping[str, int], sizes: Sizes) -> bool:
-        """Tell whether the program is right at some sizes, with the others as they suit these.
+        """Tell whether the program is right at some sizes, with others that the module accepts.
 
-        A module may refuse sizes that each are in their ranges, as more tokens than pages have
-        places for. The others are as large as it takes them; where it takes none, nothing is known:
-        False. Integers of the examples may be places that there are not at these sizes; they are
-        zeros then.
+        A module may refuse a combination of sizes that are within their ranges, such as more tokens
+        than the pages hold. The others are the largest that it accepts; if it accepts none, nothing
+        is known: False. Integers of the examples may be indices that are out of range at these
+        sizes; then zeros are tried in their place.
         """
         return next((each for each in self._found_at(values, sizes) if each is not None), False)
 
@@ -109,7 +109,7 @@ def _breaking(
 ) -> Iterator[dict[str, int]]:
     """Give sizes that break a condition, near its constants and the ends of the ranges.
 
-    Only of those that it is about, or that others are.
+    They are the sizes that the condition, or one of `given`, mentions.
     """
     ends = {s.name: (s.min, s.max) for s in sizes.symbols}
     used = symbols_of(["and", condition, *given])

@@ -1,4 +1,4 @@
-"""What operators over sizes that depend on values need: kernels end the process, or read on."""
+"""Conditions on sizes that depend on values. Where they fail, kernels crash or read beyond."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from polystate.export.graph.sizes import is_unbacked, limits
 
 aten = torch.ops.aten
 
-# Of nothing these have no result. The dimension or dimensions are the second argument, if any.
-_OF_SOMETHING = {
+# Reductions that need an element. Their second argument, if any, is the dimension or dimensions.
+_NEED_AN_ELEMENT = {
     aten.amax.default,
     aten.amin.default,
     aten.aminmax.default,
@@ -33,7 +33,7 @@ _OF_SOMETHING = {
 
 @dataclass(frozen=True)
 class NeededSize:
-    """A size that an operator needs to be one at least."""
+    """A size that must be 1 or more for an operator to be computed."""
 
     use: Node
     tensor: Node
@@ -41,9 +41,9 @@ class NeededSize:
 
 
 def needed_sizes(graph: Graph) -> Iterator[NeededSize]:
-    """List the sizes that depend on values, which reductions need to be one at least."""
+    """List the sizes that depend on values, and that reductions need to be 1 or more."""
     for node in graph.nodes:
-        if node.target not in _OF_SOMETHING:
+        if node.target not in _NEED_AN_ELEMENT:
             continue
         tensor = node.args[0]
         assert isinstance(tensor, Node)
@@ -63,7 +63,7 @@ def _dimensions(node: Node, rank: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """How often elements are repeated, and the largest number of all of them."""
+    """How often elements are repeated, and how many there may be in all."""
 
     use: Node
     counts: Node
@@ -71,7 +71,7 @@ class Repetitions:
 
 
 def repetitions(graph: Graph) -> Iterator[Repetitions]:
-    """List them: the kernel adds them up in few bits, and writes as many."""
+    """List repetitions, since the kernel's sum of the counts may overflow."""
     for node in graph.find_nodes(op="call_function", target=aten.repeat_interleave.Tensor):
         counts = node.args[0]
         assert isinstance(counts, Node)

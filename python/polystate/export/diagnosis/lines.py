@@ -127,7 +127,7 @@ def _code(function: object) -> types.CodeType | None:
 
 
 def _place(error: BaseException) -> tuple[str, int] | None:
-    """A file and the number of a line; of the exception that was first, where others wrap it."""
+    """The file and the number of the user's line, of an exception or of one that it wraps."""
     for each in _causes(error):
         for frame in reversed(traceback.extract_tb(each.__traceback__)):
             if is_users(frame.filename):
@@ -160,7 +160,8 @@ def _assumed_at(error: BaseException) -> Iterator[tuple[str, int]]:
     for frame, _ in traceback.walk_tb(error.__traceback__):
         sizes = frame.f_locals.get("self")
         if isinstance(sizes, ShapeEnv):
-            for guard in reversed(sizes.guards):  # the first is what all others follow from
+            # The first guard comes last, where the caller looks: all others follow from it.
+            for guard in reversed(sizes.guards):
                 place = guard.sloc.framework_loc
                 if isinstance(place, traceback.FrameSummary) and is_users(place.filename):
                     yield place.filename, place.lineno or 0

@@ -1,7 +1,7 @@
 """Leaves out decompositions that change nothing: each traces the whole graph again.
 
-ExecuTorch decomposes a program up to three times: with an empty table, so that it is functional;
-with what the backend does not keep; and with what it kept and does not take after all.
+ExecuTorch decomposes a program up to three times: with an empty table, which makes it functional;
+with operators that the backend does not keep; and with those that it kept and then did not take.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from torch.fx import GraphModule
 
 @contextlib.contextmanager
 def decomposed_once() -> Iterator[None]:
-    """Within the block a program is decomposed again only where an operator would be.
+    """Decompose a program again, within the block, only if that would replace an operator.
 
-    What a table leaves of its own operators it would leave again.
+    Operators of a table that are left after it was applied would be left again.
     """
     decompose: Callable[..., ExportedProgram] = ExportedProgram.run_decompositions
     decomposed: list[tuple[ExportedProgram, Mapping[Any, Any]]] = []

@@ -1,7 +1,7 @@
-"""Gives what is joined of tensors without elements the shape that it has in PyTorch.
+"""Gives joined tensors the shape that they have in PyTorch where all parts are empty.
 
-ExecuTorch leaves out tensors without elements, of which only those of one dimension may have
-another shape. Where another dimension is 0, all are left out, and the joined one is 0, too.
+ExecuTorch leaves empty parts out. Where a dimension beside the joined one is 0, all parts are
+empty, and its result has size 0 in the joined dimension, too.
 
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
@@ -26,7 +26,7 @@ _JOINED = {aten.cat.default, aten.stack.default}
 
 
 def shape_joined_parts(program: ExportedProgram) -> None:
-    """Shape them anew in a functional program, in branches, too, where a dimension may be 0."""
+    """Reshape joined tensors of a functional program, in branches, too, where all may be empty."""
     for graph in changed_graphs(program):
         for node in list(graph.nodes):
             if node.target in _JOINED and _may_be_empty(node):
@@ -56,6 +56,7 @@ def _shape(graph: Graph, node: Node) -> None:
         joined = _joined(node)
         if node.target == aten.cat.default:
             given: Any = node.args[0]
+            # PyTorch also takes empty tensors of one dimension beside others, and leaves them out.
             parts = (each for each in given if each.meta["val"].dim() == len(sizes))
             lengths = (_size(graph, part, joined) for part in parts)
             sizes[joined] = functools.reduce(functools.partial(_sum, graph), lengths)

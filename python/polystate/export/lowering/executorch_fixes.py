@@ -37,12 +37,12 @@ from polystate.export.graph.sizes import is_unbacked, shape_environment, usual_v
 from polystate.export.lowering import xnnpack_fixes
 from polystate.export.lowering.kernels import own_kernels
 from polystate.export.lowering.weight_keys import distinct_keys
-from polystate.export.tracing.decompositions import DECOMPOSED, OF_ONE_TYPE
+from polystate.export.tracing.decompositions.table import DECOMPOSED, OF_ONE_TYPE
 
 aten = torch.ops.aten
 
-# The verifier of edge programs knows those that PyTorch traces as functions of Python's, such as
-# torch.sym_min, only after they were replaced, and fails before that without a word.
+# PyTorch traces some operators on sizes as functions of Python, such as torch.sym_min. ExecuTorch
+# replaces these; its verifier runs before that, does not know them, and fails without a message.
 _OPERATORS_ON_SIZES = {
     *verifier._EXECUTORCH_SYM_OPS,
     *executorch_prim_ops_registry._PYTHON_SYM_OPS_TO_EXECUTORCH_SYM_OPS,
@@ -60,11 +60,13 @@ def applied() -> Iterator[None]:
         ),
         distinct_keys(),
         xnnpack_fixes.applied(),
-        mock.patch.object(convert_constant_dim_order_pass, "_update_placeholder_meta", _of_no_kind),
+        mock.patch.object(
+            convert_constant_dim_order_pass, "_update_placeholder_meta", _mark_row_by_row
+        ),
         mock.patch.object(
             _program,
             "_default_decomposition_table",
-            _of_what_has_no_kernel(_with_ours(_program._default_decomposition_table)),
+            _without_our_kernels(_with_our_decompositions(_program._default_decomposition_table)),
         ),
         mock.patch.object(
             _TopLevelEmitter, "__init__", _without_structures(_TopLevelEmitter.__init__)
@@ -88,7 +90,7 @@ def applied() -> Iterator[None]:
             replace_view_copy_with_view_pass, "dim_order_from_stride", _order_of_any_sizes
         ),
         mock.patch.object(verifier, "_EXECUTORCH_SYM_OPS", _OPERATORS_ON_SIZES),
-        # It refuses what a partitioner would take and does not, in a branch; runtimes have kernels.
+        # It refuses operators in branches that a partitioner kept and did not take; kernels exist.
         mock.patch.object(
             _program, "_sanity_check_graph_for_non_decomp_ops", lambda *_, **__: None
         ),
@@ -129,11 +131,11 @@ def _in_placeholder_order(lift: Any) -> Any:
     return lift_in_order
 
 
-def _of_no_kind(program: ExportedProgram, name: str, _: InputKind) -> None:
-    """Says that a constant of this name lies row by row now, whatever kind of constant it is.
+def _mark_row_by_row(program: ExportedProgram, name: str, _: InputKind) -> None:
+    """Notes that a constant lies row by row now, whatever kind of constant it is.
 
-    A buffer that is not persistent is looked for among the other constants, and not found
-    (``RuntimeError``). Only such as no operator uses still lie otherwise.
+    ExecuTorch looks for a buffer that is not persistent among other constants, and does not find it
+    (``RuntimeError``). Only constants that no operator uses still lie otherwise here.
     """
     arguments = {
         spec.arg.name for spec in program.graph_signature.input_specs if spec.target == name
@@ -143,37 +145,37 @@ def _of_no_kind(program: ExportedProgram, name: str, _: InputKind) -> None:
             node.meta["val"] = node.meta["val"].contiguous()
 
 
-def _with_ours(table: Any) -> Any:
-    """Decomposes as our own table says, too, what operators are written by here.
+def _with_our_decompositions(table: Any) -> Any:
+    """Adds our own decompositions to ExecuTorch's, whose results may contain such operators.
 
-    Of `var_mean` over one element, for instance, the kernel's mean is NaN. Results may also lie in
-    another order than the operators' own: those of attention lie with the sequence outermost, and
-    a view that joins the batch with it fails, where it does not copy.
+    The kernel of `var_mean`, for instance, gives NaN for the mean of one element. And decomposed
+    attention has results with the sequence outermost: a view that joins it with the batch fails,
+    unless our decomposition of `view` copies.
     """
 
-    def table_with_ours() -> dict[Any, Any]:
+    def table_with_our_decompositions() -> dict[Any, Any]:
         ours = {op: each for op, each in DECOMPOSED.items() if op not in OF_ONE_TYPE}
         return {**table(), **ours}
 
-    return table_with_ours
+    return table_with_our_decompositions
 
 
-def _of_what_has_no_kernel(table: Any) -> Any:
+def _without_our_kernels(table: Any) -> Any:
     """Keeps operators that our runtime has kernels of, for every backend.
 
-    ExecuTorch itself keeps them where there is no partitioner, but not from the second of the
-    tables that it decomposes by for XNNPACK.
+    ExecuTorch keeps them where there is no partitioner. For XNNPACK it decomposes a second time, by
+    another table, and does not keep them there.
     """
 
-    def table_of_what_has_no_kernel() -> dict[Any, Any]:
+    def table_without_our_kernels() -> dict[Any, Any]:
         kept = frozenset(own_kernels())
         return {operator: each for operator, each in table().items() if operator not in kept}
 
-    return table_of_what_has_no_kernel
+    return table_without_our_kernels
 
 
 def _solution(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """Is as large as what solves A X = B, or X A = B."""
+    """Returns a tensor of the size of X in A X = B, or X A = B."""
     batch: Any = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])  # type: ignore[no-untyped-call]
     return b.new_empty((*batch, *b.shape[-2:]))
 
@@ -185,7 +187,7 @@ def _reflectors(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _fake(result: Any) -> Any:
-    """Is what PyTorch computes an operator by on tensors without values."""
+    """Returns a function by which PyTorch computes an operator on tensors without values."""
 
     def run(mode: FakeTensorMode, _: Any, *args: Any, **kwargs: Any) -> Any:
         with mode:
@@ -194,7 +196,7 @@ def _fake(result: Any) -> Any:
     return run
 
 
-# Of operators whose results have their order from elsewhere than the function replaced below.
+# For operators whose order of results does not come from the function that is replaced below.
 _ROW_MAJOR_FAKES = {
     torch.ops.aten.cholesky_inverse.default: _fake(lambda a, *_: a.new_empty(a.shape)),
     torch.ops.aten.cholesky_solve.default: _fake(lambda b, a, *_: _solution(a, b)),
@@ -236,9 +238,9 @@ def matrices_row_by_row(programs: Iterable[ExportedProgram]) -> Iterator[None]:
 
 
 def _without_structures(make: Any) -> Any:
-    """Leaves out how the method's arguments and results are nested, which nothing of ours reads.
+    """Leaves out how a method's arguments and results are nested, which our runtime does not read.
 
-    It fails on named tuples and dataclasses, for which there is no form as text.
+    ExecuTorch fails on named tuples and dataclasses, since it has no form as text for them.
     """
 
     def make_without_structures(emitter: Any, *args: Any, **kwargs: Any) -> None:
@@ -250,11 +252,11 @@ def _without_structures(make: Any) -> Any:
 
 
 def _with_state_apart(emit: Any) -> Any:
-    """Finds the initial values of state among those of state.
+    """Looks up initial values of state in the table of state, not in that of constants.
 
-    Equal bytes are stored once, state and constants each in a table of their own. State that has a
-    name is looked up in the constants' table: where a constant has the same bytes, the state would
-    get that index into its own table, and start with what some other state starts with.
+    Equal bytes are stored once; state and constants have a table each. ExecuTorch looks up state
+    that has a name in the table of constants. Where a constant has the same bytes, the state would
+    get the constant's index into the table of state, and start with the values of another state.
     """
 
     def emit_with_state_apart(emitter: Any, spec: TensorSpec, *args: Any, **kwargs: Any) -> Any:
@@ -269,10 +271,10 @@ def _with_state_apart(emit: Any) -> Any:
 
 
 def _row_by_row(fake: Any) -> Any:
-    """Lets places of nonzero elements lie as the kernel writes them, a row for each.
+    """Lets the result of ``nonzero`` lie as the kernel writes it: a row for each nonzero element.
 
-    PyTorch's lie column by column. The kernel does not look at how they are to lie, so that rows
-    and columns would be exchanged.
+    PyTorch's lies column by column. The kernel ignores that order, so that rows and columns would
+    be exchanged.
     """
 
     def nonzero_by_rows(*args: Any) -> Any:
@@ -285,7 +287,8 @@ def _row_by_row(fake: Any) -> Any:
 def _order_of_any_sizes(strides: Sequence[Any]) -> Any:
     """Orders dimensions where strides depend on values, too.
 
-    Their comparison is refused, as a size may be 0 or 1; the order is that of other sizes.
+    ExecuTorch refuses to compare such strides, as a size may be 0 or 1. Here they are compared at
+    usual sizes.
     """
     if any(is_unbacked(stride) for stride in strides):
         strides = usual_values(strides)
@@ -293,7 +296,7 @@ def _order_of_any_sizes(strides: Sequence[Any]) -> Any:
 
 
 def _is_of_one_kind(is_view: Any) -> Any:
-    """Keeps copies in another shape where of the two shapes one varies: the view is refused."""
+    """Keeps a copy in another shape if just one of both shapes varies: a view would be refused."""
 
     def is_view_of_one_kind(node: Node) -> bool:
         if not is_view(node):
@@ -309,8 +312,8 @@ def _is_of_one_kind(is_view: Any) -> Any:
 def _slice_copy(mode: Any, operator: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     """Copies a part of a dimension whose size varies.
 
-    PyTorch's form refuses one that depends on values, and lets the example decide how large the
-    part of others is.
+    PyTorch's form refuses sizes that depend on values. For other sizes it lets the example decide
+    how large the part is.
     """
     dim = args[0] if args else kwargs.get("dim", 0)
     if x.dim() == 0 or not isinstance(x.shape[dim], torch.SymInt):

@@ -1,8 +1,7 @@
 """From functional graphs to machine code for AOTInductor: a library a method, each weight once.
 
-State is an input of each method that touches it, which the method updates where it lies: what is no
-constant cannot be folded. A weight is a constant that the runtime gives each library, from one
-place.
+State is an input of each method that touches it, and the method updates it in place: an input
+cannot be folded like a constant. A weight is a constant, which the runtime gives to every library.
 """
 
 from __future__ import annotations
@@ -78,8 +77,8 @@ _OPERATORS = (
 
 _ATEN = torch.ops.aten
 
-# Those of PyTorch that the engine calls for a library and chooses signs of, or whose texts
-# libtorch's dispatcher does not take from a library (src/engine/aoti/linear_algebra_shims.cc).
+# PyTorch's operators that the engine itself calls for a library (linear_algebra_shims.cc in
+# src/engine/aoti), to choose signs, or because libtorch's dispatcher does not take texts from one.
 _OPERATORS_OF_PYTORCH = (
     _ATEN._linalg_eigh.default,
     _ATEN._linalg_svd.default,
@@ -294,9 +293,9 @@ def _bytes_of(tensor: torch.Tensor) -> bytes:
 def _flat(program: ExportedProgram, places: Mapping[str, int]) -> GraphModule:
     """A method as a function of its states, in the manifest's order, and its inputs.
 
-    It returns new values of inputs, then outputs, and copies new states into the old. Last come
-    copies of states that others become (``a, b = b, a``), for nobody: AOTInductor drops a copy that
-    is no output, and would read the state after it was written.
+    It copies new states into the old, and returns new values of inputs, then outputs. Last come
+    copies of states that become others (``a, b = b, a``), which no caller reads: AOTInductor would
+    drop a copy that is no output, and would read the state after it was written.
     """
     signature = program.graph_signature
     old = {node.name: node for node in program.graph.find_nodes(op="placeholder")}

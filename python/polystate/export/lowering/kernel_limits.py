@@ -1,13 +1,12 @@
-"""Writes calls that ExecuTorch's kernels refuse, or compute otherwise, by such that they do right.
+"""Rewrites calls that ExecuTorch's kernels refuse or compute wrongly as calls that they get right.
 
-- Indices other than int64 are refused, padding by less than nothing, and copies that need not wait.
-- Products over a dimension of size 0 are left as the memory was, in place of zeros; tensors without
-  elements are joined to one of other sizes.
-- A log_softmax of float64 is refused, and so is the largest of no elements; a log_softmax of an
-  empty tensor ends the process.
-- The sign of NaN is NaN, in place of 0.
-- Sums of 16-bit floats are rounded after each number. In float32, as PyTorch sums them, they are
-  rounded once.
+- They refuse indices other than int64, negative padding, and non-blocking copies.
+- They leave a product over a dimension of size 0 as the memory was, in place of zeros, and join
+  tensors without elements to a result of other sizes.
+- They refuse a log_softmax of float64 and the largest of no elements; a log_softmax of an empty
+  tensor ends the process.
+- Their sign of NaN is NaN, in place of 0.
+- They round sums of 16-bit floats after each number. PyTorch sums in float32, and rounds once.
 
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
@@ -39,7 +38,7 @@ _INDICES = {
 
 _PRODUCTS = {aten.mm.default, aten.bmm.default, aten.matmul.default}
 
-# Whose kernels round 16-bit floats between the steps of what PyTorch computes in float32.
+# Operators that PyTorch computes in float32, but whose kernels round 16-bit floats at each step.
 _ROUNDED = {
     aten.addmm.default,
     aten.avg_pool1d.default,
@@ -166,7 +165,7 @@ def _log_softmax(graph: Graph, node: Node) -> Node:
 
 
 def _never_empty(graph: Graph, x: Any, dim: Any) -> Any:
-    """Joins minus infinity along a dimension that varies: of nothing there is no largest."""
+    """Adds minus infinity to a dimension that varies, so that it always has a maximum."""
     value = x.meta["val"]
     if value.dim() == 0 or not isinstance(value.shape[dim], torch.SymInt):
         return x

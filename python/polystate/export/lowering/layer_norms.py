@@ -1,8 +1,8 @@
 """Computes layer, group and instance norms by our own kernel, on all threads.
 
-ExecuTorch's kernels take the variance for the mean square less the square of the mean, which leaves
-nothing of it where the mean is large. Our kernel computes in float32; norms of float64 are written
-by means.
+ExecuTorch's kernels compute the variance as the mean square less the square of the mean, which
+cancels where the mean is large. Our kernel computes in float32; norms of float64 are written as
+means of elements and of their squared distances from it.
 
 Needs the functional program before it is lowered. Keeps what the method computes, to rounding.
 """
@@ -28,7 +28,7 @@ aten = torch.ops.aten
 
 
 def spread_layer_norms(program: ExportedProgram) -> None:
-    """Replace them in a functional program, branches included."""
+    """Replace norms in a functional program, branches included."""
     for graph in changed_graphs(program):
         for target, write in _WRITERS.items():
             for node in graph.find_nodes(op="call_function", target=target):
@@ -62,7 +62,7 @@ def _instance_norm(graph: Graph, node: Node) -> Node | None:
 
 
 def _grouped(graph: Graph, x: Node, groups: Any, affine: tuple[Any, Any], eps: Any) -> Node:
-    """Normalise channels by groups, or each; then each has a weight and a bias of its own."""
+    """Normalise groups of channels, or each channel; each then has its own weight and bias."""
     form, dtype = _sizes(graph, x), x.meta["val"].dtype
     channels = 1 if groups is None else _quotient(graph, form[1], groups)
     groups = form[1] if groups is None else groups
@@ -85,7 +85,7 @@ _WRITERS: dict[Any, Callable[[Graph, Node], Node | None]] = {
 
 
 def _sizes(graph: Graph, x: Node) -> list[Any]:
-    """Its sizes; those that vary as nodes, of which the graph may have any."""
+    """Return the sizes of a tensor; those that vary are nodes of the graph."""
     return [
         size if isinstance(size, int) else call(graph, aten.sym_size.int, x, dim)
         for dim, size in enumerate(x.meta["val"].shape)
@@ -93,7 +93,7 @@ def _sizes(graph: Graph, x: Node) -> list[Any]:
 
 
 def _product(graph: Graph, sizes: Sequence[Any]) -> Any:
-    """Two at a time: a graph has no other products of sizes."""
+    """Multiply sizes, two at a time: a graph has no other products of sizes."""
     known = math.prod(size for size in sizes if isinstance(size, int))
     varying = [size for size in sizes if not isinstance(size, int)]
     if not varying:
@@ -109,7 +109,7 @@ def _quotient(graph: Graph, size: Any, by: Any) -> Any:
 
 
 def _rows(graph: Graph, x: Node, form: Sequence[Any]) -> Node:
-    """The elements row by row, in the type that the norm is computed in."""
+    """View the elements as rows, in the type that the norm is computed in."""
     if not x.meta["val"].is_contiguous():
         x = call(graph, aten.clone.default, x, memory_format=torch.contiguous_format)
     is_double = x.meta["val"].dtype == torch.float64

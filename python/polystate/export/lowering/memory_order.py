@@ -105,9 +105,9 @@ def _is_column_major(node: Node) -> bool:
 
 
 def _descends(strides: Sequence[Any]) -> bool:
-    """Whether none is smaller than the next one, at sizes above 1.
+    """Whether no stride is smaller than the next one, at sizes above 1.
 
-    Those of one column, and of a batch without matrices, may be any; programs have them so.
+    At other sizes, such as one column or a batch without matrices, any strides are right.
     """
     return all(a >= b for a, b in itertools.pairwise(usual_values(strides)))
 

@@ -1,9 +1,9 @@
-"""Writes numbers that operators take in place of tensors as tensors of the type they compute in.
+"""Writes numbers that stand in place of tensors as tensors, of the type that is computed in.
 
-ExecuTorch makes tensors of int64 and float32 of them, and of int32 of sizes. Of float64,
-``x * 2.7`` would be off by 2e-8 of it; beside tensors without dimensions, ``x + 1`` would be of
-another type than PyTorch's: of uint8, 255 + 1 is 0. Factors of 16-bit floats are rounded to 16
-bits, where PyTorch rounds products alone. It has no powers of sizes.
+ExecuTorch makes int64 or float32 tensors of such numbers, and int32 tensors of sizes. So a float64
+``x * 2.7`` would be off by a relative 2e-8, and ``x + 1`` of a tensor without dimensions would have
+another type than in PyTorch, where 255 + 1 of uint8 is 0. ExecuTorch also rounds factors of 16-bit
+floats, where PyTorch rounds the product alone, and it has no powers of sizes.
 
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
@@ -108,7 +108,7 @@ def _written(graph: Graph, value: float, beside: Sequence[torch.Tensor]) -> Node
 
 
 def _has_power(number: Node) -> bool:
-    """Whether a number is computed by a power: a program has none of numbers."""
+    """Whether a number is computed by a power, which programs have of tensors alone."""
     return number.target == operator.pow or any(
         not isinstance(each.meta.get("val"), torch.Tensor) and _has_power(each)
         for each in number.all_input_nodes
@@ -116,7 +116,7 @@ def _has_power(number: Node) -> bool:
 
 
 def _may_be_large(number: Node) -> bool:
-    """Whether a number that is made of sizes may be none of 32 bits."""
+    """Whether a number that is made of sizes may need more than 32 bits."""
     value = number.meta.get("val")
     if not isinstance(value, torch.SymInt):
         return False
@@ -138,7 +138,7 @@ def _computed(graph: Graph, number: Node, beside: Sequence[torch.Tensor]) -> Nod
 
 
 def _dtype_of(value: float, beside: Sequence[torch.Tensor]) -> torch.dtype | None:
-    """The type that a number is to have; None where ExecuTorch's does as well."""
+    """The type that a number is to have; None where the one that ExecuTorch chooses will do."""
     if isinstance(value, float) and any(each.dtype == torch.float64 for each in beside):
         return torch.float64
     if not beside or any(each.dim() for each in beside):

@@ -34,7 +34,7 @@ def applied() -> Iterator[None]:
     """All corrections, for the length of the block."""
     with contextlib.ExitStack() as stack:
         for module in (decompose_batch_norm, fuse_batch_norm):
-            create = _of_its_own(module.create_constant_placeholder)
+            create = _under_its_own_name(module.create_constant_placeholder)
             stack.enter_context(mock.patch.object(module, "create_constant_placeholder", create))
         delete = _where_none_shares_it(fuse_batch_norm.delete_constant_placeholder)
         row_by_row = ChannelsLastTaggedReshapePass.memory_sensitive_ops_nchw
@@ -63,7 +63,7 @@ def applied() -> Iterator[None]:
         yield
 
 
-def _of_its_own(create: Any) -> Any:
+def _under_its_own_name(create: Any) -> Any:
     """Makes a new constant for each batch norm, under a name that no other has.
 
     XNNPACK names them by the weight of the norm, or the weight and the bias of what is before it.
@@ -83,7 +83,7 @@ def _of_its_own(create: Any) -> Any:
 
 
 def _with_constants_alone(can_fuse: Any) -> Any:
-    """Fuses a batch norm with what is before it where all that both compute with is constant.
+    """Fuses a batch norm with the operator before it if all weights of both are constant.
 
     XNNPACK looks at the two weights alone. Statistics and biases that are state would be folded
     with the values that they have at the export, or the delegate would not be built.
@@ -104,7 +104,7 @@ def _with_constants_alone(can_fuse: Any) -> Any:
 
 
 def _is_along_channels(before: Node) -> bool:
-    """Whether the last dimension of a linear is the one that a batch norm behind it is along."""
+    """Whether a batch norm behind a linear is along the last dimension, that of its columns."""
     is_linear = before.target == exir_ops.edge.aten.linear.default
     return not is_linear or bool(before.meta["val"].dim() == 2)
 
@@ -119,10 +119,7 @@ def _has_transposed_groups(before: Node) -> bool:
 
 
 def _is_shared(weight: Any, program: ExportedProgram) -> bool:
-    """Whether a weight has several uses, of which each may have a batch norm of its own.
-
-    It would be stored once for each of them.
-    """
+    """Whether a weight has several uses. Each may have its own norm, and would store the weight."""
     targets = {spec.arg.name: spec.target for spec in program.graph_signature.input_specs}
     same = [
         node
@@ -133,9 +130,10 @@ def _is_shared(weight: Any, program: ExportedProgram) -> bool:
 
 
 def _behind_another(can_decompose: Any) -> Any:
-    """Gives what takes the place of a batch norm its type and sizes, those of the norm behind it.
+    """Decomposes a batch norm that follows another one.
 
-    That asks for them, and nothing has them before the whole graph is traced again (``KeyError``).
+    It asks for the type and sizes of its input. The operator that replaced the first norm gets them
+    only when the whole graph is traced again (``KeyError``). They are those of the norm itself.
     """
 
     def can_decompose_behind_another(node: Node, *rest: Any) -> Any:
@@ -185,7 +183,7 @@ def _with_both_bounds(call: Any) -> Any:
 def _of_all_activations(bounds: Any) -> Any:
     """Keeps the bounds of all activations that are folded into one operator.
 
-    Those of the last took the place of the others'.
+    XNNPACK keeps those of the last one alone.
     """
 
     def bounds_of_all(self: Any, activation: Node) -> OutputMinMax:

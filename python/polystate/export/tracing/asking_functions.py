@@ -1,9 +1,9 @@
-"""PyTorch's functions that ask for values while they compute, written so that they need not.
+"""PyTorch's functions that read values of tensors while they compute, written without that.
 
-``cov`` looks whether its divisor is positive, ``gaussian_nll_loss`` whether its variances are,
-``equal`` gives a bool of Python's, the residuals of ``linalg.lstsq`` are there for some values
-alone, ``combinations`` counts what it selects, and the places of a triangle are filled in one by
-one. A trace has no values.
+A trace has no values. ``cov`` asks whether its divisor is positive, and ``gaussian_nll_loss``
+whether its variances are; ``equal`` returns a bool of Python; ``linalg.lstsq`` has residuals for
+some values alone; ``combinations`` counts what it selects; and the indices of a triangle are filled
+in one by one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _allclose(
 
 
 def _are_constants(*tensors: Tensor) -> bool:
-    """Whether PyTorch computes with their values, since a trace has no others of them."""
+    """Whether a trace knows the values of these tensors, so that PyTorch computes with them."""
     return not any(isinstance(tensor, FakeTensor) for tensor in tensors)
 
 
@@ -51,7 +51,7 @@ def _cov(
     fweights: Tensor | None = None,
     aweights: Tensor | None = None,
 ) -> Any:
-    """Of rows as variables; zero divisors where there are too few observations, as PyTorch has."""
+    """Take rows as variables. Too few observations give a divisor of 0, as in PyTorch."""
     if input.dim() > 2 or input.dtype == torch.bool:
         return NotImplemented
     rows = input if input.dim() > 1 else input.reshape(1, -1)
@@ -92,7 +92,7 @@ def _corrcoef(input: Tensor) -> Any:
 def _lstsq(
     input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> Any:
-    """By singular values; the drivers of LAPACK differ in what else they return."""
+    """Solve by singular values. LAPACK's drivers differ in what they return beside the solution."""
     driver = driver or "gelsy"
     if driver not in ("gels", "gelsd", "gelss", "gelsy"):
         return NotImplemented
@@ -103,7 +103,7 @@ def _lstsq(
     if rcond is None:
         larger: Any = torch.sym_max
         rcond = torch.finfo(input.dtype).eps * larger(rows, columns)
-    # Of a matrix without elements there is no size, and none is the largest.
+    # A matrix without elements has no singular values, and so no largest one.
     is_empty = isinstance(sizes.shape[-1], int) and sizes.shape[-1] == 0
     counts = sizes > (0.0 if is_empty else rcond * sizes.amax(-1, keepdim=True))
     if driver == "gels":
@@ -149,7 +149,7 @@ def _gaussian_nll_loss(
 
 
 def _is_all_true(input: Tensor) -> bool:
-    """Checked at each call: by it distributions ask whether their arguments are valid."""
+    """Assert it at each call: distributions ask by it whether their arguments are valid."""
     torch._assert_async(input.all(), "a distribution's arguments or values are outside its support")
     return True
 
@@ -169,7 +169,7 @@ def _combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> 
 
 
 def _of_a_triangle(places: Callable[..., Any]) -> Callable[..., Any]:
-    """The rows and columns of a triangle's elements, where its size is known: constants."""
+    """Return the rows and columns of a triangle's elements as constants, if its size is known."""
 
     def indices(
         row: Any, col: Any, offset: int = 0, *, dtype: torch.dtype | None = torch.int64

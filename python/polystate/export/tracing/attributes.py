@@ -1,7 +1,7 @@
 """What the attributes of modules hold: compared between calls, and put back after them.
 
-What lists, tuples, dictionaries, sets, arrays and the fields of plain objects hold counts as a part
-of the attribute. Registered tensors and submodules do not, nor does anything that can be called.
+The elements of lists, tuples, dictionaries, sets and arrays, and the fields of plain objects, are
+parts of the attribute that holds them. Registered tensors, submodules and callables are not.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Scalar:
 
 @dataclass(frozen=True, eq=False)
 class _Identity:
-    """Equals what holds the same object. Keeps it alive, so that no other gets its address."""
+    """Equals another that holds the same object. Keeps it alive, so that its id stays its own."""
 
     value: object
 
@@ -77,7 +77,7 @@ Contents = tuple[object, ...]
 
 
 def contents(model: torch.nn.Module) -> dict[Attribute, Contents]:
-    """What every attribute holds, in a form that compares; not those that each call sets anew."""
+    """What every attribute holds, in a form that compares, but for those that each call sets."""
     seen: set[int] = set()
     anew = set(_set_anew(model))
     return {
@@ -145,7 +145,7 @@ def keep(model: torch.nn.Module) -> Callable[[], None]:
 
 
 def _registries(module: torch.nn.Module) -> Iterator[dict[str, Any]]:
-    """What a module has registered; what TorchScript compiled keeps it where nothing changes it."""
+    """What a module has registered. A module of TorchScript has none of these dictionaries."""
     for registry in (module._parameters, module._buffers, module._modules):
         if isinstance(registry, dict):
             yield registry
@@ -186,9 +186,9 @@ def _attributes(model: torch.nn.Module) -> Iterator[tuple[Attribute, object]]:
 
 
 def _set_anew(model: torch.nn.Module) -> Iterator[str]:
-    """The attributes that modules of PyTorch compute from others before each of their calls.
+    """The attributes that modules of PyTorch set anew before each of their calls.
 
-    A recurrent network lists its weights, and what is normed by a hook is an attribute.
+    They are the lists of weights of a recurrent network, and weights that a hook norms.
     """
     for path, module in model.named_modules():
         names = [*_LISTS_OF_WEIGHTS] if isinstance(module, torch.nn.RNNBase) else []

@@ -1,6 +1,6 @@
-"""Batch norms that average over all batches (``momentum=None``), whose factor is a state's value.
+"""Batch norms that average over all batches (``momentum=None``), by a count that is state.
 
-PyTorch makes a Python number of it, which no trace can hold.
+PyTorch makes a number of Python of the count, which a trace does not have.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 @contextlib.contextmanager
 def traced_cumulative_averages() -> Iterator[None]:
-    """Lets their factor be a tensor, within the block."""
+    """Keeps the count a tensor within the block."""
     original = _BatchNorm.forward
 
     def forward(norm: _BatchNorm, input: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """Bools whose bytes are 0 and 1.
 
 Memory that is read as bools, by ``view(torch.bool)`` and ``torch.frombuffer``, may have other
-bytes. PyTorch takes each of them for true; programs have none such.
+bytes. PyTorch takes each of them for true; programs know 0 and 1 alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch.export import ExportedProgram
 
 
 def plain_bools(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy with 1 for each byte that is neither 0 nor 1; a tensor without such as it is."""
+    """A copy in which every byte but 0 is 1; the tensor itself where that changes nothing."""
     if tensor.dtype != torch.bool or tensor.layout != torch.strided:
         return tensor
     if tensor.is_nested or not tensor.is_cpu or isinstance(tensor, FakeTensor):
@@ -22,7 +22,7 @@ def plain_bools(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def hold_plain_bools(program: ExportedProgram) -> None:
-    """Has a program hold plain bools in place of others; the module keeps its own."""
+    """Makes the bools that a program holds plain; the module keeps its own."""
     for held in (program.state_dict, program.constants):
         for name, value in list(held.items()):
             plain = plain_bools(value) if isinstance(value, torch.Tensor) else value

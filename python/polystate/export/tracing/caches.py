@@ -1,7 +1,7 @@
-"""Tells caches from state among what the first call of a method leaves in attributes.
+"""Tells caches from state among the attributes that the first call of a method sets.
 
-It is a cache if no method computes otherwise for it: from any values of the state and for any
-arguments, the module gives the same as if the attributes had been put back.
+They are caches if no method depends on them: for any values of the state and any arguments, the
+module computes the same as with the attributes put back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Trial = tuple[dict[str, torch.Tensor], Any, Any]
 
 
 def effect(eager: EagerModule, filling: Entry, reader: Entry, state: set[str]) -> str | None:
-    """What `reader` computes otherwise after a call of `filling` with its examples; None: nothing.
+    """How results of `reader` differ after a call of `filling` with its examples; None: nowhere.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Finds the user's line that changes something, where nothing but a look before and after tells."""
+"""Finds the user's line that changes something, by looking before and after each line."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Which elements of two tensors are off by more than other roundings of one computation.
 
 An element may be off by ``relative * |expected| + absolute * scale``. The scale is the largest
-expected magnitude of the tensor's elements that differ. Equal ones tell little of how the others
-were rounded, least of all masks of -1e9: they count where they are not much larger. Elements beyond
-half of the type's range stand for infinity, as in masks: they do not count, and equal one another.
+expected magnitude among the elements that differ. Equal elements count for the scale only where
+they are not much larger than those: a mask of -1e9, for instance, says nothing of how the others
+were rounded. Elements beyond half of the type's range stand for infinity, as in masks: they do not
+count for the scale, and equal one another.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class Limits(NamedTuple):
 
 
 def deviating(found: torch.Tensor, expected: torch.Tensor, limits: Limits) -> torch.Tensor:
-    """Which elements of two tensors of one form are off by more; of integers, which differ at all.
+    """Which elements of two tensors of one form are off by more than the limits.
 
-    NaN equals itself.
+    Integers are off if they differ at all. NaN equals itself.
     """
     if not (expected.is_floating_point() or expected.is_complex()):
         return found != expected
@@ -55,7 +56,7 @@ def _stands_for_infinity(tensor: torch.Tensor) -> torch.Tensor:
 
 def _scale(expected: torch.Tensor, is_equal: torch.Tensor, limits: Limits) -> float:
     sizes, infinite = expected.abs(), torch.finfo(expected.dtype).max / 2
-    differing = _largest(sizes, ~is_equal & (sizes <= infinite))  # which NaN is not
+    differing = _largest(sizes, ~is_equal & (sizes <= infinite))  # NaN is left out
     most = min(infinite, limits.equal * max(1.0, differing))
     return max(limits.least, differing, _largest(sizes, is_equal & (sizes <= most)))
 

@@ -30,7 +30,7 @@ from polystate.export.tracing.rebound_buffers import written
 class ComplexPlaces:
     """Which of a method's flattened arguments and results are complex.
 
-    Those of the results are known when it has been called.
+    Those of the results are known once the method was called.
     """
 
     arguments: frozenset[int] = frozenset()
@@ -57,7 +57,7 @@ def over_pairs(model: torch.nn.Module, name: str, method: Method) -> tuple[Metho
         target=_called_with_pairs(name, function, places),
         args=args,
         kwargs=kwargs,
-        dynamic_shapes=_of_pairs_too(function, method),
+        dynamic_shapes=_shapes_of_pairs(function, method),
         draw=None if method.draw is None else _drawn_as_pairs(method.draw, places),
     )
     return changed, places
@@ -104,8 +104,8 @@ def _refuse_half(value: Any, what: str) -> None:
         )
 
 
-def _of_pairs_too(function: Callable[..., Any], method: Method) -> Any:
-    """Dynamic shapes whose sequences of dimensions have one more, which is fixed."""
+def _shapes_of_pairs(function: Callable[..., Any], method: Method) -> Any:
+    """Dynamic shapes for pairs: those of complex tensors get a last dimension, which is fixed."""
     given = method.dynamic_shapes
     if given is None:
         return None
@@ -117,7 +117,7 @@ def _of_pairs_too(function: Callable[..., Any], method: Method) -> Any:
     try:
         combined = combined_arguments(function, tuple(method.args), dict(method.kwargs), given)
         return map_dimensions(with_last, combined, given)
-    except Exception:  # it does not fit, which is told where dimensions are read
+    except Exception:  # the shapes do not fit, which Dimensions.of tells the user
         return given
 
 
@@ -186,7 +186,7 @@ def _seen_as_complex(
         pairs = [each.registry[each.name] for each in registered]
         seen: dict[int, Complex] = {}
         for each, tensor in zip(registered, pairs, strict=True):
-            # There all find it that list what a module has, and it may be set to another one.
+            # In the registry, where code that lists parameters and buffers finds or replaces it.
             each.registry[each.name] = seen.setdefault(id(tensor), Complex.over(tensor))
         try:
             results = function(*args, **kwargs)

@@ -28,9 +28,9 @@ def _over_i(z: Complex) -> Complex:
 
 @learned
 def exp(z: Complex) -> Complex:
-    """The exponential, real where the number is: also where it is too large.
+    """Compute the exponential: of real numbers a real one, also where it overflows.
 
-    Of minus infinity nothing is left, whatever is beside it.
+    It is 0 where the real part is minus infinity, whatever the imaginary part is.
     """
     size = z.real.exp()
     result = polar(size, z.imag)
@@ -140,7 +140,7 @@ def cosh(z: Complex) -> Complex:
 
 @learned
 def tanh(z: Complex) -> Complex:
-    """Of a sum, by the functions of both parts."""
+    """Compute it from tanh of the real part and tan of the imaginary one."""
     x, y = z.real.tanh(), z.imag.tan()
     size = 1 + (x * y).square()
     steep = z.real.cosh().square().reciprocal()
@@ -164,7 +164,7 @@ def tan(z: Complex) -> Complex:
 
 @learned
 def asinh(z: Complex) -> Complex:
-    """Where the real part is not negative; it is an odd function."""
+    """Compute an odd function where the real part is not negative."""
     sign = torch.where(z.real < 0, -1.0, 1.0).to(z.real.dtype)
     z = z.mul(sign)
     return log(z.add(sqrt(z.mul(z).add(1)))).mul(sign)

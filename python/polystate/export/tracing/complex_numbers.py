@@ -25,7 +25,7 @@ from polystate.export.tracing.complex_parts import (
 )
 from polystate.export.tracing.fourier import TRANSFORMS
 
-# Functions that make tensors of a type, of which that of the parts is asked.
+# Functions that make tensors of a type; they are asked for tensors of the parts' type.
 _MAKING = """
     arange empty empty_like eye full full_like linspace logspace new_empty new_full new_ones
     new_tensor new_zeros ones ones_like scalar_tensor tensor zeros zeros_like
@@ -49,7 +49,7 @@ _MAKERS: Mapping[Any, Callable[..., Any]] = {
 
 
 class ComplexAsParts(TorchFunctionMode):
-    """Makes complex tensors as their parts, and has those that it meets so."""
+    """Computes with complex tensors by their parts: those that functions make, and given ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class ComplexAsParts(TorchFunctionMode):
 
 
 def _with_input(kwargs: Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    """Arguments with the first one by its place."""
+    """Give ``input`` by its place, as the first argument."""
     others = dict(kwargs)
     return (others.pop("input"),), others
 
@@ -141,7 +141,7 @@ def _has_complex(value: Any) -> bool:
 
 
 def _made(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Complex:
-    """A factory's tensor, by its values in both parts."""
+    """Make a tensor by calling a factory once for each part."""
     kwargs = {**kwargs, "dtype": real_type(kwargs.get("dtype") or torch.complex64)}
     of_reals = {key: _part(value, "real") for key, value in kwargs.items()}
     real = function(*(_part(arg, "real") for arg in args), **of_reals)
@@ -152,14 +152,14 @@ def _made(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Comp
 
 
 def _part(value: Any, name: str) -> Any:
-    """Of the numbers among what a factory is given; sizes have none that are complex."""
+    """Take a part of a factory's argument; one without complex numbers, such as sizes, stays."""
     if not _has_complex(value):
         return value
     return _each_part(value, name)
 
 
 def _each_part(value: Any, name: str) -> Any:
-    """Of every number in lists of numbers."""
+    """Take a part of a number, or of every number in nested lists."""
     if isinstance(value, list | tuple):
         return [_each_part(each, name) for each in value]
     return getattr(value, name)

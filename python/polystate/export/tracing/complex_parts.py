@@ -1,4 +1,4 @@
-"""A complex tensor as two real ones, and what is done with both alike."""
+"""Complex tensors as two real ones, and the functions that do the same with both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _READING = """
     numel requires_grad shape size
 """
 _READ = frozenset(_READING.split())
-# Of what moves elements, what is not the same of a conjugate as the conjugate of it.
+# Those of them that do not commute with taking the conjugate.
 _SIGNED = frozenset(("nan_to_num",))
 _OTHER_NAMES = {
     "absolute": "abs",
@@ -52,7 +52,7 @@ _OTHER_NAMES = {
     "unsafe_chunk": "chunk",
     "unsafe_split": "split",
 }
-# Write rows of a tensor, which are as well rows of its pairs.
+# Write rows of a tensor: the same rows of its pairs.
 _WRITING_ROWS = frozenset(("index_add_", "index_copy_"))
 # Operators of Python whose operands come in the other order.
 _SWAPPED = frozenset(("radd", "rmul", "rsub", "rtruediv", "rdiv", "rpow", "rmatmul"))
@@ -67,15 +67,15 @@ def real_type(dtype: torch.dtype) -> torch.dtype:
 
 
 class NotLearnedError(AttributeError, TypeError):
-    """Raised for what is not computed by parts; ``hasattr`` finds no such name."""
+    """Raised for a function that is not computed by parts; ``hasattr`` says that there is none."""
 
 
 class Complex:
     """A complex tensor as two real ones of one shape and type.
 
-    A change of it changes the parts where they lie, unless they are others' (``is_borrowed``): it
-    has copies then. What the user's code makes of real tensors has copies at once, as PyTorch's
-    has, since that code may take views of it.
+    Changing it changes the parts in place, unless they belong to others (``is_borrowed``): then it
+    copies them first. A complex tensor that the user's code makes of real ones has copies from the
+    start, as PyTorch's has, since that code may take views of it.
     """
 
     # What has been learned beside what the class does itself, by PyTorch's names.
@@ -94,7 +94,7 @@ class Complex:
 
     @classmethod
     def over(cls, pairs: Tensor) -> Complex:
-        """Pairs [..., 2], which change with it."""
+        """A number over pairs [..., 2]: what changes the one changes the other."""
         made = cls(pairs[..., 0], pairs[..., 1])
         made._pairs = pairs
         return made
@@ -106,7 +106,7 @@ class Complex:
         Parameters
         ----------
         beside
-            What a number is computed with, of whose type it is.
+            What a number is computed with, which decides its type.
         """
         if isinstance(value, Complex):
             return value
@@ -117,7 +117,7 @@ class Complex:
         real = torch.as_tensor(value)
         if real.is_complex():
             is_constant = type(real) in (Tensor, torch.nn.Parameter)
-            # A trace that makes no note of it has the parts as constants themselves.
+            # Outside of a trace's modes, so that the parts are constants of the graph themselves.
             with _disable_current_modes() if is_constant else contextlib.nullcontext():
                 pairs = torch.view_as_real(real.resolve_conj())
                 return cls(pairs[..., 0], pairs[..., 1])
@@ -182,10 +182,10 @@ class Complex:
         return tuple(Complex(*pair, is_borrowed=self._is_borrowed) for pair in pairs)
 
     def _change(self, value: Complex) -> Complex:
-        """Gives it other values, where it lies."""
-        if value is self:  # which has been changed already
+        """Set its values in place."""
+        if value is self:  # it was changed already
             return self
-        if self._conjugate_of is not None:  # of which it is a view
+        if self._conjugate_of is not None:  # it is a view of that number
             self._conjugate_of._change(value.conj())
             self._conjugate()
             return self
@@ -431,7 +431,7 @@ class _Negated(NamedTuple):
     of: Complex
 
 
-# Under which name a tensor has that, if it is such a part or a view of it.
+# The attribute by which such a part, or a view of it, knows its number.
 _NEGATED = "_polystate_negated"
 
 # Operators of Python that change their first operand.
@@ -441,7 +441,7 @@ _CHANGING = frozenset(
 
 
 def follow(function: Any, tensor: Tensor, results: Any) -> None:
-    """Has a number follow its conjugate, where a function has changed that one's imaginary part.
+    """Change a number after a function changed the imaginary part of its conjugate in place.
 
     Parameters
     ----------
@@ -478,14 +478,14 @@ def _as_pairs(value: Any, dtype: torch.dtype) -> Tensor:
 
 
 def _plain(name: str) -> str:
-    """The name of what computes the same."""
+    """The name of the function here that computes the same."""
     if name.endswith("_copy") and name.removesuffix("_copy") in _SAME:
         return name.removesuffix("_copy")
     return _OTHER_NAMES.get(name, name)
 
 
 def learned(function: _Learned) -> _Learned:
-    """Has a function computed that PyTorch calls by the same name."""
+    """Compute PyTorch's function of the same name by this one."""
     Complex.functions[function.__name__.strip("_")] = function
     return function
 
@@ -510,7 +510,7 @@ def is_complex(value: Any) -> bool:
 
 
 def parts(value: Any) -> tuple[Any, Any]:
-    """Both parts: of a number as numbers, which change no other type."""
+    """Both parts; those of a number are numbers, so that they do not decide a result's type."""
     if isinstance(value, bool | int | float | complex):
         return value.real, value.imag
     if isinstance(value, Tensor) and not value.is_complex():
@@ -520,7 +520,7 @@ def parts(value: Any) -> tuple[Any, Any]:
 
 
 def polar(abs: Tensor, angle: Tensor) -> Complex:
-    """From the distance from 0 and the angle in radians."""
+    """Make complex numbers from distances from 0 and angles in radians."""
     return Complex(abs * angle.cos(), abs * angle.sin())
 
 
@@ -534,7 +534,7 @@ def _type_beside(value: Any) -> torch.dtype:
 
 
 def _of_parts(value: Any) -> Any:
-    """An argument as it is for both parts."""
+    """An argument in a form that fits both parts: real types, and the real part of tensors."""
     if isinstance(value, torch.dtype) and value.is_complex:
         return real_type(value)
     return value.real if isinstance(value, Complex) else value

@@ -29,12 +29,13 @@ from polystate.export.graph.signature import arguments
 from polystate.export.graph.sizes import to_sympy
 from polystate.export.method import Method
 
-# Sizes that a dimension is grown to when a method is tried out: what is computed from them is
-# seldom 0 or 1, or equal to another size, of which a trace would make a rule.
+# Sizes that a dimension is grown to for a trace. Numbers computed from them are seldom 0 or 1, or
+# equal to another size; a trace would take such an accident for a rule.
 _USUAL = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
-# Sizes of which the module itself is called: no special ones, and not many elements.
+# The size that the module itself is called with, within the ranges: not special, and not large.
 _SMALL = 5
-# Of the largest examples: the module's, the trace's, the program's, and their results.
+# How often the largest examples are in memory: for the module, the trace and the program, and as
+# large again for their results.
 _COPIES = 4
 
 
@@ -122,7 +123,7 @@ class Dimensions:
         return Dimensions(tuple(axes), narrowed=ranges != found)
 
     def fixed_at_another_size(self, exported: ExportedProgram, args: Any, kwargs: Any) -> bool:
-        """Whether a trace fixed a dimension, which the user left it to do, as no example has it."""
+        """Whether a trace fixed a dimension of ``Dim.AUTO`` at a size other than the example's."""
         traced = [a.value for a in arguments(exported)]
         given = pytree.tree_leaves((args, kwargs))
         return any(
@@ -133,9 +134,9 @@ class Dimensions:
         )
 
     def declare(self, exported: ExportedProgram, condition: Any) -> bool:
-        """Whether a condition on symbolic sizes only says what the user's names do.
+        """Whether a condition on symbolic sizes follows from the user's names.
 
-        That is that dimensions of one name are equal.
+        It does if it says that dimensions of one name are equal.
         """
         if not isinstance(condition, sympy.Eq):
             return False
@@ -230,9 +231,9 @@ class Dimensions:
     def more_usual(
         self, exported: ExportedProgram, args: Any, kwargs: Any, sizes: Mapping[str, int]
     ) -> dict[str, int] | None:
-        """Sizes inside the ranges at which less of what a trace computes of them is 0 or 1.
+        """Sizes inside the ranges at which fewer of the sizes that a trace computes are 0 or 1.
 
-        None where those of the trace are the best. What is 0 or 1, later passes take for fixed.
+        None where those of the trace are the best. Later passes take a size of 0 or 1 for fixed.
         """
         tensors = [a.value for a in arguments(exported)]
         symbols = {}

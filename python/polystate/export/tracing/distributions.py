@@ -1,7 +1,7 @@
 """Keeps the checks of distributions as they are in eager PyTorch.
 
-Dynamo, which traces ``cond``, ends them at its first use, for the rest of the process: a program
-would have them or not as something else was exported before it.
+Dynamo, which traces ``cond``, turns them off when it is first used, for the rest of the process.
+Whether a program has them would depend on what was exported before it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch.distributions import Distribution
 
 @contextlib.contextmanager
 def validated() -> Iterator[None]:
-    """Lets Dynamo's first use leave the checks as the user has them."""
+    """Has Dynamo turn them off now, and then puts the user's setting back."""
     validates = Distribution._validate_args
     TorchPatcher.patch()
     Distribution.set_default_validate_args(validates)

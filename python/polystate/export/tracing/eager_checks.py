@@ -2,7 +2,7 @@
 
 ExecuTorch computes ``index_copy`` and ``index_add`` as ``index_put``, for which negative indices
 count from the end, and ``one_hot`` as a comparison, which is false for classes that do not exist.
-A binary cross entropy of what are no probabilities is a number there.
+They compute a binary cross entropy also where the inputs are no probabilities.
 No engine checks every divisor of integers, nor what is divided outside tensors, and the operator of
 recurrent networks is no engine's.
 """

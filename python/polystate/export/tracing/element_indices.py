@@ -30,7 +30,7 @@ aten = torch.ops.aten
 
 
 def _set(input: Tensor, index: Any, value: Any) -> Any:
-    """Write to the place; NotImplemented where no index is such a tensor, or some are others."""
+    """Write to a place. NotImplemented where no index is a 0-d tensor, or some are larger ones."""
     found = _places(input, index)
     if found is None:
         return NotImplemented
@@ -42,7 +42,7 @@ def _set(input: Tensor, index: Any, value: Any) -> Any:
     while value.dim() > len(shape) and value.shape[0] == 1:
         value = value[0]
     if value.dim():
-        # Indices that lie side by side give one dimension where they are, others the first one.
+        # Neighbouring indices make one dimension in their place, others one at the front.
         are_neighbours = dims[-1] - dims[0] == len(dims) - 1
         value = value.expand(shape).unsqueeze(dims[0] if are_neighbours else 0)
     indices = [
@@ -54,9 +54,10 @@ def _set(input: Tensor, index: Any, value: Any) -> Any:
 
 
 def _places(input: Tensor, index: Any) -> tuple[Tensor, dict[int, Tensor]] | None:
-    """What the other indices give, and the tensors among the indices by its dimensions.
+    """Apply the other indices, and map dimensions of the result to the tensors that index them.
 
-    None where there are none, or others beside them than numbers, slices, ``None`` and ``...``.
+    None where no index is such a tensor, or some are of another kind than numbers, slices, ``None``
+    and ``...``.
     """
     given = list(index) if isinstance(index, tuple) else [index]
     if not any(map(_is_number, given)) or not all(map(_is_plain, given)):

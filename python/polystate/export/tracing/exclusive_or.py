@@ -24,7 +24,7 @@ def written_exclusive_or() -> Iterator[None]:
 
 
 def _differing_bits(a: Any, b: Any) -> Any:
-    """Both numbers without the bits that they have in common, which each of them has."""
+    """The sum without the bits that both numbers have, which it counts twice."""
     if not isinstance(b, int | torch.SymInt):
         return NotImplemented
     b = int(b) if isinstance(b, bool) else b

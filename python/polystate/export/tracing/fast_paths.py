@@ -1,4 +1,4 @@
-"""Has eager PyTorch take the path that a trace takes, and tells which of two that is.
+"""Has eager PyTorch take the same path as a trace, and tells the user which path that is.
 
 In inference, ``nn.TransformerEncoder`` and the modules that it is made of compute padding as zeros,
 by operators that no trace reaches. Code may also ask whether it is being traced.
@@ -26,9 +26,9 @@ def closed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def told() -> Iterator[list[str]]:
-    """Lists in words which paths a trace within the block takes where it has two.
+    """Lists in words which of two paths a trace within the block takes.
 
-    But for those in branches of ``cond``: there PyTorch reads the code that runs, what is below
+    Branches of ``cond`` are left out: there PyTorch reads the code that runs, the functions below
     included, and knows no frames.
     """
     paths: list[str] = []

@@ -1,8 +1,8 @@
 """Functions of PyTorch's that fix a size that varies, written so that they do not.
 
-PyTorch reads the sizes of what `gradient`, `kron` and `take_along_dim` take as numbers, and the
-lengths of `linspace`, `vander` and of windows; `pdist` counts its pairs. `cdist` computes otherwise
-where there are many rows, and a padding that may be negative takes elements away.
+PyTorch reads sizes as numbers: those of the operands of `gradient`, `kron` and `take_along_dim`,
+the lengths of `linspace`, `vander` and windows, and the pairs of `pdist`. `cdist` chooses another
+way for many rows, and padding asks whether it is negative.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ aten = torch.ops.aten
 
 
 def _kron(input: Tensor, other: Tensor) -> Tensor:
-    """Each element of the first operand times the second one."""
+    """Multiply each element of the first operand by the whole second one."""
     rank = max(input.dim(), other.dim())
     outer, inner = ([1] * (rank - each.dim()) + list(each.shape) for each in (input, other))
     blocks = input.reshape([size for n in outer for size in (n, 1)])
@@ -31,7 +31,7 @@ def _kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _take_along(input: Tensor, indices: Tensor, dim: int | None = None) -> Any:
-    """From tensors that are broadcast in all other dimensions; indices wrap."""
+    """Broadcast both tensors in all other dimensions first. Indices may be negative."""
     varies = any(isinstance(size, torch.SymInt) for each in (input, indices) for size in each.shape)
     if not varies or dim is None or input.dim() != indices.dim():
         return NotImplemented
@@ -46,7 +46,7 @@ def _take_along(input: Tensor, indices: Tensor, dim: int | None = None) -> Any:
 
 
 def _gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
-    """Differences of neighbours, at equal distances. NotImplemented for others."""
+    """Take differences of neighbours. NotImplemented where distances are not all equal."""
     varies = any(isinstance(size, torch.SymInt) for size in input.shape)
     if not varies or not isinstance(spacing, int | float) or edge_order != 1:
         return NotImplemented
@@ -55,7 +55,7 @@ def _gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: i
     for each in dims:
         count = input.shape[each]
         first, last = input.narrow(each, 0, 2), input.narrow(each, count - 2, 2)
-        # The neighbours alone: an element that is infinite counts for those beside it.
+        # By the neighbours alone: an infinite element must not count for its own difference.
         inside = input.narrow(each, 2, count - 2) - input.narrow(each, 0, count - 2)
         ends = first.diff(dim=each) / spacing, last.diff(dim=each) / spacing
         found.append(torch.cat([ends[0], inside / spacing / 2, ends[1]], each))
@@ -74,9 +74,9 @@ def _distances(
     p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> Any:
-    """Both ways of PyTorch's, of which the number of rows chooses one; they round otherwise.
+    """Compute it in both of PyTorch's ways, which round differently; the number of rows chooses.
 
-    NotImplemented where that is known, or does not matter.
+    NotImplemented where the choice is known, or does not matter.
     """
     sizes: list[Any] = [x1.shape[-2], x2.shape[-2]]
     rows = [size for size in sizes if isinstance(size, torch.SymInt)]
@@ -94,7 +94,7 @@ def _distances(
 
 
 def _pair_distances(input: Tensor, p: float = 2.0) -> Any:
-    """Of all pairs of rows; the nth pair's rows follow from the nth triangular number."""
+    """Compute distances of all pairs of rows; triangular numbers tell the rows of the nth pair."""
     rows = input.shape[0]
     if not isinstance(rows, torch.SymInt):
         return NotImplemented
@@ -106,7 +106,7 @@ def _pair_distances(input: Tensor, p: float = 2.0) -> Any:
 
 
 def _vander(x: Tensor, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803 (PyTorch's)
-    """Powers of each element as products of it. NotImplemented where its size is known."""
+    """Compute powers as cumulative products. NotImplemented where the size is known."""
     if not isinstance(x.shape[-1], torch.SymInt):
         return NotImplemented
     count: Any = x.shape[-1] if N is None else N

@@ -1,7 +1,7 @@
 """Ranges of ``Dim.AUTO`` and ``Dim.DYNAMIC``, known while a method is traced.
 
-torch.export takes them after the trace alone: until then nothing that depends on such a size has a
-largest value, as the places of nonzero elements, of which there are no more than elements.
+torch.export applies them only after the trace. Until then no number that depends on such a size has
+an upper limit, such as the number of nonzero elements.
 """
 
 from __future__ import annotations

@@ -19,8 +19,7 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 aten = torch.ops.aten
 
-# Written by others that PyTorch itself names, in this order: the first that a name contains says
-# why the function fails.
+# Why a function fails, by a part of the name that PyTorch gives its check: the first that fits.
 _FAILURES = (
     ("inv", "the inversion could not be completed because the input matrix is singular"),
     ("solve", "the solver failed because the input matrix is singular"),
@@ -42,7 +41,7 @@ _COMPOSITE = """
 
 
 def _check_errors(info: Tensor, api_name: str, *, is_matrix: bool) -> None:
-    """Assert that what a function was to do succeeded for all matrices."""
+    """Assert that a function succeeded for all matrices."""
     why = next(text for part, text in _FAILURES if part in api_name)
     aten._assert_async.msg((info == 0).all(), f"{api_name}: {why}")
 

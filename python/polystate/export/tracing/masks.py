@@ -1,7 +1,7 @@
 """Elements and rows by a mask: ``x[mask]``, ``x[mask] = value``.
 
-PyTorch finds the places where a mask is true once. ExecuTorch's kernels look for each of them from
-the beginning of the mask, so that places are found here, or the whole tensor is chosen from.
+ExecuTorch's kernels search a mask from its beginning for each place where it is true. PyTorch finds
+all places at once; so does a trace here, or it chooses from the whole tensor.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ aten = torch.ops.aten
 
 
 def elements(input: Tensor, index: Any) -> Any:
-    """What is read by a mask; NotImplemented where the index is none."""
+    """Read elements by a mask; NotImplemented where the index is not a mask."""
     if not _is_mask(input, index):
         return NotImplemented
     return input[torch.nonzero(index, as_tuple=True)]
 
 
 def set_elements(input: Tensor, index: Any, value: Any) -> Any:
-    """Write by a mask; NotImplemented where the index is none."""
+    """Write elements by a mask; NotImplemented where the index is not a mask."""
     if not _is_mask(input, index):
         return NotImplemented
     if not isinstance(value, Tensor):

@@ -2,7 +2,7 @@
 
 PyTorch reads the sizes of `max_pool1d` as numbers. With ``ceil_mode`` every pool asks whether its
 last window starts within its input. Here the input is padded for as many windows as there may be,
-and those of the others that start behind it are cut off.
+and windows that start behind it are cut off.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _each(rank: int, numbers: Any) -> list[int]:
 
 
 def _pads(padding: list[int], stride: list[int]) -> list[int]:
-    """Before and behind each dimension, the last one first, with room for one window more."""
+    """Give the padding at both ends of each dimension, the last one first, with one more window."""
     pairs = zip(reversed(padding), reversed(stride), strict=True)
     return [pad for before, step in pairs for pad in (before, before + step - 1)]
 

@@ -1,8 +1,8 @@
 """Buffers that a method sets to other tensors: ``self.h = self.h + x``.
 
-PyTorch's trace sees those of the root module alone, and gives the new value where a method returns
-the old one. Here a buffer's name means the new tensor until the method ends, as in eager, and then
-the buffer gets its values.
+PyTorch's trace sees such buffers of the root module alone, and returns the new value where a method
+returns the old one. Here a buffer's name stands for the new tensor until the method ends, as in
+eager mode; then the buffer gets the new values.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from torch import Tensor
 from torch._functorch._aot_autograd import graph_capture
 from torch.utils import _pytree as pytree
 
-# Two tensors: one is to get the values of the other.
+# A tensor, and the one whose values it is to get.
 Write = tuple[Tensor, Tensor]
 
 
 def with_written_buffers(
     model: torch.nn.Module, function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """A function that leaves each buffer the tensor that it was, with the values of the new one."""
+    """A function that puts each buffer back in its place, and copies the new values into it."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -53,7 +53,7 @@ def with_written_buffers(
 
 
 def written(writes: Sequence[Write], results: Any) -> Any:
-    """The results, after tensors got their values; a result that shows an old value keeps it."""
+    """Copy values into tensors, and return the results, first copied if they share this memory."""
     shares_memory: Any = getattr(torch._C, "_is_alias_of")  # noqa: B009
 
     def kept(value: Tensor) -> Tensor:
@@ -68,7 +68,7 @@ def written(writes: Sequence[Write], results: Any) -> Any:
 
 @contextlib.contextmanager
 def unseen_assignments() -> Iterator[None]:
-    """Stops PyTorch's trace from writing buffers that are set to others, within the block."""
+    """Stops PyTorch's trace from writing such buffers itself, within the block."""
     name = "register_buffer_assignment_hook"
     with contextlib.ExitStack() as stack:
         for module in (torch.export._trace, graph_capture):

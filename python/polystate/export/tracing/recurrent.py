@@ -27,7 +27,7 @@ operators = torch.ops.polystate
 
 @dataclass(frozen=True)
 class _Network:
-    """A recurrent network, with what PyTorch's operators are given after the states."""
+    """A recurrent network: the arguments of PyTorch's operators that follow the states."""
 
     kind: str
     parameters: Sequence[Tensor]

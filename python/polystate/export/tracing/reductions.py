@@ -1,7 +1,7 @@
-"""How losses are reduced where sizes vary.
+"""Losses whose sizes vary, with the right reduction.
 
-PyTorch traces some losses by functions that take the name of a reduction, and gives them its
-number, which they refuse, or take for another argument: ``none`` becomes ``sum``.
+PyTorch traces some losses by functions that take a reduction by its name, but gives them its
+number. They refuse that, or take it for another argument, so that ``none`` becomes ``sum``.
 """
 
 from __future__ import annotations

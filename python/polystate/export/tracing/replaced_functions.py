@@ -38,9 +38,9 @@ _IDLE: Mapping[str, tuple[Any, ...]] = {
 
 
 class _Written:
-    """A function in place of one of PyTorch's, and which arguments it takes.
+    """A function that replaces one of PyTorch's, and the arguments that it takes.
 
-    PyTorch has other names of some, and options such as ``out``.
+    PyTorch's may take others, by further names or as options such as ``out``.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -55,7 +55,7 @@ class _Written:
         self.needed = tuple(each.name for each in parameters if each.default is Parameter.empty)
 
     def called(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What it gives; NotImplemented where it does not take these arguments."""
+        """Call it; NotImplemented where it does not take these arguments."""
         if self.takes_all:
             return self.function(*args, **kwargs)
         taken = {}
@@ -96,7 +96,7 @@ _WRITTEN = {replaced: _Written(function) for replaced, function in _FUNCTIONS.it
 
 
 class ReplacedFunctions(TorchFunctionMode):
-    """Calls them within its block, and those of another table."""
+    """Calls the functions above within its block, and those of another table."""
 
     def __init__(self, others: Mapping[Any, Callable[..., Any]]) -> None:
         super().__init__()

@@ -1,8 +1,8 @@
-"""Reshapes of tensors whose sizes vary, and what reads them row by row, as copies.
+"""Functions that reshape tensors of varying sizes, or read them row by row, on copies of these.
 
-PyTorch looks whether a reshaped tensor can be a view, and whether one lies row by row already,
-which may be so at some sizes alone: where a window is as large as an image, for instance. A trace
-then holds for the sizes of its example.
+PyTorch asks whether a tensor lies row by row, so that it needs no copy. The answer may depend on
+sizes: part of an image lies so only if it is as wide as the image. A trace would then hold for the
+sizes of its example alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from polystate.export.graph.sizes import lies_row_by_row
 
 
 def _copied(operator: Callable[..., Any]) -> Callable[..., Any]:
-    """NotImplemented where the elements lie in their order at all sizes, or no size varies."""
+    """Call it on a copy. NotImplemented if no size varies, or all sizes let the input lie so."""
 
     def reshaped(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         sizes = itertools.chain(input.shape, input.stride())

@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 from polystate.errors import ExportError
 from polystate.export.tracing import attributes
 
-# Up to so many places of memory it is looked which elements two tensors have there.
+# The most places of memory that are marked to find out whether two tensors share one.
 _MARKED = 2**26
 
 
@@ -173,9 +173,9 @@ def _meet(a: Place, b: Place) -> bool:
 
 
 def _overlap(a: Place, b: Place) -> bool:
-    """Whether two tensors have memory in common; columns of one matrix may lie in turns.
+    """Whether two tensors have memory in common. Interleaved columns of a matrix have none.
 
-    Where it would take much memory to find out, they have.
+    Assumed where it would take much memory to find out.
     """
     if not _meet(a, b) or a.tensor is None or b.tensor is None:
         return _meet(a, b)
@@ -189,7 +189,7 @@ def _overlap(a: Place, b: Place) -> bool:
 
 
 def _elements(marks: torch.Tensor, tensor: torch.Tensor, start: int, unit: int) -> torch.Tensor:
-    """The marks of a tensor's elements, of which each has one for as many bytes as `unit` says."""
+    """The marks of a tensor's elements: one for each `unit` bytes of an element."""
     size = tensor.element_size() // unit
     dimensions = [
         (1 if stride == 0 else length, stride * size)  # elements at one address have one mark

@@ -1,8 +1,7 @@
-"""Parts of dimensions whose sizes vary, which no example decides.
+"""Slices of dimensions whose sizes vary, without regard to the example.
 
-PyTorch's trace of ``x[:5]`` takes the example's word for that there are five elements, and notes
-nothing of it where sizes 0 and 1 are as any other. Here a part has the size that it has at every
-size: ``min(5, n)``.
+PyTorch's trace of ``x[:5]`` assumes that there are five elements if the example has them, and does
+not note this where it treats sizes 0 and 1 as any other. Here the slice has ``min(5, n)`` elements.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ aten = torch.ops.aten
 
 @contextlib.contextmanager
 def of_any_size() -> Iterator[None]:
-    """Holds where sizes are traced within the block, by PyTorch's trace and by later passes."""
+    """Corrects slices within the block, in PyTorch's trace and in later passes."""
     fakes: dict[Any, Callable[..., Any]] = op_implementations_dict
     exact = _exact(fakes[aten.slice.Tensor])
     with mock.patch.dict(fakes, {aten.slice.Tensor: exact}):
@@ -33,7 +32,7 @@ def of_any_size() -> Iterator[None]:
 
 
 def _exact(slice_: Callable[..., Any]) -> Callable[..., Any]:
-    """In place of `slice_`, which is called where all is known, or depends on values."""
+    """Replace `slice_`, which still does what is known, and what depends on values."""
 
     def exact(
         mode: Any,
@@ -61,9 +60,9 @@ def _exact(slice_: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _place(index: Any, size: Any) -> Any:
-    """An index of a slice, which may be counted from the end, within its dimension.
+    """Bring an index of a slice, which may count from the end, into its dimension.
 
-    Where its sign is not known the example decides, and the trace notes it.
+    If its sign is not known, the example decides, and the trace notes that.
     """
     is_from_start = statically_known_true(index >= 0) or (
         not statically_known_true(index < 0) and bool(index >= 0)

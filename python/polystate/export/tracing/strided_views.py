@@ -1,4 +1,4 @@
-"""Refuses strides that are those of memory: a program lays out what it computes row by row."""
+"""Refuses views by the strides of memory: a program lays out what it computes row by row."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ _CALLED = {
 def refuse_strides_of_memory(
     program: ExportedProgram, exported: ExportedProgram, examples: Any
 ) -> None:
-    """Refuse a functional program with ``as_strided`` of what does not lie row by row.
+    """Refuse ``as_strided`` in a functional program where it would see other memory than in eager.
 
-    Or of a part of a tensor, from a place of that tensor on, or beyond the part; or where the
-    user's code sees memory by strides, and one of the user's examples does not lie so, since a
-    program sees its inputs row by row.
+    It would where the tensor does not lie row by row, where the view reaches beyond it, and where
+    the tensor is a part of another one and the view counts from that one's beginning. A program
+    also has its inputs row by row: where an example lies otherwise, the user's code must not view
+    memory by strides at all.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ from polystate.export.tracing.complex_boundary import (
     registered_as_pairs,
 )
 from polystate.export.tracing.complex_numbers import ComplexAsParts
-from polystate.export.tracing.decompositions import DECOMPOSED
+from polystate.export.tracing.decompositions.table import DECOMPOSED
 from polystate.export.tracing.dimensions import Dimensions, with_plain_shapes
 from polystate.export.tracing.eager import (
     EagerModule,

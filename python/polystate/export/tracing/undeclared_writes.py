@@ -87,14 +87,14 @@ def _batch_norm_update_stats(
 
 
 def _copysign(graph: Graph, node: Node, x: Node, sign: Any) -> None:
-    """In place: what returns has the second operand's order of elements, which no view may take."""
+    """Write in place: what returns lies as the second operand does, which views may not take."""
     is_of_tensor = node.target is aten.copysign_.Tensor
     form = aten.copysign.Tensor if is_of_tensor else aten.copysign.Scalar
     _write(graph, node, x, call(graph, form, x, sign))
 
 
 def _polygamma(graph: Graph, node: Node, x: Node, n: int) -> None:
-    """In place: its arguments have another order in PyTorch, which finds no form that returns."""
+    """Write in place: its order of arguments keeps PyTorch from finding the form that returns."""
     _write(graph, node, x, call(graph, aten.polygamma.default, n, x))
 
 

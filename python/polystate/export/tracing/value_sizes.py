@@ -1,6 +1,6 @@
-"""Sizes that follow from values: how large they may be, for which memory is planned.
+"""Upper limits of sizes that depend on values, for which memory is planned.
 
-PyTorch knows it of some operators, and of others where the sizes of their arguments are fixed.
+PyTorch has them for some operators always, and for others only if their arguments have fixed sizes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Fake = Callable[..., Any]
 
 @contextlib.contextmanager
 def bounded() -> Iterator[None]:
-    """Lets such sizes of every operator have a largest value, within the block."""
+    """Gives such sizes of every operator an upper limit, within the block."""
     fakes: dict[Any, Fake] = op_implementations_dict
     wrapped = {
         aten.masked_select.default: _masked_select(fakes[aten.masked_select.default]),
@@ -47,9 +47,9 @@ _PARTS = (
 
 
 def _masked_select(fake: Fake) -> Fake:
-    """Selects from as many elements as tensor and mask have when one is as large as the other.
+    """Limit the result to the elements of tensor and mask after broadcasting.
 
-    PyTorch bounds the result by the tensor alone, which may be the smaller one.
+    PyTorch limits it to those of the tensor alone, which may be the smaller one.
     """
 
     def masked_select(mode: Any, operator: Any, x: Tensor, mask: Tensor) -> Any:

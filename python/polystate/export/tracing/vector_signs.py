@@ -1,9 +1,9 @@
 """The signs of eigenvectors and singular vectors, which the problem leaves open.
 
-The first of a vector's elements whose size is nine tenths of the largest, or more, is positive. (By
-the sign of the largest itself, rounding would decide where two are alike, as in (1, -1).) Of
-singular vectors that is the left one, which the right one follows; where a full decomposition has
-more of one kind than singular values, each of these stands for itself.
+In each vector, the first element whose size is at least nine tenths of the largest is positive. (If
+the largest element itself decided, rounding would choose between equal ones, as in (1, -1).) For a
+pair of singular vectors the left one decides. Where a full decomposition has more vectors of one
+kind than singular values, each of these decides for itself.
 
 The runtime's kernels give these signs; here PyTorch's own do, wherever a module runs in an export.
 """
@@ -26,7 +26,7 @@ NEARLY_LARGEST = 0.9
 def chosen() -> Iterator[None]:
     """Have PyTorch's operators give the chosen signs within the block."""
     with torch.library._scoped_library("aten", "IMPL") as library, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that these take the place of others
+        warnings.simplefilter("ignore")  # PyTorch warns that its own are replaced
         library.impl("_linalg_eigh", _eigh, "CPU")
         library.impl("_linalg_svd", _svd, "CPU")
         yield

@@ -1,7 +1,7 @@
 """Windows of a tensor that lie apart, as views through which a program may write.
 
-PyTorch's own view of windows loses what lies between and behind them where a trace writes
-through it.
+Where a trace writes through PyTorch's own view of windows, the elements between and behind them are
+lost.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 def _windows(input: Tensor, dimension: int, size: int, step: int) -> Any:
-    """Those that share no elements, of a size that does not vary, with enough behind the last."""
+    """Windows that share no elements, of a fixed size, if the tensor has a whole step for each."""
     if input.dim() == 0 or not 0 < size <= step:
         return NotImplemented
     whole = input.shape[dimension]

@@ -28,9 +28,9 @@ _MOVING = {getattr(aten, name) for name in _MOVES.split()}
 def narrowest_widths(methods: Sequence[Traced]) -> dict[torch.dtype, int]:
     """The narrowest floats that results and states are computed in, by their own types, in bytes.
 
-    What callers pass and what the module holds is exact, whatever its type: a float64 that a
-    float32 is added to is still one. But kernels differ in where they round what follows from
-    inputs of half precision. A state is as what methods write to it.
+    Inputs and weights are exact, whatever their types: a sum of float64 and float32 is computed in
+    float64. But where inputs have half precision, kernels round at different steps. A state is as
+    narrow as the narrowest value that a method writes to it.
     """
     states: dict[str, int] = {}
     known: dict[str, int] | None = None
@@ -82,7 +82,7 @@ def _given_width(node: Node, spec: InputSpec | None, states: Mapping[str, int]) 
 
 
 def _own_width(node: Node) -> int:
-    """The narrowest floats of an operator's results; what is only moved is as it was."""
+    """The narrowest floats of an operator's results; one that only moves elements has none."""
     packet = getattr(node.target, "_overloadpacket", None)
     is_view = getattr(node.target, "is_view", False) and packet != aten.to
     if packet in _MOVING or is_view:

@@ -34,15 +34,15 @@ aten = torch.ops.aten
 _UNITS = {torch.float32: 8.0, torch.float64: 8.0}
 _HALF_UNITS = 1.0
 
-# Round their rows to 8 bits, and by which steps. What reaches them through some layers is off by
-# about a millionth of a row's largest element, which is this part of a step.
+# Operators that round their rows to 8 bits, with the steps. After some layers, their inputs are off
+# by about a millionth of a row's largest element, which is this part of a step.
 _QUANTIZING = {
     torch.ops.polystate.quantized_linear: quantized.steps,
     torch.ops.polystate.groupwise_linear: groupwise.steps,
 }
 _PART_OF_STEP = 1e-3
 
-# Move, choose or round elements; what comes out is exact.
+# Operators that move, choose or round elements, so that their results are exact.
 _EXACT = """
     clone copy_ _to_copy cat stack index index_select gather index_put index_put_ index_copy
     index_copy_ scatter scatter_ masked_fill masked_fill_ masked_select where embedding
@@ -52,10 +52,10 @@ _EXACT = """
 """
 _EXACT_OPERATORS = {getattr(aten, name) for name in _EXACT.split()}
 
-# Change their running statistics, whether their schemas say so or not.
+# Operators that change running statistics, whether their schemas say so or not.
 _BATCH_NORMS = {aten.native_batch_norm, aten._native_batch_norm_legit}
 
-# Give indices of what they choose or sort; of equal elements, any.
+# Operators that return indices of elements that they choose or sort: of equal elements, any.
 _CHOICES = "sort argsort topk kthvalue median nanmedian mode"
 _CHOOSING = {getattr(aten, name) for name in _CHOICES.split()}
 
@@ -119,12 +119,12 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         return values[torch.randint(values.numel(), (count,), generator=self._generator)]
 
     def _moved_by_less_than_a_step(self, rows: torch.Tensor, steps: torch.Tensor) -> torch.Tensor:
-        """Rows that are about to be quantized, of which some elements are rounded otherwise."""
+        """Change rows that are about to be quantized, so that some elements round otherwise."""
         part = torch.rand(rows.shape, generator=self._generator).sub_(0.5).mul_(2 * _PART_OF_STEP)
         return rows + (part * steps).to(rows.dtype)
 
     def _among_equals(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Calls an operator on its elements in another order; indices are those of its own."""
+        """Call an operator on its elements in random order; indices are those of their order."""
         given = all_arguments(function, args, kwargs)
         values, dimension = args[0], given.get("dim")
         if given.get("stable") or not isinstance(dimension, int) or not values.dim():
@@ -136,7 +136,7 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         return results
 
     def _round_parts(self, parts: torch.Tensor, is_elementwise: bool) -> None:
-        """Changes pairs [..., 2]: a part may be a difference of what is as large as the number."""
+        """Change pairs [..., 2]: errors of a part are relative to the whole number."""
         if not is_elementwise:
             self._round(parts, _largest(parts))
             return
@@ -153,7 +153,7 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         momentum: float,
         **_: Any,
     ) -> None:
-        """Changes running statistics, which are no results, by parts of what is averaged."""
+        """Change running statistics, which are not results, relative to the averaged values."""
         if not training or not input.numel():
             return
         largest = input.abs().transpose(0, 1).flatten(1).amax(1).double()
@@ -162,9 +162,9 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
                 self._round(running, torch.maximum(running.abs().double(), momentum * sizes))
 
     def _round_roots(self, distances: torch.Tensor, *rows: torch.Tensor) -> None:
-        """Changes roots of differences of the rows' squares, which may cancel.
+        """Change distances as roots of sums of the rows' squares, which may cancel.
 
-        Of equal rows all are off to one side, so that none of them may be 0.
+        Distances of equal rows can only grow, so that perhaps none of them stays 0.
         """
         squares = distances.square()
         terms = sum(_largest(each.square().sum(-1)) for each in rows)
@@ -176,7 +176,7 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         return torch.rand(result.shape, generator=self._generator).sub_(0.5).mul_(2 * units)
 
     def _round(self, result: torch.Tensor, sizes: torch.Tensor | float | None) -> None:
-        """Changes elements by units in the last place of numbers so large; None: of their own."""
+        """Change elements by units in the last place of these sizes; None: of their own sizes."""
         signs = self._signs(result)
         if sizes is None:
             result.mul_((1 + signs).to(result.dtype))
@@ -277,7 +277,7 @@ def is_explained(
 
 @dataclass
 class _Off:
-    """A result that is not as expected, and which of its elements nothing explains yet."""
+    """A result that is not as expected, with the elements that nothing explains yet."""
 
     value: torch.Tensor
     wanted: torch.Tensor
@@ -300,9 +300,9 @@ class _Off:
         return cls(value, wanted, torch.ones_like(wanted, dtype=torch.bool), relative)
 
     def is_explained(self, variant: torch.Tensor) -> bool:
-        """Whether another rounding, with those before it, moves all elements as far.
+        """Whether all elements are explained by this variant and those before it.
 
-        Of results of another size it has to change how much there is.
+        A result of another size is explained by any variant of another size than expected.
         """
         if self.value.dtype != self.wanted.dtype:
             return False
@@ -316,21 +316,22 @@ class _Off:
 
 # Other kernels may be off by this many times what other roundings showed.
 _FACTOR = 4.0
-# Of a million numbers with a normal distribution, none is so many times the usual one.
+# Of a million normally distributed numbers, none is this many times the usual one.
 _FACTOR_OF_USUAL = 8.0
-# The row that moved most tells of the others up to this many times the tolerance.
+# The row that moved most counts for the others up to this many times the tolerance.
 _FACTOR_OF_TOLERANCE = 5.0
 
 
 def _reaches(
     variant: torch.Tensor, value: torch.Tensor, wanted: torch.Tensor, relative: float
 ) -> torch.Tensor:
-    """Which elements another rounding moved about as far as they are off.
+    """Which elements are off by no more than a variant with other roundings suggests.
 
-    Either itself, or the others along the last dimension, of which some variants of some elements
-    always happen to stay where they were; or those of the row that it moved most, as a part of
-    their size and as far as the tolerance lets that be usual: rounding to a few bits moves some
-    rows much and others not at all. What is to be NaN tells nothing of the others.
+    One of three must have moved about as far: the element itself; the usual element of its row (the
+    last dimension), since in each variant some elements happen to stay where they were; or,
+    relative to their size and within some times the tolerance, the elements of the row that moved
+    most, since rounding to a few bits moves some rows much and others not at all. Elements that are
+    to be NaN tell nothing of the others.
     """
     if not wanted.dtype.is_floating_point:
         moved, needed = (_distance(each, wanted) for each in (variant, value))

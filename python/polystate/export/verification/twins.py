@@ -206,7 +206,7 @@ class Twins:
     def _run(self, call: Call, seconds: float) -> Outcome:
         """Run the program; ExportError where it breaks what the contract promises.
 
-        Here as in all that follows, `seconds` is what the module itself took.
+        Here and in the functions below, `seconds` is the time that the module itself took.
         """
         try:
             outputs, after = self.program.run(call.method.name, self._inputs(call), seconds)
@@ -227,9 +227,9 @@ class Twins:
     def _agreement(
         self, call: Call, before: Mapping[str, torch.Tensor], found: Outcome, expected: Outcome
     ) -> Agreed | str:
-        """What the program did as the module, or how they differ.
+        """What both did alike, or how they differ.
 
-        The module may sort otherwise than it did.
+        Where they differ, the module is called once more with stable sorts.
         """
         differing = difference(found, expected, self.tolerance)
         if differing is None:

@@ -13,17 +13,17 @@ aten = torch.ops.aten
 
 
 class Undefined(Operators):
-    """Notes what leaves the results of a call to chance; there programs may differ.
+    """Notes operators whose results PyTorch leaves to chance, where programs may differ.
 
-    Some of it ends the process in PyTorch itself, and has here the value that programs give: the
-    smallest integer, divided by -1, is itself.
+    Some of them end the process in PyTorch. Here they give what programs give: the smallest
+    integer, divided by -1, is itself.
 
     Attributes
     ----------
     reason
         What was found first, in words; None where all results are defined.
     is_drawn
-        Whether what is undefined is drawn anew.
+        Whether undefined elements get other values at random.
     """
 
     def __init__(self, *, is_drawn: bool = False) -> None:
@@ -55,7 +55,7 @@ class Undefined(Operators):
         places
             Which elements these are, as a mask that broadcasts.
         written
-            What an operator writes to them, of which any may stay.
+            The values that an operator writes to them; any of these may be the one that stays.
         """
 
     def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -199,9 +199,9 @@ def _repeats(values: torch.Tensor, dimension: int) -> bool:
 class _Kind(NamedTuple):
     """Operators with undefined results: which elements are undefined, and why.
 
-    `has_any` says in less time whether there are any. On arguments that they do not know both
-    may raise, which must not seem to be raised by the module: all elements count as undefined
-    then. What the operator does not take, it refuses itself.
+    `has_any` tells faster whether there are such elements. Both may raise on arguments that they do
+    not know. This must not look like an error of the module: all elements then count as undefined,
+    and the operator itself refuses arguments that are wrong.
     """
 
     packets: set[Any]

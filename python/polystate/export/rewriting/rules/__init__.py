@@ -1,1 +1,1 @@
-"""What to write instead of what, a file for each kind of change."""
+"""Rules that replace code which cannot be exported, a file for each kind of change."""

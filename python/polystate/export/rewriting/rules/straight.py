@@ -47,7 +47,7 @@ class Straight:
         self._computed: dict[str, ast.expr] = {}
 
     def of(self, block: list[ast.stmt], *, may_return: bool) -> str:
-        """The statements, for those of a block; CannotRewriteError where they are not simple."""
+        """Convert the statements of a block; CannotRewriteError where they are not simple."""
         values, result = self._run(block, {})
         if result is not None and not may_return:
             raise CannotRewriteError("a branch inside of another block returns")

@@ -1,7 +1,4 @@
-"""Operators of neural networks without kernels, written by others before anything else reads them.
-
-Each computes what PyTorch's operator of its name does.
-"""
+"""Layers of neural networks, and their losses."""
 
 from __future__ import annotations
 
@@ -11,6 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table
+
+from polystate.export.tracing.decompositions.layout import split_with_sizes
 
 aten = torch.ops.aten
 
@@ -108,22 +108,6 @@ def _padded(x: Tensor, before: int, after: int) -> Tensor:
     return aten.constant_pad_nd.default(x, added) if any(added) else x
 
 
-def _addbmm(
-    x: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1
-) -> Tensor:
-    """As a product of two matrices: side by side, those of each batch."""
-    left = first.transpose(0, 1).flatten(1)
-    return torch.addmm(x, left, second.flatten(0, 1), beta=beta, alpha=alpha)
-
-
-def _addmv(x: Tensor, matrix: Tensor, vector: Tensor, *, beta: float = 1, alpha: float = 1) -> Any:
-    product = torch.mv(matrix, vector)
-    product = product if alpha == 1 else product * alpha
-    if beta == 0:  # whatever x has
-        return product + torch.zeros_like(x).expand(product.shape)
-    return product + (x if beta == 1 else x * beta)
-
-
 def _embedding_bag(
     weight: Tensor,
     indices: Tensor,
@@ -181,25 +165,74 @@ def _max_pool2d_backward(
     return planes.scatter_add(-1, indices.flatten(-2), gradient.flatten(-2)).view(x.shape)
 
 
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """Return attention without a mask, as products of matrices."""
+    if attn_mask is not None:
+        return NotImplemented
+    products = _composed(aten._scaled_dot_product_attention_math.default)
+    options = {"scale": scale, "enable_gqa": enable_gqa}
+    return products(query, key, value, attn_mask, dropout_p, is_causal, **options)[0]
+
+
+def _glu(x: Tensor, dim: int = -1) -> Tensor:
+    half = x.shape[dim] // 2
+    values, gates = split_with_sizes(x, [half, half], dim)
+    return values * torch.sigmoid(gates)
+
+
+def _rrelu(
+    x: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, _: Any = None
+) -> Any:
+    """Only training draws slopes at random."""
+    return NotImplemented if training else aten.leaky_relu(x, (lower + upper) / 2)
+
+
+def _huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Any:
+    """Has the type of the first tensor; PyTorch's own decomposition has the wider one of both."""
+    loss = decomposition_table[aten.huber_loss.default](input, target, reduction, delta)
+    return loss.to(input.dtype)
+
+
+def _nll_loss(x: Tensor, target: Tensor, *args: Any) -> Any:
+    """Takes the target of a single sample also as a vector of one element."""
+    if x.dim() == 1 and target.dim() == 1:
+        target = target.reshape(())
+    return decomposition_table[aten.nll_loss_forward.default](x, target, *args)
+
+
 def _composed(operator: torch._ops.OpOverload) -> Callable[..., Any]:
-    """As PyTorch writes an operator by others, of which some are in the table below."""
+    """Return PyTorch's own form in terms of other operators, which may be decomposed as well."""
     return functools.partial(operator._op_dk, torch._C.DispatchKey.CompositeImplicitAutograd)
 
 
-NETWORK_OPERATORS: dict[Any, Callable[..., Any]] = {
+OPERATORS: dict[Any, Callable[..., Any]] = {
+    aten._convolution_mode.default: _convolution_of_mode,
     aten._embedding_bag.default: _embedding_bag,
     aten._embedding_bag_forward_only.default: _embedding_bag,
-    aten.addbmm.default: _addbmm,
-    aten.addmv.default: _addmv,
-    aten._convolution_mode.default: _convolution_of_mode,
+    aten.col2im.default: decomposition_table[aten.col2im.default],
     aten.convolution.default: _convolution,
+    aten.glu.default: _glu,
+    aten.huber_loss.default: _huber_loss,
     aten.max_pool2d_with_indices_backward.default: _max_pool2d_backward,
+    aten.nll_loss_forward.default: _nll_loss,
+    aten.rrelu.default: _rrelu,
     **{
         operator: _composed(operator)
         for operator in (
             aten.conv3d.default,
             aten.conv3d.padding,
             aten.conv_transpose3d.input,
+            aten.cross_entropy_loss.default,
             aten.embedding_bag.default,
             aten.embedding_bag.padding_idx,
         )

@@ -1,0 +1,83 @@
+"""Elements that are read or written at places which indices, diagonals or strides name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._prims_common import is_contiguous_or_false
+
+aten = torch.ops.aten
+
+# How ``scatter_reduce`` calls what ``scatter`` calls otherwise.
+_REDUCTIONS = {"add": "sum", "multiply": "prod"}
+
+
+def _take(x: Tensor, index: Tensor) -> Any:
+    return aten.index.Tensor(x.reshape(-1), (index.reshape(-1),)).reshape(index.shape)
+
+
+def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
+    flat = aten.index_put(x.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(x.shape)
+
+
+def _scatter_reduce(x: Tensor, dim: int, index: Tensor, source: Tensor, *, reduce: str) -> Any:
+    return aten.scatter_reduce.two(x, dim, index, source, _REDUCTIONS[reduce])
+
+
+def _scatter_reduce_number(x: Tensor, dim: int, index: Tensor, number: Any, *, reduce: str) -> Any:
+    source = torch.full(index.shape, number, dtype=x.dtype)
+    return aten.scatter_reduce.two(x, dim, index, source, _REDUCTIONS[reduce])
+
+
+def _diagonal_scatter(
+    x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    places = torch.arange(source.shape[-1], device=x.device)
+    rows, columns = places + max(-offset, 0), places + max(offset, 0)
+    moved = x.movedim((dim1, dim2), (0, 1))
+    changed = torch.index_put(moved, (rows, columns), source.movedim(-1, 0))
+    return changed.movedim((0, 1), (dim1, dim2)).contiguous()
+
+
+def _as_strided_scatter(
+    x: Tensor,
+    source: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Any:
+    """Reads strides as distances between elements: they are where elements lie row by row."""
+    if not is_contiguous_or_false(x):
+        return NotImplemented
+    places = torch.full([1] * len(size), storage_offset or 0, dtype=torch.int64)
+    for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
+        steps = torch.arange(count, device=x.device) * step
+        places = places + steps.view([-1 if at == dim else 1 for at in range(len(size))])
+    return torch.index_put(x.flatten(), (places,), source.to(x.dtype)).view(x.shape)
+
+
+def _repeat_interleave(
+    x: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Selects by the places that the overload of counts alone gives."""
+    if dim is None:
+        x, dim = x.flatten(), 0
+    if repeats.dim() == 0 or (isinstance(repeats.shape[0], int) and repeats.shape[0] == 1):
+        repeats = repeats.reshape(1).expand(x.shape[dim])
+    places = aten.repeat_interleave.Tensor(repeats, output_size=output_size)
+    return x.index_select(dim, places)
+
+
+OPERATORS: dict[Any, Callable[..., Any]] = {
+    aten.as_strided_scatter.default: _as_strided_scatter,
+    aten.diagonal_scatter.default: _diagonal_scatter,
+    aten.put.default: _put,
+    aten.repeat_interleave.self_Tensor: _repeat_interleave,
+    aten.scatter.reduce: _scatter_reduce,
+    aten.scatter.value_reduce: _scatter_reduce_number,
+    aten.take.default: _take,
+}
