@@ -162,7 +162,7 @@ class Printer {
   std::string characters(const CharacterSet& set) {
     const CharacterSet plain =
         set.without(form_ == TextForm::kPlain ? never_plain() : escaped_characters());
-    const std::string escapes = form_ == TextForm::kJson ? escapes_of(set) : std::string();
+    std::string escapes = form_ == TextForm::kJson ? escapes_of(set) : std::string();
     if (plain.empty() && escapes.empty()) has_failed_ = true;
     if (plain.empty()) return escapes;
     if (escapes.empty()) return one_of(plain);

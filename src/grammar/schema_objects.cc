@@ -1,6 +1,5 @@
 #include "grammar/schema_objects.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>

@@ -7,11 +7,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "grammar/byte_tokenizer.h"
 #include "polystate/core/result.h"
+#include "polystate/core/token.h"
 #include "polystate/grammar/grammar_compiler.h"
 #include "polystate/grammar/response_format.h"
 #include "polystate/sampler/logits_processor.h"
