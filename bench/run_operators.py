@@ -78,6 +78,9 @@ def cases() -> Iterator[Case]:
     yield Case("resampling", aten.upsample_bilinear2d.default, (image, [384, 384], False))
     yield Case("resampling", aten.upsample_bicubic2d.default, (image, [384, 384], False))
     yield Case("resampling", aten._upsample_bilinear2d_aa.default, (image, [128, 128], False))
+    yield from _rows(rows, whole.reshape(1000, 1000))
+    yield from _windows(image)
+    yield Case("triangles", aten.tril.default, (rows,))
     grid = torch.rand(1, 256, 256, 2) * 2 - 1
     yield Case("sampling", aten.grid_sampler_2d.default, (image, grid, 0, 0, False))
     places = torch.rand(1, 40, 40, 40, 3) * 2 - 1
@@ -113,6 +116,38 @@ def cases() -> Iterator[Case]:
             yield Case("linear algebra (Eigen)", operator, arguments, note, limit)
 
 
+def _rows(rows: Tensor, places: Tensor) -> Iterator[Case]:
+    """Copies of rows and of single elements in another order."""
+    chosen = places[0].contiguous()
+    yield Case("rows", aten.index_select.default, (rows, 0, chosen))
+    yield Case("rows", aten.index_select.default, (rows, 1, chosen), "of columns")
+    yield Case("rows", aten.index.Tensor, (rows, [chosen]))
+    yield Case("rows", aten.index.Tensor, (rows, [places, places]), "of elements")
+    yield Case("rows", aten.index_put.default, (rows, [torch.randperm(1000)], rows))
+    yield Case("rows", aten.index_put.default, (rows, [chosen], rows, True), "that adds")
+    yield Case("rows", aten.gather.default, (rows, 0, places), "along columns")
+    yield Case("rows", aten.gather.default, (rows, 1, places), "along rows")
+    yield Case("rows", aten.flip.default, (rows, [0]), "of rows")
+    yield Case("rows", aten.flip.default, (rows, [0, 1]), "of both")
+    yield Case("rows", aten.roll.default, (rows, [300], [1]))
+    yield Case("rows", aten.repeat.default, (rows[:500], [2, 1]))
+    spread = rows[:, :500].contiguous().unsqueeze(2)
+    yield Case("rows", aten.expand_copy.default, (spread, [1000, 500, 2]), "of elements")
+
+
+def _windows(image: Tensor) -> Iterator[Case]:
+    """Means of windows, copies of them, and paddings."""
+    line = image.reshape(1, 16, 65536)
+    yield Case("windows", aten.avg_pool2d.default, (image, [2, 2]))
+    yield Case("windows", aten.avg_pool2d.default, (image, [3, 3], [2, 2], [1, 1]), "that overlap")
+    yield Case("windows", aten.avg_pool2d.default, (line, [1, 2]), "of a line")
+    line_windows = (line, [1, 16, 65534, 3], [1048576, 65536, 1, 1])
+    yield Case("windows", aten.as_strided_copy.default, line_windows)
+    yield Case("windows", aten.reflection_pad1d.default, (line, [8, 8]))
+    yield Case("windows", aten.reflection_pad2d.default, (image, [2, 2, 2, 2]))
+    yield Case("windows", aten.replication_pad2d.default, (image, [2, 2, 2, 2]))
+
+
 def new_results(case: Case) -> list[Tensor]:
     expected = torch.utils._pytree.tree_leaves(case.operator(*case.arguments))
     return [torch.empty(each.shape, dtype=each.dtype) for each in expected]
@@ -122,7 +157,7 @@ def kernel_call(case: Case) -> Callable[[], object]:
     """A call of the runtime's kernel, with the results in memory that is there."""
     given, results = all_arguments(case.operator, case.arguments, {}), new_results(case)
     filling = filling_form(case.operator)._schema.arguments
-    arguments = [_plain(given[a.name]) for a in filling if not a.is_out]
+    arguments = [_plain(given[a.name], a) for a in filling if not a.is_out]
     name = kernel_name(case.operator)
     return lambda: _core.call_operator(name, [*arguments, *results], len(results))
 
@@ -139,10 +174,12 @@ def eager_calls(case: Case) -> list[Callable[[], object]]:
     return [lambda: case.operator(*case.arguments), lambda: filling(*positional, **named)]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, argument: Any) -> Any:
+    """An argument as a program has it: tensors that may be None in a list, others in a tuple."""
     if isinstance(value, Tensor):
         return value.contiguous()
-    return tuple(value) if isinstance(value, list) else value
+    is_tuple = isinstance(value, list) and str(argument.type) != "List[Optional[Tensor]]"
+    return tuple(value) if is_tuple else value
 
 
 def seconds(call: Callable[[], object]) -> float:

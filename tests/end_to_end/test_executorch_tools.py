@@ -67,6 +67,39 @@ def test_a_bundled_program_runs_in_executorchs_own_runtime(backend: str, tmp_pat
             torch.testing.assert_close(mine, torch.as_tensor(right), rtol=1e-4, atol=1e-5)
 
 
+class Moved(nn.Module):
+    """What kernels of ours do faster than ExecuTorch's."""
+
+    def forward(self, x: Tensor, places: Tensor) -> tuple[Tensor, ...]:
+        added = x.index_add(0, places, x[places])
+        pooled = nn.functional.avg_pool1d(nn.functional.pad(x, (2, 1), mode="reflect"), 2)
+        windows = x.unfold(1, 3, 2)
+        turned = (x.flip(0), x.roll(3, 1), x.tril(1), x.triu(-1), x.repeat_interleave(2, 1))
+        columns = nn.functional.unfold(x.unsqueeze(0), (2, 3), padding=1)
+        gathered = x.gather(0, places.unsqueeze(1).expand(2, 5))
+        return (
+            added,
+            x.index_copy(1, places, x[:, :2]),
+            pooled,
+            windows,
+            *turned,
+            columns,
+            gathered,
+        )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_kernels_that_are_only_faster_are_executorchs_again(backend: str, tmp_path: Path) -> None:
+    method = ps.Method("forward", (torch.randn(4, 5), torch.tensor([3, 1])))
+    program = ps.export(Moved(), {"forward": method}, backend=backend)
+    ours = {name for name in program.manifest.program.operators if "polystate_faster" in name}
+    assert {f"polystate_faster::{name}" for name in ("flip.out", "roll.out", "tril.out")} <= ours
+    file = program.save_bundled(tmp_path / "moved.bpte")
+    assert program.verification is not None
+    calls = program.verification.recorded_calls
+    assert len(results_in_executorch(file, "forward", len(calls))) == len(calls)
+
+
 def test_calls_after_another_method_changed_the_state_are_left_out(tmp_path: Path) -> None:
     program = ps.export(Totals(), methods(), backend="portable")
     file = program.save_bundled(tmp_path / "totals.bpte")

@@ -59,7 +59,7 @@ def test_elements_are_ordered_with_nan_as_the_largest() -> None:
             for dim in range(-max(x.dim(), 1), max(x.dim(), 1)):
                 torch.sort(x, dim)
                 torch.sort(x, dim=dim, descending=True, stable=True)
-    assert compared.counts.keys() == {"aten.sort.default", "aten.sort.stable"}
+    assert compared.counts.keys() >= {"aten.sort.default", "aten.sort.stable"}
 
 
 def lanes_of(x: Tensor) -> Iterator[tuple[int, int]]:
@@ -80,7 +80,7 @@ def test_elements_are_found_by_their_rank() -> None:
                     x.kthvalue(k, dim, keepdim=bool(k % 2))
                 x.median(dim)
                 x.nanmedian(dim, keepdim=True)
-    assert len(compared.counts) == 5
+    assert len(compared.counts) == 6  # and flip
     for x in (x for x in odd_tensors() if x.dtype != torch.bool):
         for dim, _ in lanes_of(x):
             for keepdim in (False, True):
@@ -181,7 +181,7 @@ def test_elements_are_counted() -> None:
                 torch.bincount(each, minlength=9)
                 torch.bincount(each, weights=torch.rand(len(each)))
                 torch.bincount(each, weights=torch.arange(len(each)))
-    assert len(compared.counts) == 7  # and abs
+    assert len(compared.counts) == 8  # and abs and index
 
 
 def test_equal_elements_are_put_together() -> None:
@@ -199,7 +199,7 @@ def test_equal_elements_are_put_together() -> None:
                 torch.unique(rows, dim=dim, return_inverse=True, return_counts=True)
                 torch.unique_consecutive(rows, dim=dim, return_inverse=True, return_counts=True)
             torch.unique(rows[:0], dim=0, return_counts=True)
-    assert len(compared.counts) == 4
+    assert len(compared.counts) == 5  # and flip
 
 
 @pytest.mark.parametrize("include_self", [True, False])

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from polystate.export.lowering.row_decompositions import ROW_OPERATORS
 from polystate.export.tracing.decompositions.table import DECOMPOSED
 
 aten = torch.ops.aten
@@ -57,3 +58,23 @@ def test_ldexp_of_numbers_of_all_sizes(dtype: torch.dtype) -> None:
     assert_same(aten.ldexp.Tensor, x, torch.tensor(integers))
     assert_same(aten.ldexp.Tensor, x, torch.tensor([3, -3], dtype=torch.int8))
     assert_same(aten.ldexp.Tensor, x, torch.tensor([1.5, -0.5, 3.0]))
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_windows_of_planes(dtype: torch.dtype) -> None:
+    im2col = ROW_OPERATORS[aten.im2col.default]
+    x = torch.randn(2, 3, 7, 9).to(dtype)
+    for each in (x, x[0], x[:0], x.mT, x.to(memory_format=torch.channels_last)):
+        for windows in (
+            ([2, 3], [1, 1], [0, 0], [1, 1]),
+            ([3, 1], [2, 4], [1, 2], [2, 3]),
+            ([7, 7], [1, 1], [0, 0], [5, 5]),
+        ):
+            assert torch.equal(im2col(each, *windows), aten.im2col.default(each, *windows))
+
+
+def test_a_bicubic_resampling_is_that_of_given_sizes() -> None:
+    bicubic = ROW_OPERATORS[aten.upsample_bicubic2d.vec]
+    x = torch.randn(1, 2, 5, 6)
+    for arguments in ((None, False, [1.7, 2.0]), ([3, 9], True, None), (None, True, [0.5, 0.6])):
+        assert torch.equal(bicubic(x, *arguments), aten.upsample_bicubic2d.vec(x, *arguments))

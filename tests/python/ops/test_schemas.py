@@ -15,6 +15,9 @@ from polystate.export.lowering.replaced_kernels import kernel_name
 
 LISTED = sorted(_core.executorch_operators())
 
+# The namespaces of kernels that take the places of ExecuTorch's.
+REPLACING = ("polystate_aten", "polystate_faster")
+
 
 def registered() -> dict[str, torch._ops.OpOverload]:
     """The operators of ours by their names: ``copy_pages.out``, ``index_put_``."""
@@ -36,7 +39,7 @@ def test_the_runtime_has_the_schemas_that_are_registered() -> None:
 def test_operators_of_pytorch_have_its_schemas() -> None:
     for schema in LISTED:
         namespace, _, rest = schema.partition("(")[0].partition("::")
-        if namespace in ("aten", "polystate_aten"):
+        if namespace in ("aten", *REPLACING):
             packet, _, overload = rest.partition(".")
             operator = getattr(getattr(torch.ops.aten, packet), overload)
             assert schema == str(operator._schema).replace("aten::", f"{namespace}::")
@@ -58,9 +61,9 @@ def test_a_name_that_executorch_has_is_in_a_namespace_of_ours() -> None:
     )
     of_executorch = set(told.stdout.split())
     names = {schema.partition("(")[0] for schema in LISTED}
-    replaced = {name for name in names if name.startswith("polystate_aten::")}
+    replaced = {name for name in names if name.partition("::")[0] in REPLACING}
     assert not names & of_executorch
-    assert {name.replace("polystate_aten::", "aten::") for name in replaced} <= of_executorch
+    assert {f"aten::{name.partition('::')[2]}" for name in replaced} <= of_executorch
 
 
 def test_a_form_that_fills_a_result_has_the_arguments_of_the_one_that_returns_it() -> None:

@@ -36,6 +36,7 @@ from torch.fx import Node
 from polystate.export.graph.sizes import is_unbacked, shape_environment, usual_values
 from polystate.export.lowering import xnnpack_fixes
 from polystate.export.lowering.kernels import own_kernels
+from polystate.export.lowering.row_decompositions import ROW_OPERATORS
 from polystate.export.lowering.weight_keys import distinct_keys
 from polystate.export.tracing.decompositions.table import DECOMPOSED, OF_ONE_TYPE
 
@@ -155,7 +156,7 @@ def _with_our_decompositions(table: Any) -> Any:
 
     def table_with_our_decompositions() -> dict[Any, Any]:
         ours = {op: each for op, each in DECOMPOSED.items() if op not in OF_ONE_TYPE}
-        return {**table(), **ours}
+        return {**table(), **ours, **ROW_OPERATORS}
 
     return table_with_our_decompositions
 

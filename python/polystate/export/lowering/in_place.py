@@ -44,8 +44,9 @@ ELEMENTWISE = frozenset(f"aten::{name}" for name in _ELEMENTWISE_NAMES.split())
 
 # Operators that change a part of their first operand; the form that does so in place, and the
 # defaults of its arguments (all of which a program must give).
+_INDEX_PUT = "polystate_faster::index_put"
 _PARTIAL: dict[str, tuple[torch._ops.OpOverload, tuple[object, ...]]] = {
-    "aten::index_put": (torch.ops.polystate.index_put_.default, (None, None, None, False)),
+    _INDEX_PUT: (torch.ops.polystate.index_put_.default, (None, None, None, False)),
     "aten::select_scatter": (torch.ops.polystate.select_scatter_.default, (None, None, 0, 0)),
     "aten::slice_scatter": (
         torch.ops.polystate.slice_scatter_.default,
@@ -216,7 +217,7 @@ def _partial_obstacle(value: torch.fx.Node, state: torch.fx.Node) -> str | None:
 
 def _written(partial: torch.fx.Node) -> torch.fx.Node:
     """What a partial operator writes into its first operand."""
-    written = partial.args[2 if _schema(partial).name == "aten::index_put" else 1]
+    written = partial.args[2 if _schema(partial).name == _INDEX_PUT else 1]
     assert isinstance(written, torch.fx.Node)
     return written
 

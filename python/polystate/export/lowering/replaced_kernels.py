@@ -1,7 +1,9 @@
 """Calls kernels of ours in place of those of ExecuTorch that compute otherwise than PyTorch's.
 
 ExecuTorch sums float64 in float32, for instance, and its pools lose NaN. A kernel's name can be
-taken once: ours are in the namespace ``polystate_aten``, with PyTorch's names and schemas.
+taken once: ours are in the namespace ``polystate_aten``, with PyTorch's names and schemas. Those
+that compute what ExecuTorch's do, only faster, are in the namespace ``polystate_faster``: where a
+program is written for its own runtime, it calls them by PyTorch's names again.
 
 Needs the edge program after delegation. Keeps what the method computes.
 """
@@ -22,25 +24,36 @@ from polystate import _core
 from polystate.export.graph.signature import changed_graphs
 from polystate.export.graph.sizes import may_be_empty
 
-_NAMESPACE = "polystate_aten"
-_LIBRARY: Any = torch.library.Library(_NAMESPACE, "DEF")  # type: ignore[no-untyped-call]
+_FASTER = "polystate_faster"
+_LIBRARIES: dict[str, Any] = {
+    namespace: torch.library.Library(namespace, "DEF")  # type: ignore[no-untyped-call]
+    for namespace in ("polystate_aten", _FASTER)
+}
 
 
 @functools.cache
 def replaced_kernels() -> dict[torch._ops.OpOverload, torch._ops.OpOverload]:
     """PyTorch's operators, in the form that returns, and those that take their places."""
-    prefix = f"{_NAMESPACE}::"
-    filling = {
-        schema.partition("(")[0].removeprefix(prefix)
-        for schema in _core.executorch_operators()
-        if schema.startswith(prefix)
-    }
-    return {
-        operator: _defined(operator)
-        for packet in sorted({name.partition(".")[0] for name in filling})
-        for operator in returning_overloads(packet)
-        if _name(filling_form(operator)).removeprefix("aten::") in filling
-    }
+    replaced: dict[torch._ops.OpOverload, torch._ops.OpOverload] = {}
+    for namespace in _LIBRARIES:
+        prefix = f"{namespace}::"
+        filling = {
+            schema.partition("(")[0].removeprefix(prefix)
+            for schema in _core.executorch_operators()
+            if schema.startswith(prefix)
+        }
+        replaced |= {
+            operator: _defined(operator, namespace)
+            for packet in sorted({name.partition(".")[0] for name in filling})
+            for operator in returning_overloads(packet)
+            if _name(filling_form(operator)).removeprefix("aten::") in filling
+        }
+    return replaced
+
+
+def executorchs_name(name: str) -> str:
+    """The name of ExecuTorch's kernel that computes what one of ours does; others as they are."""
+    return name.replace(f"{_FASTER}::", "aten::", 1)
 
 
 def kernel_name(operator: torch._ops.OpOverload) -> str:
@@ -104,17 +117,19 @@ def _results(operator: torch._ops.OpOverload) -> list[str]:
     return [each.name for each in operator._schema.arguments if each.is_out]
 
 
-def _defined(operator: torch._ops.OpOverload) -> torch._ops.OpOverload:
-    """The operator of our namespace, whose eager form is PyTorch's."""
+def _defined(operator: torch._ops.OpOverload, namespace: str) -> torch._ops.OpOverload:
+    """The operator of a namespace of ours, whose eager form is PyTorch's."""
+    library = _LIBRARIES[namespace]
     for form in (operator, filling_form(operator)):
-        _LIBRARY.define(str(form._schema).removeprefix("aten::"))
-        _LIBRARY.impl(_name(form).removeprefix("aten::"), form, "CompositeExplicitAutograd")
-    packet = getattr(torch.ops.polystate_aten, operator._schema.name.removeprefix("aten::"))
+        library.define(str(form._schema).removeprefix("aten::"))
+        library.impl(_name(form).removeprefix("aten::"), form, "CompositeExplicitAutograd")
+    operators = getattr(torch.ops, namespace)
+    packet = getattr(operators, operator._schema.name.removeprefix("aten::"))
     defined: torch._ops.OpOverload = getattr(packet, operator._overloadname)
     return defined
 
 
 def _of_edge(operator: torch._ops.OpOverload) -> Any:
-    namespace = getattr(exir_ops.edge, _NAMESPACE)
+    namespace = getattr(exir_ops.edge, operator.namespace)
     packet = getattr(namespace, operator._schema.name.partition("::")[2])
     return getattr(packet, operator._overloadname)

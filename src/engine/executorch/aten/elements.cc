@@ -1,7 +1,9 @@
 #include "engine/executorch/aten/elements.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +50,16 @@ Error refused(std::string why) { return {ErrorCode::kEngine, std::move(why)}; }
 Status require_row_major(const TensorArgument& tensor, const char* name) {
   if (tensor.is_row_major()) return {};
   return Error{ErrorCode::kEngine, std::string(name) + " is not row-major"};
+}
+
+Status require_places(std::span<const std::int64_t> places, std::int64_t end) {
+  const auto is_outside = [end](std::int64_t place) { return place < 0 || place >= end; };
+  bool fails = false;  // of all, which is faster than to stop at the first
+  for (const std::int64_t place : places) fails |= is_outside(place);
+  if (!fails) return {};
+  return Error{ErrorCode::kEngine, "index " +
+                                       std::to_string(*std::ranges::find_if(places, is_outside)) +
+                                       " of " + std::to_string(end)};
 }
 
 }  // namespace polystate

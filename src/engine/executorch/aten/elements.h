@@ -50,6 +50,21 @@ auto with_element_type(DType dtype, const Work& work) {
   return work.template operator()<double>();
 }
 
+// Calls `work.operator()<kBytes>()` with the size of a tensor's elements.
+template <typename Work>
+void with_element_size(DType dtype, const Work& work) {
+  switch (size_of(dtype)) {
+    case 1:
+      return work.template operator()<1>();
+    case 2:
+      return work.template operator()<2>();
+    case 4:
+      return work.template operator()<4>();
+    default:
+      return work.template operator()<8>();
+  }
+}
+
 template <typename T>
 inline constexpr bool kIsFloat =
     std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
@@ -137,5 +152,8 @@ void for_each_lane(const Lanes& lanes, const Work& work) {
 
 // Fails where a tensor is not row-major.
 Status require_row_major(const TensorArgument& tensor, const char* name);
+
+// Fails where a number is not one of 0 to `end` - 1.
+Status require_places(std::span<const std::int64_t> places, std::int64_t end);
 
 }  // namespace polystate

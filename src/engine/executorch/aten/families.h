@@ -7,13 +7,15 @@
 
 namespace polystate {
 
-// Operators of PyTorch that ExecuTorch's libraries lack, under PyTorch's own names, and those that
-// it has and computes otherwise, under names of `polystate_aten`; by families. Each has PyTorch's
-// meaning, in the form that fills given results. They refuse arguments that are not row-major. What
-// is in the results of one that failed is not defined: some find out as they compute.
+// Operators of PyTorch that ExecuTorch's libraries lack, under PyTorch's own names, those that it
+// has and computes otherwise, under names of `polystate_aten`, and those that it computes equally,
+// but more slowly, under names of `polystate_faster`; by families. Each has PyTorch's meaning, in
+// the form that fills given results. They refuse arguments that are not row-major. What is in the
+// results of one that failed is not defined: some find out as they compute.
 std::span<const ListedOperator> bessel_operators();
 std::span<const ListedOperator> bit_operators();
 std::span<const ListedOperator> cholesky_operators();
+std::span<const ListedOperator> copy_operators();
 std::span<const ListedOperator> distance_operators();
 std::span<const ListedOperator> elementary_operators();
 std::span<const ListedOperator> error_function_operators();
@@ -23,10 +25,12 @@ std::span<const ListedOperator> ldl_operators();
 std::span<const ListedOperator> linear_solve_operators();
 std::span<const ListedOperator> lu_operators();
 std::span<const ListedOperator> matrix_exponential_operators();
+std::span<const ListedOperator> padding_operators();
 std::span<const ListedOperator> polynomial_operators();
 std::span<const ListedOperator> pooling_operators();
 std::span<const ListedOperator> product_operators();
 std::span<const ListedOperator> qr_operators();
+std::span<const ListedOperator> row_operators();
 std::span<const ListedOperator> sampling_operators();
 std::span<const ListedOperator> scan_operators();
 std::span<const ListedOperator> scatter_operators();
@@ -35,19 +39,43 @@ std::span<const ListedOperator> segment_operators();
 std::span<const ListedOperator> sorting_operators();
 std::span<const ListedOperator> spectral_operators();
 std::span<const ListedOperator> sum_operators();
+std::span<const ListedOperator> triangle_operators();
 std::span<const ListedOperator> unique_operators();
 std::span<const ListedOperator> upsampling_operators();
 std::span<const ListedOperator> variance_operators();
+std::span<const ListedOperator> window_operators();
 
-inline constexpr std::array kAtenFamilies = {
-    &bessel_operators,       &bit_operators,        &cholesky_operators,
-    &distance_operators,     &elementary_operators, &error_function_operators,
-    &gamma_operators,        &histogram_operators,  &ldl_operators,
-    &linear_solve_operators, &lu_operators,         &matrix_exponential_operators,
-    &polynomial_operators,   &pooling_operators,    &product_operators,
-    &qr_operators,           &sampling_operators,   &scan_operators,
-    &scatter_operators,      &searching_operators,  &segment_operators,
-    &sorting_operators,      &spectral_operators,   &sum_operators,
-    &unique_operators,       &upsampling_operators, &variance_operators};
+inline constexpr std::array kAtenFamilies = {&bessel_operators,
+                                             &bit_operators,
+                                             &cholesky_operators,
+                                             &copy_operators,
+                                             &distance_operators,
+                                             &elementary_operators,
+                                             &error_function_operators,
+                                             &gamma_operators,
+                                             &histogram_operators,
+                                             &ldl_operators,
+                                             &linear_solve_operators,
+                                             &lu_operators,
+                                             &matrix_exponential_operators,
+                                             &padding_operators,
+                                             &polynomial_operators,
+                                             &pooling_operators,
+                                             &product_operators,
+                                             &qr_operators,
+                                             &row_operators,
+                                             &sampling_operators,
+                                             &scan_operators,
+                                             &scatter_operators,
+                                             &searching_operators,
+                                             &segment_operators,
+                                             &sorting_operators,
+                                             &spectral_operators,
+                                             &sum_operators,
+                                             &triangle_operators,
+                                             &unique_operators,
+                                             &upsampling_operators,
+                                             &variance_operators,
+                                             &window_operators};
 
 }  // namespace polystate

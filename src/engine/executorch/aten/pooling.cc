@@ -1,9 +1,9 @@
+#include "engine/executorch/aten/pooling.h"
+
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -20,50 +20,8 @@
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
-// Operators whose results are each the mean or the largest of a window of a plane: of the last two
-// or three dimensions of a tensor. Planes of two dimensions are computed as three, the first of
-// size 1.
+// Pools whose windows cover a plane, as even as they can be or moved by samples.
 namespace polystate {
-namespace {
-
-// From so many elements on, of planes or of their results, another thread saves more time than it
-// costs to wake.
-constexpr std::int64_t kPlaneElementsWorthAThread = 16'384;
-
-using Triple = std::array<std::int64_t, 3>;  // of depth, height and width
-
-// Places first, first + step, ... below `last` along a dimension.
-struct Window {
-  std::int64_t first = 0;
-  std::int64_t last = 1;
-  std::int64_t step = 1;
-  std::int64_t padded = 1;  // its size, with places of the padding
-
-  [[nodiscard]] std::int64_t count() const { return std::max<std::int64_t>(0, last - first); }
-};
-
-// The windows of results, along each dimension.
-using Windows = std::array<std::vector<Window>, 3>;
-
-// A tensor of [batch, channels, planes...] or [channels, planes...].
-struct Planes {
-  TensorArgument self;
-  std::size_t rank = 3;  // of a plane
-  std::int64_t count = 1;
-  Triple sizes{1, 1, 1};
-
-  // Where the dimensions of a plane begin in a triple.
-  [[nodiscard]] std::size_t begin() const { return 3 - rank; }
-  [[nodiscard]] std::int64_t elements() const { return sizes[0] * sizes[1] * sizes[2]; }
-  // Of a tensor with as many planes of other sizes.
-  [[nodiscard]] std::vector<std::int64_t> shape(const Triple& of_plane) const {
-    std::vector<std::int64_t> shape(self.shape().begin(),
-                                    self.shape().end() - static_cast<std::ptrdiff_t>(rank));
-    shape.insert(shape.end(), of_plane.begin() + static_cast<std::ptrdiff_t>(begin()),
-                 of_plane.end());
-    return shape;
-  }
-};
 
 Result<Planes> planes_of(ProgramArguments& arguments, std::size_t rank) {
   Planes planes{.self = arguments.tensor(0), .rank = rank};
@@ -87,7 +45,6 @@ Result<Planes> planes_of(ProgramArguments& arguments, std::size_t rank) {
   return planes;
 }
 
-// A list of one number for each dimension of a plane, or of one for all.
 Result<Triple> triple(ProgramArguments& arguments, std::size_t index, std::size_t rank,
                       std::int64_t otherwise, std::int64_t least) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -108,76 +65,17 @@ Result<Triple> triple(ProgramArguments& arguments, std::size_t index, std::size_
   return numbers;
 }
 
-// How windows lie: of `kernel` places, `dilation` apart, `stride` from one to the next, over a
-// plane that is padded.
-struct Grid {
-  Triple kernel{};
-  Triple stride{};
-  Triple padding{};
-  Triple dilation{1, 1, 1};
-  bool ceil_mode = false;  // a last window may reach past the padding
-  Triple results{1, 1, 1};
-};
-
-// How many windows a dimension has.
-std::int64_t window_count(const Grid& grid, std::size_t i, std::int64_t size) {
-  const std::int64_t reach = grid.dilation[i] * (grid.kernel[i] - 1) + 1;
-  const std::int64_t room = size + 2 * grid.padding[i] - reach;
-  const std::int64_t stride = grid.stride[i];
-  if (room < 0 && !grid.ceil_mode) return 0;
-  if (room < 0) return room + stride - 1 < 0 ? 0 : 1;
-  std::int64_t count = (room + (grid.ceil_mode ? stride - 1 : 0)) / stride + 1;
-  // The last window begins in the plane or in the padding before it.
-  if (grid.ceil_mode && (count - 1) * stride >= size + grid.padding[i]) --count;
-  return count;
+Result<Maxima> maxima_at(ProgramArguments& arguments, std::size_t index, const Planes& planes,
+                         const Triple& results) {
+  const std::vector<std::int64_t> shape = planes.shape(results);
+  const Result<TensorArgument> values = arguments.result_at(index, planes.self.dtype(), shape);
+  if (!values) return values.error();
+  const Result<TensorArgument> indices = arguments.result_at(index + 1, DType::kInt64, shape);
+  if (!indices) return indices.error();
+  return Maxima{*values, *indices};
 }
 
-// Reads the arguments from 1 on that max pools and average pools share: kernel_size, stride,
-// padding and, of max pools, dilation; then ceil_mode.
-Result<Grid> grid_of(ProgramArguments& arguments, const Planes& planes, bool has_dilation) {
-  Grid grid;
-  const auto read = [&](std::size_t index, Triple& numbers, std::int64_t otherwise,
-                        std::int64_t least) -> Status {
-    const Result<Triple> found = triple(arguments, index, planes.rank, otherwise, least);
-    if (!found) return found.error();
-    numbers = *found;
-    return {};
-  };
-  if (const Status status = read(1, grid.kernel, 1, 1); !status) return status.error();
-  grid.stride = grid.kernel;
-  if (!arguments.integers(2).empty()) {
-    if (const Status status = read(2, grid.stride, 1, 1); !status) return status.error();
-  }
-  if (const Status status = read(3, grid.padding, 0, 0); !status) return status.error();
-  if (has_dilation) {
-    if (const Status status = read(4, grid.dilation, 1, 1); !status) return status.error();
-  }
-  grid.ceil_mode = arguments.boolean(has_dilation ? 5 : 4);
-  if (!arguments.status()) return arguments.status().error();
-  for (std::size_t i = planes.begin(); i < 3; ++i) {
-    if (grid.padding[i] > grid.kernel[i] / 2) return refused("more padding than half a window");
-    grid.results[i] = window_count(grid, i, planes.sizes[i]);
-    if (grid.results[i] < 1) return refused("a plane is smaller than a window");
-  }
-  return grid;
-}
-
-Windows windows_of(const Grid& grid, const Planes& planes) {
-  Windows windows;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const std::int64_t size = planes.sizes[i];
-    const std::int64_t step = grid.dilation[i];
-    for (std::int64_t at = 0; at < grid.results[i]; ++at) {
-      const std::int64_t start = at * grid.stride[i] - grid.padding[i];
-      const std::int64_t reach = start + step * (grid.kernel[i] - 1) + 1;
-      Window window{.last = std::min(reach, size), .step = step};
-      window.first = start < 0 ? start + (step - 1 - start) / step * step : start;
-      window.padded = std::min(start + grid.kernel[i], size + grid.padding[i]) - start;
-      windows[i].push_back(window);
-    }
-  }
-  return windows;
-}
+namespace {
 
 // Windows that cover a plane, as even as they can be.
 Windows even_windows(const Triple& sizes, const Triple& results) {
@@ -225,14 +123,6 @@ void for_each_place(const Triple& sizes, const Window& depth, const Window& heig
   }
 }
 
-template <typename T>
-T quotient(T a, T b) {
-  if constexpr (std::is_same_v<T, std::int64_t>) {
-    if (b == -1) return static_cast<T>(0 - static_cast<std::uint64_t>(a));
-  }
-  return static_cast<T>(a / b);
-}
-
 // What a sum of elements is kept in.
 enum class Sums : std::uint8_t { kComputed, kRounded };
 
@@ -259,36 +149,6 @@ void average(const Planes& planes, const Triple& results, const Windows& windows
         });
   });
 }
-
-struct AvgPool3d {
-  static constexpr OperatorSchema kSchema{
-      "aten::avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, "
-      "bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, "
-      "Tensor(a!) out) -> Tensor(a!)"};
-
-  static Status run(ProgramArguments& arguments) {
-    const Result<Planes> planes = planes_of(arguments, 3);
-    if (!planes) return planes.error();
-    const Result<Grid> grid = grid_of(arguments, *planes, false);
-    if (!grid) return grid.error();
-    const bool with_padding = arguments.boolean(5);
-    const std::optional<std::int64_t> given = arguments.optional_integer(6);
-    if (!arguments.status()) return arguments.status();
-    if (given && *given == 0) return refused("divisor_override is 0");
-    const DType dtype = planes->self.dtype();
-    if (!is_float(dtype) && dtype != DType::kInt64) return refused("self is of integers");
-    const Result<TensorArgument> out = arguments.result_at(7, dtype, planes->shape(grid->results));
-    if (!out) return out.error();
-    if (out->element_count() == 0) return {};
-    average<Sums::kComputed>(*planes, grid->results, windows_of(*grid, *planes), *out,
-                             [&](const Window& depth, const Window& height, const Window& width) {
-                               if (given) return *given;
-                               if (with_padding) return depth.padded * height.padded * width.padded;
-                               return depth.count() * height.count() * width.count();
-                             });
-    return {};
-  }
-};
 
 // The means of windows that cover planes of `rank` dimensions, as `_adaptive_avg_pool` has them.
 template <Sums kSums>
@@ -328,8 +188,7 @@ struct AdaptiveAvgPool3d {
   }
 };
 
-// Fills in the largest elements of windows and their places in a plane: the first of equal ones,
-// the last NaN.
+// Fills in the largest elements of windows.
 template <typename WindowsOfPlane>
 void find_maxima(const Planes& planes, const Triple& results, const TensorArgument& maxima,
                  const TensorArgument& indices, const WindowsOfPlane& windows_of_plane) {
@@ -358,52 +217,6 @@ void find_maxima(const Planes& planes, const Triple& results, const TensorArgume
                     });
   });
 }
-
-struct Maxima {
-  TensorArgument values;
-  TensorArgument indices;
-};
-
-Result<Maxima> maxima_at(ProgramArguments& arguments, std::size_t index, const Planes& planes,
-                         const Triple& results) {
-  const std::vector<std::int64_t> shape = planes.shape(results);
-  const Result<TensorArgument> values = arguments.result_at(index, planes.self.dtype(), shape);
-  if (!values) return values.error();
-  const Result<TensorArgument> indices = arguments.result_at(index + 1, DType::kInt64, shape);
-  if (!indices) return indices.error();
-  return Maxima{*values, *indices};
-}
-
-Status maxima_of_windows(ProgramArguments& arguments, std::size_t rank) {
-  const Result<Planes> planes = planes_of(arguments, rank);
-  if (!planes) return planes.error();
-  const Result<Grid> grid = grid_of(arguments, *planes, true);
-  if (!grid) return grid.error();
-  const Result<Maxima> maxima = maxima_at(arguments, 6, *planes, grid->results);
-  if (!maxima) return maxima.error();
-  if (maxima->values.element_count() == 0) return {};
-  const Windows windows = windows_of(*grid, *planes);
-  find_maxima(*planes, grid->results, maxima->values, maxima->indices,
-              [&](std::int64_t) -> const Windows& { return windows; });
-  return {};
-}
-
-// ExecuTorch's own loses NaN.
-struct MaxPool2d {
-  static constexpr OperatorSchema kSchema{
-      "polystate_aten::max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] "
-      "stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, "
-      "Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"};
-  static Status run(ProgramArguments& arguments) { return maxima_of_windows(arguments, 2); }
-};
-
-struct MaxPool3d {
-  static constexpr OperatorSchema kSchema{
-      "aten::max_pool3d_with_indices.out(Tensor self, int[3] kernel_size, int[3] stride=[], "
-      "int[3] padding=0, int[3] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) "
-      "indices) -> (Tensor(a!), Tensor(b!))"};
-  static Status run(ProgramArguments& arguments) { return maxima_of_windows(arguments, 3); }
-};
 
 Status adaptive_maxima(ProgramArguments& arguments, std::size_t rank) {
   const Result<Planes> planes = planes_of(arguments, rank);
@@ -531,8 +344,8 @@ struct FractionalMaxPool3d {
 }  // namespace
 
 std::span<const ListedOperator> pooling_operators() {
-  return listed<AvgPool3d, AdaptiveAvgPool2d, AdaptiveAvgPool3d, MaxPool2d, MaxPool3d,
-                AdaptiveMaxPool2d, AdaptiveMaxPool3d, FractionalMaxPool2d, FractionalMaxPool3d>();
+  return listed<AdaptiveAvgPool2d, AdaptiveAvgPool3d, AdaptiveMaxPool2d, AdaptiveMaxPool3d,
+                FractionalMaxPool2d, FractionalMaxPool3d>();
 }
 
 }  // namespace polystate

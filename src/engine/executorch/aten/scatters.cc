@@ -172,14 +172,7 @@ Status check(const Scatter& scatter) {
                                            ", more than another operand"};
     }
   }
-  const std::int64_t end = size_of_dimension(scatter.self, scatter.dimension);
-  for (const std::int64_t place : scatter.index()) {
-    if (place < 0 || place >= end) {
-      return Error{ErrorCode::kEngine,
-                   "index " + std::to_string(place) + " of " + std::to_string(end)};
-    }
-  }
-  return {};
+  return require_places(scatter.index(), size_of_dimension(scatter.self, scatter.dimension));
 }
 
 // The arguments that all have in common: self, dim, index, source, then how to combine them.

@@ -3,10 +3,12 @@
 #include <executorch/runtime/core/exec_aten/exec_aten.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,18 +39,18 @@ Status append_mask(const EtTensor& self, const EtTensor& mask, std::size_t dimen
   }
   const std::size_t first = indices.size();
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    indices.push_back({dimension + i, {}, {}});
+    indices.push_back({dimension + i, shape[i], {}, {}});
   }
   const Strides strides = row_major_strides(shape);
   const bool* const values = mask.const_data_ptr<bool>();
   const std::vector<std::int64_t> offsets = offsets_of(shape, byte_strides(mask));
   for (std::int64_t k = 0; k < mask.numel(); ++k) {
     for (std::size_t i = 0; values[offsets[k]] && i < shape.size(); ++i) {
-      indices[first + i].rows.push_back(k / strides[i] % shape[i]);
+      indices[first + i].kept.push_back(k / strides[i] % shape[i]);
     }
   }
   for (std::size_t i = first; i < indices.size(); ++i) {
-    indices[i].shape = {static_cast<std::int64_t>(indices[i].rows.size())};
+    indices[i].shape = {static_cast<std::int64_t>(indices[i].kept.size())};
   }
   return {};
 }
@@ -56,17 +58,20 @@ Status append_mask(const EtTensor& self, const EtTensor& mask, std::size_t dimen
 template <typename T>
 Status append_rows(const EtTensor& self, const EtTensor& index, std::size_t dimension,
                    std::vector<DimensionIndex>& indices) {
-  DimensionIndex result{dimension, {}, sizes_of(index)};
-  result.rows.reserve(static_cast<std::size_t>(index.numel()));
+  const std::int64_t size = self.size(static_cast<ssize_t>(dimension));
+  DimensionIndex result{dimension, size, sizes_of(index), {}};
   const std::byte* const data = data_of(index);
-  for (const std::int64_t offset : offsets_of(result.shape, byte_strides(index))) {
-    const auto row = resolve_index(*reinterpret_cast<const T*>(data + offset),
-                                   self.size(static_cast<ssize_t>(dimension)));
-    if (!row) {
-      return row.error();
-    }
-    result.rows.push_back(*row);
+  if (std::is_same_v<T, std::int64_t> && is_row_major(index)) {
+    result.given = {reinterpret_cast<const std::int64_t*>(data),
+                    static_cast<std::size_t>(index.numel())};
+  } else {
+    result.kept = offsets_of(result.shape, byte_strides(index));
+    for (std::int64_t& row : result.kept) row = *reinterpret_cast<const T*>(data + row);
   }
+  const auto is_outside = [size](std::int64_t row) { return row < -size || row >= size; };
+  bool fails = false;  // of all, which is faster than to stop at the first
+  for (const std::int64_t row : result.rows()) fails |= is_outside(row);
+  if (fails) return resolve_index(*std::ranges::find_if(result.rows(), is_outside), size).error();
   indices.push_back(std::move(result));
   return {};
 }

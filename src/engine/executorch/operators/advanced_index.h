@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/executorch/operators/layout.h"
@@ -13,8 +15,13 @@ namespace polystate {
 // What one dimension of a tensor is indexed with.
 struct DimensionIndex {
   std::size_t dimension;
-  std::vector<std::int64_t> rows;  // resolved: not negative, in range
-  Shape shape;                     // of `rows`
+  std::int64_t size;  // of the dimension
+  Shape shape;        // of the rows
+  std::vector<std::int64_t> kept;
+  std::span<const std::int64_t> given = {};  // in the memory of an index that has them as they are
+
+  // All of them in range; negative ones count from the end.
+  [[nodiscard]] std::span<const std::int64_t> rows() const { return kept.empty() ? given : kept; }
 };
 
 // The index tensors of self[indices], in order of their dimensions: int32 or int64 rows, or bool

@@ -81,9 +81,9 @@ Status IndexCopy::run(ProgramArguments& arguments) {
   }
   const std::int64_t to_row = self.dim() == 0 ? 0 : to_strides[*dimension];
   const std::int64_t from_row = self.dim() == 0 ? 0 : from_strides[*dimension];
+  const ElementsCopy copy_row(copy, static_cast<std::size_t>(self.element_size()));
   for (std::int64_t i = 0; i < count; ++i) {
-    copy_elements(copy, self.element_size(), data_of(self) + (*rows)[i] * to_row,
-                  data_of(source) + i * from_row);
+    copy_row(data_of(self) + (*rows)[i] * to_row, data_of(source) + i * from_row);
   }
   return {};
 }

@@ -1,5 +1,6 @@
 #include "engine/executorch/operators/layout.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/instruction_set.h"
 #include "core/strides.h"
+#include "core/vectorised.h"
 #include "engine/executorch/operators/element_type.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "polystate/core/result.h"
@@ -18,6 +21,64 @@
 namespace polystate {
 namespace {
 
+// Copies elements that lie at even distances.
+template <std::size_t kBytes>
+void copy_line_of(const CopyDimension& line, std::byte* to, const std::byte* from) {
+  constexpr auto kStep = static_cast<std::int64_t>(kBytes);
+  constexpr Block<kBytes> kCopy{};
+  const std::int64_t size = line.size;
+  if (line.to_stride == kStep && line.from_stride == -kStep) {
+    for (std::int64_t i = 0; i < size; ++i) kCopy(to + i * kStep, from - i * kStep);
+  } else if (line.to_stride == kStep && line.from_stride == 0) {
+    for (std::int64_t i = 0; i < size; ++i) kCopy(to + i * kStep, from);
+  } else {
+    for (std::int64_t i = 0; i < size; ++i) {
+      kCopy(to + i * line.to_stride, from + i * line.from_stride);
+    }
+  }
+}
+
+void copy_line_of_any(const CopyDimension& line, std::size_t block_bytes, std::byte* to,
+                      const std::byte* from) {
+  for (std::int64_t i = 0; i < line.size; ++i) {
+    std::memcpy(to + i * line.to_stride, from + i * line.from_stride, block_bytes);
+  }
+}
+
+void copy_line(const CopyDimension& line, std::size_t block_bytes, std::byte* to,
+               const std::byte* from) {
+  static const InstructionSet set = best_instruction_set();
+  switch (block_bytes) {
+    case 1:
+      return vectorised<&copy_line_of<1>>(set)(line, to, from);
+    case 2:
+      return vectorised<&copy_line_of<2>>(set)(line, to, from);
+    case 4:
+      return vectorised<&copy_line_of<4>>(set)(line, to, from);
+    case 8:
+      return vectorised<&copy_line_of<8>>(set)(line, to, from);
+    default:
+      return copy_line_of_any(line, block_bytes, to, from);
+  }
+}
+
+// Lines of at most so many blocks are copied across, all of their first blocks before the others.
+constexpr std::int64_t kShort = 8;
+// As many lines at a time as stay in a processor's cache meanwhile.
+constexpr std::int64_t kLinesAtOnce = 512;
+
+void copy_short_lines(const CopyDimension& lines, const CopyDimension& line,
+                      std::size_t block_bytes, std::byte* to, const std::byte* from) {
+  for (std::int64_t first = 0; first < lines.size; first += kLinesAtOnce) {
+    CopyDimension some = lines;
+    some.size = std::min(kLinesAtOnce, lines.size - first);
+    for (std::int64_t i = 0; i < line.size; ++i) {
+      copy_line(some, block_bytes, to + first * lines.to_stride + i * line.to_stride,
+                from + first * lines.from_stride + i * line.from_stride);
+    }
+  }
+}
+
 void copy_blocks(std::span<const CopyDimension> dimensions, std::size_t block_bytes, std::byte* to,
                  const std::byte* from) {
   if (dimensions.empty()) {
@@ -25,6 +86,10 @@ void copy_blocks(std::span<const CopyDimension> dimensions, std::size_t block_by
     return;
   }
   const CopyDimension& outer = dimensions.front();
+  if (dimensions.size() == 1) return copy_line(outer, block_bytes, to, from);
+  if (dimensions.size() == 2 && dimensions[1].size <= kShort && outer.size > kShort) {
+    return copy_short_lines(outer, dimensions[1], block_bytes, to, from);
+  }
   for (std::int64_t i = 0; i < outer.size; ++i) {
     copy_blocks(dimensions.subspan(1), block_bytes, to + i * outer.to_stride,
                 from + i * outer.from_stride);
@@ -46,6 +111,13 @@ Error no_dimension(std::int64_t dimension, const std::string& shape) {
 }  // namespace
 
 Shape sizes_of(const EtTensor& tensor) { return {tensor.sizes().begin(), tensor.sizes().end()}; }
+
+bool is_row_major(const EtTensor& tensor) {
+  for (std::size_t i = 0; i < tensor.dim_order().size(); ++i) {
+    if (tensor.dim_order()[i] != i) return false;
+  }
+  return true;
+}
 
 Strides byte_strides(const EtTensor& tensor) {
   // Not tensor.strides(), which counts in 32 bits.
@@ -127,19 +199,33 @@ Status require_same_dtype(const EtTensor& self, const EtTensor& source) {
   return {};
 }
 
-void copy_elements(std::span<const CopyDimension> dimensions, std::size_t element_bytes,
-                   std::byte* to, const std::byte* from) {
-  // The innermost dimensions that are dense on both sides are one block.
-  auto block_bytes = static_cast<std::int64_t>(element_bytes);
-  while (!dimensions.empty() &&
-         (dimensions.back().size == 1 || (dimensions.back().to_stride == block_bytes &&
-                                          dimensions.back().from_stride == block_bytes))) {
-    block_bytes *= dimensions.back().size;
-    dimensions = dimensions.first(dimensions.size() - 1);
+std::vector<CopyDimension> merged(std::span<const CopyDimension> dimensions) {
+  std::vector<CopyDimension> found;
+  for (const CopyDimension& inner : dimensions) {
+    if (inner.size == 1) continue;
+    if (!found.empty() && found.back().to_stride == inner.size * inner.to_stride &&
+        found.back().from_stride == inner.size * inner.from_stride) {
+      found.back() = {found.back().size * inner.size, inner.to_stride, inner.from_stride};
+    } else {
+      found.push_back(inner);
+    }
   }
-  if (block_bytes > 0) {
-    copy_blocks(dimensions, static_cast<std::size_t>(block_bytes), to, from);
+  return found;
+}
+
+ElementsCopy::ElementsCopy(std::span<const CopyDimension> dimensions, std::size_t element_bytes)
+    : dimensions_(merged(dimensions)), block_bytes_(element_bytes) {
+  const auto bytes = static_cast<std::int64_t>(element_bytes);
+  if (dimensions_.empty() || dimensions_.back().to_stride != bytes ||
+      dimensions_.back().from_stride != bytes) {
+    return;
   }
+  block_bytes_ *= static_cast<std::size_t>(dimensions_.back().size);
+  dimensions_.pop_back();
+}
+
+void ElementsCopy::operator()(std::byte* to, const std::byte* from) const {
+  if (block_bytes_ > 0) copy_blocks(dimensions_, block_bytes_, to, from);
 }
 
 }  // namespace polystate

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +16,9 @@
 namespace polystate {
 
 Shape sizes_of(const EtTensor& tensor);
+
+// Whether the elements lie one after another, the last dimension running fastest.
+bool is_row_major(const EtTensor& tensor);
 
 // Distances in bytes between neighbours along each dimension, for any order of dimensions in
 // memory.
@@ -50,8 +54,50 @@ struct CopyDimension {
   std::int64_t from_stride;
 };
 
-// Copies an array of elements, the outermost dimension first; the two sides do not overlap.
-void copy_elements(std::span<const CopyDimension> dimensions, std::size_t element_bytes,
-                   std::byte* to, const std::byte* from);
+// Without dimensions of size 1, and neighbours as one where they lie so on both sides.
+std::vector<CopyDimension> merged(std::span<const CopyDimension> dimensions);
+
+// So many bytes, of which the compiler knows how many they are.
+template <std::size_t kBytes>
+struct Block {
+  void operator()(std::byte* to, const std::byte* from) const { std::memcpy(to, from, kBytes); }
+};
+
+// Copies an array of elements from one place to another, the outermost dimension first; the two
+// sides do not overlap.
+class ElementsCopy {
+ public:
+  ElementsCopy(std::span<const CopyDimension> dimensions, std::size_t element_bytes);
+
+  void operator()(std::byte* to, const std::byte* from) const;
+
+  // Calls `work(copy)` with what copies the same: a Block where a single element is copied.
+  template <typename Work>
+  void with_block(const Work& work) const {
+    if (!dimensions_.empty()) return work(*this);
+    switch (block_bytes_) {
+      case 1:
+        return work(Block<1>());
+      case 2:
+        return work(Block<2>());
+      case 4:
+        return work(Block<4>());
+      case 8:
+        return work(Block<8>());
+      default:
+        return work(*this);
+    }
+  }
+
+ private:
+  std::vector<CopyDimension> dimensions_;
+  std::size_t block_bytes_;  // what lies behind them, dense on both sides
+};
+
+// Copies once.
+inline void copy_elements(std::span<const CopyDimension> dimensions, std::size_t element_bytes,
+                          std::byte* to, const std::byte* from) {
+  ElementsCopy(dimensions, element_bytes)(to, from);
+}
 
 }  // namespace polystate

@@ -28,13 +28,6 @@ namespace {
 using executorch::aten::SizesType;
 using executorch::runtime::EValue;
 
-bool is_row_major(const EtTensor& tensor) {
-  for (std::size_t i = 0; i < tensor.dim_order().size(); ++i) {
-    if (tensor.dim_order()[i] != i) return false;
-  }
-  return true;
-}
-
 TensorArgument view_of(const EtTensor& tensor, DType dtype) {
   const std::span<const SizesType> shape(tensor.sizes().data(), tensor.sizes().size());
   return {dtype, shape, tensor.mutable_data_ptr(), is_row_major(tensor)};

@@ -1,0 +1,70 @@
+"""Operators of rows and windows that ExecuTorch lacks, written by those that have fast kernels.
+
+Each computes what PyTorch's operator of its name does. Other engines compile PyTorch's own forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._decomp.decompositions import upsample_compute_output_size
+from torch._prims_common import is_contiguous_or_false, make_contiguous_strides_for
+
+aten = torch.ops.aten
+
+
+def _triu(x: Tensor, diagonal: Any = 0) -> Any:
+    """The lower triangle of what is turned about its centre, turned back."""
+    height, width = x.shape[-2:]
+    turned = aten.tril.default(x.flip(-2, -1), width - height - diagonal)
+    return turned.flip(-2, -1)
+
+
+def _im2col(
+    x: Tensor,
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Tensor:
+    """Windows by strides, as `unfold` has them."""
+    if any(padding):
+        x = aten.constant_pad_nd.default(x, [padding[1], padding[1], padding[0], padding[0]])
+    if not is_contiguous_or_false(x):
+        x = x.clone(memory_format=torch.contiguous_format)
+    strides = make_contiguous_strides_for(x.shape)
+    counts = [
+        (size - apart * (places - 1) - 1) // step + 1
+        for size, apart, places, step in zip(
+            x.shape[-2:], dilation, kernel_size, stride, strict=True
+        )
+    ]
+    planes = strides[:-2]
+    within = [apart * each for apart, each in zip(dilation, strides[-2:], strict=True)]
+    between = [step * each for step, each in zip(stride, strides[-2:], strict=True)]
+    windows = x.as_strided([*x.shape[:-2], *kernel_size, *counts], [*planes, *within, *between])
+    rows = x.shape[-3] * kernel_size[0] * kernel_size[1]
+    return windows.reshape(*x.shape[:-3], rows, counts[0] * counts[1])
+
+
+def _upsample_bicubic2d(
+    x: Tensor,
+    output_size: Sequence[int] | None,
+    align_corners: bool,
+    scale_factors: Sequence[float] | None,
+) -> Any:
+    """The operator of given sizes, whose kernel is ours; PyTorch writes it by sixteen indices."""
+    size_of: Any = upsample_compute_output_size
+    sizes = size_of(x.shape, output_size, scale_factors)
+    scales = scale_factors or (None, None)
+    return aten.upsample_bicubic2d.default(x, sizes, align_corners, *scales)
+
+
+ROW_OPERATORS: dict[Any, Callable[..., Any]] = {
+    aten.im2col.default: _im2col,
+    aten.triu.default: _triu,
+    aten.upsample_bicubic2d.vec: _upsample_bicubic2d,
+}
