@@ -37,7 +37,7 @@ def run(directory: Path, *command: str) -> str:
         cwd=directory,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1500,  # of a slow machine that builds the library
         env={**os.environ, "PATH": path},
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -78,3 +78,20 @@ def test_a_bicubic_resampling_is_that_of_given_sizes() -> None:
     x = torch.randn(1, 2, 5, 6)
     for arguments in ((None, False, [1.7, 2.0]), ([3, 9], True, None), (None, True, [0.5, 0.6])):
         assert torch.equal(bicubic(x, *arguments), aten.upsample_bicubic2d.vec(x, *arguments))
+
+
+def test_windows_of_rows() -> None:
+    max_pool1d = ROW_OPERATORS[aten.max_pool1d.default]
+    x = torch.randn(2, 3, 11)
+    for each in (x, x[0], x[:0], x.mT):
+        for windows in (([2],), ([3], [2], [1]), ([3], [1], [1], [2], True), ([2], [3], [0], [1])):
+            assert torch.equal(max_pool1d(each, *windows), aten.max_pool1d(each, *windows))
+
+
+def test_repeats_of_rows_and_elements() -> None:
+    repeat = ROW_OPERATORS[aten.repeat_interleave.self_int]
+    for x in (torch.randn(2, 3, 4), torch.randn(3, 2).mT, torch.randn(2, 0), torch.tensor(3)):
+        for repeats in (0, 1, 3):
+            assert torch.equal(repeat(x, repeats), x.repeat_interleave(repeats))
+            for dim in range(-x.dim(), x.dim()):
+                assert torch.equal(repeat(x, repeats, dim), x.repeat_interleave(repeats, dim))

@@ -50,6 +50,33 @@ def _im2col(
     return windows.reshape(*x.shape[:-3], rows, counts[0] * counts[1])
 
 
+def _max_pool1d(
+    x: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    """Of planes of one row, which are views."""
+    planes = x.reshape(*x.shape[:-1], 1, x.shape[-1])
+    windows = ([1, *kernel_size], [1, *(stride or kernel_size)], [0, *padding], [1, *dilation])
+    values = aten.max_pool2d_with_indices.default(planes, *windows, ceil_mode)[0]
+    return values.reshape(*values.shape[:-2], values.shape[-1])
+
+
+def _repeat_interleave(
+    x: Tensor, repeats: Any, dim: int | None = None, *, output_size: Any = None
+) -> Any:
+    """Copies once, between views."""
+    if dim is None:
+        x, dim = x.reshape(-1), 0
+    before, behind = x.shape[: dim % x.dim() + 1], x.shape[dim % x.dim() + 1 :]
+    apart = x.reshape(*before, 1, *behind)
+    repeated = aten.expand_copy.default(apart, [*before, repeats, *behind])
+    return repeated.reshape(*before[:-1], before[-1] * repeats, *behind)
+
+
 def _upsample_bicubic2d(
     x: Tensor,
     output_size: Sequence[int] | None,
@@ -65,6 +92,8 @@ def _upsample_bicubic2d(
 
 ROW_OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.im2col.default: _im2col,
+    aten.max_pool1d.default: _max_pool1d,
+    aten.repeat_interleave.self_int: _repeat_interleave,
     aten.triu.default: _triu,
     aten.upsample_bicubic2d.vec: _upsample_bicubic2d,
 }

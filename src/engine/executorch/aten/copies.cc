@@ -61,6 +61,7 @@ void copy_even(const TensorArgument& self, std::int64_t first, std::span<const E
 std::vector<Even> even_dimensions(const TensorArgument& self) {
   const Strides strides = row_major_strides(self.shape());
   std::vector<Even> dimensions;
+  dimensions.reserve(strides.size());
   for (std::size_t i = 0; i < strides.size(); ++i) {
     dimensions.push_back({self.shape()[i], strides[i]});
   }

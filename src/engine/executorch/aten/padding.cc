@@ -16,7 +16,6 @@
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
 #include "kernels/tensor_argument.h"
-#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 // Operators that continue the last dimensions of a tensor at their ends by elements of their own.

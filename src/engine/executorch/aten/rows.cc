@@ -128,41 +128,46 @@ struct Gathering {
   std::int64_t place_step = 1;  // from one place to the next
 };
 
+std::int64_t size_in(const TensorArgument& tensor, std::size_t dimension) {
+  return tensor.rank() == 0 ? 1 : tensor.shape()[dimension];
+}
+
+// Finds where the lines of an index with elements lie.
+Status place_lines(const TensorArgument& index, std::size_t along, Gathering& gathering) {
+  const TensorArgument& self = gathering.self;
+  const auto rank = static_cast<std::size_t>(std::max(self.rank(), 1));
+  if (rank != static_cast<std::size_t>(std::max(index.rank(), 1))) {
+    return refused("self and the index differ in their number of dimensions");
+  }
+  std::vector<std::int64_t> strides(rank, 1);
+  for (std::size_t i = rank - 1; i > 0; --i) strides[i - 1] = strides[i] * size_in(self, i);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const std::int64_t size = size_in(index, i);
+    if (i != along && size > size_in(self, i)) {
+      return refused("the index has " + std::to_string(size) + " elements in dimension " +
+                     std::to_string(i) + ", more than self");
+    }
+    if (i + 1 < rank) gathering.rows.add(size, i == along ? 0 : strides[i]);
+  }
+  gathering.width = size_in(index, rank - 1);
+  gathering.place_step = strides[along];
+  gathering.line_step = along + 1 == rank ? 0 : 1;
+  return {};
+}
+
 Result<Gathering> gathering(ProgramArguments& arguments, const Places& places) {
   const std::int64_t dimension = arguments.integer(1);
   const TensorArgument index = arguments.tensor(2);
   Gathering found;
   found.self = arguments.tensor(0);
-  const TensorArgument& self = found.self;
-  if (const Status is = require_row_major(self, "self"); !is) return is.error();
-  const Result<std::size_t> along = resolve_dimension(self.shape(), dimension);
+  if (const Status is = require_row_major(found.self, "self"); !is) return is.error();
+  const Result<std::size_t> along = resolve_dimension(found.self.shape(), dimension);
   if (!along) return along.error();
   found.index = places.all();
-  const auto size_in = [](const TensorArgument& tensor, std::size_t i) {
-    return tensor.rank() == 0 ? 1 : tensor.shape()[i];
-  };
-  if (!found.index.empty()) {
-    const auto rank = static_cast<std::size_t>(std::max(self.rank(), 1));
-    if (rank != static_cast<std::size_t>(std::max(index.rank(), 1))) {
-      return refused("self and the index differ in their number of dimensions");
-    }
-    std::vector<std::int64_t> strides(rank, 1);
-    for (std::size_t i = rank - 1; i > 0; --i) strides[i - 1] = strides[i] * size_in(self, i);
-    for (std::size_t i = 0; i < rank; ++i) {
-      const std::int64_t size = size_in(index, i);
-      if (i != *along && size > size_in(self, i)) {
-        return refused("the index has " + std::to_string(size) + " elements in dimension " +
-                       std::to_string(i) + ", more than self");
-      }
-      if (i + 1 < rank) found.rows.add(size, i == *along ? 0 : strides[i]);
-    }
-    found.width = size_in(index, rank - 1);
-    found.place_step = strides[*along];
-    found.line_step = *along + 1 == rank ? 0 : 1;
-    if (const Status are = require_places(found.index, size_in(self, *along)); !are) {
-      return are.error();
-    }
-  }
+  if (found.index.empty()) return found;
+  if (const Status are = place_lines(index, *along, found); !are) return are.error();
+  const Status are = require_places(found.index, size_in(found.self, *along));
+  if (!are) return are.error();
   return found;
 }
 

@@ -31,9 +31,9 @@ struct Tril {
     if (self.rank() < 2) return refused("self is no matrix");
     const Result<TensorArgument> out = result_beside(arguments, 2, self, self.shape());
     if (!out) return out.error();
-    if (out->element_count() == 0) return {};
     const std::int64_t height = self.size(self.rank() - 2);
     const std::int64_t width = self.size(self.rank() - 1);
+    if (height == 0 || width == 0) return {};
     const auto bytes = static_cast<std::int64_t>(size_of(self.dtype()));
     // How many elements of the first row are kept; of every other row one more than of the last.
     const std::int64_t kept = std::clamp(diagonal, -height, width) + 1;

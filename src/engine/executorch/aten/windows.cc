@@ -108,36 +108,53 @@ struct Tap {
 
 std::int64_t quotient_above(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Calls `take(tap)` for all elements in a row of windows, in the order of a plane.
+// Some neighbours in a row of results, those from `first` on, of which the place among all is `at`.
+struct Results {
+  std::int64_t plane;
+  std::int64_t at;
+  std::int64_t first;
+  std::int64_t count;
+  const Window& depth;
+  const Window& height;
+};
+
+// Calls `take(tap)` for all elements in the windows of results, in the order of a plane. Taps count
+// the windows from these results' first on.
 template <typename Take>
-void for_each_tap(const Planes& planes, const Grid& grid, const Window& depth, const Window& height,
+void for_each_tap(const Planes& planes, const Grid& grid, const Results& results,
                   const Take& take) {
   const std::int64_t width = planes.sizes[2];
   const std::int64_t stride = grid.stride[2];
   const std::int64_t padding = grid.padding[2];
   const std::int64_t apart = grid.dilation[2];
-  const std::int64_t reach = (grid.results[2] - 1) * stride;  // of the last window's beginning
-  const std::int64_t begin = quotient_above(std::max<std::int64_t>(0, padding - reach), apart);
-  const std::int64_t end = std::min(grid.kernel[2], quotient_above(width + padding, apart));
+  const std::int64_t start = results.first * stride - padding;  // of the first window
+  const std::int64_t reach = (results.count - 1) * stride;      // from there to the last window's
+  const std::int64_t begin = quotient_above(std::max<std::int64_t>(0, -start - reach), apart);
+  const std::int64_t end =
+      std::min(grid.kernel[2], quotient_above(std::max<std::int64_t>(0, width - start), apart));
+  const Window& depth = results.depth;
+  const Window& height = results.height;
   for (std::int64_t d = depth.first; d < depth.last; d += depth.step) {
     for (std::int64_t h = height.first; h < height.last; h += height.step) {
       const std::int64_t row = (d * planes.sizes[1] + h) * width;
       for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t start = i * apart - padding;  // in the first window
-        const std::int64_t first = start < 0 ? quotient_above(-start, stride) : 0;
-        const std::int64_t last = std::min(grid.results[2], (width - 1 - start) / stride + 1);
-        if (first < last) take(Tap{row + start + first * stride, first, last - first});
+        const std::int64_t place = start + i * apart;  // in the first window
+        const std::int64_t first = place < 0 ? quotient_above(-place, stride) : 0;
+        const std::int64_t last = std::min(results.count, (width - 1 - place) / stride + 1);
+        if (first < last) take(Tap{row + place + first * stride, first, last - first});
       }
     }
   }
 }
 
-// Calls `work(row, plane, at, depth, height)` for each row of results, `at` the place of its first.
-// `row` is a Row of the thread's own.
+// As many results at a time as stay in a processor's nearest cache.
+constexpr std::int64_t kResultsAtOnce = 1024;
+
+// Calls `work(row, results)` for parts of each row of results. `row` is a Row of the thread's own.
 template <typename Row, typename Work>
-void for_each_row(const Planes& planes, const Triple& results, const Windows& windows,
+void for_each_row(const Planes& planes, const Triple& counts, const Windows& windows,
                   const Work& work) {
-  const std::int64_t of_plane = results[0] * results[1] * results[2];
+  const std::int64_t of_plane = counts[0] * counts[1] * counts[2];
   const std::int64_t each = std::max<std::int64_t>({1, of_plane, planes.elements()});
   const std::int64_t grain = std::max<std::int64_t>(1, kPlaneElementsWorthAThread / each);
   parallel_for(planes.count, grain, [&](std::int64_t begin, std::int64_t end) {
@@ -146,8 +163,11 @@ void for_each_row(const Planes& planes, const Triple& results, const Windows& wi
       std::int64_t at = plane * of_plane;
       for (const Window& depth : windows[0]) {
         for (const Window& height : windows[1]) {
-          work(row, plane, at, depth, height);
-          at += results[2];
+          for (std::int64_t first = 0; first < counts[2]; first += kResultsAtOnce) {
+            const std::int64_t count = std::min(kResultsAtOnce, counts[2] - first);
+            work(row, Results{plane, at, first, count, depth, height});
+            at += count;
+          }
         }
       }
     }
@@ -163,11 +183,20 @@ void add_tap(const T* values, std::int64_t stride, std::int64_t count, Computed<
   }
 }
 
-// Keeps the larger ones, and their places, of elements that lie `stride` apart and the largest ones
-// so far, which lie side by side.
+// The largest elements of neighbouring windows so far, and their places.
+template <typename T, typename Place>
+struct Largest {
+  Combined<T>* values;
+  Place* places;
+};
+
+// Keeps the larger ones of elements that lie `stride` apart, the first at `first`, and of the
+// largest ones so far.
 template <std::int64_t kStride, typename T, typename Place>
 void compare_tap(const T* values, std::int64_t stride, std::int64_t count, Place first,
-                 Combined<T>* most, Place* places) {
+                 Largest<T, Place> largest) {
+  Combined<T>* const most = largest.values;
+  Place* const places = largest.places;
   const std::int64_t step = kStride > 0 ? kStride : stride;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto x = static_cast<Combined<T>>(values[i * step]);
@@ -193,23 +222,21 @@ void find_means(const Planes& planes, const Grid& grid, const TensorArgument& ou
   const std::int64_t stride = grid.stride[2];
   const auto add = loop_of<&add_tap<1, T>, &add_tap<2, T>, &add_tap<0, T>>(stride);
   using Sums = std::vector<Computed<T>>;
-  for_each_row<Sums>(planes, grid.results, windows,
-                     [&](Sums& sums, std::int64_t plane, std::int64_t at, const Window& depth,
-                         const Window& height) {
-                       const T* const values =
-                           elements<const T>(planes.self).data() + plane * planes.elements();
-                       sums.assign(windows[2].size(), Computed<T>{});
-                       for_each_tap(planes, grid, depth, height, [&](const Tap& tap) {
-                         add(values + tap.place, stride, tap.count, sums.data() + tap.first);
-                       });
-                       T* const means = elements<T>(out).data() + at;
-                       for (std::size_t i = 0; i < sums.size(); ++i) {
-                         const Window& width = windows[2][i];
-                         const bool is_empty = depth.count() * height.count() * width.count() == 0;
-                         const auto by = static_cast<Computed<T>>(divisor(depth, height, width));
-                         means[i] = is_empty ? T{} : static_cast<T>(quotient(sums[i], by));
-                       }
-                     });
+  for_each_row<Sums>(planes, grid.results, windows, [&](Sums& sums, const Results& results) {
+    const auto& [plane, at, first, count, depth, height] = results;
+    const T* const values = elements<const T>(planes.self).data() + plane * planes.elements();
+    sums.assign(static_cast<std::size_t>(count), Computed<T>{});
+    for_each_tap(planes, grid, results, [&](const Tap& tap) {
+      add(values + tap.place, stride, tap.count, sums.data() + tap.first);
+    });
+    T* const means = elements<T>(out).data() + at;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const Window& width = windows[2][static_cast<std::size_t>(first) + i];
+      const bool is_empty = depth.count() * height.count() * width.count() == 0;
+      const auto by = static_cast<Computed<T>>(divisor(depth, height, width));
+      means[i] = is_empty ? T{} : static_cast<T>(quotient(sums[i], by));
+    }
+  });
 }
 
 Status means_of_windows(ProgramArguments& arguments, std::size_t rank) {
@@ -270,25 +297,24 @@ void find_maxima(const Planes& planes, const Grid& grid, const Maxima& maxima) {
       loop_of<&compare_tap<1, T, Place>, &compare_tap<2, T, Place>, &compare_tap<0, T, Place>>(
           stride);
   using Row = MaximaRow<T, Place>;
-  for_each_row<Row>(
-      planes, grid.results, windows,
-      [&](Row& row, std::int64_t plane, std::int64_t at, const Window& depth,
-          const Window& height) {
-        const T* const values = elements<const T>(planes.self).data() + plane * planes.elements();
-        row.most.assign(windows[2].size(), Larger::nothing<Combined<T>>());
-        row.places.clear();
-        const std::int64_t line = (depth.first * planes.sizes[1] + height.first) * planes.sizes[2];
-        for (const Window& width : windows[2]) {
-          row.places.push_back(static_cast<Place>(line + width.first));
-        }
-        for_each_tap(planes, grid, depth, height, [&](const Tap& tap) {
-          compare(values + tap.place, stride, tap.count, static_cast<Place>(tap.place),
-                  row.most.data() + tap.first, row.places.data() + tap.first);
-        });
-        std::ranges::transform(row.most, elements<T>(maxima.values).data() + at,
-                               [](Combined<T> x) { return static_cast<T>(x); });
-        std::ranges::copy(row.places, elements<std::int64_t>(maxima.indices).data() + at);
-      });
+  for_each_row<Row>(planes, grid.results, windows, [&](Row& row, const Results& results) {
+    const auto& [plane, at, first, count, depth, height] = results;
+    const T* const values = elements<const T>(planes.self).data() + plane * planes.elements();
+    row.most.assign(static_cast<std::size_t>(count), Larger::nothing<Combined<T>>());
+    row.places.clear();
+    const std::int64_t line = (depth.first * planes.sizes[1] + height.first) * planes.sizes[2];
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const Window& width = windows[2][static_cast<std::size_t>(i)];
+      row.places.push_back(static_cast<Place>(line + width.first));
+    }
+    for_each_tap(planes, grid, results, [&](const Tap& tap) {
+      compare(values + tap.place, stride, tap.count, static_cast<Place>(tap.place),
+              Largest<T, Place>{row.most.data() + tap.first, row.places.data() + tap.first});
+    });
+    std::ranges::transform(row.most, elements<T>(maxima.values).data() + at,
+                           [](Combined<T> x) { return static_cast<T>(x); });
+    std::ranges::copy(row.places, elements<std::int64_t>(maxima.indices).data() + at);
+  });
 }
 
 Status maxima_of_windows(ProgramArguments& arguments, std::size_t rank) {

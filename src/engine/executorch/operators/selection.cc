@@ -76,36 +76,6 @@ void add_elements(std::span<const CopyDimension> dimensions, std::byte* to, cons
   }
 }
 
-using AddElements = void (*)(std::span<const CopyDimension>, std::byte*, const std::byte*);
-
-// Null for a type that cannot be added.
-AddElements adder(ScalarType type) {
-  switch (type) {
-    case ScalarType::Bool:
-      return &add_elements<bool>;
-    case ScalarType::Byte:
-      return &add_elements<std::uint8_t>;
-    case ScalarType::Char:
-      return &add_elements<std::int8_t>;
-    case ScalarType::Short:
-      return &add_elements<std::int16_t>;
-    case ScalarType::Int:
-      return &add_elements<std::int32_t>;
-    case ScalarType::Long:
-      return &add_elements<std::int64_t>;
-    case ScalarType::Half:
-      return &add_elements<executorch::aten::Half>;
-    case ScalarType::BFloat16:
-      return &add_elements<executorch::aten::BFloat16>;
-    case ScalarType::Float:
-      return &add_elements<float>;
-    case ScalarType::Double:
-      return &add_elements<double>;
-    default:
-      return nullptr;
-  }
-}
-
 }  // namespace
 
 Result<Selection> Selection::create(const EtTensor& self,
@@ -153,8 +123,9 @@ void Selection::find_positions() {
       return (row < 0 ? row + index.size : row) * stride;
     };
     if (index.shape != positions_) {
+      // There are strides: `create` refuses an index that has none.
       const std::vector<std::int64_t> places =
-          offsets_of(positions_, *strides_in(positions_, index));
+          offsets_of(positions_, strides_in(positions_, index).value_or(Strides()));
       self_positions_.resize(places.size());
       for (std::size_t k = 0; k < places.size(); ++k) {
         self_positions_[k] += offset(rows[static_cast<std::size_t>(places[k])]);
@@ -198,6 +169,7 @@ Status Selection::pair_with(const EtTensor& other) {
 
 std::vector<CopyDimension> Selection::after(bool reads) const {
   std::vector<CopyDimension> dimensions;
+  dimensions.reserve(after_.size());
   for (const Whole& each : after_) {
     dimensions.push_back(reads ? CopyDimension{each.size, each.other, each.self}
                                : CopyDimension{each.size, each.self, each.other});
@@ -245,17 +217,57 @@ void Selection::write(const EtTensor& self, const EtTensor& other) const {
   });
 }
 
+template <typename T>
+void Selection::add_as(std::byte* to, const std::byte* from) const {
+  const std::vector<CopyDimension> dimensions = merged(after(false));
+  for_each_position([&](std::int64_t at, std::int64_t of) {
+    if (dimensions.empty()) {
+      T& target = *reinterpret_cast<T*>(to + at);
+      target = sum(target, *reinterpret_cast<const T*>(from + of));
+    } else {
+      add_elements<T>(dimensions, to + at, from + of);
+    }
+  });
+}
+
 Status Selection::add(const EtTensor& self, const EtTensor& other) const {
-  const AddElements add = adder(self.scalar_type());
-  if (add == nullptr) {
-    return Error{ErrorCode::kEngine,
-                 "cannot add elements of type " + type_text(self.scalar_type())};
-  }
-  std::vector<CopyDimension> dimensions = merged(after(false));
-  if (dimensions.empty()) dimensions.push_back({1, 0, 0});
   std::byte* const to = data_of(self);
   const std::byte* const from = data_of(other);
-  for_each_position([&](std::int64_t at, std::int64_t of) { add(dimensions, to + at, from + of); });
+  switch (self.scalar_type()) {
+    case ScalarType::Bool:
+      add_as<bool>(to, from);
+      break;
+    case ScalarType::Byte:
+      add_as<std::uint8_t>(to, from);
+      break;
+    case ScalarType::Char:
+      add_as<std::int8_t>(to, from);
+      break;
+    case ScalarType::Short:
+      add_as<std::int16_t>(to, from);
+      break;
+    case ScalarType::Int:
+      add_as<std::int32_t>(to, from);
+      break;
+    case ScalarType::Long:
+      add_as<std::int64_t>(to, from);
+      break;
+    case ScalarType::Half:
+      add_as<executorch::aten::Half>(to, from);
+      break;
+    case ScalarType::BFloat16:
+      add_as<executorch::aten::BFloat16>(to, from);
+      break;
+    case ScalarType::Float:
+      add_as<float>(to, from);
+      break;
+    case ScalarType::Double:
+      add_as<double>(to, from);
+      break;
+    default:
+      return Error{ErrorCode::kEngine,
+                   "cannot add elements of type " + type_text(self.scalar_type())};
+  }
   return {};
 }
 

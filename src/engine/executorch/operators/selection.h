@@ -48,6 +48,8 @@ class Selection {
 
   void find_positions();
   [[nodiscard]] std::vector<CopyDimension> after(bool reads) const;
+  template <typename T>
+  void add_as(std::byte* to, const std::byte* from) const;
   template <typename Move>
   void for_each_position(const Move& move) const;
   template <typename Move>
