@@ -27,8 +27,8 @@ constexpr std::string_view kAnyEscape =
 
 CharacterSet escaped_characters() { return {{0, 0x1F}, {'"', '"'}, {'\\', '\\'}}; }
 
-// Control characters but for those of white space. Readers of calls keep two of them for
-// themselves.
+// Control characters that are not white space. Two of them have a meaning for the readers of
+// calls.
 CharacterSet never_plain() { return {{0, 0x08}, {0x0B, 0x0C}, {0x0E, 0x1F}}; }
 
 std::string hexadecimal(char32_t value, std::size_t digits) {

@@ -34,7 +34,7 @@ struct SchemaDefinition {
   std::string path;  // for messages
   const Json* schema;
   ValueLevel level;
-  std::vector<std::size_t> leads_to = {};  // definitions of which its values are
+  std::vector<std::size_t> leads_to = {};  // definitions of the same value, by index
 };
 
 // The schemas that references name, each once for a level: xgrammar reads references without
@@ -42,8 +42,8 @@ struct SchemaDefinition {
 // whole.
 class SchemaDefinitions {
  public:
-  // The index of a definition, which is added where there is none. Those that have been given out
-  // stay where they are.
+  // Returns the index of a schema's definition, and adds the definition if it is new. References to
+  // definitions stay valid.
   std::size_t index_of(const Json& schema, ValueLevel level, const std::string& path);
 
   [[nodiscard]] std::size_t size() const { return all_.size(); }
@@ -52,8 +52,8 @@ class SchemaDefinitions {
   // The reference by which xgrammar finds one.
   static std::string reference_to(std::size_t index);
 
-  // A definition whose values are, over others or not, those of one that leads back to itself;
-  // nullptr where there is none.
+  // Returns a definition that is in a circle of definitions, or leads into one; nullptr if there is
+  // no circle.
   [[nodiscard]] const SchemaDefinition* circle() const;
 
   // The schema of the whole with the others in it, from what xgrammar is given of each.

@@ -17,8 +17,8 @@ class SchemaReferences {
   // is no such schema. kUnsupported: it is in another document, or named by an anchor.
   [[nodiscard]] Result<const Json*> find(const std::string& reference) const;
 
-  // What a schema stands for that is a `$ref`; itself where it is none. A circle, or what is not
-  // found, is the last `$ref` that is.
+  // Follows a schema that is a `$ref`, through others, to the schema that they name; returns any
+  // other schema itself. In a circle, or if a name is not found, returns the last `$ref` reached.
   [[nodiscard]] const Json& resolved(const Json& schema) const;
 
  private:

@@ -17,8 +17,9 @@ bool is_enforced_format(const Json& format);
 // check_repetitions.
 Result<TextPattern> searched_texts(std::string_view expression, std::string_view word);
 
-// A count of characters or elements: `otherwise` where a schema has no such word. kContract: it is
-// no whole number from 0 to 10^9 - 1; of a limit, a larger one is none.
+// Reads a count of characters or elements; `otherwise` if the schema does not have the word. An
+// upper limit above 10^9 - 1 is read as no limit. kContract: any other value than a whole number
+// from 0 to 10^9 - 1.
 Result<std::int64_t> count_of(const Json::Object& schema, std::string_view word,
                               std::int64_t otherwise);
 

@@ -77,7 +77,7 @@ Contents = tuple[object, ...]
 
 
 def contents(model: torch.nn.Module) -> dict[Attribute, Contents]:
-    """What every attribute holds, in a form that compares, but for those that each call sets."""
+    """Comparable values of all attributes, without those that every call sets."""
     seen: set[int] = set()
     anew = set(_set_anew(model))
     return {

@@ -67,7 +67,7 @@ def real_type(dtype: torch.dtype) -> torch.dtype:
 
 
 class NotLearnedError(AttributeError, TypeError):
-    """Raised for a function that is not computed by parts; ``hasattr`` says that there is none."""
+    """Raised for a function that is not computed by parts: ``hasattr`` is then false."""
 
 
 class Complex:

@@ -18,7 +18,8 @@
 namespace polystate {
 namespace {
 
-// Whether a number is none of 0 to `end` - 1. It looks at all, which is faster than to stop.
+// Whether a place is negative, or `end` or larger. The loop reads every place: with a branch that
+// stops early, the compiler could not vectorise it.
 bool has_others(const std::int64_t* places, std::int64_t count, std::int64_t end) {
   bool found = false;
   for (std::int64_t i = 0; i < count; ++i) found |= places[i] < 0 || places[i] >= end;
