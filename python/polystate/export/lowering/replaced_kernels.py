@@ -123,10 +123,13 @@ def _defined(operator: torch._ops.OpOverload, namespace: str) -> torch._ops.OpOv
     for form in (operator, filling_form(operator)):
         library.define(str(form._schema).removeprefix("aten::"))
         library.impl(_name(form).removeprefix("aten::"), form, "CompositeExplicitAutograd")
+    # PyTorch's rule for the shape of the result, which may depend on values (of a mask).
+    defined = _name(operator).replace("aten::", f"{namespace}::", 1)
+    torch.library.register_fake(defined, operator, lib=library)
     operators = getattr(torch.ops, namespace)
     packet = getattr(operators, operator._schema.name.removeprefix("aten::"))
-    defined: torch._ops.OpOverload = getattr(packet, operator._overloadname)
-    return defined
+    overload: torch._ops.OpOverload = getattr(packet, operator._overloadname)
+    return overload
 
 
 def _of_edge(operator: torch._ops.OpOverload) -> Any:
