@@ -38,6 +38,17 @@ class Model(nn.Module):
         w[x > 0] = 2.7
         return x[x > 0], y, z, w, x[rows, 1]
 
+    def beside(self, x: Tensor, places: Tensor) -> tuple[Tensor, ...]:
+        """Reads and writes by masks beside other indices."""
+        rows, columns = x[:, 0] > 0, x[0] > 0
+        y, z, w, v = x.clone(), x.clone(), x.clone(), x.clone()
+        y[rows, 1] = 3
+        z[rows, places[rows]] = 5
+        w[:, columns] = -1
+        v[rows, 2] = x[rows, 0]
+        read = x[rows, places[rows]], x[rows, :, None], x[:, columns], x[..., columns, None]
+        return *read, y, z, w, v
+
     def windows(self, x: Tensor) -> Tensor:
         """Divides into windows of 3, joins them, and cuts off what was added (Swin)."""
         rows, columns = x.shape[1:3]
@@ -126,6 +137,15 @@ def test_lines_of_models(tmp_path: Path, backend: str) -> None:
     for name, (shape, dims, sizes) in CASES.items():
         for each in itertools.chain(sizes, reversed(sizes)):
             twins.call(name, torch.randn(resized(shape, dims, each)) * 2)
+
+
+@pytest.mark.parametrize("backend", ENGINES)
+def test_masks_beside_other_indices(tmp_path: Path, backend: str) -> None:
+    arguments = torch.randn(5, 4), torch.randint(0, 4, (5,))
+    methods = {"beside": ps.Method("beside", arguments, dynamic_shapes=({0: B}, {0: B}))}
+    twins = Twins(Model().eval(), methods, tmp_path, backend)
+    for count in (1, 6, 3):
+        twins.call("beside", torch.randn(count, 4), torch.randint(0, 4, (count,)))
 
 
 @pytest.mark.parametrize("backend", ENGINES)

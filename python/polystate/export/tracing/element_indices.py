@@ -62,7 +62,7 @@ def _places(input: Tensor, index: Any) -> tuple[Tensor, dict[int, Tensor]] | Non
     given = list(index) if isinstance(index, tuple) else [index]
     if not any(map(_is_number, given)) or not all(map(_is_plain, given)):
         return None
-    given = _written_out(given, input.dim())
+    given = masks.written_out(given, input.dim())
     places, dim = {}, 0
     for each in given:
         if isinstance(each, Tensor):
@@ -126,7 +126,7 @@ def _set_at_numbers(input: Tensor, index: Any, value: Any) -> Any:
     if not all(_is_plain_or_symbolic(each) for each in given):
         return NotImplemented
     view, dim = input, 0
-    for each in _written_out(given, input.dim()):
+    for each in masks.written_out(given, input.dim()):
         if isinstance(each, int | torch.SymInt):
             view = view.select(dim, each)
         elif each is None:
@@ -145,15 +145,6 @@ def _set_at_numbers(input: Tensor, index: Any, value: Any) -> Any:
 
 def _is_plain_or_symbolic(index: Any) -> bool:
     return isinstance(index, torch.SymInt) or (not isinstance(index, Tensor) and _is_plain(index))
-
-
-def _written_out(indices: list[Any], rank: int) -> list[Any]:
-    """The indices with slices in the place of ``...``."""
-    for at, each in enumerate(indices):
-        if each is Ellipsis:
-            taken = sum(other is not None and other is not Ellipsis for other in indices)
-            return [*indices[:at], *[slice(None)] * (rank - taken), *indices[at + 1 :]]
-    return indices
 
 
 def _set_by_tensors(input: Tensor, index: Any, value: Any) -> Any:
