@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 import keyword
 import math
 import os
@@ -53,6 +54,7 @@ from polystate.export.tracing import (
     reductions,
     shape_rules,
     slices,
+    symbolic_arithmetic,
     value_sizes,
     vector_signs,
 )
@@ -278,6 +280,21 @@ def alone() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def rare_collections() -> Iterator[None]:
+    """Has Python look for cycles that nobody reaches after 50,000 objects, not after 700.
+
+    Graphs are large, and most of what they consist of lives on.
+    """
+    usual = gc.get_threshold()
+    if usual[0] > 0:  # else Python does not look at all
+        gc.set_threshold(max(usual[0], 50_000), *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
+
+
+@contextlib.contextmanager
 def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[None]:
     """What holds while a module is exported: PyTorch corrected and quiet, linears quantized.
 
@@ -292,6 +309,8 @@ def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[N
         composite_operators.found_once(),
         pytorch_table.corrected(),
         node_histories.shared(),
+        symbolic_arithmetic.remembered(),
+        rare_collections(),
         reductions.named(),
         distributions.validated(),
         vector_signs.chosen(),

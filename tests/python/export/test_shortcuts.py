@@ -19,10 +19,11 @@ from executorch.exir.pass_base import _ExportPassBase
 from torch._export import utils
 from torch._subclasses import fake_impls
 from torch.export import exported_program
+from torch.fx.experimental.sym_node import SymNode
 
 import polystate as ps
 from polystate.export.lowering import xnnpack_passes, xnnpack_patterns
-from polystate.export.tracing import composite_operators, node_histories
+from polystate.export.tracing import composite_operators, node_histories, symbolic_arithmetic
 from polystate.export.tracing.eager import identical, same_values
 from polystate.ops import packed, unpacked
 
@@ -108,6 +109,33 @@ def test_histories_of_nodes_say_what_pytorch_s_own_say() -> None:
     with node_histories.shared():
         assert histories() == expected
     assert any(expected)
+
+
+def test_arithmetic_of_sizes_gives_what_pytorch_computes() -> None:
+    class Parts(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            joined = torch.cat([x, y.flatten().reshape(-1, 4)[: x.shape[0]]], 1)
+            return joined.view(-1, 2), joined[:, -3:] * x.shape[0], joined.unfold(0, 2, 1)
+
+    def graphs() -> list[Any]:
+        rows = torch.export.Dim("rows", min=2, max=40)
+        sizes = ({0: rows}, {0: torch.export.Dim("others", min=2, max=40)})
+        inputs = torch.ones(3, 4), torch.ones(6, 2, 4)
+        program = torch.export.export(Parts(), inputs, dynamic_shapes=sizes)
+        found = []
+        for _ in range(2):
+            program = program.run_decompositions()
+            values = [node.meta.get("val") for node in program.graph.nodes]
+            shapes = [(str(v.shape), str(v.stride())) for v in values if hasattr(v, "shape")]
+            found.append((program.graph_module.code, shapes, str(program.range_constraints)))
+        return found
+
+    expected = graphs()
+    usual = {name: getattr(SymNode, name) for name in symbolic_arithmetic.OPERATIONS}
+    with symbolic_arithmetic.remembered():
+        assert graphs() == expected
+    assert usual == {name: getattr(SymNode, name) for name in symbolic_arithmetic.OPERATIONS}
+    assert any("s" in shape for _, shapes, _ in expected for shape, _ in shapes)
 
 
 @pytest.mark.parametrize(

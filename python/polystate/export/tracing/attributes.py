@@ -22,6 +22,7 @@ from torch.nn.utils.weight_norm import WeightNorm
 _REGISTERED = ("_parameters", "_buffers", "_modules", "forward")
 _LISTS_OF_WEIGHTS = ("_flat_weights", "_flat_weight_refs")
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), np.generic)
+_USUAL_SCALARS = frozenset({bool, int, float, str, type(None)})
 _ARRAYS = (np.ndarray, bytearray, array.array)
 
 # What holds other objects, and can be refilled.
@@ -220,7 +221,7 @@ def _flattened(value: object, seen: set[int]) -> Contents:
 
 
 def _walk(roots: Iterable[object]) -> Iterator[object]:
-    """Everything that the roots hold, once."""
+    """Everything that the roots hold, once, without the most usual scalars."""
     seen: set[int] = set()
     stack = list(roots)
     while stack:
@@ -228,7 +229,7 @@ def _walk(roots: Iterable[object]) -> Iterator[object]:
         if id(value) not in seen:
             seen.add(id(value))
             yield value
-            stack.extend(_parts(value) or ())
+            stack.extend(part for part in _parts(value) or () if type(part) not in _USUAL_SCALARS)
 
 
 def _holds_objects(values: object) -> bool:
