@@ -49,6 +49,13 @@ class Model(nn.Module):
         read = x[rows, places[rows]], x[rows, :, None], x[:, columns], x[..., columns, None]
         return *read, y, z, w, v
 
+    def normalized(self, x: Tensor) -> Tensor:
+        """Keeps the mean of a series and its deviation, and puts them back (RevIN)."""
+        self.mean = x.mean(1, keepdim=True).detach()
+        self.deviation = torch.sqrt(x.var(1, keepdim=True, unbiased=False) + 1e-5).detach()
+        y = self.linear((x - self.mean) / self.deviation)
+        return y * self.deviation[..., :3] + self.mean[..., 1:]
+
     def windows(self, x: Tensor) -> Tensor:
         """Divides into windows of 3, joins them, and cuts off what was added (Swin)."""
         rows, columns = x.shape[1:3]
@@ -113,6 +120,7 @@ def resized(shape: tuple[int, ...], dims: dict[int, Dim], sizes: tuple[int, ...]
 
 B = Dim("batch", min=1, max=6)
 CASES = {
+    "normalized": ((2, 5, 4), {0: B}, [(1,), (6,), (3,)]),
     "masked": ((5, 4), {0: B}, [(1,), (6,), (3,)]),
     "windows": (
         (2, 7, 8, 4),

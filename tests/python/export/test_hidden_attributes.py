@@ -165,6 +165,49 @@ def test_a_cache_of_what_no_call_changes_is_no_state(tmp_path, method):
     equals_eager(Remembers(), [(method, X), (method, X * 3)], tmp_path, **{method: (X,)})
 
 
+class Scratch(Buffers):
+    """Keeps tensors in attributes that are empty at first."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = None
+
+    def centred(self, x):
+        self.mean = x.mean()
+        self.a.add_(self.mean)
+        return (x - self.mean) * self.b + self.mean
+
+    def previous(self, x):
+        result = x if self.last is None else x + self.last
+        self.last = x * 2
+        return result
+
+    def set_last(self, x):
+        self.last = x * 2
+        return self.last + 1
+
+    def read_last(self, x):
+        return x if self.last is None else x + self.last
+
+
+def test_an_attribute_that_each_call_sets_before_it_reads_it_is_no_state(tmp_path):
+    calls = [("centred", X), ("centred", X * 3), ("set_last", X), ("centred", X * 2)]
+    equals_eager(Scratch(), calls, tmp_path, centred=(X,), set_last=(X,))
+
+
+def test_an_attribute_that_is_read_before_it_is_set_is_refused():
+    message = refusal(Scratch(), previous=(X,))
+    assert "method 'previous' changes the attribute 'last' of Scratch" in message
+    assert line_of(Scratch.previous, "self.last =") in message
+
+
+@pytest.mark.parametrize("order", [("set_last", "read_last"), ("read_last", "set_last")])
+def test_an_attribute_that_one_method_sets_and_another_reads_is_refused(order):
+    message = refusal(Scratch(), **dict.fromkeys(order, (X,)))
+    assert "the first call of method 'set_last' changes the attribute 'last'" in message
+    assert "output 0 of method 'read_last' is another" in message
+
+
 class StartsByBuffer(Buffers):
     """The rewrite of ``Remembers.start_or_add``."""
 

@@ -13,6 +13,7 @@ import sentencepiece
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import (
+    AutoTokenizer,
     M2M100Config,
     M2M100ForConditionalGeneration,
     M2M100Tokenizer,
@@ -28,7 +29,7 @@ import polystate as ps
 from polystate.recipes.languages import Languages, with_languages
 from polystate.recipes.text_files import tokenizer_files
 from tests.python.recipes.tiny_models import BART
-from tests.support.exported_models import MODEL
+from tests.support.exported_models import MODEL, kept
 
 ROOT = Path(__file__).parents[3]
 BEGINNING = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -159,28 +160,32 @@ def test_languages_without_effect_are_refused(name: str, tmp_path: Path) -> None
     assert not (tmp_path / "out").exists()
 
 
+def _export_one_direction(out: Path, kind: str, source: str, target: str) -> None:
+    """Writes a model with its tokenizer, and the artifact that they become."""
+    torch.manual_seed(0)
+    tokenizer = KINDS[kind](out)
+    config = M2M100Config(**BART | {"vocab_size": vocabulary_size(tokenizer)})
+    M2M100ForConditionalGeneration(config).save_pretrained(out / "model")
+    tokenizer.save_pretrained(out / "model")
+    languages = {"source_language": source, "target_language": target}
+    ps.export_pretrained(out / "model", out / "artifact", **languages, max_length=32, max_batch=4)
+
+
 @pytest.mark.parametrize(
     ("kind", "source", "target"), [("nllb", "eng_Latn", "fra_Latn"), ("m2m100", "en", "fr")]
 )
 def test_an_artifact_has_one_direction(kind: str, source: str, target: str, tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    tokenizer = KINDS[kind](tmp_path)
-    config = M2M100Config(**BART | {"vocab_size": vocabulary_size(tokenizer)})
-    model = M2M100ForConditionalGeneration(config).eval()
-    folder = tmp_path / "model"
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    out = tmp_path / "artifact"
+    made = kept(_export_one_direction, kind, source, target)
+    folder, out = made / "model", tmp_path / "artifact"
     if kind == "m2m100":
         with pytest.raises(ps.ContractError, match="source_language is 'xx', which the tokenizer"):
             ps.export_pretrained(folder, out, source_language="xx", target_language=target)
     with pytest.raises(ps.ContractError, match="target_language is 'xx', which is no token"):
         ps.export_pretrained(folder, out, source_language=source, target_language="xx")
-    ps.export_pretrained(
-        folder, out, source_language=source, target_language=target, max_length=32, max_batch=4
-    )
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = M2M100ForConditionalGeneration.from_pretrained(folder).eval()
     first = tokenizer.convert_tokens_to_ids(target if kind == "nllb" else f"__{target}__")
-    translate = ps.pipeline(out)
+    translate = ps.pipeline(made / "artifact")
     assert translate.task == "translation"
     for text in sentences()[:4]:
         batch = tokenizer(text, return_tensors="pt")

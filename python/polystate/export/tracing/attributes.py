@@ -76,6 +76,9 @@ class _Identity:
 
 Contents = tuple[object, ...]
 
+# Of an attribute that is None.
+NONE: Contents = (_Scalar(type(None), "None"),)
+
 
 def contents(model: torch.nn.Module) -> dict[Attribute, Contents]:
     """Comparable values of all attributes, without those that every call sets."""

@@ -34,8 +34,9 @@ def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
     """Refuses a method that changes anything which is not a buffer of one name.
 
     The method is called twice as it is found, which must give the same; then once more with the
-    attributes that this left, of which it must change none. What a first call alone changes in
-    attributes may be a cache: then no method that was looked at so far computes otherwise for it.
+    attributes that this left, of which it must change none, but for those that each call sets
+    before it reads them. What a first call alone changes in attributes may be a cache: then no
+    method that was looked at so far computes otherwise for it.
 
     Raises
     ------
@@ -60,7 +61,11 @@ def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
             eager.reset()
             third = _checked_call(eager, entry, values)
             now = attributes.contents(model)
-            for attribute, change in _changes(model, after, now, third.lines).items():
+            changes = _changes(model, after, now, third.lines)
+            set_anew = [each for each in changes if _is_set_anew(model, each, before, third.lines)]
+            if set_anew and not _are_read_first(eager, entry, set_anew, third.outcome):
+                changes = {each: how for each, how in changes.items() if each not in set_anew}
+            for attribute, change in changes.items():
                 if not third.lines.of(model, attribute.path):
                     change += _told(_line_of_change(eager, entry, _is_other(model, attribute)))
                 raise ExportError(_hidden_attribute(model, entry.name, attribute, change))
@@ -69,6 +74,38 @@ def refuse_hidden_state(eager: EagerModule, entry: Entry) -> None:
         looked = Looked(entry, first.outcome, first.changed, tuple(filled.values()))
         outer_state.refuse_effects(eager, looked)
         _refuse_effects(eager, looked)
+
+
+def _is_set_anew(
+    model: torch.nn.Module,
+    attribute: attributes.Attribute,
+    before: Mapping[attributes.Attribute, attributes.Contents],
+    lines: _Lines,
+) -> bool:
+    """Whether a call assigns a tensor to an attribute that was not there, or was None."""
+    was_empty = attribute not in before or before[attribute] == attributes.NONE
+    is_tensor = isinstance(attributes.held(model, attribute.path), torch.Tensor)
+    return was_empty and is_tensor and bool(lines.of(model, attribute.path))
+
+
+def _are_read_first(
+    eager: EagerModule,
+    entry: Entry,
+    set_anew: Iterable[attributes.Attribute],
+    expected: Outcome,
+) -> bool:
+    """Whether a call computes otherwise where attributes hold other tensors than it will set."""
+    model = eager.model
+    for attribute in set_anew:
+        owner, _, leaf = attribute.path.rpartition(".")
+        for other in caches.variants([attributes.held(model, attribute.path)]):
+            vars(model.get_submodule(owner))[leaf] = other[0]
+    eager.reset()
+    try:
+        outcome = outer_state.call_on(eager, entry, *copied(*entry.points[0]))
+    except Exception:  # whatever the module does with such a tensor
+        return True
+    return outcome.difference(expected) is not None
 
 
 @dataclass(frozen=True)
