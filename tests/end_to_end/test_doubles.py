@@ -32,11 +32,13 @@ class Doubles(nn.Module):
         return functional.softplus(x, 1.3, 0.7), functional.celu(x, 0.3), functional.elu(x, 0.7)
 
     def attention(self, x: Tensor) -> tuple[Tensor, ...]:
-        q = x[None]
+        q, rows = x[None], x.shape[0]
         attend = functional.scaled_dot_product_attention
         return (
             attend(q, q, q * 2),
             attend(q, q, q, is_causal=True, scale=0.3),
+            attend(q, q, q, torch.ones(rows, rows, dtype=torch.bool).tril(), scale=0.7),
+            attend(q, q, q, q @ q.mT),
         )
 
 

@@ -169,12 +169,19 @@ class Lengths(nn.Module):
             torch.hann_window(n) * x,
             torch.hamming_window(n, periodic=False),
             torch.blackman_window(n + 1),
+            torch.kaiser_window(n) * x,
+            torch.kaiser_window(n + 1, periodic=False, beta=5.5, dtype=torch.float64),
+            torch.kaiser_window(7),
         )
 
     def numbers(self, x: Tensor) -> tuple[Tensor, ...]:
         n = x.shape[0]
         powers = x / n**0.5, x * n**2, x * 0.9**n, x.sum() * 2**n, x * n**-1
-        return *powers, x / math.sqrt(n), x * (2 * n**0.5 + 1), x - 3 * math.sqrt(n + 1)
+        half, rest = divmod(n, 2)
+        most, left = divmod(40, n)
+        divided = x * half + rest, x * most - left, x[: divmod(n + 1, 2)[0]]
+        roots = x / math.sqrt(n), x * (2 * n**0.5 + 1), x - 3 * math.sqrt(n + 1)
+        return *powers, *divided, *roots, x - math.isqrt(n)
 
     def pools(self, x: Tensor) -> tuple[Tensor, ...]:
         rows = x[None]

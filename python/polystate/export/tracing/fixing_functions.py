@@ -169,10 +169,10 @@ def _places(count: Any) -> Tensor:
     return places
 
 
-def _number(size: Any) -> Tensor:
-    """A size as a tensor, in double precision."""
+def _number(value: Any) -> Tensor:
+    """A size or another number as a tensor, in double precision."""
     full: Any = torch.full
-    number: Tensor = full((), size, dtype=torch.float64)
+    number: Tensor = full((), value, dtype=torch.float64)
     return number
 
 
@@ -209,12 +209,28 @@ def _cosines(length: Any, periodic: bool, terms: Sequence[float], dtype: torch.d
     return torch.where(one, 1.0, torch.stack(waves).sum(0)).to(dtype)
 
 
+def _kaiser(
+    window_length: Any,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    """Compute it of any length: runtimes have no kernel of it."""
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    last = _number(window_length if periodic else window_length - 1).clamp(min=1)
+    height = (1 - (2 * _places(window_length) / last - 1).square()).clamp(min=0).sqrt()
+    window = torch.special.i0(beta * height) / torch.special.i0(_number(beta))
+    return torch.where(_number(window_length) == 1, 1.0, window).to(dtype)
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.blackman_window: _window(0.42, -0.5, 0.08),
     torch.cdist: _distances,
     torch.gradient: _gradient,
     torch.hamming_window: _hamming,
     torch.hann_window: _window(0.5, -0.5),
+    torch.kaiser_window: _kaiser,
     torch.kron: _kron,
     torch.linalg.vander: _increasing_vander,
     torch.linspace: _linspace,
@@ -229,12 +245,26 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 
 @contextlib.contextmanager
-def roots_of_sizes() -> Iterator[None]:
-    """Let `math.sqrt` of a size that varies be its power, where it would be one number."""
-    root = math.sqrt
+def functions_of_sizes() -> Iterator[None]:
+    """Let Python's roots and `divmod` of a size that varies give what varies with it."""
+    root, whole_root = math.sqrt, math.isqrt
 
     def sqrt(x: Any, /) -> Any:
         return x**0.5 if isinstance(x, torch.SymInt | torch.SymFloat) else root(x)
 
-    with mock.patch.object(math, "sqrt", sqrt):
+    def isqrt(n: Any, /) -> Any:
+        return math.floor(n**0.5) if isinstance(n, torch.SymInt) else whole_root(n)
+
+    def divided(a: Any, b: Any) -> Any:
+        return a // b, a % b
+
+    def dividing(b: Any, a: Any) -> Any:
+        return divided(a, b)
+
+    with (
+        mock.patch.object(math, "sqrt", sqrt),
+        mock.patch.object(math, "isqrt", isqrt),
+        mock.patch.object(torch.SymInt, "__divmod__", divided, create=True),
+        mock.patch.object(torch.SymInt, "__rdivmod__", dividing, create=True),
+    ):
         yield

@@ -57,7 +57,7 @@ from polystate.export.tracing.eager import (
 from polystate.export.tracing.element_indices import index_by_tensors, with_placed_results
 from polystate.export.tracing.exclusive_or import written_exclusive_or
 from polystate.export.tracing.fixed_arguments import with_fixed_arguments
-from polystate.export.tracing.fixing_functions import roots_of_sizes
+from polystate.export.tracing.fixing_functions import functions_of_sizes
 from polystate.export.tracing.hidden_state import refuse_hidden_state
 from polystate.export.tracing.hinted_ranges import hinted_ranges
 from polystate.export.tracing.linear_algebra import LINEAR_ALGEBRA, checks_are_written_out
@@ -351,7 +351,7 @@ def _traced(
         recorded_sources(),
         fast_paths.told() as paths,
         networks_of_any_length(),
-        roots_of_sizes(),
+        functions_of_sizes(),
         written_exclusive_or(),
         ReplacedFunctions(COPIES if rung.copies else {}),
         ComplexAsParts(),

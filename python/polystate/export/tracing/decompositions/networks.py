@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -176,9 +177,10 @@ def attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """Return attention without a mask, as products of matrices."""
-    if attn_mask is not None:
-        return NotImplemented
+    """Return attention as products of matrices."""
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        nothing = torch.zeros_like(attn_mask, dtype=query.dtype)
+        attn_mask = nothing.masked_fill(attn_mask.logical_not(), -math.inf)
     products = _composed(aten._scaled_dot_product_attention_math.default)
     options = {"scale": scale, "enable_gqa": enable_gqa}
     return products(query, key, value, attn_mask, dropout_p, is_causal, **options)[0]
