@@ -102,7 +102,8 @@ def test_sizes_that_are_none_are_refused(
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.uint8])
 def test_scales_that_are_not_those_of_the_sizes(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
-    operators = (*NEAREST, *WEIGHTED, *SMOOTH, aten._upsample_bilinear2d_aa)
+    smooth = (*SMOOTH, aten._upsample_bilinear2d_aa)
+    operators = (*NEAREST, *WEIGHTED, *smooth)
     with ComparedKernels((2e-4, 2e-3)) as compared:  # a place is off by a float's rounding
         for shape, sizes in (((4, 60), (4, 60)), ((4, 5), (8, 10)), ((4, 150), (4, 150))):
             x = (torch.rand(1, 2, 3, *shape) * 255).to(dtype)
@@ -110,7 +111,7 @@ def test_scales_that_are_not_those_of_the_sizes(dtype: torch.dtype) -> None:
                 rank = _rank(operator)
                 if dtype == torch.uint8 and operator not in NEAREST and rank != 2:
                     continue
-                if operator == aten._upsample_bilinear2d_aa and sizes != shape:
+                if operator in smooth and sizes != shape:
                     continue  # PyTorch reads what lies behind its windows
                 given = (x[:, :, 0] if rank == 2 else x[:, :, 0, 0]) if rank < 3 else x
                 own = [3, *sizes][-rank:]
