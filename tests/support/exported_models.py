@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import os
 import pickle
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ MODEL = ROOT / "models/en-fr-tatoeba"
 CHAT_MODEL = ROOT / "models/en-fr-chat"
 
 _counts: Counter[str] = Counter()  # of exports, by test
+_STARTED = time.time()
 
 _EXPORTER = ("polystate.export.program", "polystate.recipes.pretrained")
 
@@ -67,7 +69,8 @@ def kept(
     """
     sources = ingredients.sources(*_EXPORTER, make.__module__)
     words = (make.__module__, make.__qualname__, _text(arguments))
-    digest = ingredients.digest([*sources, *files], _surroundings(backend), *words)
+    everything = [*sources, *files]
+    digest = ingredients.digest(everything, _surroundings(backend), *words, *_edited(everything))
     return _store().get(digest, lambda out: make(out, *arguments))
 
 
@@ -85,7 +88,7 @@ def exported(
     _counts[test] += 1
     examples = {name: (method.args, method.kwargs) for name, method in methods.items()}
     words = (test, str(_counts[test]), _text(sorted(options.items())), _values(model, examples))
-    digest = ingredients.digest(files, _surroundings(backend), backend, *words)
+    digest = ingredients.digest(files, _surroundings(backend), backend, *words, *_edited(files))
 
     def make(out: Path) -> None:
         program = ps.export(model, methods, backend=backend, **options)
@@ -93,6 +96,12 @@ def exported(
 
     program: ps.Program = pickle.loads((_store().get(digest, make) / "program").read_bytes())
     return program
+
+
+def _edited(files: Iterable[Path]) -> list[str]:
+    """A word that no other process has, if a file changed since this one may have imported it."""
+    edited = any(path.stat().st_mtime >= _STARTED for path in files)
+    return [f"{os.getpid()} {_STARTED}"] if edited else []
 
 
 def _files(model: torch.nn.Module) -> set[Path]:

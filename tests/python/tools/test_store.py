@@ -189,3 +189,17 @@ def test_what_a_function_makes_is_kept_by_its_arguments(
     one, two = (exported_models.kept(_export, option) for option in (1, 2))
     assert one != two
     assert exported_models.kept(_export, 1) == one
+
+
+def test_what_is_made_from_edited_files_is_kept_for_this_process_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exported_models, "_store", lambda: Store(tmp_path))
+    monkeypatch.setattr(exported_models, "_STARTED", 0.0)  # before all files were written
+    made = exported_models.kept(_export, 1)
+    assert exported_models.kept(_export, 1) == made
+    monkeypatch.setattr(exported_models.os, "getpid", lambda: -1)
+    other = exported_models.kept(_export, 1)
+    monkeypatch.undo()
+    monkeypatch.setattr(exported_models, "_store", lambda: Store(tmp_path))
+    assert len({made, other, exported_models.kept(_export, 1)}) == 3
