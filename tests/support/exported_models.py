@@ -99,7 +99,7 @@ def exported(
 
 
 def _edited(files: Iterable[Path]) -> list[str]:
-    """A word that no other process has, if a file changed since this one may have imported it."""
+    """A word of this process alone, if a file changed since it started: it may run the old one."""
     edited = any(path.stat().st_mtime >= _STARTED for path in files)
     return [f"{os.getpid()} {_STARTED}"] if edited else []
 

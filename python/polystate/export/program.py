@@ -281,9 +281,9 @@ def alone() -> Iterator[None]:
 
 @contextlib.contextmanager
 def rare_collections() -> Iterator[None]:
-    """Has Python look for cycles that nobody reaches after 50,000 objects, not after 700.
+    """Starts Python's garbage collector after 50,000 new objects, not after 700, in the block.
 
-    Graphs are large, and most of what they consist of lives on.
+    Graphs have many objects, of which most live until the export ends.
     """
     usual = gc.get_threshold()
     if usual[0] > 0:  # else Python does not look at all

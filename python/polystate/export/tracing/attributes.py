@@ -76,7 +76,7 @@ class _Identity:
 
 Contents = tuple[object, ...]
 
-# Of an attribute that is None.
+# The contents of an attribute that is None.
 NONE: Contents = (_Scalar(type(None), "None"),)
 
 

@@ -98,8 +98,8 @@ def _are_read_first(
     model = eager.model
     for attribute in set_anew:
         owner, _, leaf = attribute.path.rpartition(".")
-        for other in caches.variants([attributes.held(model, attribute.path)]):
-            vars(model.get_submodule(owner))[leaf] = other[0]
+        [other] = next(caches.variants([attributes.held(model, attribute.path)]))
+        vars(model.get_submodule(owner))[leaf] = other
     eager.reset()
     try:
         outcome = outer_state.call_on(eager, entry, *copied(*entry.points[0]))

@@ -18,13 +18,13 @@ aten = torch.ops.aten
 
 
 def elements(input: Tensor, index: Any) -> Any:
-    """Read elements by masks; NotImplemented where there is none, or one has another size."""
+    """Read elements by masks. NotImplemented if there is no mask that fits the tensor."""
     places = _places(input, index)
     return NotImplemented if places is None else input[places]
 
 
 def set_elements(input: Tensor, index: Any, value: Any) -> Any:
-    """Write elements by masks; NotImplemented where there is none, or one has another size."""
+    """Write elements by masks. NotImplemented if there is no mask that fits the tensor."""
     if isinstance(index, tuple):
         places = _places(input, index)
         if places is None:
@@ -50,7 +50,10 @@ def set_elements(input: Tensor, index: Any, value: Any) -> Any:
 
 
 def _places(input: Tensor, index: Any) -> tuple[Any, ...] | None:
-    """An index with the places of each mask instead of the mask; None where there is no mask."""
+    """Replace each mask of an index by the places where it is true.
+
+    None if there is no mask, or one does not fit the tensor.
+    """
     given = index if isinstance(index, tuple) else (index,)
     if not any(map(_is_truth, given)) or input.is_complex():
         return None
