@@ -146,9 +146,13 @@ class Case:
         return None
 
     def samples(self) -> list[Sample]:
-        """Those that PyTorch takes, and for which it gives the same results each time."""
-        plain = self._drawn()
-        return [each for each in (*plain, *_odd(plain)) if self._is_stable(each)]
+        """Those that PyTorch takes, and for which it gives the same results each time.
+
+        None where there is no plain one: of NaN, PyTorch's own `eigvals` may not come back.
+        """
+        plain = self.plain_samples()
+        odd = _odd(self._drawn()) if plain else ()
+        return [*plain, *filter(self._is_stable, odd)]
 
     def plain_samples(self) -> list[Sample]:
         """Of these the ones that PyTorch has itself."""

@@ -34,6 +34,7 @@ from polystate.export.contract.trial import Trial
 from polystate.export.debug import DebugFolder
 from polystate.export.describe import Findings, describe
 from polystate.export.diagnosis.refusals import told_plainly
+from polystate.export.graph import late_code
 from polystate.export.graph.grown_state import grow_state
 from polystate.export.graph.sizes import without_new_guards
 from polystate.export.lowering.inductor import compile_methods
@@ -310,6 +311,7 @@ def surroundings(model: torch.nn.Module, quantization: str | None) -> Iterator[N
         pytorch_table.corrected(),
         node_histories.shared(),
         symbolic_arithmetic.remembered(),
+        late_code.written_when_asked_for(),
         rare_collections(),
         reductions.named(),
         distributions.validated(),

@@ -1,12 +1,22 @@
-"""Runs an artifact for another process, which sees whatever happens to this one.
+"""Runs artifacts for another process, which sees whatever happens to those that run them.
 
-``python -m polystate.runtime.worker DESCRIPTOR`` reads requests from a connection and answers each:
-a pair of ``None`` and what was asked for, or of an exception of polystate's and nothing. A signal
-that ends the process first writes the functions that it ended to stderr.
+``python -m polystate.runtime.worker DESCRIPTOR`` imports what it takes to run one, and waits at a
+socket. Each message there brings three descriptors, and begins a process of its own, a worker:
+
+- a connection, on which the worker reads requests and answers each: a pair of ``None`` and what was
+  asked for, or of an exception of polystate's and nothing;
+- a file for what it writes to stdout and stderr; a signal that ends it first writes there which
+  functions it ended;
+- a socket, on which its number is told, and how it ended (`STATUS`, each); the number remains its
+  own until the other end is closed.
 """
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
+import struct
 import sys
 from multiprocessing.connection import Connection
 from typing import Any
@@ -18,11 +28,22 @@ from polystate.errors import EngineError, Error
 from polystate.runtime.model import load
 from polystate.runtime.session import Session
 
+# The number of a process; or its status, below zero for the signal that ended it.
+STATUS = struct.Struct("=i")
+
 
 class Worker:
-    """A session, and what the other process knows of its state."""
+    """A session, and what the other process knows of its state.
 
-    def __init__(self, artifact: str, leading: dict[str, int]) -> None:
+    Parameters
+    ----------
+    environment
+        The variables that hold from now on: this process was forked from an older one.
+    """
+
+    def __init__(self, artifact: str, leading: dict[str, int], environment: dict[str, str]) -> None:
+        os.environ.clear()
+        os.environ.update(environment)
         self._session: Session = load(artifact, trust_code=True).session()
         self._leading = leading
         self._known: dict[str, Any] = {}
@@ -70,10 +91,8 @@ def _bytes_of(array: Any) -> Any:
     return array.reshape(-1).view(np.uint8)
 
 
-def main() -> None:
+def answer(connection: Connection) -> None:
     """Answer requests until the connection is closed."""
-    _core.report_crashes()
-    connection = Connection(int(sys.argv[1]))
     worker: Worker | None = None
     while True:
         try:
@@ -82,14 +101,65 @@ def main() -> None:
             return
         try:
             if worker is None:
-                worker, answer = Worker(*arguments), None
+                worker, result = Worker(*arguments), None
             else:
-                answer = getattr(worker, name)(*arguments)
+                result = getattr(worker, name)(*arguments)
         except Error as error:
             connection.send((error, None))
         else:
-            connection.send((None, answer))
+            connection.send((None, result))
+
+
+def serve(requests: socket.socket) -> None:
+    """Begin a worker for each message until the socket is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asked is interrupted, and closes
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets a process that ended
+    while True:
+        message, descriptors, *_ = socket.recv_fds(requests, 1, 3)
+        if not message:
+            return
+        if os.fork() == 0:
+            requests.close()
+            _begin_and_tell(*descriptors)
+        for each in descriptors:
+            os.close(each)
+
+
+def _begin_and_tell(connection: int, output: int, status: int) -> None:
+    """Begins a worker, and tells of it until nobody listens. Ends this process."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    worker = os.fork()
+    if worker == 0:
+        os.close(status)
+        _work(connection, output)
+    os.close(connection)
+    listener = socket.socket(fileno=status)
+    try:
+        listener.sendall(STATUS.pack(worker))
+        ended = os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)
+        assert ended is not None
+        by_signal = ended.si_code != os.CLD_EXITED
+        listener.sendall(STATUS.pack(-ended.si_status if by_signal else ended.si_status))
+        listener.recv(1)
+    finally:
+        os._exit(0)
+
+
+def _work(connection: int, output: int) -> None:
+    """Answers on a connection, and ends this process: without Python's own end, which is slow."""
+    status = 1
+    try:
+        for stream in (1, 2):
+            os.dup2(output, stream)
+        _core.report_crashes()
+        answer(Connection(connection))
+        status = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
 
 
 if __name__ == "__main__":
-    main()
+    serve(socket.socket(fileno=int(sys.argv[1])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 import polystate as ps
 from polystate.export.tracing.decompositions.table import DECOMPOSED
-from polystate.export.verification import program_process
+from polystate.export.verification import program_process, workers
 from polystate.export.verification.program_process import ProgramProcess
 
 
@@ -80,3 +81,58 @@ def test_a_program_that_does_not_end_is_ended(
         os.kill(program._process.pid, signal.SIGSTOP)
         with pytest.raises(ps.EngineError, match=r"not ended after 0\.2 s"):
             program.run("forward", [torch.zeros(2, dtype=torch.bfloat16)])
+
+
+def test_workers_are_forked_from_one_process_and_from_another_where_that_was_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifact = export(Half(), torch.zeros(2, dtype=torch.bfloat16)).save(tmp_path / "artifact")
+    monkeypatch.chdir(tmp_path)
+    with ProgramProcess(artifact.relative_to(tmp_path)) as program:
+        first = workers._servers._current()._process
+        with ProgramProcess(artifact):
+            assert workers._servers._current()._process is first
+        first.kill()
+        first.wait()
+        with ProgramProcess(artifact) as other:
+            assert workers._servers._current()._process.pid != first.pid
+            assert other.state()["total"].tolist() == [1.5, -2.0]
+        assert program.state()["total"].tolist() == [1.5, -2.0]
+
+
+def test_a_worker_has_the_environment_of_its_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifact = export(Half(), torch.zeros(2, dtype=torch.bfloat16)).save(tmp_path / "artifact")
+    monkeypatch.setenv("POLYSTATE_INSTRUCTION_SET", "none of them")
+    with pytest.raises(ps.Error, match="none of them"):
+        ProgramProcess(artifact)
+
+
+def test_a_worker_ends_with_its_program_and_an_interrupt_is_its_callers(tmp_path: Path) -> None:
+    artifact = export(Half(), torch.zeros(2, dtype=torch.bfloat16)).save(tmp_path / "artifact")
+    with ProgramProcess(artifact) as program:
+        pid = program._process.pid
+        os.kill(pid, signal.SIGINT)
+        program.reset()
+        os.kill(pid, signal.SIGSTOP)
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_forked_process_has_workers_of_its_own(tmp_path: Path) -> None:
+    artifact = export(Half(), torch.zeros(2, dtype=torch.bfloat16)).save(tmp_path / "artifact")
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with ProgramProcess(artifact) as program:
+                status = int(program.state()["total"].tolist() != [1.5, -2.0])
+            workers._servers.close()
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    with ProgramProcess(artifact) as program:
+        assert program.state()["total"].tolist() == [1.5, -2.0]

@@ -8,6 +8,7 @@ small export.
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ import torch
 from torch._export import utils
 from torch._ops import OperatorBase
 from torch._subclasses import fake_impls
-from torch.export import exported_program
+from torch.export import decomp_utils, exported_program
 
 Kernels = dict[Any, Any]
 
@@ -35,11 +36,15 @@ def found_once() -> Iterator[None]:
     An operator that a library defines meanwhile is not missed: who calls it makes it known.
     """
     utils._materialize_cpp_cia_ops()
+    collected = _Collected()
+    is_preservable = functools.cache(utils._is_preservable_cia_op)
     with (
         mock.patch.object(utils, "_materialize_cpp_cia_ops", lambda: None),
         mock.patch.object(OperatorBase, "py_impl", _py_impl(OperatorBase.py_impl)),
         mock.patch.object(exported_program, "_override_composite_implicit_decomp", _overridden),
-        mock.patch.object(exported_program, "_collect_all_valid_cia_ops", _Collected()),
+        mock.patch.object(exported_program, "_collect_all_valid_cia_ops", collected),
+        mock.patch.object(exported_program, "_is_preservable_cia_op", is_preservable),
+        mock.patch.object(decomp_utils, "_collect_all_valid_cia_ops", collected),
     ):
         yield
 

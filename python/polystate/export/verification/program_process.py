@@ -5,15 +5,10 @@ That process has no torch: a program runs there as it will in the end, with one 
 
 from __future__ import annotations
 
+import os
 import re
 import signal
-import socket
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
-from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -22,6 +17,7 @@ import torch
 
 from polystate.errors import EngineError
 from polystate.export.verification.arrays import as_array, as_tensor
+from polystate.export.verification.workers import WorkerProcess
 
 # A call may take this many times as long as the module itself, and at least some seconds.
 _SLOWER = 100
@@ -50,21 +46,12 @@ class ProgramProcess:
 
     def __init__(self, artifact: Path, leading: Mapping[str, int] | None = None) -> None:
         self._state: dict[str, torch.Tensor] = {}
-        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 (closed with the process)
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "polystate.runtime.worker", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=self._errors,
-                stderr=self._errors,
-                pass_fds=[theirs.fileno()],
-            )
-        self._connection = Connection(ours.detach())
+        self._process = WorkerProcess()
         try:
-            self._ask("open", _SECONDS * 10, str(artifact), dict(leading or {}))
+            path = str(artifact.absolute())
+            self._ask("open", _SECONDS * 10, path, dict(leading or {}), dict(os.environ))
         except BaseException:
-            self._end()
+            self._process.close()
             raise
 
     def __enter__(self) -> ProgramProcess:
@@ -76,7 +63,7 @@ class ProgramProcess:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._end()
+        self._process.close()
 
     def run(
         self, method: str, inputs: Sequence[torch.Tensor], seconds: float = 0.0
@@ -109,11 +96,11 @@ class ProgramProcess:
 
     def _ask(self, name: str, seconds: float, *arguments: Any) -> Any:
         try:
-            self._connection.send((name, arguments))
-            if not self._connection.poll(seconds):
+            self._process.connection.send((name, arguments))
+            if not self._process.connection.poll(seconds):
                 self._process.kill()
                 raise ProgramEndedError(f"it has not ended after {seconds:g} s")
-            error, answer = self._connection.recv()
+            error, answer = self._process.connection.recv()
         except (EOFError, ConnectionError):
             raise ProgramEndedError(self._how_it_ended()) from None
         if error is not None:
@@ -122,20 +109,10 @@ class ProgramProcess:
 
     def _how_it_ended(self) -> str:
         status = self._process.wait()
-        self._errors.seek(0)
-        told = self._errors.read()
+        told = self._process.output()
         if status >= 0:
             return f"its process ended with status {status}: {told.strip()[-300:]}"
         found = _KERNELS.search(told)
         operator = next((name for name in found.groups() if name), "") if found else ""
         where = f" in '{operator}'" if operator else ""
         return f"its process was ended by {signal.Signals(-status).name}{where}"
-
-    def _end(self) -> None:
-        self._connection.close()  # which ends it, unless it is running
-        deadline = time.monotonic() + 1
-        while self._process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.001)
-        self._process.kill()
-        self._process.wait()
-        self._errors.close()
