@@ -25,7 +25,12 @@ from polystate.export.diagnosis.explain import explain
 from polystate.export.diagnosis.problems import problem_of
 from polystate.export.graph.changes import separated_changes
 from polystate.export.graph.sizes import without_new_guards
-from polystate.export.lowering import executorch_fixes, xnnpack_passes, xnnpack_patterns
+from polystate.export.lowering import (
+    edge_passes,
+    executorch_fixes,
+    xnnpack_passes,
+    xnnpack_patterns,
+)
 from polystate.export.lowering.decomposed_once import decomposed_once
 from polystate.export.lowering.in_place import Updates, update_in_place
 from polystate.export.lowering.kernels import (
@@ -196,6 +201,7 @@ def _as_executorch_takes_them(programs: Mapping[str, ExportedProgram]) -> Iterat
             xnnpack_passes.traced_where_they_change(),
             separated_changes(),
             decomposed_once(),
+            edge_passes.in_two_traces(),
         ):
             corrections.enter_context(correction)
         yield
