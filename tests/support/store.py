@@ -63,6 +63,7 @@ class Store:
         self._limit = limit
         self._seen: dict[str, Path] = {}  # by digest
         self._held: set[str] = set()  # digests whose locks this process has
+        self._unchecked = limit  # bytes that were made since the limit was looked at, at most
         self._folder.mkdir(parents=True, exist_ok=True)
         if not self._keeps:
             atexit.register(_remove, self._folder, os.getpid())
@@ -95,7 +96,10 @@ class Store:
         account.note(self._content, "kept" if is_kept else "made", time.monotonic() - begin)
         self._seen[digest] = path
         if self._keeps and not is_kept:
-            self._prune()
+            self._unchecked += _bytes(path)
+            if self._unchecked > self._limit // 64:  # looking takes half a second
+                self._unchecked = 0
+                self._prune()
         return path
 
     def _places(self, digest: str) -> list[Path]:
