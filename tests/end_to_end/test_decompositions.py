@@ -211,3 +211,86 @@ def test_batch_norms_may_average_over_all_batches(tmp_path, backend):
     for size in (2, 5, 8, 2):
         x = 3 * torch.randn(size, 4, generator=generator) + 1
         twins.call("forward", x, torch.randn(2, 2, 3, 3, generator=generator))
+
+
+class Halves(nn.Module):
+    """Operators that PyTorch computes in float32, and rounds once."""
+
+    def __init__(self):
+        super().__init__()
+        generator = torch.Generator().manual_seed(0)
+        self.norm = nn.BatchNorm1d(4).eval()
+        self.norm.running_mean.copy_(torch.randn(4, generator=generator))
+        self.norm.running_var.copy_(torch.rand(4, generator=generator) + 0.1)
+        self.norm.bfloat16()
+        self.register_buffer("table", torch.randn(7, 5, generator=generator).bfloat16())
+        self.register_buffer("calls", torch.tensor(0))
+
+    def norms(self, x):
+        self.calls += 1
+        return self.norm(x), x.half().renorm(2, 0, 1.5), x.renorm(1, 1, 0.5)
+
+    def bags(self, x):
+        rows, offsets = torch.arange(12) % 7, torch.tensor([0, 1, 9])
+        return nn.functional.embedding_bag(
+            rows, self.table, offsets, mode="sum", per_sample_weights=x.flatten()[:12]
+        )
+
+    def losses(self, x):
+        target = torch.tensor([1.0, -1.0, 1.0])
+        return nn.functional.cosine_embedding_loss(
+            x, 2 - x * x, target, margin=0.3
+        ), nn.functional.cosine_embedding_loss(x[0], x[1], target[0], reduction="none")
+
+    def numbers(self, x):
+        return x * x[0, 0].item() + x.half().amax().item()
+
+
+def test_16_bit_floats_are_rounded_once(tmp_path, backend):
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1)).bfloat16()
+    names = ["norms", "bags", "losses", "numbers"]
+    twins = Twins(Halves(), {name: ps.Method(name, (x,)) for name in names}, tmp_path, backend)
+    twins.tolerance = {"rtol": 2**-8, "atol": 2**-10}  # two roundings of which the last differs
+    for name in names:
+        twins.call(name, x)
+        twins.call(name, 3 - 2 * x)
+
+
+class Rare(nn.Module):
+    """What PyTorch calls by a name of its own, or in chunks."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 6)
+        self.register_buffer("held", torch.zeros(12))
+
+    def resized(self, x):
+        y = (x + 1).resize_as_(self.held[:3])
+        self.held[:3] += y
+        return y, self.held * 2
+
+    def normed(self, x):
+        one = torch.ones(4, dtype=torch.float64)
+        return torch.native_group_norm(x.double().reshape(3, 4, 1), one, one / 3, 3, 4, 1, 2, 1e-5)[
+            0
+        ]
+
+    def chunked(self, x):
+        options = nn.LinearCrossEntropyOptions(batch_chunk_size=2)
+        target = torch.tensor([5, 0, 2])
+        weight, bias = self.linear.weight, self.linear.bias
+        return [
+            nn.functional.linear_cross_entropy(
+                x, weight, target, linear_bias=bias, reduction=reduction, options=options
+            )
+            for reduction in ("none", "mean", "sum")
+        ]
+
+
+def test_rare_operators_equal_those_of_pytorch(tmp_path, backend):
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
+    names = ["resized", "normed", "chunked"]
+    twins = Twins(Rare(), {name: ps.Method(name, (x,)) for name in names}, tmp_path, backend)
+    for name in names:
+        twins.call(name, x)
+        twins.call(name, 3 - 2 * x)

@@ -6,7 +6,8 @@
 - They refuse a log_softmax of float64 and the largest of no elements; a log_softmax of an empty
   tensor ends the process.
 - Their sign of NaN is NaN, in place of 0.
-- They round sums of 16-bit floats after each number. PyTorch sums in float32, and rounds once.
+- They round sums of 16-bit floats, and batch norms, after each step. PyTorch computes in float32,
+  and rounds once. They do not read a 16-bit float as a number.
 
 Needs the functional program before it is lowered. Keeps what the method computes.
 """
@@ -14,6 +15,7 @@ Needs the functional program before it is lowered. Keeps what the method compute
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from typing import Any
 
@@ -24,6 +26,7 @@ from torch.fx import Graph, Node
 
 from polystate.export.graph.operands import all_operands
 from polystate.export.graph.scalar_tensors import call
+from polystate.export.graph.scalars import ITEMS
 from polystate.export.graph.signature import changed_graphs, rename_outputs
 
 aten = torch.ops.aten
@@ -56,6 +59,7 @@ _CONVOLUTIONS = {
     aten.conv_transpose2d.input,
     aten.convolution.default,
 }
+_BATCH_NORM = aten._native_batch_norm_legit_no_training.default
 _OF_ELEMENTS = {aten.cat.default, *_LOG_SOFTMAXES}
 _HALVES = {torch.float16, torch.bfloat16}
 
@@ -75,13 +79,24 @@ def keep_kernels_limits(program: ExportedProgram) -> None:
     rename_outputs(program)
 
 
-def sum_convolutions_in_single(program: ExportedProgram) -> None:
-    """Compute convolutions of 16-bit floats in float32; XNNPACK has some of its own."""
+def compute_bfloat16_layers_in_single(program: ExportedProgram) -> None:
+    """Compute convolutions and batch norms of bfloat16 in float32."""
+    _compute_in_single(program, torch.bfloat16)
+
+
+def compute_float16_layers_in_single(program: ExportedProgram) -> None:
+    """Compute convolutions and batch norms of float16 in float32; XNNPACK has some of its own."""
+    _compute_in_single(program, torch.float16)
+
+
+def _compute_in_single(program: ExportedProgram, dtype: torch.dtype) -> None:
     for graph in changed_graphs(program):
+        for node in graph.find_nodes(op="call_function", target=_BATCH_NORM):
+            if node.meta["val"][0].dtype == dtype:
+                _normalize_in_single(graph, node)
         for target in _CONVOLUTIONS:
             for node in graph.find_nodes(op="call_function", target=target):
-                dtype = node.meta["val"].dtype
-                if dtype in _HALVES:
+                if node.meta["val"].dtype == dtype:
                     with graph.inserting_before(node):
                         result = _in_single(graph, node, dtype)
                     node.replace_all_uses_with(result)
@@ -96,6 +111,10 @@ def _fit_arguments(graph: Graph, node: Node) -> None:
         if index.meta["val"].dtype != torch.int64:
             wide = call(graph, aten._to_copy.default, index, dtype=torch.int64)
             node.update_arg(place, wide)
+    if node.target in ITEMS:
+        number: Any = node.args[0]
+        if number.meta["val"].dtype in _HALVES:
+            node.update_arg(0, call(graph, aten._to_copy.default, number, dtype=torch.float32))
     if node.kwargs.get("non_blocking"):
         node.update_kwarg("non_blocking", False)
 
@@ -174,6 +193,11 @@ def _never_empty(graph: Graph, x: Any, dim: Any) -> Any:
 
 
 def _in_single(graph: Graph, node: Node, dtype: torch.dtype) -> Node:
+    return call(graph, aten._to_copy.default, _widened_call(graph, node), dtype=dtype)
+
+
+def _widened_call(graph: Graph, node: Node) -> Node:
+    """The same call with float32 for 16-bit floats."""
     assert callable(node.target)
     single = torch.float32
 
@@ -182,5 +206,18 @@ def _in_single(graph: Graph, node: Node, dtype: torch.dtype) -> Node:
         return call(graph, aten._to_copy.default, argument, dtype=single) if is_half else argument
 
     keywords = {name: single if name == "dtype" else x for name, x in node.kwargs.items()}
-    result = call(graph, node.target, *map(widened, node.args), **keywords)
-    return call(graph, aten._to_copy.default, result, dtype=dtype)
+    return call(graph, node.target, *map(widened, node.args), **keywords)
+
+
+def _normalize_in_single(graph: Graph, node: Node) -> None:
+    """Computes the first result of a batch norm of 16-bit floats; the others have no elements."""
+    dtype = node.meta["val"][0].dtype
+    firsts = [each for each in node.users if each.args[1] == 0]
+    if not firsts:
+        return
+    with graph.inserting_before(node):
+        first = call(graph, operator.getitem, _widened_call(graph, node), 0)
+        result = call(graph, aten._to_copy.default, first, dtype=dtype)
+    for each in firsts:
+        each.replace_all_uses_with(result)
+        graph.erase_node(each)

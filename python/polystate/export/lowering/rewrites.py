@@ -26,8 +26,9 @@ from polystate.export.lowering.gelus import write_out_tanh_gelus
 from polystate.export.lowering.integer_divisions import rewrite_integer_divisions
 from polystate.export.lowering.integer_powers import write_out_integer_powers
 from polystate.export.lowering.kernel_limits import (
+    compute_bfloat16_layers_in_single,
+    compute_float16_layers_in_single,
     keep_kernels_limits,
-    sum_convolutions_in_single,
 )
 from polystate.export.lowering.layer_norms import spread_layer_norms
 from polystate.export.lowering.linear_rows import vectors_to_rows
@@ -82,7 +83,8 @@ REWRITES = (
     Rewrite(write_out_size_arithmetic, Form.FUNCTIONAL, backends=_ALL),
     Rewrite(give_dimensions, Form.FUNCTIONAL),
     Rewrite(keep_kernels_limits, Form.FUNCTIONAL),
-    Rewrite(sum_convolutions_in_single, Form.FUNCTIONAL, backends=frozenset({"portable"})),
+    Rewrite(compute_bfloat16_layers_in_single, Form.FUNCTIONAL),
+    Rewrite(compute_float16_layers_in_single, Form.FUNCTIONAL, backends=frozenset({"portable"})),
     Rewrite(shape_joined_parts, Form.FUNCTIONAL),
     Rewrite(vectors_to_rows, Form.FUNCTIONAL),
     Rewrite(drop_undone_transposes, Form.FUNCTIONAL),

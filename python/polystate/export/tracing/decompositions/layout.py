@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
 from torch._prims_common import is_contiguous_or_false, make_contiguous_strides_for
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 aten = torch.ops.aten
 
@@ -81,13 +83,28 @@ def _view_of_any_order(x: Tensor, shape: Sequence[int]) -> Any:
     return aten.view.default(x.clone(memory_format=torch.contiguous_format), shape)
 
 
+def _resize(x: Tensor, size: Any, *, memory_format: torch.memory_format | None = None) -> Any:
+    """Takes the first elements of a tensor; what more there would be has no values."""
+    count = math.prod(size)
+    if not x.is_contiguous() or not statically_known_true(count <= x.numel()):
+        return NotImplemented
+    return x.reshape(-1)[:count].reshape(size).clone()
+
+
+def _converted(x: Tensor, dtype: torch.dtype) -> Any:
+    """What some of PyTorch's decompositions consist of."""
+    return aten._to_copy.default(x, dtype=dtype)
+
+
 OPERATORS: dict[Any, Callable[..., Any]] = {
+    torch.ops.prims.convert_element_type.default: _converted,
     aten.cat.default: _cat,
     aten.empty.memory_format: _empty,
     aten.empty_permuted.default: _empty_permuted,
     aten.narrow_copy.default: _narrow_copy,
     aten.new_empty.default: _new_empty,
     aten.new_empty_strided.default: _new_empty_strided,
+    aten.resize.default: _resize,
     aten.split.Tensor: _split,
     aten.split_copy.Tensor: _split,
     aten.split_with_sizes.default: split_with_sizes,

@@ -1,8 +1,7 @@
-"""Layers of neural networks, and their losses."""
+"""Layers of neural networks."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +10,9 @@ import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
 
+from polystate.export.tracing.decompositions.composites import composed
 from polystate.export.tracing.decompositions.layout import split_with_sizes
+from polystate.export.tracing.decompositions.precision import in_single
 
 aten = torch.ops.aten
 
@@ -81,8 +82,8 @@ def _convolution_of_mode(
 ) -> Any:
     """Pads a volume as the mode says; with "same", the odd plane of zeros comes last."""
     if x.dim() != 5:
-        composed = _composed(aten._convolution_mode.default)
-        return composed(x, weight, bias, stride, padding, dilation, groups)
+        write = composed(aten._convolution_mode.default)
+        return write(x, weight, bias, stride, padding, dilation, groups)
     dilations = list(dilation) * (3 // len(dilation))
     if padding == "same":
         added = []
@@ -133,11 +134,9 @@ def _embedding_bag(
     begun = torch.zeros(count + 1, dtype=torch.int64)
     begun = torch.scatter_add(begun, 0, offsets[:bags], torch.ones_like(offsets[:bags]))
     bag = (begun.cumsum(0) - 1)[:count]
-    rows = aten.embedding.default(weight, indices)
+    rows = in_single(aten.embedding.default(weight, indices))  # rounded once
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(1)
-    if weight.dtype in (torch.float16, torch.bfloat16):  # rounded once
-        rows = rows.float()
+        rows = rows * in_single(per_sample_weights).unsqueeze(1)
     counts = indices != padding_idx
     places = bag.unsqueeze(1).expand(rows.shape)
     rows = torch.where(counts.unsqueeze(1), rows, 0.0)
@@ -181,7 +180,7 @@ def attention(
     if attn_mask is not None and attn_mask.dtype == torch.bool:
         nothing = torch.zeros_like(attn_mask, dtype=query.dtype)
         attn_mask = nothing.masked_fill(attn_mask.logical_not(), -math.inf)
-    products = _composed(aten._scaled_dot_product_attention_math.default)
+    products = composed(aten._scaled_dot_product_attention_math.default)
     options = {"scale": scale, "enable_gqa": enable_gqa}
     return products(query, key, value, attn_mask, dropout_p, is_causal, **options)[0]
 
@@ -199,24 +198,6 @@ def _rrelu(
     return NotImplemented if training else aten.leaky_relu(x, (lower + upper) / 2)
 
 
-def _huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Any:
-    """Has the type of the first tensor; PyTorch's own decomposition has the wider one of both."""
-    loss = decomposition_table[aten.huber_loss.default](input, target, reduction, delta)
-    return loss.to(input.dtype)
-
-
-def _nll_loss(x: Tensor, target: Tensor, *args: Any) -> Any:
-    """Takes the target of a single sample also as a vector of one element."""
-    if x.dim() == 1 and target.dim() == 1:
-        target = target.reshape(())
-    return decomposition_table[aten.nll_loss_forward.default](x, target, *args)
-
-
-def _composed(operator: torch._ops.OpOverload) -> Callable[..., Any]:
-    """Return PyTorch's own form in terms of other operators, which may be decomposed as well."""
-    return functools.partial(operator._op_dk, torch._C.DispatchKey.CompositeImplicitAutograd)
-
-
 OPERATORS: dict[Any, Callable[..., Any]] = {
     aten._convolution_mode.default: _convolution_of_mode,
     aten._embedding_bag.default: _embedding_bag,
@@ -224,17 +205,14 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.col2im.default: decomposition_table[aten.col2im.default],
     aten.convolution.default: _convolution,
     aten.glu.default: _glu,
-    aten.huber_loss.default: _huber_loss,
     aten.max_pool2d_with_indices_backward.default: _max_pool2d_backward,
-    aten.nll_loss_forward.default: _nll_loss,
     aten.rrelu.default: _rrelu,
     **{
-        operator: _composed(operator)
+        operator: composed(operator)
         for operator in (
             aten.conv3d.default,
             aten.conv3d.padding,
             aten.conv_transpose3d.input,
-            aten.cross_entropy_loss.default,
             aten.embedding_bag.default,
             aten.embedding_bag.padding_idx,
         )

@@ -13,6 +13,7 @@ from polystate.export.tracing.decompositions import (
     batch_norms,
     elementwise,
     layout,
+    losses,
     matrices,
     networks,
     places,
@@ -42,6 +43,7 @@ OF_ONE_TYPE: dict[Any, Callable[..., Any]] = {
             aten.addcmul.default,
             aten.baddbmm.default,
             aten.celu.default,
+            aten.native_group_norm.default,
             aten.renorm.default,
             aten.softplus.default,
         )
@@ -63,6 +65,7 @@ DECOMPOSED: dict[Any, Callable[..., Any]] = {
     **batch_norms.OPERATORS,
     **elementwise.OPERATORS,
     **layout.OPERATORS,
+    **losses.OPERATORS,
     **matrices.OPERATORS,
     **networks.OPERATORS,
     **places.OPERATORS,

@@ -1,0 +1,82 @@
+"""Losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._decomp import decomposition_table
+from torch.nn import functional
+from torch.nn.modules import linear_cross_entropy
+
+from polystate.export.tracing.decompositions.composites import composed
+from polystate.export.tracing.decompositions.precision import in_single
+
+aten = torch.ops.aten
+
+
+def _huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Any:
+    """Has the type of the first tensor; PyTorch's own decomposition has the wider one of both."""
+    loss = decomposition_table[aten.huber_loss.default](input, target, reduction, delta)
+    return loss.to(input.dtype)
+
+
+def _nll_loss(x: Tensor, target: Tensor, *args: Any) -> Any:
+    """Takes the target of a single sample also as a vector of one element."""
+    if x.dim() == 1 and target.dim() == 1:
+        target = target.reshape(())
+    return decomposition_table[aten.nll_loss_forward.default](x, target, *args)
+
+
+def _linear_cross_entropy(
+    x: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    linear_bias: Tensor | None,
+    weight: Tensor | None,
+    ignore_index: int,
+    *_: Any,
+    reduction: str = "none",
+) -> Tensor:
+    """Returns the loss of all rows at once: in chunks it takes less memory with gradients alone."""
+    bias = None if linear_bias is None else in_single(linear_bias)
+    scores = functional.linear(in_single(x), in_single(linear_weight), bias)
+    weight = None if weight is None else in_single(weight)
+    loss = functional.cross_entropy(
+        scores, target, weight, ignore_index=ignore_index, reduction=reduction
+    )
+    return loss.to(x.dtype)
+
+
+def _reduced_linear_cross_entropy(
+    x: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    linear_bias: Tensor | None,
+    weight: Tensor | None,
+    reduction: str,
+    ignore_index: int,
+    label_smoothing: float,
+    *options: Any,
+) -> Any:
+    """Returns the loss, and in place of gradients tensors without elements."""
+    if label_smoothing or any(options[-3:]):  # which gradients are wanted
+        return NotImplemented
+    given = (x, linear_weight, target, linear_bias, weight, ignore_index)
+    loss = _linear_cross_entropy(*given, reduction=reduction)
+    return loss, *(torch.zeros(shape, dtype=x.dtype) for shape in ((0, 0), (0, 0), 0))
+
+
+_chunked = linear_cross_entropy._linear_cross_entropy_batch_chunked
+_chunked_no_reduction = linear_cross_entropy._linear_cross_entropy_batch_chunked_no_reduction
+
+OPERATORS: dict[Any, Callable[..., Any]] = {
+    _chunked._opoverload: _reduced_linear_cross_entropy,
+    _chunked_no_reduction._opoverload: _linear_cross_entropy,
+    aten.cosine_embedding_loss.default: composed(aten.cosine_embedding_loss.default),
+    aten.cross_entropy_loss.default: composed(aten.cross_entropy_loss.default),
+    aten.huber_loss.default: _huber_loss,
+    aten.nll_loss_forward.default: _nll_loss,
+}
