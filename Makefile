@@ -80,6 +80,7 @@ $(REAL_TEMPLATES): $(REAL_TEMPLATES_FROM) | environment
 .PHONY: test-all
 test-all: test test-neon build-fuzz $(REAL_TEMPLATES)  ## Run every test, those that take long too
 	ctest --preset fuzz
+	POLYSTATE_TEST_ALL=1 ctest --preset asan --parallel $(JOBS) --tests-regex Damage
 	pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder -m exhaustive
 
 SWEEP_BACKENDS ?= portable xnnpack aoti
