@@ -210,7 +210,7 @@ class Case:
                 results.append(self.expected(sample))
             except Exception:  # of any kind
                 return False
-        return all(map(_is_same, *results)) and bool(sample.tensors)
+        return bool(results[0] and sample.tensors) and all(map(_is_same, *results))
 
 
 def as_right(call: Callable[[Any], Sequence[Tensor]], arguments: Any) -> Iterator[Sequence[Tensor]]:

@@ -10,7 +10,7 @@ namespace polystate {
 
 // Every how many options one is tried: `usual`, or 1 where POLYSTATE_TEST_ALL is set, as
 // `make test-all` does.
-inline std::size_t one_of(std::size_t usual) {
+inline std::size_t one_of(std::size_t usual) noexcept {
   return std::getenv("POLYSTATE_TEST_ALL") == nullptr ? usual : 1;
 }
 
