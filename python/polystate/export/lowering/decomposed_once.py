@@ -56,7 +56,7 @@ def _has_any(program: ExportedProgram, operators: Collection[Any]) -> bool:
 def _is_replaced(operator: Any) -> bool:
     """Whether tracing replaces an operator, whatever the table has.
 
-    Those that change their arguments, and composite ones that may return a part of them.
+    It replaces operators that change their arguments, and composite ones that may return views.
     """
     if not isinstance(operator, torch._ops.OpOverload):
         return False
