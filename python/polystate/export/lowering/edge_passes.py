@@ -52,7 +52,7 @@ def in_two_traces() -> Iterator[None]:
 
 
 class _UnsafeViewPass(ExportPass):
-    """Replaces `_unsafe_view`, which has no aliases in its schema, as PyTorch's pass for views does."""
+    """Replaces `_unsafe_view`, which no schema marks as a view, as PyTorch's own pass does."""
 
     def call_operator(self, op: Any, args: Any, kwargs: Any, meta: Any) -> Any:
         if op is aten._unsafe_view.default:
