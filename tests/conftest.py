@@ -1,5 +1,6 @@
 """Settings of all Python tests."""
 
+import gc
 import json
 import os
 import sys
@@ -26,6 +27,10 @@ settings.register_profile(
 settings.load_profile("hermetic")
 
 
+# What is imported until all tests are known lives to the end: the garbage collector would look at
+# half a million objects again and again.
+gc.disable()
+
 # What AOTInductor compiles is kept for the next run.
 compiled_objects.keep()
 
@@ -41,6 +46,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = frozenset(json.loads(Path(listed).read_text()))
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]
+
+
+def pytest_collection_finish() -> None:
+    """Has the garbage collector look at what tests make, and at nothing older."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -39,8 +39,9 @@ def sources(*starts: str | Path) -> frozenset[Path]:
 
     With the files of JSON that lie beside them.
     """
-    found = set(steps(*starts))
-    return frozenset(found | {file for path in found for file in path.parent.glob("*.json")})
+    found = steps(*starts)
+    folders = {path.parent for path in found}
+    return frozenset([*found, *(file for folder in folders for file in _data(folder))])
 
 
 def steps(*starts: str | Path) -> dict[Path, int]:
@@ -51,8 +52,19 @@ def steps(*starts: str | Path) -> dict[Path, int]:
         path, count = waiting.popleft()
         if path not in found:
             found[path] = count
-            waiting += [(file, count + 1) for name in _imports(path) for file in _files(name)]
+            waiting += [(file, count + 1) for file in _imported(path) if file not in found]
     return found
+
+
+@functools.cache
+def _imported(path: Path) -> tuple[Path, ...]:
+    """The files of this repository that a file imports."""
+    return tuple(dict.fromkeys(file for name in _imports(path) for file in _files(name)))
+
+
+@functools.cache
+def _data(folder: Path) -> tuple[Path, ...]:
+    return tuple(folder.glob("*.json"))
 
 
 def digest(files: Iterable[Path], *words: str) -> str:

@@ -52,13 +52,17 @@ class Memory(nn.Module):
         return x
 
 
+def some(rows, seed=0):
+    return torch.randn(rows, 8, generator=torch.Generator().manual_seed(seed))
+
+
 METHODS = {
     "write": ps.Method(
         "write",
-        (torch.randn(3, 8), torch.tensor([1, 5, 2])),
+        (some(3), torch.tensor([1, 5, 2])),
         dynamic_shapes={"x": {0: ROWS}, "positions": {0: ROWS}},
     ),
-    "read": ps.Method("read", (torch.randn(2, 8),), dynamic_shapes={"x": {0: ROWS}}),
+    "read": ps.Method("read", (some(2),), dynamic_shapes={"x": {0: ROWS}}),
     "take": ps.Method("take", (torch.tensor([2, 3]),)),
     "halve": ps.Method("halve", (torch.ones(4),)),
 }
@@ -74,10 +78,6 @@ def twins(tmp_path_factory):
 def started(twins):
     twins.start()
     return twins
-
-
-def some(rows, seed=0):
-    return torch.randn(rows, 8, generator=torch.Generator().manual_seed(seed))
 
 
 def test_methods_share_state_and_equal_the_module_at_all_sizes(started):

@@ -26,6 +26,7 @@ from tools import ingredients, user_cache
 _COMPILES = "torch._inductor.cpp_builder"
 _OBJECT = "object.o"
 _PATHS = re.compile(r"(?<=\s)(?:-I|-include )?/\S*")  # of a command, which say where, and not what
+_COMMENT = re.compile(rb"^//.*$", re.M)  # one of them says where as well
 
 
 def keep() -> None:
@@ -79,7 +80,8 @@ def _keep_of(module: ModuleType) -> None:
             compile_anew(self)
             shutil.copyfile(target, out / _OBJECT)
 
-        source = hashlib.sha256(Path(sources[0]).read_bytes()).hexdigest()
+        text = _COMMENT.sub(b"", Path(sources[0]).read_bytes())
+        source = hashlib.sha256(text).hexdigest()
         words = (_PATHS.sub("", self.get_command_line()), source)
         kept = _store().get(ingredients.digest([], ingredients.surroundings("aoti"), *words), make)
         if not target.exists():

@@ -70,7 +70,8 @@ class Memory:
 
 
 def _digests(files: Iterable[Path]) -> dict[str, str]:
-    return {_name(path): _digest(path) for path in files if path.is_file()}
+    digests = ((path, _digest(path)) for path in files)
+    return {_name(path): digest for path, digest in digests if digest}
 
 
 @functools.cache
@@ -87,6 +88,9 @@ def _not_committed() -> frozenset[str]:
 
 
 @functools.cache
-def _digest(path: Path) -> str:
+def _digest(path: Path) -> str | None:
+    """The digest of a file; none where there is no file."""
+    if not path.is_file():
+        return None
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
