@@ -27,6 +27,7 @@ class Orders(torch.nn.Module):
             torch.histc(x, 5, -1, 1),
             *torch.histogram(x, 4, range=(-1.0, 1.0)),
             torch.histogramdd(x[:, :2], [2, 3]).hist,
+            torch.histogramdd(x[:, :2], [2, 3], weight=x[:, 2].abs(), density=True).hist,
             torch.nonzero_static(integers, size=4),
         )
 

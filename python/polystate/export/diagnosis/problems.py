@@ -212,7 +212,11 @@ _KINDS = (
     ),
     _Kind(
         "numpy_inside",
-        (r"\.numpy\(\) is not supported for tensor subclasses", "numpy.ndarray", "_numpy"),
+        (
+            r"\.numpy\(\) is not supported for tensor subclasses",
+            "numpy.ndarray",
+            "(?<!nonzero)_numpy",
+        ),
         "this leaves PyTorch for NumPy, and a program has PyTorch's operators only",
         "use PyTorch's function, which mostly has the same name (np.sin: torch.sin); or compute it "
         "in the caller and pass it as an input",

@@ -60,7 +60,7 @@ _CONVOLUTIONS = {
     aten.convolution.default,
 }
 _BATCH_NORM = aten._native_batch_norm_legit_no_training.default
-_OF_ELEMENTS = {aten.cat.default, *_LOG_SOFTMAXES}
+_OF_ELEMENTS = {aten.cat.default, *_LOG_SOFTMAXES, *_PADS}
 _HALVES = {torch.float16, torch.bfloat16}
 
 

@@ -107,7 +107,7 @@ def _pair_distances(input: Tensor, p: float = 2.0) -> Any:
 
 def _vander(x: Tensor, N: Any = None, increasing: bool = False) -> Any:  # noqa: N803 (PyTorch's)
     """Compute powers as cumulative products. NotImplemented where the size is known."""
-    if not isinstance(x.shape[-1], torch.SymInt):
+    if not (x.shape and isinstance(x.shape[-1], torch.SymInt)):
         return NotImplemented
     count: Any = x.shape[-1] if N is None else N
     base = x.to(torch.int64) if x.dtype in _SMALL_INTEGERS else x

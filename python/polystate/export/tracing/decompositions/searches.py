@@ -67,18 +67,29 @@ def _histogramdd_bin_edges(
 
 
 def _histogramdd(
-    x: Tensor, bins: int | Sequence[int], range: Sequence[float] | None = None, **options: Any
+    x: Tensor,
+    bins: int | Sequence[int],
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
 ) -> tuple[Tensor, list[Tensor]]:
     if isinstance(bins, int):
         bins = [bins] * x.shape[-1]
     edges = _histogramdd_bin_edges(x, bins, range=range)
-    return aten._histogramdd_from_bin_cts.default(x, bins, range=range, **options), edges
+    counts = aten._histogramdd_from_bin_cts.default(
+        x, bins, range=range, weight=weight, density=density
+    )
+    return counts, edges
 
 
 def _histogramdd_of_edges(
-    x: Tensor, bins: Sequence[Tensor], range: Any = None, **options: Any
+    x: Tensor,
+    bins: Sequence[Tensor],
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
 ) -> tuple[Tensor, list[Tensor]]:
-    counts = aten._histogramdd_from_bin_tensors.default(x, bins, **options)
+    counts = aten._histogramdd_from_bin_tensors.default(x, bins, weight=weight, density=density)
     return counts, [each.clone() for each in bins]
 
 
