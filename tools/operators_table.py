@@ -10,6 +10,7 @@ import argparse
 import collections
 import json
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +120,7 @@ def _reason(told: str) -> str:
         match = re.search(pattern, text)
         if match is not None:
             return match.expand(words).strip(" ;:").replace("|", "\\|")
-    return text[:80].replace("|", "\\|")
+    return textwrap.shorten(text, 80, placeholder=" …").replace("|", "\\|")
 
 
 def _through(found: Iterable[Found]) -> str:
