@@ -80,22 +80,14 @@ def exported(
     """What ``ps.export`` gives for a module that the running test makes.
 
     It is kept by the test's name and file, the files of the module's classes, what these import,
-    the methods, and the tensors of the module and of the examples, so that a module with other
-    weights is exported anew.
+    and the tensors of the module and of the examples, so that a module with other weights is
+    exported anew.
     """
-    test, _, phase = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")
-    file = test.partition("::")[0]
-    files = ingredients.sources(*_EXPORTER, ROOT / file, *_files(model))
-    if phase == "(setup)":  # what a fixture makes for a file is made for whichever test is first
-        asked = (file,)
-    else:
-        _counts[test] += 1
-        asked = (test, str(_counts[test]))
+    test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
+    files = ingredients.sources(*_EXPORTER, ROOT / test.partition("::")[0], *_files(model))
+    _counts[test] += 1
     examples = {name: (method.args, method.kwargs) for name, method in methods.items()}
-    wanted = [
-        (name, _name(method.target), method.dynamic_shapes) for name, method in methods.items()
-    ]
-    words = (*asked, _text(wanted), _text(sorted(options.items())), _values(model, examples))
+    words = (test, str(_counts[test]), _text(sorted(options.items())), _values(model, examples))
     digest = ingredients.digest(files, _surroundings(backend), backend, *words, *_edited(files))
 
     def make(out: Path) -> None:
@@ -130,10 +122,6 @@ def _files(model: torch.nn.Module) -> set[Path]:
 
 def _is_own(path: Path) -> bool:
     return path.is_relative_to(ROOT) and "site-packages" not in path.parts
-
-
-def _name(target: str | Callable[..., Any]) -> str:
-    return target if isinstance(target, str) else target.__qualname__
 
 
 def _values(model: torch.nn.Module, examples: Any) -> str:
