@@ -76,6 +76,7 @@ class Operators(nn.Module):
             torch.take_along_dim(x, y.argsort(dim=0, stable=True)[:, :1], 0),
             torch.gradient(x, spacing=0.5, dim=1)[0],
             torch.linalg.vander(x[:, :2].T, N=3),
+            torch.linalg.vander(x[0, 0], N=3),
             x[x[:, 0].argsort(dim=0, stable=True)][:2] * 2,
             nn.functional.pdist(y, p=1.0),
             x.unfold(-1, 2, 1),

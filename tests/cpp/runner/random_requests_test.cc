@@ -209,7 +209,7 @@ class RandomRequests {
   }
 
   void expect_much_was_tried(std::size_t steps) const {
-    EXPECT_GT(done_, steps / 6);
+    EXPECT_GT(done_, steps * 9 / 50);
     EXPECT_GT(cancelled_, steps / 250);
     EXPECT_GT(kept_in_all_, steps / 50);
     EXPECT_LT(refused_, done_ / 10);

@@ -22,7 +22,8 @@ EVERY = [chr(c) for c in range(1, 0x110000) if not 0xD800 <= c < 0xE000]
 PLANES = [c for c in EVERY if ord(c) < 0x40000 or 0xE0000 <= ord(c) < 0xF0000]
 # The ends of those planes.
 ENDS = [c for c in sorted({*EVERY} - {*PLANES}) if not 256 <= ord(c) % 0x10000 < 0xFF00]
-# Those of PLANES that are put into an order, by Python's data, which may be older; and some others.
+# Those of PLANES that normalization moves or replaces by Python's data, those that this data, which
+# may be older, does not have, and every sixteenth of the others.
 ORDERED = [
     c
     for c in PLANES
