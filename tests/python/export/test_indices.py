@@ -110,6 +110,19 @@ def test_a_bound_of_a_slice_may_be_the_end():
     assert limits(forward, torch.tensor(3)) == [(0, 10, "slices dimension 0 of 'cache'")]
 
 
+def test_an_index_may_count_from_the_end_where_the_example_does():
+    from_the_end = torch.tensor([-1, 3])
+    found = limits(lambda self, x, k: self.cache[k] + x[0, 0], from_the_end)
+    assert found == [(-10, 9, "indexes dimension 0 of 'cache'")]
+    found = limits(lambda self, x, k: self.cache[k - 4] + x[0, 0])  # rows -3 and -1
+    assert found == [(-6, 13, "indexes dimension 0 of 'cache'")]
+
+
+def test_an_index_of_a_dynamic_dimension_may_count_from_the_end():
+    ((low, high, _),) = limits(lambda self, x, k: x[k], torch.tensor([-4]))
+    assert (low, high) == (["*", -1, "batch"], ["+", -1, "batch"])
+
+
 SHIFTED = {
     "constant": (lambda self, x, k: self.cache[k + 2], -2, 7),
     "difference": (lambda self, x, k: self.cache[k - 1], 1, 10),

@@ -1,13 +1,9 @@
 """State that a module keeps outside of itself is refused."""
 
-import dataclasses
-
 import pytest
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
-from polystate.export.tracing.eager import EagerModule
-from tests.python.export.state_support import Buffers, X, export, refusal
+from tests.python.export.state_support import Buffers, X, refusal
 
 KEPT = {"calls": 0, "sum": torch.zeros(4)}
 
@@ -88,20 +84,3 @@ def test_a_global_number_that_one_method_writes_and_another_reads_is_refused():
     OUTER["kept"] = 0
     message = refusal(MethodsShareAGlobal(), decode=(X,), encode_size=(X,))
     assert "keep state outside of MethodsShareAGlobal" in message
-
-
-def test_what_pytorch_itself_kept_of_another_trace_is_no_state(monkeypatch):
-    """As its compilation of `cond` does now and then."""
-    call_on, resets = EagerModule.call_on, []
-
-    def call_and_meet_what_is_kept(self, function, args, kwargs):
-        outcome = call_on(self, function, args, kwargs)
-        if resets:
-            return outcome
-        with FakeTensorMode():
-            return dataclasses.replace(outcome, outputs=[torch.zeros(4)])
-
-    monkeypatch.setattr(EagerModule, "call_on", call_and_meet_what_is_kept)
-    monkeypatch.setattr(torch._dynamo, "reset", lambda: resets.append(1))
-    program = export(Buffers(), {"add": (X,)})
-    assert resets == [1] and list(program.state) == ["a"]

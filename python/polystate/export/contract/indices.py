@@ -12,6 +12,7 @@ import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Graph, Node
+from torch.utils import _pytree as pytree
 
 import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.artifact.manifest import ValueRange
@@ -46,9 +47,11 @@ def index_ranges(exported: ExportedProgram, sizes: Sizes) -> dict[str, list[Valu
 
     An input counts as an index if all its elements are used as such, as they are or with a known
     offset (constants, ``arange``). Negative indices, which count from the end in PyTorch, are
-    refused too. Those that the graph computes in another way are `computed_indices`.
+    refused too, unless the example has some. Those that the graph computes in another way are
+    `computed_indices`.
     """
     reader = _IndexReader(exported)
+    examples = pytree.tree_leaves(exported.example_inputs)
     found: dict[str, list[ValueRange]] = {}
     for node in exported.graph.nodes:
         for use in _uses(node):
@@ -56,7 +59,8 @@ def index_ranges(exported: ExportedProgram, sizes: Sizes) -> dict[str, list[Valu
             if index is None:
                 continue
             limits = found.setdefault(index.argument.name, [])
-            limit = _range(use, index, reader.provenance, sizes)
+            from_the_end = node.target in _BY_LISTS and _has_negative(index, examples)
+            limit = _range(use, index, reader.provenance, sizes, from_the_end)
             if limit is not None and limit not in limits:
                 limits.append(limit)
     return {name: limits for name, limits in found.items() if limits}
@@ -126,7 +130,17 @@ class _Index:
     high: sympy.Expr
 
 
-def _range(use: _Use, index: _Index, provenance: Provenance, sizes: Sizes) -> ValueRange | None:
+def _has_negative(index: _Index, examples: Sequence[Any]) -> bool:
+    """Tell whether the method's example indexes by a negative element."""
+    example = examples[index.argument.position] if examples else None
+    if not isinstance(example, torch.Tensor) or example.numel() == 0:
+        return False
+    return bool((index.low + int(example.min())).is_negative)
+
+
+def _range(
+    use: _Use, index: _Index, provenance: Provenance, sizes: Sizes, from_the_end: bool
+) -> ValueRange | None:
     shape = use.tensor.meta["val"].shape
     dimension = use.dimension % max(len(shape), 1)
     if not shape:
@@ -139,7 +153,7 @@ def _range(use: _Use, index: _Index, provenance: Provenance, sizes: Sizes) -> Va
     verb = "slices" if use.past_the_end else "indexes"
     what = f"'{name}'" if name else "a computed tensor"
     try:
-        low = sizes.expression(-index.low)
+        low = sizes.expression((-size if from_the_end else 0) - index.low)
         high = sizes.expression(sympy.sympify(last) - index.high)
     except UnsupportedError:  # only the run knows the size
         return None

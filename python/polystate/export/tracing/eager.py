@@ -16,6 +16,7 @@ from polystate.export import hooks
 from polystate.export.tracing import attributes
 from polystate.export.tracing.bools import plain_bools
 from polystate.export.tracing.closeness import Limits, deviating
+from polystate.export.tracing.control_flow import uncompiled
 from polystate.export.tracing.pairs import as_pairs, of_pairs
 from polystate.export.tracing.tensor_forms import Form
 
@@ -133,7 +134,7 @@ class EagerModule:
 
     def call_on(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Outcome:
         """As `call`, but on the arguments themselves."""
-        with torch.no_grad(), hooks.as_set():
+        with torch.no_grad(), hooks.as_set(), uncompiled():
             # torch.manual_seed notes for each other device where it was called from.
             torch.default_generator.manual_seed(0)
             outputs = function(*args, **kwargs)

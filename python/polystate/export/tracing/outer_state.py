@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-import torch
-from torch._dynamo.exc import TorchDynamoException
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _pytree as pytree
 
@@ -53,11 +51,6 @@ def call_on(eager: EagerModule, entry: Entry, args: Any, kwargs: Any) -> Outcome
     Refuses it where it meets tensors that the trace of another one left.
     """
     outcome = _called_on(eager, entry, args, kwargs)
-    if outcome is None:
-        # What PyTorch compiles for `cond` may keep tensors of a trace, and serve another module.
-        torch._dynamo.reset()
-        eager.reset()
-        outcome = _called_on(eager, entry, args, kwargs, compiles_anew=True)
     if outcome is not None:
         return outcome
     if not eager.looked:  # no trace has left anything: the error is the method's own
@@ -70,18 +63,12 @@ def call_on(eager: EagerModule, entry: Entry, args: Any, kwargs: Any) -> Outcome
     )
 
 
-def _called_on(
-    eager: EagerModule, entry: Entry, args: Any, kwargs: Any, *, compiles_anew: bool = False
-) -> Outcome | None:
-    """Calls a method; None where it meets tensors that a trace left.
-
-    What PyTorch compiles anew meets none: it names its own where it refuses a ``cond``.
-    """
+def _called_on(eager: EagerModule, entry: Entry, args: Any, kwargs: Any) -> Outcome | None:
+    """Calls a method; None where it meets tensors that a trace left."""
     try:
         outcome = eager.call_on(entry.function, args, kwargs)
     except Exception as error:
-        is_refused = compiles_anew and isinstance(error, TorchDynamoException)
-        if "FakeTensor" not in str(error) or is_refused:
+        if "FakeTensor" not in str(error):
             raise
         return None
     is_left = any(isinstance(leaf, FakeTensor) for leaf in outcome.outputs)

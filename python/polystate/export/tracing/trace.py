@@ -44,6 +44,7 @@ from polystate.export.tracing.complex_boundary import (
     registered_as_pairs,
 )
 from polystate.export.tracing.complex_numbers import ComplexAsParts
+from polystate.export.tracing.control_flow import compiled_for_a_while
 from polystate.export.tracing.decompositions.table import DECOMPOSED
 from polystate.export.tracing.dimensions import Dimensions, with_plain_shapes
 from polystate.export.tracing.eager import (
@@ -356,6 +357,7 @@ def _traced(
         ReplacedFunctions(COPIES if rung.copies else {}),
         ComplexAsParts(),
         traced_cumulative_averages(),
+        compiled_for_a_while(),
         without_branches(eager.model),
         no_printed_graphs(),
         quiet(),
