@@ -54,6 +54,11 @@ class Places(nn.Module):
         row[i % 3].mul_(2)
         return row
 
+    def from_the_end(self, i: Tensor) -> Tensor:
+        self.counts.put_(i, torch.tensor([5, 7]))
+        self.counts[i - 1] += 1
+        return self.counts.take(i)
+
 
 @pytest.mark.parametrize("backend", ENGINES)
 def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
@@ -65,6 +70,7 @@ def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
         "small": ps.Method("small", (torch.tensor(2),)),
         "change": ps.Method("change", (torch.tensor(1),)),
         "best": ps.Method("best", (torch.randn(5),), dynamic_shapes=length),
+        "from_the_end": ps.Method("from_the_end", (torch.tensor([-1, 2]),)),
         "part": ps.Method("part", (torch.tensor(1), torch.randn(2))),
     }
     twins = Twins(Places(), methods, tmp_path, backend)
@@ -76,7 +82,12 @@ def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
         twins.call("change", torch.tensor(i))
         twins.call("write", torch.randn(3, 5), torch.tensor(i), torch.tensor(j))
         twins.call("part", torch.tensor(i - 2), 9 * torch.randn(2))
+    for places in ([-1, 2], [0, -7], [7, -2]):
+        twins.call("from_the_end", torch.tensor(places))
     before = twins.session.state["counts"].clone()
+    for places in ([8, 0], [-8, 0]):
+        with pytest.raises(ContractError, match="'i'"):
+            twins.session.run("from_the_end", torch.tensor(places))
     for wrong in (9, -1):
         with pytest.raises(Error):
             twins.session.run("count", torch.tensor(wrong))

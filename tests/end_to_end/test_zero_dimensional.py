@@ -1,4 +1,4 @@
-"""Operators along dimension 0 of a tensor that has none, and along negative dimensions."""
+"""Operators of a tensor without dimensions, of one sample, and along negative dimensions."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ class Reductions(nn.Module):
             x.squeeze(0) * 2, x.squeeze(-1) + 1,
         ]  # fmt: skip
 
+    def places(self, x: Tensor) -> list[Tensor]:
+        return [*x.nonzero(as_tuple=True), *torch.where(x > 0), x.nonzero()]
+
+    def losses(self, scores: Tensor, target: Tensor) -> list[Tensor]:
+        functions = (nn.functional.cross_entropy, nn.functional.nll_loss)
+        return [f(scores, target, reduction=way) for f in functions for way in ("none", "mean")]
+
     def narrow(self, x: Tensor) -> list[Tensor]:
         return [torch.narrow_copy(x, -1, 0, 2), torch.narrow_copy(x, -2, 1, 1), x.narrow(-1, 1, 2)]
 
@@ -31,9 +38,14 @@ class Reductions(nn.Module):
 def test_reductions_of_one_number_are_pytorchs(tmp_path: Path, backend: str) -> None:
     methods = {
         "forward": ps.Method("forward", (torch.tensor(1.5),)),
+        "places": ps.Method("places", (torch.tensor(1.5),)),
+        "losses": ps.Method("losses", (torch.randn(3), torch.tensor([2]))),
         "narrow": ps.Method("narrow", (torch.zeros(2, 3),)),
     }
     twins = Twins(Reductions(), methods, tmp_path, backend)
     for x in (-2.5, 0.25):
         twins.call("forward", torch.tensor(x))
+    for x in (-2.5, 0.0, 0.25):
+        twins.call("places", torch.tensor(x))
+    twins.call("losses", torch.randn(3), torch.tensor([0]))
     twins.call("narrow", torch.randn(2, 3))

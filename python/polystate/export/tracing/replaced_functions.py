@@ -23,6 +23,7 @@ from polystate.export.tracing import (
     parts,
     pools,
     randomness,
+    single_values,
     windows,
 )
 
@@ -88,6 +89,7 @@ _FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
     **parts.FUNCTIONS,
     **pools.FUNCTIONS,
     **randomness.FUNCTIONS,
+    **single_values.FUNCTIONS,
     **windows.FUNCTIONS,
 }
 

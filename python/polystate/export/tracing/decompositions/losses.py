@@ -23,13 +23,6 @@ def _huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float 
     return loss.to(input.dtype)
 
 
-def _nll_loss(x: Tensor, target: Tensor, *args: Any) -> Any:
-    """Takes the target of a single sample also as a vector of one element."""
-    if x.dim() == 1 and target.dim() == 1:
-        target = target.reshape(())
-    return decomposition_table[aten.nll_loss_forward.default](x, target, *args)
-
-
 def _linear_cross_entropy(
     x: Tensor,
     linear_weight: Tensor,
@@ -78,5 +71,4 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.cosine_embedding_loss.default: composed(aten.cosine_embedding_loss.default),
     aten.cross_entropy_loss.default: composed(aten.cross_entropy_loss.default),
     aten.huber_loss.default: _huber_loss,
-    aten.nll_loss_forward.default: _nll_loss,
 }
