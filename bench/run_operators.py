@@ -75,6 +75,7 @@ def cases() -> Iterator[Case]:
     yield Case("pools", aten.max_pool2d_with_indices.default, (image, [2, 2]))
     yield Case("pools", aten.max_pool3d_with_indices.default, (volume, [2, 2, 2]))
     yield Case("pools", aten.avg_pool3d.default, (volume, [2, 2, 2]))
+    yield Case("resampling", aten.upsample_nearest2d.default, (image, [512, 512]))
     yield Case("resampling", aten.upsample_bilinear2d.default, (image, [384, 384], False))
     yield Case("resampling", aten.upsample_bicubic2d.default, (image, [384, 384], False))
     yield Case("resampling", aten._upsample_bilinear2d_aa.default, (image, [128, 128], False))

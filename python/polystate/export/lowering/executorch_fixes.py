@@ -16,6 +16,7 @@ import torch
 import torch._export.pass_base
 import torch._meta_registrations
 from executorch.exir import pass_base, tensor
+from executorch.exir.backend.utils import is_same_node
 from executorch.exir.emit import _emitter
 from executorch.exir.emit._emitter import _Emitter, _TopLevelEmitter
 from executorch.exir.passes import (
@@ -26,6 +27,7 @@ from executorch.exir.passes import (
 from executorch.exir.program import _program
 from executorch.exir.tensor import TensorSpec, dim_order_from_stride
 from executorch.exir.verification import verifier
+from torch import nn
 from torch._subclasses import fake_impls
 from torch._subclasses.fake_impls import op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -103,7 +105,22 @@ def applied() -> Iterator[None]:
         mock.patch.object(pass_base, "_unstack_pytree", _first_rows),
         mock.patch.object(torch._export.pass_base, "_unstack_pytree", _first_rows),
     ):
-        yield
+        try:
+            yield
+        finally:
+            _forget_graphs()
+
+
+def _forget_graphs() -> None:
+    """Lets go of the graphs of an export, which would stay in memory as long as the process.
+
+    ExecuTorch keeps all nodes that it has compared, PyTorch the operators that were called with a
+    graph: branches and delegates.
+    """
+    is_same_node.cache_clear()
+    cache = FakeTensorMode.cache
+    for call in [each for each in cache if any(isinstance(x, nn.Module) for x in each.key)]:
+        del cache[call]
 
 
 def _first_rows(mapped: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:

@@ -77,23 +77,39 @@ def _repeat_interleave(
     return repeated.reshape(*before[:-1], before[-1] * repeats, *behind)
 
 
-def _upsample_bicubic2d(
-    x: Tensor,
-    output_size: Sequence[int] | None,
-    align_corners: bool,
-    scale_factors: Sequence[float] | None,
-) -> Any:
-    """The operator of given sizes, whose kernel is ours; PyTorch writes it by sixteen indices."""
-    size_of: Any = upsample_compute_output_size
-    sizes = size_of(x.shape, output_size, scale_factors)
-    scales = scale_factors or (None, None)
-    return aten.upsample_bicubic2d.default(x, sizes, align_corners, *scales)
+def _upsampled(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+    """The operator of given sizes, whose kernel is ours.
 
+    PyTorch writes most by an index for each neighbour, and by differences of these: beside an
+    infinity it gives NaN, where its own kernels give infinity.
+    """
+
+    def upsampled(x: Tensor, output_size: Sequence[int] | None, *options: Any) -> Any:
+        *corners, scale_factors = options
+        size_of: Any = upsample_compute_output_size
+        sizes = size_of(x.shape, output_size, scale_factors)
+        return operator(x, sizes, *corners, *(scale_factors or [None] * len(sizes)))
+
+    return upsampled
+
+
+_UPSAMPLING = (
+    aten._upsample_nearest_exact1d,
+    aten._upsample_nearest_exact2d,
+    aten._upsample_nearest_exact3d,
+    aten.upsample_bicubic2d,
+    aten.upsample_bilinear2d,
+    aten.upsample_linear1d,
+    aten.upsample_nearest1d,
+    aten.upsample_nearest2d,
+    aten.upsample_nearest3d,
+    aten.upsample_trilinear3d,
+)
 
 ROW_OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.im2col.default: _im2col,
     aten.max_pool1d.default: _max_pool1d,
     aten.repeat_interleave.self_int: _repeat_interleave,
     aten.triu.default: _triu,
-    aten.upsample_bicubic2d.vec: _upsample_bicubic2d,
+    **{operator.vec: _upsampled(operator.default) for operator in _UPSAMPLING},
 }

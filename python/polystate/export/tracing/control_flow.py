@@ -31,7 +31,7 @@ def compiled_for_a_while() -> Iterator[None]:
     exports half of the time goes into telling all these classes that `nn.Module` has changed, which
     it does in each trace.
     """
-    compiled = utils._hop_compile_and_call
+    compiled: _Call = utils._hop_compile_and_call
     backends = set(cached_backends)
     wrappers = set()
 

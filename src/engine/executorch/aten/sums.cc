@@ -35,6 +35,12 @@ struct Way {
   using Sum = Total;
 };
 
+// Whether a few elements are added in their own type first. In the wider one, which half as many of
+// fit a vector, they would take twice as long; a sum of eight is as exact as PyTorch's.
+template <typename Way, typename T>
+constexpr bool kAddsFewFirst =
+    std::is_same_v<T, float> && std::is_same_v<typename Way::Combine, Plus>;
+
 // Elements that lie one after another: as many results side by side as vectors take.
 template <typename Way, typename T>
 typename Way::Sum reduce_run(const T* values, std::int64_t count) {
@@ -50,6 +56,17 @@ typename Way::Sum reduce_run(const T* values, std::int64_t count) {
     }
   };
   std::int64_t i = 0;
+  if constexpr (kAddsFewFirst<Way, T>) {
+    for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
+      std::array<T, kLanes> fours;
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+        const T* const first = values + i + lane;
+        fours[static_cast<std::size_t>(lane)] =
+            (first[0] + first[kLanes]) + (first[2 * kLanes] + first[3 * kLanes]);
+      }
+      add(fours.data(), kLanes);
+    }
+  }
   for (; i + kLanes <= count; i += kLanes) add(values + i, kLanes);
   add(values + i, count - i);
   for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
@@ -71,13 +88,14 @@ template <typename Way, typename T>
 void add_rows(typename Way::Sum* sums, const RowPointers<T>& rows, std::int64_t count) {
   using Combine = typename Way::Combine;
   using Sum = typename Way::Sum;
+  using Part = std::conditional_t<kAddsFewFirst<Way, T>, T, Sum>;
   const auto of_two = [&rows](std::size_t first, std::int64_t i) {
-    return Combine::of(static_cast<Sum>(rows[first][i]), static_cast<Sum>(rows[first + 1][i]));
+    return Combine::of(static_cast<Part>(rows[first][i]), static_cast<Part>(rows[first + 1][i]));
   };
   for (std::int64_t i = 0; i < count; ++i) {
-    const Sum half = Combine::of(of_two(0, i), of_two(2, i));
-    const Sum other = Combine::of(of_two(4, i), of_two(6, i));
-    sums[i] = Combine::of(sums[i], Combine::of(half, other));
+    const Part half = Combine::of(of_two(0, i), of_two(2, i));
+    const Part other = Combine::of(of_two(4, i), of_two(6, i));
+    sums[i] = Combine::of(sums[i], static_cast<Sum>(Combine::of(half, other)));
   }
 }
 

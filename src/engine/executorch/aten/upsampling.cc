@@ -308,17 +308,6 @@ void resample(std::span<const From> from, std::int64_t inner, const Taps<C>& tap
   });
 }
 
-// The element that each result is, of any type.
-template <typename T, typename C>
-void pick(std::span<const T> from, std::int64_t inner, const Taps<C>& taps, std::span<T> to) {
-  const auto rows = static_cast<std::int64_t>(to.size()) / inner;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const T* const plane = from.data() + row / taps.results * taps.size * inner;
-    const std::int64_t place = taps.places[static_cast<std::size_t>(row % taps.results)];
-    std::copy_n(plane + place * inner, inner, to.data() + row * inner);
-  }
-}
-
 // Weights as PyTorch has those for bytes: as whole numbers below 2^15, and how many bits of them
 // are of a fraction. Those of one place are one weight first.
 struct ByteTaps {
@@ -376,7 +365,6 @@ void resample_once(std::span<const T> from, std::int64_t inner, const Resampling
     std::ranges::copy(from, to.begin());
     return;
   }
-  if (picks_elements(way.method)) return pick(from, inner, taps_along<C>(way), to);
   if constexpr (std::is_same_v<T, std::uint8_t>) {
     resample_bytes(from, inner, byte_taps(taps_along<double>(way)), to);
   } else {
@@ -414,12 +402,62 @@ Status resample_all(std::span<const T> self, std::vector<std::int64_t> shape,
   return {};
 }
 
+// Which elements of a dimension the results are, and how many elements lie from one to the next.
+struct Picks {
+  std::vector<std::int64_t> places;
+  std::int64_t elements_apart = 0;
+  std::int64_t results_apart = 0;
+};
+
+// Fills a plane, or a part of one. A part that is the one before it is copied from there.
+template <typename T>
+void pick(const T* elements, std::span<const Picks> dimensions, T* results) {
+  const auto& [places, elements_apart, results_apart] = dimensions.front();
+  if (dimensions.size() == 1) {
+    for (const std::int64_t place : places) *results++ = elements[place];
+    return;
+  }
+  for (std::size_t i = 0; i < places.size(); ++i, results += results_apart) {
+    if (i > 0 && places[i] == places[i - 1]) {
+      std::copy_n(results - results_apart, results_apart, results);
+    } else {
+      pick(elements + places[i] * elements_apart, dimensions.subspan(1), results);
+    }
+  }
+}
+
+// The elements that the results are, of any type.
+template <typename T>
+Status pick_all(std::span<const T> self, const std::vector<Resampling>& ways, std::span<T> out) {
+  using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  if (out.size() > std::numeric_limits<std::int32_t>::max()) return refused("too many elements");
+  std::vector<Picks> dimensions(ways.size());
+  std::int64_t elements = 1;
+  std::int64_t results = 1;
+  for (std::size_t i = ways.size(); i-- > 0;) {
+    dimensions[i] = {taps_along<C>(ways[i]).places, elements, results};
+    elements *= ways[i].size;
+    results *= ways[i].results;
+  }
+  const std::int64_t grain = std::max<std::int64_t>(1, kProductsWorthAThread / results);
+  const std::int64_t planes = static_cast<std::int64_t>(out.size()) / results;
+  parallel_for(planes, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      pick<T>(self.data() + plane * elements, dimensions, out.data() + plane * results);
+    }
+  });
+  return {};
+}
+
 // Sums of elements of 16 bits are rounded once, behind the last dimension.
 template <typename T>
 Status resample_tensor(const TensorArgument& self, const std::vector<Resampling>& ways,
                        const TensorArgument& out) {
   const std::vector<std::int64_t> shape(self.shape().begin(), self.shape().end());
-  if (sizeof(T) != 2 || picks_elements(ways[0].method)) {
+  if (picks_elements(ways[0].method)) {
+    return pick_all<T>(elements<const T>(self), ways, elements<T>(out));
+  }
+  if (sizeof(T) != 2) {
     return resample_all<T>(elements<const T>(self), shape, ways, elements<T>(out));
   }
   const std::vector<float> wide = converted<float>(self);
