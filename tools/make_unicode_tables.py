@@ -1,21 +1,28 @@
 """Writes src/tokenizer/unicode/tables.cc and src/tokenizer/regex/newer_characters.cc.
 
 Each operation of a tokenizer has the version of Unicode that its counterpart in the `tokenizers`
-package has: Rust's standard library, the crates unicode-normalization-alignments and
-unicode_categories, and Oniguruma differ from one another. So their tables are found by asking the
-package itself (tools/requirements.txt pins it; Apache-2.0) of every code point. Python's own
-`unicodedata` gives the values that do not change once they are assigned, combining classes and
-pairs that compose, and says what PCRE2 of Debian 12 knows: both are of Unicode 14.
+package has: Rust's standard library, the crates unicode-normalization-alignments,
+unicode_categories and unicode-segmentation, and Oniguruma differ from one another. So their tables
+are found by asking the package itself (tools/requirements.txt pins it; Apache-2.0) of every code
+point, and `tiktoken` (MIT) for the cases of Rust's regex, which are Oniguruma's. Python's own
+`unicodedata` gives the values that do not change once they are assigned, combining classes, pairs
+that compose and foldings of cases, and says what PCRE2 of Debian 12 knows: both are of Unicode 14.
 
     python -m tools.make_unicode_tables
 """
 
 from __future__ import annotations
 
+import io
+import re
+import tempfile
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+import sentencepiece
+import tiktoken
+from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Regex, normalizers
 from tokenizers import pre_tokenizers as pre
 
@@ -33,6 +40,13 @@ _BINARY = (
     "Alphabetic Lowercase Uppercase Ideographic Emoji Emoji_Presentation Emoji_Modifier_Base "
     "Extended_Pictographic"
 )
+
+# Scripts whose characters have cases, and those of characters that many scripts have.
+_CASED_SCRIPTS = (
+    "Adlam Armenian Cherokee Common Coptic Cyrillic Deseret Garay Georgian Glagolitic Greek "
+    "Inherited Latin Medefaidrin Old_Hungarian Osage Vithkuqi Warang_Citi"
+)
+_MOST_OTHERS = 8  # other cases of a property's characters that are listed
 
 # Characters that were there, and got a property after Unicode 14.
 _LATER = {
@@ -72,10 +86,14 @@ def _tables() -> Iterator[str]:
     for name, members in sets.items():
         yield from _ranges(name, members)
     yield from _array("ScriptRange", "kScripts", _script_ranges())
+    yield ""
+    yield "using enum GraphemeClass;"
+    yield from _array("GraphemeRange", "kGraphemes", _grapheme_ranges())
     lower = _changed(normalizers.Lowercase())
     lower.pop("\u0130")  # the only one that becomes two
     pairs = [f"{{{_hex(c)},{_hex(to)}}}" for c, to in lower.items()]
     yield from _array("CodePointPair", "kLowerCase", pairs)
+    yield from _array("CaseFolding", "kFoldings", _case_foldings())
     classes = [(c, unicodedata.combining(c)) for c in CHARACTERS if _is_mark(c)]
     yield from _array("CombiningClass", "kClasses", [f"{{{_hex(c)},{n}}}" for c, n in classes])
     canonical, compatible = _changed(normalizers.NFD()), _changed(normalizers.NFKD())
@@ -101,7 +119,9 @@ def _tables() -> Iterator[str]:
         yield f"std::span<const CodePointRange> {function}() {{ return {name}; }}"
     for kind, function, name in (
         ("ScriptRange", "script_ranges", "kScripts"),
+        ("GraphemeRange", "grapheme_ranges", "kGraphemes"),
         ("CodePointPair", "lower_cases", "kLowerCase"),
+        ("CaseFolding", "case_foldings", "kFoldings"),
         ("CombiningClass", "combining_classes", "kClasses"),
         ("Decomposition", "canonical_decompositions", "kCanonical"),
         ("Decomposition", "compatible_decompositions", "kCompatible"),
@@ -137,10 +157,19 @@ def _newer_characters() -> Iterator[str]:
     yield f"constexpr std::array<NewerCharacters, {count}> kNewer = {{{{"
     yield from entries
     yield "}};"
+    others = list(_other_cases())
+    yield ""
+    count = sum(entry.startswith("{") for entry in others)
+    yield f"constexpr std::array<OtherCases, {count}> kOthers = {{{{"
+    yield from others
+    yield "}};"
+    yield from _array("NewerCase", "kNewerCases", _newer_cases())
     yield ""
     yield "}  // namespace"
     yield ""
     yield "std::span<const NewerCharacters> newer_characters() { return kNewer; }"
+    yield "std::span<const OtherCases> other_cases() { return kOthers; }"
+    yield "std::span<const NewerCase> newer_cases() { return kNewerCases; }"
     yield ""
     yield "}  // namespace polystate::tokenizer"
 
@@ -205,6 +234,90 @@ def _script_ranges() -> list[str]:
     return [f"{{0x{first:X},0x{last:X},{script + 1}}}" for first, last, script in ranges]
 
 
+# What the map of _charsmap replaces: letters of one and of two bytes, a mark, and one character of
+# each class that begins a cluster in some places alone.
+_REPLACED = "A\u00e9\u0340\u0915\u1100\u1161\u11a8\u2600"
+
+
+def _charsmap() -> Callable[[str], str]:
+    """Return Precompiled with a map of _REPLACED to letters, as SentencePiece compiles it."""
+    model = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder:
+        rules = Path(folder, "rules.tsv")
+        lines = (f"{ord(c):X}\t{ord('a') + i:X}\n" for i, c in enumerate(_REPLACED))
+        rules.write_text("".join(lines), encoding="ascii")
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(["a few letters"]),
+            model_writer=model,
+            model_type="char",
+            vocab_size=15,
+            hard_vocab_limit=False,
+            normalization_rule_tsv=str(rules),
+            minloglevel=2,
+        )
+    proto = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined]
+    proto.ParseFromString(model.getvalue())
+    return normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap).normalize_str
+
+
+def _grapheme_class() -> Callable[[str], str]:
+    """Return what finds the class of a character, but of those of ASCII that are printed.
+
+    A cluster of fewer than six bytes becomes what its first character does, and loses the rest. So
+    a mark that stays shows that the character before it did not begin a cluster.
+    """
+    normalize = _charsmap()
+
+    def joins(text: str, character: str) -> bool:
+        return normalize(f"{text}{character}\u0301").endswith("\u0301")
+
+    def after_letter(c: str) -> str:
+        """Return that of one that begins no cluster after a letter."""
+        if joins(f"\u2600{c}", "\u2600"):
+            return "kJoiner"
+        if joins(f"\u0915{c}", "\u0915"):
+            return "kConjunctLinker"
+        if joins(f"\u0915\u094d{c}", "\u0915"):
+            return "kConjunctExtend"
+        return "kExtend" if joins(f"\u2600{c}\u200d", "\u2600") else "kSpacingMark"
+
+    def class_of(c: str) -> str:
+        if normalize(f"A{c}") == "a":
+            return after_letter(c)
+        followers = "".join(f for f in "\u0340\u00e9\u1100\u1161\u11a8" if joins(c, f))
+        found = {
+            "": "kControl",
+            "\u0340\u00e9\u1100\u1161\u11a8": "kPrepend",
+            "\u0340\u1100\u1161": "kHangulL",
+            "\u0340\u1161\u11a8": "kHangulV",
+            "\u0340\u11a8": "kHangulT",
+        }.get(followers)
+        if found:
+            return found
+        assert followers == "\u0340", f"U+{ord(c):04X} is of a class that is not known"
+        if joins(f"{c}\u094d", "\u0915"):
+            return "kConjunctConsonant"
+        return "kPictographic" if joins(f"{c}\u200d", "\u2600") else "kOther"
+
+    return class_of
+
+
+def _grapheme_ranges() -> list[str]:
+    """Which characters clusters are made of, but those that the rules compute."""
+    class_of = _grapheme_class()
+    members: dict[str, list[str]] = {}
+    for character in CHARACTERS:
+        if not " " <= character <= "~" and ord(character) not in _HANGUL:
+            members.setdefault(class_of(character), []).append(character)
+    ranges = sorted(
+        (first, last, kind)
+        for kind, characters in members.items()
+        if kind != "kOther"
+        for first, last in _runs(characters)
+    )
+    return [f"{{0x{first:X},0x{last:X},{kind}}}" for first, last, kind in ranges]
+
+
 def _is_mark(character: str) -> bool:
     """Whether the library's forms put a character into the order of its combining class."""
     if character == _HIGHEST_MARK:
@@ -238,6 +351,67 @@ def _matched(expression: str) -> list[str]:
     rest = pre.Split(Regex(expression), "removed").pre_tokenize_str(text)
     left = {place for _, (begin, end) in rest for place in range(begin, end)}
     return [c for place, c in enumerate(CHARACTERS) if place not in left]
+
+
+_CASES: tuple[Callable[[str], str], ...] = (str.lower, str.upper, str.casefold)
+
+
+def _cased() -> list[str]:
+    """The characters that have another case."""
+    lowered = normalizers.Lowercase().normalize_str
+    found = set()
+    for character in CHARACTERS:
+        for case in (*_CASES, lowered):
+            other = case(character)
+            if other != character:
+                found |= {character, *other}
+    return sorted(found)
+
+
+def _matched_by_rust(expression: str, characters: list[str]) -> list[str]:
+    """Those that an expression of Rust's regex matches."""
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    encoding = tiktoken.Encoding("", pat_str=expression, mergeable_ranks=ranks, special_tokens={})
+    return list(bytes(encoding.encode_ordinary("".join(characters))).decode())
+
+
+def _newer_cases() -> list[str]:
+    """The pairs that are equal without regard to case for Rust's regex, and not for PCRE2."""
+
+    def were_equal(a: str, b: str) -> bool:
+        return any(len(case(a)) == 1 and case(a) == case(b) for case in _CASES)
+
+    cased = _cased()
+    return [
+        f"{{{_hex(c)},{_hex(other)}}}"
+        for c in cased
+        for other in _matched_by_rust(f"(?i:{re.escape(c)})", cased)
+        if other != c and not were_equal(c, other)
+    ]
+
+
+def _other_cases() -> Iterator[str]:
+    """What Rust's regex takes for characters of each property when it ignores case."""
+    cased = _cased()
+    for name in ["LC", *_CATEGORIES.split(), *_BINARY.split(), *_CASED_SCRIPTS.split()]:
+        strictly = {*_matched_by_rust(rf"\p{{{name}}}", cased)}
+        others = [c for c in _matched_by_rust(rf"(?i:\p{{{name}}})", cased) if c not in strictly]
+        if others:
+            key = name.replace("_", "").lower()
+            yield f'{{"{key}",'
+            yield from _quoted(others) if len(others) <= _MOST_OTHERS else ['""']
+            yield "},"
+
+
+def _case_foldings() -> list[str]:
+    """Foldings of several characters, and of one that is in them."""
+    folded = {c: c.casefold() for c in CHARACTERS if c.casefold() != c}
+    several = {part for text in folded.values() if len(text) > 1 for part in text}
+    return [
+        f"{{{_hex(c)},{{{','.join(map(_hex, text))}}}}}"
+        for c, text in folded.items()
+        if len(text) > 1 or text in several
+    ]
 
 
 def _scripts() -> list[str]:

@@ -29,8 +29,8 @@ find_python() {
 missing_system_packages() {
   local packages=(g++ clang libclang-rt-dev make git ccache nlohmann-json3-dev libcli11-dev
     libeigen3-dev chromium
-    libgtest-dev libgmock-dev libbenchmark-dev libedit2 libpcre2-dev libssl-dev libutf8proc-dev
-    locales mold patch tmux zlib1g-dev)
+    libgtest-dev libgmock-dev libbenchmark-dev libedit2 libpcre2-dev libssl-dev locales mold
+    patch tmux zlib1g-dev)
   local version
   version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   "$1" -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' "python$version-venv"

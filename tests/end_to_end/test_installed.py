@@ -74,12 +74,12 @@ def test_a_package_without_its_libraries_says_which(prefix, tmp_path):
     shutil.copytree(ROOT / "tests/package_text", tmp_path / "project")
     configure = ["cmake", "-S", "project", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
     done = subprocess.run(
-        [*configure, "-DPOLYSTATE_UTF8PROC_LIBRARY="],
+        [*configure, "-DPOLYSTATE_PCRE2_LIBRARY="],
         cwd=tmp_path,
         check=False,
         capture_output=True,
         text=True,
     )
     assert done.returncode != 0
-    assert "it needs utf8proc, which was not found" in " ".join(done.stderr.split())
-    run(tmp_path, *configure, "-UPOLYSTATE_UTF8PROC_LIBRARY")
+    assert "it needs pcre2, which was not found" in " ".join(done.stderr.split())
+    run(tmp_path, *configure, "-UPOLYSTATE_PCRE2_LIBRARY")

@@ -46,7 +46,7 @@ LIBRARIES: dict[str, tuple[str, str]] = {
     r"torch/|ATen/": (r"src/engine/aoti/", r"\.(h|cc)"),
     r"nlohmann/": (r"", r"(\.cc|src/core/json_text\.h)"),
     r"openssl/|zlib\.h|zconf\.h": (r"src/(core|artifact)/", r"\.(h|cc)"),
-    r"pcre2|utf8proc": (r"src/tokenizer/", r"\.cc"),
+    r"pcre2": (r"src/tokenizer/", r"\.cc"),
     r"pybind11/|Python\.h": (r"bindings/", r"\.(h|cc)"),
     r"xgrammar/|dlpack/": (r"src/grammar/", r"\.(h|cc)"),
     r"CLI/": (r"cli/", r"\.(h|cc)"),

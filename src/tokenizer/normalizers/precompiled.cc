@@ -1,5 +1,3 @@
-#include <utf8proc.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,26 +12,10 @@
 #include "tokenizer/normalizers/charsmap.h"
 #include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/normalizers/normalizers.h"
+#include "tokenizer/unicode/graphemes.h"
 
 namespace polystate::tokenizer {
 namespace {
-
-// Where the grapheme cluster that starts at `begin` ends.
-std::size_t grapheme_end(std::string_view text, std::size_t begin) {
-  utf8proc_int32_t state = 0;
-  Utf8Character character = character_at(text, begin);
-  std::size_t end = begin + character.size;
-  while (end < text.size()) {
-    const Utf8Character next = character_at(text, end);
-    if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(character.code_point),
-                                         static_cast<utf8proc_int32_t>(next.code_point), &state)) {
-      break;
-    }
-    character = next;
-    end += next.size;
-  }
-  return end;
-}
 
 class PrecompiledNormalizer : public Normalizer {
  public:
@@ -94,6 +76,7 @@ class PrecompiledNormalizer::Rewrite {
 Status PrecompiledNormalizer::normalize(AlignedText& text) const {
   const std::string_view source = text.text;
   Rewrite rewrite(map_);
+  Graphemes graphemes(source);
   for (std::size_t i = 0; i < source.size();) {
     const auto byte = static_cast<unsigned char>(source[i]);
     const bool alone = byte < 0x80 && byte != '\r' &&
@@ -103,7 +86,7 @@ Status PrecompiledNormalizer::normalize(AlignedText& text) const {
       ++i;
       continue;
     }
-    const std::size_t end = grapheme_end(source, i);
+    const std::size_t end = graphemes.end(i);
     rewrite.put_grapheme(source.substr(i, end - i));
     if (rewrite.growth() > kMaxNormalizedBytes) return grew_too_much(rewrite.growth());
     i = end;

@@ -1,41 +1,26 @@
 #include "tokenizer/regex/case_folding.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
+
+#include "tokenizer/unicode/tables.h"
 
 namespace polystate::tokenizer {
 namespace {
 
-constexpr char32_t kLast = 0x1FFFF;  // no letter with cases comes after it
-
-std::u32string folding(char32_t code_point) {
-  std::array<utf8proc_int32_t, 8> folded{};
-  int boundary = 0;
-  const utf8proc_ssize_t size =
-      utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code_point), folded.data(),
-                              folded.size(), UTF8PROC_CASEFOLD, &boundary);
-  if (size < 1) return {code_point};
-  return {folded.begin(), folded.begin() + size};
+std::u32string_view folding(const CaseFolding& entry) {
+  const std::u32string_view padded(entry.folded.data(), entry.folded.size());
+  return padded.substr(0, padded.find(U'\0'));
 }
 
-// Every folding that has several characters.
-const std::vector<std::u32string>& foldings() {
-  static const std::vector<std::u32string> kFoldings = [] {
-    std::vector<std::u32string> found;
-    for (char32_t code_point = 0; code_point <= kLast; ++code_point) {
-      std::u32string folded = folding(code_point);
-      if (folded.size() > 1) found.push_back(std::move(folded));
-    }
-    return found;
-  }();
-  return kFoldings;
+// A character that is in no folding of several stays as it is.
+std::u32string folding(char32_t code_point) {
+  const auto all = case_foldings();
+  const auto found = std::ranges::lower_bound(all, code_point, {}, &CaseFolding::code_point);
+  if (found == all.end() || found->code_point != code_point) return {code_point};
+  return std::u32string(folding(*found));
 }
 
 }  // namespace
@@ -47,8 +32,10 @@ bool ends_with_folding(std::u32string_view characters) {
   if (characters.size() > kLongest) characters.remove_prefix(characters.size() - kLongest);
   std::u32string folded;
   for (const char32_t character : characters) folded += folding(character);
-  return std::any_of(foldings().begin(), foldings().end(),
-                     [&](const std::u32string& each) { return folded.ends_with(each); });
+  return std::ranges::any_of(case_foldings(), [&](const CaseFolding& each) {
+    const std::u32string_view several = folding(each);
+    return several.size() > 1 && folded.ends_with(several);
+  });
 }
 
 }  // namespace polystate::tokenizer

@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-// Case folding in which one character equals several, as U+00DF and "ss" (Unicode 15,
-// CaseFolding.txt, status F). Oniguruma matches so without regard to case, PCRE2 does not.
+// Case folding in which one character equals several, as U+00DF and "ss" (CaseFolding.txt,
+// status F, which does not change). Oniguruma matches so without regard to case, PCRE2 does not.
 namespace polystate::tokenizer {
 
 // Whether the character's folding has several.

@@ -18,7 +18,8 @@ constexpr int kMaxBrackets = 8;  // brackets within the outermost
 
 class ClassReader {
  public:
-  explicit ClassReader(PatternReader& reader) : reader_(reader) {}
+  ClassReader(PatternReader& reader, bool ignores_case)
+      : reader_(reader), ignores_case_(ignores_case) {}
 
   // Reads items, and operators between groups of them, up to and with the closing bracket. Of
   // several operators the first comes first.
@@ -71,7 +72,8 @@ class ClassReader {
     if (at_other_operator()) return reader_.unsupported(reader_.rest().substr(0, 2));
     if (reader_.take("[")) return nested(set, depth);
     if (reader_.at("\\") && reader_.rest().size() > 1) {
-      if (const auto escaped = reader_.escaped_set(false)) return unite(set, *escaped);
+      if (const auto escaped = reader_.escaped_set(false, ignores_case_))
+        return unite(set, *escaped);
       if (reader_.failed()) return;
     }
     range(set);
@@ -101,6 +103,7 @@ class ClassReader {
     if (!name) return reader_.malformed("a '[:' is not closed");
     auto named = posix_set(*name);
     if (!named) return reader_.unsupported("[:" + std::string(*name) + ":]");
+    if (ignores_case_) reader_.fold(*named, complement);
     if (complement) {
       set.negative.push_back(std::move(*named));
     } else {
@@ -111,6 +114,9 @@ class ClassReader {
   // A class in a class, after its bracket.
   void nested(CharacterSet& set, int depth) {
     const bool complement = reader_.take("^");
+    // Oniguruma adds to it what equals one of its characters, PCRE2 takes that away.
+    if (complement && ignores_case_ && reader_.oniguruma())
+      return reader_.unsupported("(?i) with a complement within a class");
     CharacterSet inner;
     items(inner, depth + 1);
     if (!complement) return unite(set, inner);
@@ -125,22 +131,32 @@ class ClassReader {
   void range(CharacterSet& set) {
     const auto low = character();
     if (!low) return;
-    set.positive += hex_escape(*low);
-    if (!reader_.at("-") || reader_.rest().size() == 1 || reader_.at("-]")) return;
-    // A hyphen before an operator, or of one.
-    if (reader_.oniguruma() && reader_.at("-&&")) return;
-    if (reader_.syntax() == RegexSyntax::kFancyRegex && reader_.at("--")) return;
+    if (!at_hyphen_of_range()) return put(set, *low, *low);
     reader_.take("-");
     constexpr std::array<std::string_view, 5> kSets = {"[", "\\p", "\\s", "\\d", "\\w"};
     if (std::any_of(kSets.begin(), kSets.end(),
                     [&](std::string_view start) { return reader_.at(start); })) {
+      put(set, *low, *low);
       set.positive += hex_escape('-');
       return;
     }
     const auto high = character();
     if (!high) return;
     if (*high < *low) return reader_.malformed("a range goes backwards");
-    set.positive += "-" + hex_escape(*high);
+    put(set, *low, *high);
+  }
+
+  [[nodiscard]] bool at_hyphen_of_range() const {
+    if (!reader_.at("-") || reader_.rest().size() == 1 || reader_.at("-]")) return false;
+    // One before an operator, or of one, is none.
+    if (reader_.oniguruma() && reader_.at("-&&")) return false;
+    return reader_.syntax() != RegexSyntax::kFancyRegex || !reader_.at("--");
+  }
+
+  void put(CharacterSet& set, char32_t first, char32_t last) const {
+    set.positive += hex_escape(first);
+    if (last != first) set.positive += "-" + hex_escape(last);
+    if (ignores_case_) set.positive += newer_cases_of(first, last);
   }
 
   // One character, plain or escaped.
@@ -157,14 +173,15 @@ class ClassReader {
   }
 
   PatternReader& reader_;
+  bool ignores_case_;
 };
 
 }  // namespace
 
-CharacterClass read_character_class(PatternReader& reader) {
+CharacterClass read_character_class(PatternReader& reader, bool ignores_case) {
   CharacterClass read;
   read.complement = reader.take("^");
-  ClassReader(reader).items(read.set, 0);
+  ClassReader(reader, ignores_case).items(read.set, 0);
   return read;
 }
 

@@ -11,6 +11,7 @@ struct CharacterClass {
 };
 
 // Reads [...], from after the opening bracket to the closing one. Errors are the reader's.
-CharacterClass read_character_class(PatternReader& reader);
+// `ignores_case`: whether the class will be matched without regard to case.
+CharacterClass read_character_class(PatternReader& reader, bool ignores_case);
 
 }  // namespace polystate::tokenizer

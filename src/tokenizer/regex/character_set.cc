@@ -84,6 +84,18 @@ std::optional<std::string> key_of(std::string_view name) {
   return key;
 }
 
+// Calls visit(key) for each \p{name} in a set.
+template <typename Visit>
+void for_each_property(std::string_view set, Visit&& visit) {
+  for (std::size_t at = set.find(kProperty); at != std::string_view::npos;
+       at = set.find(kProperty, at + 1)) {
+    std::string_view name = set.substr(at + kProperty.size());
+    name = name.substr(0, name.find('}'));
+    if (name.starts_with(kScript)) name.remove_prefix(kScript.size());
+    visit(key_of(name).value_or(""));
+  }
+}
+
 const NewerCharacters* find_newer(std::string_view key) {
   const auto all = newer_characters();
   const auto found = std::ranges::find(all, key, &NewerCharacters::property);
@@ -128,6 +140,29 @@ std::string hex_escape(char32_t code_point) {
   return R"(\x{)" + digits + "}";
 }
 
+std::string newer_cases_of(char32_t first, char32_t last) {
+  std::string set;
+  const auto cases = newer_cases();
+  for (auto each = std::ranges::lower_bound(cases, first, {}, &NewerCase::character);
+       each != cases.end() && each->character <= last; ++each)
+    set += hex_escape(each->other);
+  return set;
+}
+
+std::optional<std::string> with_other_cases(std::string_view set) {
+  std::string whole(set);
+  bool complete = true;
+  for_each_property(set, [&](const std::string& key) {
+    const auto all = other_cases();
+    const auto found = std::ranges::find(all, key, &OtherCases::property);
+    if (found == all.end()) return;
+    complete = complete && !found->characters.empty();
+    whole += found->characters;
+  });
+  if (!complete) return std::nullopt;
+  return whole;
+}
+
 bool is_ascii(const CharacterSet& set) {
   constexpr std::string_view kEscape = R"(\x{)";
   if (!set.negative.empty() || !set.expressions.empty()) return false;
@@ -157,14 +192,10 @@ CharacterSet difference(const CharacterSet& a, const CharacterSet& b) {
 std::string bracketed(std::string_view set, bool complement) {
   std::string whole(complement ? "[^" : "[");
   whole += set;
-  for (std::size_t at = set.find(kProperty); at != std::string_view::npos;
-       at = set.find(kProperty, at + 1)) {
-    std::string_view name = set.substr(at + kProperty.size());
-    name = name.substr(0, name.find('}'));
-    if (name.starts_with(kScript)) name.remove_prefix(kScript.size());
-    const NewerCharacters* const newer = find_newer(key_of(name).value_or(""));
+  for_each_property(set, [&](const std::string& key) {
+    const NewerCharacters* const newer = find_newer(key);
     if (newer != nullptr) whole += newer->characters;
-  }
+  });
   return whole + "]";
 }
 

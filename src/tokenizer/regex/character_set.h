@@ -24,6 +24,14 @@ std::optional<std::string> left_by(std::string_view name);
 // "\x{2581}".
 std::string hex_escape(char32_t code_point);
 
+// The characters that equal one from `first` to `last` without regard to case, and that PCRE2 may
+// not know for that; empty, or a set.
+std::string newer_cases_of(char32_t first, char32_t last);
+
+// A set with the other cases of its properties' characters; nothing where there are too many to
+// list.
+std::optional<std::string> with_other_cases(std::string_view set);
+
 // A set of characters: `positive`, united with the complement of each of `negative`, and with what
 // each of `expressions` matches, which is one character.
 struct CharacterSet {

@@ -104,7 +104,16 @@ std::string PatternReader::word_set(bool bare) const {
   return bare ? set.append(kLatin1Numbers) : set;
 }
 
-std::optional<CharacterSet> PatternReader::escaped_set(bool bare) {
+void PatternReader::fold(std::string& set, bool complement) {
+  auto folded = with_other_cases(set);
+  // Oniguruma adds to a complement what equals one of its characters.
+  const bool differs = folded && *folded != set;
+  if (!folded || (differs && complement && oniguruma()))
+    return unsupported("(?i) with a property that not all cases of a character have");
+  set = *std::move(folded);
+}
+
+std::optional<CharacterSet> PatternReader::escaped_set(bool bare, bool ignores_case) {
   const char letter = rest()[1];
   std::string set;
   switch (to_lower(letter)) {
@@ -125,7 +134,7 @@ std::optional<CharacterSet> PatternReader::escaped_set(bool bare) {
       set = kHexDigitSet;
       break;
     case 'p':
-      return property();
+      return property(ignores_case && !(bare && oniguruma()));
     default:
       return std::nullopt;
   }
@@ -135,7 +144,7 @@ std::optional<CharacterSet> PatternReader::escaped_set(bool bare) {
 }
 
 // \p{name}, \P{name}, \p{^name}, \pL.
-std::optional<CharacterSet> PatternReader::property() {
+std::optional<CharacterSet> PatternReader::property(bool folds) {
   const std::size_t start = position_;
   bool complement = take(2) == "\\P";
   auto name = property_name();
@@ -146,11 +155,12 @@ std::optional<CharacterSet> PatternReader::property() {
   }
   if (const auto left = left_by(*name))
     return complement ? CharacterSet{*left} : CharacterSet{{}, {*left}};
-  const auto set = named_set(*name);
+  auto set = named_set(*name);
   if (!set) {
     unsupported(since(start));
     return std::nullopt;
   }
+  if (folds) fold(*set, complement);
   if (complement) return CharacterSet{{}, {*set}};
   return CharacterSet{*set};
 }

@@ -52,8 +52,11 @@ class PatternReader {
 
   // The character that an escape stands for.
   std::optional<char32_t> escaped_character();
-  // The set of \s, \d, \w, \h, \p{...} or a complement.
-  std::optional<CharacterSet> escaped_set(bool bare);
+  // The set of \s, \d, \w, \h, \p{...} or a complement, `bare` or in a class.
+  std::optional<CharacterSet> escaped_set(bool bare, bool ignores_case);
+  // Adds to a set of properties, which an escape or a class names, what it has without regard to
+  // case. Fails where that cannot be told. `complement`: whether its complement was asked for.
+  void fold(std::string& set, bool complement);
 
   // The set of \w, `bare` or in a class.
   [[nodiscard]] std::string word_set(bool bare) const;
@@ -61,7 +64,7 @@ class PatternReader {
  private:
   void fail(ErrorCode code, const std::string& what);
   std::optional<char32_t> hexadecimal(std::size_t most);
-  std::optional<CharacterSet> property();
+  std::optional<CharacterSet> property(bool folds);
   std::optional<std::string_view> property_name();
 
   std::string_view pattern_;

@@ -5,6 +5,8 @@
 //  - Oniguruma: ^ and $ are those of lines, (?m) lets . match a newline, x{n,m}+ repeats x{n,m},
 //    and (?i) reaches over the alternatives that follow it. Without regard to case it lets one
 //    character equal several, which is refused;
+//  - both: without regard to case a property, of Oniguruma's in brackets, is that of the characters
+//    that equal one of it, too. Where these are many (\p{Lu}) it is refused;
 //  - both: \h is a hexadecimal digit, \v a vertical tab, classes may be nested, and && is what two
 //    have in common (in Rust -- is what the first has alone); these bind least;
 //  - Python: groups have names, $ matches before a last newline, too, and \Z at the end alone.
@@ -91,7 +93,9 @@ class Translator {
   // Appends a character, as `text`.
   void literal(char32_t character, std::string_view text) {
     std::u32string literals = std::exchange(literals_, {});
-    atom(text);
+    const std::string others =
+        groups_.back().ignores_case ? newer_cases_of(character, character) : std::string();
+    atom(others.empty() ? std::string(text) : "[" + hex_escape(character) + others + "]");
     if (!folds_several()) return;
     literals_ = std::move(literals) + character;
     if (folds_to_several(character) || ends_with_folding(literals_))
@@ -141,7 +145,8 @@ class Translator {
 
   void escape() {
     if (reader_.rest().size() == 1) return reader_.malformed("it ends with a backslash");
-    if (const auto set = reader_.escaped_set(true)) return atom(to_expression(*set, false));
+    if (const auto set = reader_.escaped_set(true, groups_.back().ignores_case))
+      return atom(to_expression(*set, false));
     if (reader_.failed()) return;
     if (reader_.take("\\b")) return assertion(word_boundary());
     if (reader_.take("\\B")) return assertion("(?!" + word_boundary() + ")");
@@ -164,7 +169,7 @@ class Translator {
 
   void character_class() {
     reader_.take("[");
-    const CharacterClass read = read_character_class(reader_);
+    const CharacterClass read = read_character_class(reader_, groups_.back().ignores_case);
     // Oniguruma folds what two classes have in common, PCRE2 each of them.
     if (folds_several() && !read.set.expressions.empty())
       return reader_.unsupported("(?i) with classes that are intersected");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -18,9 +19,42 @@ struct ScriptRange {
   std::uint8_t script;  // any number but 0
 };
 
+// Values of Grapheme_Cluster_Break, those that the rules of clusters tell apart with
+// Indic_Conjunct_Break and Extended_Pictographic. CR and LF are controls.
+enum class GraphemeClass : std::uint8_t {
+  kOther,
+  kControl,
+  kExtend,          // of no conjunct
+  kConjunctExtend,  // Extend, and InCB=Extend
+  kConjunctLinker,  // Extend, and InCB=Linker
+  kJoiner,          // U+200D
+  kSpacingMark,
+  kPrepend,
+  kHangulL,
+  kHangulV,
+  kHangulT,
+  kHangulLv,
+  kHangulLvt,
+  kConjunctConsonant,  // InCB=Consonant
+  kPictographic,
+  kRegionalIndicator,
+};
+
+struct GraphemeRange {
+  char32_t first;
+  char32_t last;
+  GraphemeClass kind;
+};
+
 struct CodePointPair {
   char32_t code_point;
   char32_t other;
+};
+
+// What a character is in case folding, in which one may become several: up to three, and zeros.
+struct CaseFolding {
+  char32_t code_point;
+  std::array<char32_t, 3> folded;
 };
 
 struct CombiningClass {
@@ -47,7 +81,11 @@ std::span<const CodePointRange> mark_ranges();          // of StripAccents
 std::span<const CodePointRange> bert_mark_ranges();     // of BertNormalizer
 std::span<const CodePointRange> bert_control_ranges();  // likewise
 std::span<const ScriptRange> script_ranges();           // of UnicodeScripts
-std::span<const CodePointPair> lower_cases();           // but that of U+0130
+// Of Precompiled; without what is computed: syllables of Hangul, and regional indicators.
+std::span<const GraphemeRange> grapheme_ranges();
+std::span<const CodePointPair> lower_cases();  // but that of U+0130
+// Foldings of several characters, and of one that is in such a folding. Of regular expressions.
+std::span<const CaseFolding> case_foldings();
 // Of the normalization forms; without Hangul syllables, which are computed.
 std::span<const CombiningClass> combining_classes();
 std::span<const Decomposition> canonical_decompositions();

@@ -52,7 +52,11 @@ def test_what_is_not_known_is_refused_by_name(
     ("expression", "name"),
     [
         (r"(a)\1", r"'\1'"),
-        ("(?i:[a-z&&[^E]])", "'(?i) with classes that are intersected'"),
+        ("(?i:[a-z&&[E]])", "'(?i) with classes that are intersected'"),
+        # It takes what equals a character of the complement for one of it: this matches a letter.
+        ("(?i:[^[^a-z]])", "'(?i) with a complement within a class'"),
+        (r"(?i:[^\p{Lu}])", "'(?i) with a property that not all cases of a character have'"),
+        (r"(?i:[^\P{L}])", "'(?i) with a property that not all cases of a character have'"),
         # Oniguruma lets one character equal several in another case: these match U+00DF or U+FB01.
         ("(?i:gross)", "'(?i) with a character that has several"),
         ("(?i)a|fi", "'(?i) with a character that has several"),

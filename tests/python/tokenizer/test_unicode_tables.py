@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import random
+import re
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 import tiktoken
 import tiktoken_ext.openai_public
+from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Regex, Tokenizer, models, normalizers
 from tokenizers import pre_tokenizers as pre
 
@@ -33,6 +36,42 @@ ORDERED = [
     or ord(c) % 16 == 0
 ]
 TOGETHER = 128  # characters of a text
+
+# Those of PLANES without ideographs and syllables, which have a range for each class, and the last
+# ones of these.
+CLUSTERED = [
+    c
+    for c in PLANES
+    if (ord(c) < 0x20000 and not unicodedata.name(c, "").startswith(("CJK UNI", "HANGUL SYLL")))
+    or 0xE0000 <= ord(c) < 0xE1000
+    or 0xD700 <= ord(c) < 0xD7A4
+]
+# What shows how a character takes part in clusters: those of at most five bytes are replaced as a
+# whole by what the map of `replaced` has for their beginning, so that a last mark stays or goes.
+CLUSTERS = [
+    "A{c}",
+    *(f"{{c}}{follower}\u0301" for follower in "\u0340\u00e9\u1100\u1161\u11a8\uac00\u2600\u0915"),
+    "{c}\u094d\u0915\u0301",
+    "\u0915{c}\u0915\u0301",
+    "\u0915\u094d{c}\u0915\u0301",
+    "{c}\u200d\u2600\u0301",
+    "\u2600{c}\u2600\u0301",
+    "\u2600{c}\u200d\u2600\u0301",
+]
+# Some of each class of characters, of as many bytes as there are; the last ones are the newest.
+KINDS = [
+    *("\r", "\n", "\x7f", "\xad", "\u200b", "\U000e0001"),
+    *("A", "\xe9", "\u4e00", "\U00020000", "\u0378"),
+    *("\u0301", "\u0340", "\u200c", "\u20dd", "\U0001f3fb", "\u0897", "\u1acf", "\U00010d69"),
+    *("\u094d", "\u1039", "\U00011133", "\U000113d0"),
+    "\u200d",
+    *("\u0903", "\u0e33", "\U0001d166", "\U000113b9"),
+    *("\u0600", "\u0d4e", "\U000110bd", "\U000113d1"),
+    *("\u1100", "\ua960", "\u1161", "\u11a8", "\ud7b0", "\ud7cb", "\uac00", "\uac01", "\U00016d63"),
+    *("\u0915", "\u1000", "\U00011103", "\U00011380"),
+    *("\xa9", "\u2600", "\U0001f600", "\U0001fae9"),
+    *("\U0001f1e6", "\U0001f1ff"),
+]
 
 NOTHING = {
     "clean_text": False,
@@ -159,6 +198,48 @@ def test_a_pre_tokenizer_splits_at_the_same_characters(name: str, tmp_path: Path
     assert sweep(tokenizer, tmp_path, lambda c: f"a{c}b", offsets=True) == []
 
 
+def replaced(train: Callable[..., bytes], characters: str, folder: Path) -> Tokenizer:
+    """Replace each of ``characters`` by an ideograph, in whole clusters."""
+    rules = folder / "rules.tsv"
+    rules.write_text("".join(f"{ord(c):X}\t{0x4E01 + i:X}\n" for i, c in enumerate(characters)))
+    options = {"model_type": "char", "hard_vocab_limit": False}
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(train(normalization_rule_tsv=str(rules), **options))
+    tokenizer = in_bytes_of_tokens()
+    tokenizer.normalizer = normalizers.Precompiled(model.normalizer_spec.precompiled_charsmap)
+    return tokenizer
+
+
+@pytest.mark.parametrize(
+    "characters",
+    [
+        pytest.param(CLUSTERED, id="without ideographs"),
+        pytest.param(PLANES, id="all", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_precompiled_replaces_the_same_clusters(
+    characters: list[str], trained_sentence_piece: Callable[..., bytes], tmp_path: Path
+) -> None:
+    known = "A\u0340\u00e9\u1100\u1161\u11a8\uac00\u2600\u0915"
+    tokenizer = replaced(trained_sentence_piece, known, tmp_path)
+    forms = "\n".join(CLUSTERS)
+
+    def around(c: str) -> str:
+        return forms.replace("{c}", c)
+
+    assert sweep(tokenizer, tmp_path, around, offsets=False, characters=characters) == []
+
+
+def test_precompiled_replaces_the_same_clusters_of_drawn_characters(
+    trained_sentence_piece: Callable[..., bytes], tmp_path: Path
+) -> None:
+    rng = random.Random(1)
+    known = "".join(rng.sample([c for c in KINDS if c not in "\r\n"], 30))
+    tokenizer = replaced(trained_sentence_piece, known, tmp_path)
+    texts = ["".join(rng.choices(KINDS, k=rng.randint(2, 9))) for _ in range(20_000)]
+    assert differing(tokenizer, tmp_path, texts, offsets=False) == []
+
+
 def test_scripts_change_between_the_same_characters(tmp_path: Path) -> None:
     tokenizer = in_pieces(pre.UnicodeScripts())
     texts = ["".join(PLANES[i : i + TOGETHER]) for i in range(0, len(PLANES), TOGETHER)]
@@ -170,6 +251,84 @@ def test_an_expression_matches_the_same_characters(expression: str, tmp_path: Pa
     tokenizer = in_pieces(pre.Split(Regex(expression), "isolated"))
     texts = ["".join(PLANES[i : i + 4096]) for i in range(0, len(PLANES), 4096)]
     assert differing(tokenizer, tmp_path, texts, offsets=True) == []
+
+
+CASES: tuple[Callable[[str], str], ...] = (
+    *(str.lower, str.upper, str.casefold),
+    normalizers.Lowercase().normalize_str,
+)
+# The characters that have another case, and of these the ones that Unicode 14 did not pair.
+CASED = sorted({x for c in PLANES for case in CASES if case(c) != c for x in (c, *case(c))})
+NEWLY_CASED = [
+    c
+    for c in CASED
+    if unicodedata.category(c) == "Cn"
+    or all(case(c) == c for case in CASES)
+    or c in "\u0390\u03b0\u1fd3\u1fe3\ufb05\ufb06"
+]
+BYTES = {bytes([byte]): byte for byte in range(256)}
+# Properties whose characters may have other cases without them: too many to be listed.
+OPEN = {"Lu", "Ll", "Lt", "Lowercase", "Uppercase"}
+CASES_TO_TRY = [
+    pytest.param([*NEWLY_CASED, *CASED[::16]], id="new, and some others"),
+    pytest.param(CASED, id="all", marks=pytest.mark.exhaustive),
+]
+
+
+def removed(expression: str) -> Tokenizer:
+    """Give the offsets of what an expression does not match."""
+    return in_pieces(pre.Split(Regex(expression), "removed"))
+
+
+def matched_by_rust(expression: str, folder: Path) -> tuple[set[str], set[str]]:
+    """Return which of CASED an expression of a TikToken file matches: ours, and theirs."""
+    path = folder / "bytes.tiktoken"
+    path.write_bytes(b"".join(b"%s %d\n" % (base64.b64encode(t), i) for t, i in BYTES.items()))
+    theirs = tiktoken.Encoding("", pat_str=expression, mergeable_ranks=BYTES, special_tokens={})
+    text = "".join(CASED)
+    ids = (ps.Tokenizer.open(path, pattern=expression).encode(text), theirs.encode_ordinary(text))
+    ours, their = ({*bytes(each).decode()} for each in ids)
+    return ours, their
+
+
+@pytest.mark.parametrize("characters", CASES_TO_TRY)
+def test_oniguruma_pairs_the_same_cases(characters: list[str], tmp_path: Path) -> None:
+    text = "\n".join(CASED)
+    for c in characters:
+        forms = [f"(?i:[^{re.escape(c)}])"]
+        if len(c.casefold()) == 1:  # others are refused
+            forms.append(f"(?i:{re.escape(c)})")
+        for form in forms:
+            assert differing(removed(form), tmp_path, [text], offsets=True) == [], form
+
+
+@pytest.mark.parametrize("characters", CASES_TO_TRY)
+def test_rust_pairs_the_same_cases(characters: list[str], tmp_path: Path) -> None:
+    for c in map(re.escape, characters):
+        for form in (f"(?i:{c})", f"(?i:[{c}])", f"(?i:[^{c}])"):
+            ours, theirs = matched_by_rust(form, tmp_path)
+            assert ours == theirs, form
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_a_property_has_the_same_characters_without_regard_to_case(
+    name: str, tmp_path: Path
+) -> None:
+    for form in (rf"\p{{{name}}}", rf"\P{{{name}}}", rf"[^\p{{{name}}}]", rf"[\P{{{name}}}\r]"):
+        if name in OPEN:
+            with pytest.raises(ps.UnsupportedError, match="not all cases"):
+                matched_by_rust(f"(?i:{form})", tmp_path)
+            continue
+        ours, theirs = matched_by_rust(f"(?i:{form})", tmp_path)
+        assert ours == theirs, form
+    bracketed = removed(rf"(?i:[^\p{{{name}}}\n])")
+    if name in OPEN:
+        with pytest.raises(ps.UnsupportedError, match="not all cases"):
+            differing(bracketed, tmp_path, [""], offsets=True)
+    else:
+        assert differing(bracketed, tmp_path, ["\n".join(CASED)], offsets=True) == []
+    bare = removed(rf"(?i:\p{{{name}}})")
+    assert differing(bare, tmp_path, ["\n".join(CASED)], offsets=True) == []
 
 
 def ranks_of_neighbours() -> dict[bytes, int]:
