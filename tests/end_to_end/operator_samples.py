@@ -23,6 +23,10 @@ from tests.end_to_end.trials import Trial, run_resumable, trial_parser
 from tests.support.operator_entries import operator_entries
 
 
+# Of samples: the first one that an operator takes. Some are of integers alone.
+_DTYPES = (torch.float32, torch.int64)
+
+
 class Sampled(nn.Module):
     """An operator on a sample's values that are no tensors, with a counter."""
 
@@ -101,12 +105,13 @@ def trials(
 
 def _trial(info: Any, number: int, kind: type[Sampled]) -> Trial | None:
     """Make the trial of a sample; None if the operator has no such sample, or draws numbers."""
-    if torch.float32 not in info.dtypes:
+    dtype = next((each for each in _DTYPES if each in info.dtypes), None)
+    if dtype is None:
         return None
     in_place = issubclass(kind, SampledInPlace)
     function = info.get_inplace() if in_place else info.get_op()
     torch.manual_seed(0)
-    samples = info.sample_inputs("cpu", torch.float32, requires_grad=False)
+    samples = info.sample_inputs("cpu", dtype, requires_grad=False)
     sample = next(itertools.islice(samples, number, None), None)
     if function is None or sample is None:
         return None

@@ -24,6 +24,7 @@ from polystate.export.verification.outcomes import tensors
 from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
 from polystate.export.verification.rounding import Rounding
 from polystate.export.verification.tolerances import deviating, first_deviation
+from polystate.export.verification.twins import EndedProgramError, WrongProgramError
 from tests.end_to_end.twins import changed_buffers
 
 _TOLERANCE = (1e-4, 2e-5)  # relative, absolute
@@ -78,6 +79,10 @@ def outcome(trial: Trial, backend: str) -> tuple[str, str]:
     }
     try:
         program = ps.export(trial.model, methods, backend=backend, draws=_DRAWS)
+    except EndedProgramError as error:
+        return DIED, str(error)
+    except WrongProgramError as error:  # a program must be right; that an export sees it is luck
+        return DIFFERENT, str(error)
     except ps.Error as error:
         return REFUSED, f"{type(error).__name__}: {error}"
     except Exception as error:

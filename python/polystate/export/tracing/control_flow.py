@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from torch._dynamo.eval_frame import cached_backends, remove_from_cache
 from torch._higher_order_ops import utils
+from torch.utils import _pytree as pytree
 
 _Call = Callable[..., Any]
 
@@ -60,7 +62,38 @@ def _called_by(call: _Call) -> Iterator[None]:
 
 
 def _called(function: _Call, args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
-    if function.__name__ == "_cond_op_wrapper":  # whose operands may be nested
-        condition, taken, otherwise, operands = args
-        return (taken if condition else otherwise)(*operands)
-    return function(*args, **(kwargs or {}))
+    call = _BY_NAME.get(function.__name__)
+    return function(*args, **(kwargs or {})) if call is None else call(function, *args)
+
+
+def _chosen(_: _Call, condition: Any, taken: _Call, otherwise: _Call, operands: Any) -> Any:
+    return (taken if condition else otherwise)(*operands)
+
+
+def _looped(loop: _Call, condition: _Call, body: _Call, values: Any, others: Any) -> Any:
+    """Run a loop over leaves, and give its values the structure that they had before it."""
+    structure = inspect.getclosurevars(body).nonlocals["in_spec"]
+    leaves = loop(condition, lambda *given: tuple(pytree.tree_leaves(body(*given))), values, others)
+    carried, _ = pytree.tree_unflatten(leaves, structure)
+    return carried
+
+
+def _scanned(scan: _Call, function: _Call, carried: Any, values: Any) -> Any:
+    """Scan over leaves, and give what is carried and the results the function's structure."""
+    structures = []
+
+    def noting(*given: Any) -> Any:
+        result = function(*given)
+        structures.append(pytree.tree_structure(result))
+        return result
+
+    return pytree.tree_unflatten(scan(noting, carried, values), structures[0])
+
+
+# How what PyTorch compiles is called, whose operands and results may be nested. Its operators take
+# and give leaves; where it compiles a function, it is Dynamo that builds the structures again.
+_BY_NAME: Mapping[str, _Call] = {
+    "_cond_op_wrapper": _chosen,
+    "_while_loop_op_wrapper": _looped,
+    "run_flattened_scan": _scanned,
+}

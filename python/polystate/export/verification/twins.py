@@ -40,6 +40,14 @@ _ROUNDINGS = 6
 _MOST_ROUNDINGS = 32
 
 
+class WrongProgramError(ExportError):
+    """A program gives, takes or keeps something else than its module."""
+
+
+class EndedProgramError(ExportError):
+    """A program ends its process, or does not end in time."""
+
+
 @dataclass(frozen=True)
 class Call:
     """A method with arguments; `where` says in words which."""
@@ -149,7 +157,7 @@ class Twins:
             return agreement
         reason = self._reason(call, before, found, expected, seconds)
         if reason is None:
-            raise fault(call, f"{agreement}; the module itself runs there")
+            raise _fault(call, f"{agreement}; the module itself runs there", WrongProgramError)
         self.copy_state()
         return LeftOut(reason, has_run=True)
 
@@ -184,7 +192,7 @@ class Twins:
         if reason is None or not works_by_value(call.method):
             explained = self._reason(call, before, found, expected, seconds)
             if explained is None:
-                raise fault(call, agreement)
+                raise _fault(call, agreement, WrongProgramError)
             reason = reason or explained
         self.copy_state()
         return LeftOut(reason, has_run=True)
@@ -211,7 +219,7 @@ class Twins:
         try:
             outputs, after = self.program.run(call.method.name, self._inputs(call), seconds)
         except EngineError as error:
-            raise fault(call, f"the lowered program fails: {error}") from error
+            raise _fault(call, f"the lowered program fails: {error}", _kind(error)) from error
         given, left = ([as_pairs(each) for each in found] for found in (outputs, after))
         return Outcome(given, left, self._program_state())
 
@@ -250,7 +258,8 @@ class Twins:
         try:
             self.program.run(call.method.name, self._inputs(call), seconds)
         except ProgramEndedError as ended:
-            raise fault(call, f"{refuses}; the lowered program fails: {ended}") from ended
+            what = f"{refuses}; the lowered program fails: {ended}"
+            raise _fault(call, what, EndedProgramError) from ended
         except ContractError:
             pass
         except EngineError:
@@ -259,12 +268,13 @@ class Twins:
                 self.copy_state()
         else:
             if LiveGraph(call.method).refuses(self.eager, call.args, call.kwargs):
-                raise fault(call, f"{refuses}; the lowered program takes them") from error
+                what = f"{refuses}; the lowered program takes them"
+                raise _fault(call, what, WrongProgramError) from error
             self.copy_state()  # no result depends on what the module refuses
         for name, value in self._program_state().items():
             if first_deviation(value, before[name], self.tolerance) is not None:
                 what = f"{refuses}; so does the lowered program, and it changes state '{name}'"
-                raise fault(call, what) from error
+                raise _fault(call, what, WrongProgramError) from error
 
     def _reason(
         self,
@@ -317,9 +327,13 @@ def as_described(
     return of_pairs(tensor) if described.dtype.startswith("complex") else tensor
 
 
-def fault(call: Call, what: str) -> ExportError:
+def _kind(error: EngineError) -> type[ExportError]:
+    return EndedProgramError if isinstance(error, ProgramEndedError) else ExportError
+
+
+def _fault(call: Call, what: str, kind: type[ExportError]) -> ExportError:
     """The refusal of a program."""
-    return ExportError(
+    return kind(
         f"method '{call.method.name}' {call.where}: {what}; this is the backend's fault: try "
         f"another one, or other operators"
     )

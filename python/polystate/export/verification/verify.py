@@ -22,14 +22,14 @@ from polystate.export.verification.drawn_calls import DrawnCalls, Tally
 from polystate.export.verification.draws import Draws
 from polystate.export.verification.golden import record
 from polystate.export.verification.precision import narrowest_widths
-from polystate.export.verification.program_process import ProgramProcess
+from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
 from polystate.export.verification.tolerances import (
     Tolerance,
     tolerances,
     tolerances_by_type,
     widest,
 )
-from polystate.export.verification.twins import Call, Twins
+from polystate.export.verification.twins import Call, EndedProgramError, Twins
 
 _GOLDEN_FILE = "golden.npz"
 
@@ -160,5 +160,7 @@ def _opened(finished: Finished, directory: Path, leading: Mapping[str, int]) -> 
     write_temporary_artifact(directory, finished.described, finished.files)
     try:
         return ProgramProcess(directory, leading)
+    except ProgramEndedError as error:
+        raise EndedProgramError(f"the lowered program does not open: {error}") from error
     except (ArtifactError, EngineError) as error:
         raise ExportError(f"the lowered program does not open: {error}") from error
