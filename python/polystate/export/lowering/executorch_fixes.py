@@ -25,6 +25,7 @@ from executorch.exir.passes import (
     replace_view_copy_with_view_pass,
 )
 from executorch.exir.program import _program
+from executorch.exir.schema import Instruction, KernelCall
 from executorch.exir.tensor import TensorSpec, dim_order_from_stride
 from executorch.exir.verification import verifier
 from torch import nn
@@ -79,6 +80,9 @@ def applied() -> Iterator[None]:
             "_tensor_spec_to_evalue",
             _with_state_apart(_Emitter._tensor_spec_to_evalue),
         ),
+        mock.patch.multiple(
+            _Emitter, _emit_map=_emit_map, _emit_scan=_counting_from_zero(_Emitter._emit_scan)
+        ),
         mock.patch.dict(
             op_implementations_dict,
             {
@@ -129,6 +133,35 @@ def _first_rows(mapped: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
     ExecuTorch takes all rows, which fixes their number.
     """
     return [[each.select(0, 0) for each in mapped]]
+
+
+def _emit_map(emitter: Any, args: Sequence[Any], outputs: Any) -> Any:
+    """Emits ``map`` as a ``scan`` that carries nothing.
+
+    ExecuTorch's own has one tensor to map over, and one result (``RuntimeError``).
+    """
+    body, mapped, others = args
+    return emitter._emit_scan((body, [], mapped, others), outputs)
+
+
+def _counting_from_zero(emit_scan: Any) -> Any:
+    """Has each loop begin with its first row.
+
+    ExecuTorch sets a loop's counter back when it ends. The call after one that a check ended in
+    the middle would leave out the rows before that, and give other numbers without an error.
+    """
+
+    def emit(emitter: Any, args: Sequence[Any], outputs: Any) -> Any:
+        subtract, _ = emitter._get_operator(name="executorch_prim::sub", overload="Scalar")
+        begin = Instruction(KernelCall(subtract, args=[]))
+        instructions = emitter.chain.instructions
+        instructions.append(begin)
+        results = emit_scan(emitter, args, outputs)
+        counter = instructions[-1].instr_args.args[0]  # what the loop itself sets back
+        begin.instr_args.args = [counter, counter, counter]
+        return results
+
+    return emit
 
 
 def _in_placeholder_order(lift: Any) -> Any:

@@ -11,8 +11,8 @@ from torch.fx import GraphModule, Node
 from polystate.export.graph.sources import source_of
 from polystate.export.tracing.eager import EagerModule
 from polystate.export.tracing.trace import Traced
-from polystate.export.verification.dispatch import Operators
 from polystate.export.verification.live_graph import LiveGraph
+from polystate.export.verification.undefined import Undefined
 
 _COND = torch.ops.higher_order.cond
 
@@ -35,9 +35,9 @@ class Branches:
         return [where for branch, where in self._all.items() if branch not in self._taken]
 
 
-class _Watch(Operators):
+class _Watch(Undefined):
     def __init__(self, taken: set[Any]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self._taken = taken
 
     def entered(self, branch: Any) -> None:

@@ -9,10 +9,15 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _COND = torch.ops.higher_order.cond
+_LOOPS = (
+    torch.ops.higher_order.scan,
+    torch.ops.higher_order.map_impl,
+    torch.ops.higher_order.while_loop,
+)
 
 
 class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Calls each operator through `call`, those in the branches of a ``cond`` included."""
+    """Calls each operator through `call`, those in branches and in bodies of loops included."""
 
     supports_higher_order_operators = True
 
@@ -34,6 +39,8 @@ class Operators(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 return chosen(*operands)
         if isinstance(function, torch._ops.OpOverload):
             return self.call(function, args, kwargs or {})
+        if function in _LOOPS:
+            args = tuple(under(self, each) if callable(each) else each for each in args)
         return function(*args, **(kwargs or {}))
 
     def entered(self, branch: Any) -> None:

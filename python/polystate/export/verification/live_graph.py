@@ -10,7 +10,7 @@ from torch.fx import GraphModule
 
 from polystate.export.tracing.eager import EagerModule, copied
 from polystate.export.tracing.trace import Traced, flat_inputs
-from polystate.export.verification.dispatch import Operators
+from polystate.export.verification.undefined import Undefined
 
 
 class LiveGraph:
@@ -23,7 +23,7 @@ class LiveGraph:
         self.module = GraphModule(traced, graph)
         self._exported = method.exported
 
-    def run(self, eager: EagerModule, args: Any, kwargs: Any, mode: Operators) -> None:
+    def run(self, eager: EagerModule, args: Any, kwargs: Any, mode: Undefined) -> None:
         """Run it from the state that the module has now, which stays; operators may raise."""
         # The buffers by name: a method may have set the module's to other tensors since the trace.
         (args, kwargs), buffers = copied((args, kwargs), eager.buffers())
@@ -33,7 +33,7 @@ class LiveGraph:
     def refuses(self, eager: EagerModule, args: Any, kwargs: Any) -> bool:
         """Tell whether some operator raises."""
         try:
-            self.run(eager, args, kwargs, Operators())  # type: ignore[no-untyped-call]
+            self.run(eager, args, kwargs, Undefined())
         except Exception:  # operators raise anything
             return True
         return False
