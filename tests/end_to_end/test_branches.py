@@ -12,7 +12,7 @@ from torch._higher_order_ops import map as torch_map
 from torch.export import Dim
 
 import polystate as ps
-from tests.end_to_end.twins import ENGINES, Twins
+from tests.end_to_end.twins import BACKENDS, ENGINES, Twins
 
 ROWS = ({0: Dim("rows", min=1, max=6)},)
 
@@ -123,7 +123,7 @@ def test_branches_hold_constants_and_change_state(tmp_path: Path, backend: str) 
     call_all(exported(METHODS, tmp_path, backend), METHODS)
 
 
-@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
+@pytest.mark.parametrize("backend", [*BACKENDS, pytest.param("aoti", marks=pytest.mark.exhaustive)])
 def test_a_mapped_function_holds_constants(tmp_path: Path, backend: str) -> None:
     call_all(exported(["mapped"], tmp_path, backend), ["mapped"])
 

@@ -1,4 +1,4 @@
-"""Branches and loops give what eager PyTorch gives, wherever their results and operands lie."""
+"""Branches give what eager PyTorch gives, wherever their results and operands lie."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor, nn
-from torch._higher_order_ops import map as torch_map
-from torch.export import Dim
 
 import polystate as ps
 from tests.end_to_end.twins import ENGINES, Twins
@@ -58,11 +56,6 @@ class Branches(nn.Module):
         self.total.copy_(torch.cond(p, lambda t, v: t + v, lambda t, v: t - v, (self.total, v)))
         return self.total * 2
 
-    def mapped(self, rows: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        a = torch_map(lambda row, v: row * v, rows, v)
-        b = torch_map(lambda row, v: row + v, rows, v)
-        return a, b
-
 
 METHODS = {
     "two": ps.Method("two", (TRUE, torch.zeros(3))),
@@ -83,21 +76,3 @@ def test_results_of_branches_have_memory_of_their_own(tmp_path: Path, backend: s
         twins.call("state_in_a_branch", p, torch.randn(3))
         twins.call("chosen_state", p, torch.randn(3))
         twins.call("with_weights", p, torch.randn(3))
-
-
-def test_mapped_functions_have_results_of_their_own(tmp_path: Path, backend: str) -> None:
-    if backend == "aoti":
-        pytest.skip("AOTInductor compiles no map")
-    methods = {"mapped": ps.Method("mapped", (torch.zeros(4, 3), torch.ones(3)))}
-    Twins(Branches(), methods, tmp_path, backend).call("mapped", torch.randn(4, 3), torch.randn(3))
-
-
-def test_a_function_is_mapped_over_any_number_of_rows(tmp_path: Path, backend: str) -> None:
-    if backend == "aoti":
-        pytest.skip("AOTInductor compiles no map")
-    rows = ({0: Dim("rows", min=1, max=50)}, None)
-    example = (torch.randn(4, 3), torch.randn(3))
-    methods = {"mapped": ps.Method("mapped", example, dynamic_shapes=rows)}
-    twins = Twins(Branches(), methods, tmp_path, backend)
-    for count in (1, 50, 7):
-        twins.call("mapped", torch.randn(count, 3), torch.randn(3))

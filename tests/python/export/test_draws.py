@@ -5,12 +5,19 @@ from unittest import mock
 
 import pytest
 import torch
+from torch._higher_order_ops import map as mapped
+from torch._higher_order_ops import while_loop
+from torch._higher_order_ops.scan import scan
 
 import polystate as ps
 from polystate.artifact.manifest import Input, Method, Symbol, ValueRange
+from polystate.export.program import prepare, surroundings
+from polystate.export.tracing.control_flow import uncompiled
 from polystate.export.tracing.eager import Outcome
 from polystate.export.verification import undefined as undefined_results
+from polystate.export.verification.branches import Branches
 from polystate.export.verification.draws import MANNERS, Source, drawn_arguments
+from polystate.export.verification.live_graph import LiveGraph
 from polystate.export.verification.outcomes import differs_in_numbers
 from polystate.export.verification.rounding import Rounding, is_explained
 from polystate.export.verification.tolerances import first_deviation
@@ -190,6 +197,50 @@ def test_the_smallest_integer_by_minus_one_does_not_end_the_process(divisor):
     with Undefined():
         assert (values / divisor)[0] == 2.0**31 and (values // -1.0)[0] == 2.0**31
     assert mode.reason is None
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f, a, b: torch.cond(a.sum() > 0, lambda a, b: a - b, f, (a, b)),
+        lambda f, a, b: mapped(lambda e: f(*e), (a, b)),
+        lambda f, a, b: scan(lambda c, e: (c + 1, f(*e)), torch.zeros(()), (a, b))[1],
+        lambda f, a, b: while_loop(lambda i, q: i < 1, lambda i, q: (i + 1, f(a, b)), (0, a))[1],
+    ],
+    ids=["cond", "map", "scan", "while_loop"],
+)
+def test_nor_does_it_in_branches_and_loops(run):
+    values, divisors = torch.tensor([[SMALLEST]]).int(), torch.tensor([[-1]]).int()
+
+    def divided(a, b):
+        return torch.div(a, b, rounding_mode="trunc")
+
+    with uncompiled(), Undefined():
+        assert torch.equal(run(divided, values, divisors), values)
+
+
+class Quotients(torch.nn.Module):
+    def forward(self, a, b):
+        return torch.cond(
+            a.sum() > 0,
+            lambda a, b: a - b,
+            lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+            (a, b),
+        )
+
+
+def test_nor_does_it_where_a_graph_is_asked_which_branches_it_takes_and_what_it_refuses():
+    one, two = torch.ones(2, dtype=torch.int64), torch.full((2,), -1)
+    methods = {"forward": ps.Method("forward", (one, one))}
+    model = Quotients()
+    with surroundings(model, None):
+        prepared = prepare(model, methods, "portable", {}, at_corners=True)
+        eager, (traced,) = prepared.eager, prepared.traced
+        smallest = torch.full((2,), torch.iinfo(torch.int64).min)
+        branches = Branches(traced)
+        branches.see(eager, (smallest, two), {})
+        assert [each.partition(" ")[0] for each in branches.untaken()] == ["True"]
+        assert not LiveGraph(traced).refuses(eager, (smallest, two), {})
 
 
 def outcome(*outputs):

@@ -30,7 +30,31 @@ def scanned(x):
     return scan(lambda carry, v: (carry + v, carry * v), x[0], x)[1]
 
 
+def scanned_in_structures(x):
+    """What is carried, and what comes of each row, is nested."""
+    (total, (count,)), seen = scan(
+        lambda carry, v: (
+            (carry[0] + v, (carry[1][0] + 1,)),
+            {"was": carry[0].clone(), "by": [v * 2]},
+        ),
+        (torch.zeros(()), (torch.zeros(()),)),
+        x,
+    )
+    return seen["was"] + seen["by"][0] + total * count
+
+
+def counted_in_structures(x):
+    i, values = while_loop(
+        lambda i, values: i < 3,
+        lambda i, values: (i + 1, {"a": values["a"] * 2, "b": [values["b"][0] + values["a"]]}),
+        (torch.tensor(0), {"a": x, "b": [x * 1]}),
+    )
+    return values["b"][0] * i
+
+
 EXPECTED = {
+    scanned_in_structures: lambda x: x.cumsum(0) + x + x.sum() * 3,
+    counted_in_structures: lambda x: x * 24,
     branch: lambda x: (x + 1) * x if x.sum() > 0 else (x * 2 - 5 if x[0] > 0 else x * 2 + 5),
     counted: lambda x: x * 8,
     scanned: lambda x: torch.stack([x[0], 2 * x[0], 2 * x[0] + x[1]]) * x,

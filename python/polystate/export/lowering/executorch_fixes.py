@@ -81,7 +81,9 @@ def applied() -> Iterator[None]:
             _with_state_apart(_Emitter._tensor_spec_to_evalue),
         ),
         mock.patch.multiple(
-            _Emitter, _emit_map=_emit_map, _emit_scan=_counting_from_zero(_Emitter._emit_scan)
+            _Emitter,
+            _emit_control_flow=_with_maps_as_scans(_Emitter._emit_control_flow),
+            _emit_scan=_counting_from_zero(_Emitter._emit_scan),
         ),
         mock.patch.dict(
             op_implementations_dict,
@@ -135,13 +137,19 @@ def _first_rows(mapped: Sequence[torch.Tensor]) -> list[list[torch.Tensor]]:
     return [[each.select(0, 0) for each in mapped]]
 
 
-def _emit_map(emitter: Any, args: Sequence[Any], outputs: Any) -> Any:
+def _with_maps_as_scans(emit: Any) -> Any:
     """Emits ``map`` as a ``scan`` that carries nothing.
 
-    ExecuTorch's own has one tensor to map over, and one result (``RuntimeError``).
+    ExecuTorch's own takes one tensor to map over, and one result (``AssertionError``).
     """
-    body, mapped, others = args
-    return emitter._emit_scan((body, [], mapped, others), outputs)
+
+    def emit_as_scan(emitter: Any, target: Any, args: Sequence[Any], kwargs: Any) -> Any:
+        if target is torch.ops.higher_order.map_impl:
+            body, mapped, others = args
+            target, args = torch.ops.higher_order.scan, (body, [], mapped, others)
+        return emit(emitter, target, args, kwargs)
+
+    return emit_as_scan
 
 
 def _counting_from_zero(emit_scan: Any) -> Any:
