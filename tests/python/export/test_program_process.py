@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ import polystate as ps
 from polystate.export.tracing.decompositions.table import DECOMPOSED
 from polystate.export.verification import program_process, workers
 from polystate.export.verification.program_process import ProgramProcess
+from polystate.export.verification.twins import EndedProgramError
 
 
 class Narrow(nn.Module):
@@ -22,16 +24,17 @@ class Narrow(nn.Module):
         return torch.narrow_copy(x, -1, 0, 2)
 
 
-def export(model: nn.Module, x: Tensor) -> ps.Program:
-    return ps.export(model, {"forward": ps.Method("forward", (x,))}, backend="portable")
+def export(model: nn.Module, x: Tensor, backend: str = "portable") -> ps.Program:
+    return ps.export(model, {"forward": ps.Method("forward", (x,))}, backend=backend)
 
 
+@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
 def test_a_program_that_ends_its_process_is_an_export_error_with_operator_and_signal(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
     monkeypatch.delitem(DECOMPOSED, torch.ops.aten.narrow_copy.default)
-    with pytest.raises(ps.ExportError, match=r"method 'forward' .* SIGABRT in 'narrow_copy'"):
-        export(Narrow(), torch.zeros(2, 3))
+    with pytest.raises(EndedProgramError, match=r"method 'forward' .* SIGABRT in 'narrow_copy'"):
+        export(Narrow(), torch.zeros(2, 3), backend)
 
 
 class Half(nn.Module):
@@ -70,6 +73,31 @@ def test_values_of_every_kind_go_there_and_back(tmp_path: Path) -> None:
 def test_what_is_no_artifact_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ps.IoError):
         ProgramProcess(tmp_path / "nothing")
+
+
+class Seen:
+    """What the process that unpickles it sees, as numbers of a state."""
+
+    def __reduce__(self) -> Any:
+        return eval, (
+            "__import__('numpy').array(['torch' in (m := __import__('sys').modules), "
+            "'polystate.runtime.session' in m], dtype='float32')",
+        )
+
+
+class Single(Half):
+    def __init__(self) -> None:
+        super().__init__()
+        self.total = torch.tensor([1.5, -2.0])
+
+
+def test_the_process_of_a_program_has_no_torch(tmp_path: Path) -> None:
+    artifact = export(Single(), torch.zeros(2)).save(tmp_path / "artifact")
+    with ProgramProcess(artifact) as program:
+        program.run("forward", [torch.zeros(2)])
+        program._ask("set_state", 10, {"total": Seen()})
+        assert program.state()["total"].tolist() == [0.0, 1.0]
+        assert "libtorch" not in Path(f"/proc/{program._process.pid}/maps").read_text()
 
 
 def test_a_program_that_does_not_end_is_ended(
