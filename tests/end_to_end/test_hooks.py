@@ -71,13 +71,17 @@ def test_a_call_of_the_class_s_own_belongs_to_its_call(tmp_path: Path, backend: 
 
 
 @pytest.fixture
-def tripled() -> Iterator[None]:
-    hook = nn.modules.module.register_module_forward_hook(lambda module, args, out: out * 3)
+def of_all_modules() -> Iterator[None]:
+    hooks = [
+        nn.modules.module.register_module_forward_hook(lambda module, args, out: out * 3),
+        nn.modules.module.register_module_forward_pre_hook(lambda module, args: (args[0] - 1,)),
+    ]
     yield
-    hook.remove()
+    for hook in hooks:
+        hook.remove()
 
 
-@pytest.mark.usefixtures("tripled")
+@pytest.mark.usefixtures("of_all_modules")
 def test_hooks_of_all_modules_run_for_those_that_are_called(tmp_path: Path, backend: str) -> None:
     compare(Doubling(), tmp_path, backend)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from torch.nn import functional
 
 import polystate as ps
 from polystate.errors import ExportError
-from tests.end_to_end.twins import Twins, every_backend
+from tests.end_to_end.twins import ENGINES, Twins, every_backend
 
 
 class Statistics(nn.Module):
@@ -50,6 +51,7 @@ def test_running_statistics_in_buffers_are_state(tmp_path: Path, backend: str) -
 MEAN, VAR = torch.zeros(3), torch.ones(3)
 
 
+@pytest.mark.parametrize("backend", ENGINES)
 @pytest.mark.parametrize(
     "change",
     [
@@ -60,10 +62,13 @@ MEAN, VAR = torch.zeros(3), torch.ones(3)
     ],
     ids=["instance_norm", "batch_norm", "batch_norm_update_stats", "embedding"],
 )
-def test_running_statistics_elsewhere_are_refused(change) -> None:
+def test_running_statistics_elsewhere_are_refused(
+    change: Callable[[Tensor], Tensor], backend: str
+) -> None:
     class Outside(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
             return change(x)
 
+    methods = {"forward": ps.Method("forward", (torch.ones(2, 3, 4),))}
     with pytest.raises(ExportError, match="register"):
-        ps.export(Outside(), {"forward": ps.Method("forward", (torch.ones(2, 3, 4),))})
+        ps.export(Outside(), methods, backend=backend)

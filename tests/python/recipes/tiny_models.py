@@ -95,6 +95,12 @@ def tiny_artifact(name: str, recipe: str) -> Path:
 
 
 def _export(out: Path, name: str, recipe: str) -> None:
-    ps.export_pretrained(
+    program = ps.export_pretrained(
         tiny_model(name), out / "artifact", recipe=recipe, max_length=LONGEST, max_batch=ROWS
     )
+    (out / "report.txt").write_text(program.report())
+
+
+def tiny_report(name: str, recipe: str) -> str:
+    """What its export reported."""
+    return (tiny_artifact(name, recipe).parent / "report.txt").read_text()

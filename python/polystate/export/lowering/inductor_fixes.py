@@ -50,6 +50,11 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         mock.patch.dict(inductor_fallback_ops, {str(each): {} for each in with_shims}),
         mock.patch.object(CppWrapperCpu, "generate_fallback_kernel_with_runtime_lookup", call),
         mock.patch.object(lowering, "mutate_to", _of_known_values(lowering.mutate_to)),
+        mock.patch.multiple(
+            lowering,
+            is_integer_type=_of_constants_too(lowering.is_integer_type),
+            is_boolean_type=_of_constants_too(lowering.is_boolean_type),
+        ),
         mock.patch.dict(
             lowering.lowerings,
             {
@@ -60,6 +65,19 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         mock.patch.object(IRNode, "get_stack_traces", _no_stack_traces),
     ):
         yield
+
+
+def _of_constants_too(is_type: Any) -> Any:
+    """Tells the type of a constant without dimensions, too.
+
+    It counts as no integer there: 17 divided by -18 and rounded down is 0 then, not -1.
+    """
+
+    def of_node(x: Any) -> bool:
+        is_bare = isinstance(x, IRNode) and not isinstance(x, TensorBox)
+        return bool(is_type(TensorBox(x) if is_bare else x))
+
+    return of_node
 
 
 def _no_stack_traces(_: IRNode) -> OrderedSet[str]:
