@@ -22,7 +22,6 @@ from polystate.export.tracing.complex_parts import Complex
 from tests.end_to_end.trials import Trial, run_resumable, trial_parser
 from tests.support.operator_entries import operator_entries
 
-
 # Of samples: the first one that an operator takes. Some are of integers alone.
 _DTYPES = (torch.float32, torch.int64)
 

@@ -116,12 +116,12 @@ def sequences(made: list[Made]) -> list[list[Made]]:
     found: list[list[Made]] = []
     calls = 0
     for each in made:
-        if not found or int(each.state["count"]) != calls or each.is_reached != last.is_reached:
+        follows = found and found[-1][0].is_reached == each.is_reached
+        if not follows or int(each.state["count"]) != calls:
             found.append([])
             calls = 0
         found[-1].append(each)
         calls += each.name == "add"
-        last = each
     return found
 
 

@@ -189,10 +189,16 @@ def causal_artifact(
 
 
 def _export(out: Path, name: str, recipe: str, max_length: int, max_batch: int) -> None:
-    ps.export_pretrained(
+    program = ps.export_pretrained(
         causal_model(name),
         out / "artifact",
         recipe=recipe,
         max_length=max_length,
         max_batch=max_batch,
     )
+    (out / "report.txt").write_text(program.report())
+
+
+def causal_report(name: str, recipe: str) -> str:
+    """What its export reported."""
+    return (causal_artifact(name, recipe).parent / "report.txt").read_text()

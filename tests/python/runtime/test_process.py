@@ -272,11 +272,75 @@ def export_bounded(out: Path) -> None:
     ps.export(Bounded(), {"forward": method}, constants={"scale": 0.125}).save(out / "model")
 
 
-def test_nothing_depends_on_the_decimal_comma_of_a_locale(
-    tmp_path: Path, run_python: RunPython
-) -> None:
+@pytest.fixture
+def locales(tmp_path: Path) -> Path:
+    """A folder with a locale that has a decimal comma."""
     definition = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")]
     subprocess.run(definition, check=True, capture_output=True)
+    return tmp_path
+
+
+EXPORTED_GERMAN = """
+import locale, os, sys
+from pathlib import Path
+os.environ["LOCPATH"] = sys.argv[1]
+locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+assert locale.localeconv()["decimal_point"] == ","
+from tests.python.runtime.test_process import exported_and_run
+print(exported_and_run(Path(sys.argv[2]), sys.argv[3]))
+"""
+
+
+class Scaled(torch.nn.Module):
+    total: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.tensor([0.5, -1.25]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        k = x.sum().item()
+        torch._check(k < 1e9 + 0.5)
+        self.total.mul_(0.75).add_(x * 1.0625)
+        return torch.nn.functional.leaky_relu(self.total, 0.03125) + k
+
+
+def exported_and_run(out: Path, backend: str) -> str:
+    """What an export reports, its results, and what a saved session has when it is opened."""
+    methods = {"forward": ps.Method("forward", (torch.ones(2),))}
+    draws = ps.Draws(count=4)
+    program = ps.export(Scaled(), methods, backend=backend, constants={"scale": 0.125}, draws=draws)
+    model = ps.load(program.save(out / "artifact"), trust_code=True)
+    session, other = model.session(), model.session()
+    results = session.run("forward", torch.tensor([1.5, 2.25]))
+    session.save(out / "session")
+    other.load(out / "session")
+    manifest = (out / "artifact/manifest.json").read_text()
+    values = [results[0].tolist(), other.state["total"].tolist(), model.constants["scale"]]
+    return f"{program.report()}\n{manifest}\n{values}"
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "aoti",
+        pytest.param("portable", marks=pytest.mark.exhaustive),
+        pytest.param("xnnpack", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_an_export_does_not_depend_on_the_decimal_comma_of_a_locale(
+    locales: Path, run_python: RunPython, backend: str
+) -> None:
+    plain = locales / "plain"
+    plain.mkdir()
+    german = run_python(EXPORTED_GERMAN, locales, locales, backend)
+    assert german == exported_and_run(plain, backend) + "\n"
+    assert "0.125" in german
+
+
+def test_nothing_depends_on_the_decimal_comma_of_a_locale(
+    tmp_path: Path, locales: Path, run_python: RunPython
+) -> None:
     model, translation = kept(export_bounded) / "model", toy_translation()
     plain = run_python(GERMAN, model, "C", ".", translation, tmp_path)
     german = run_python(GERMAN, model, "de_DE.UTF-8", ",", translation, tmp_path)

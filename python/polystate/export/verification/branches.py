@@ -35,7 +35,7 @@ class Branches:
         return [where for branch, where in self._all.items() if branch not in self._taken]
 
 
-class _Watch(Undefined):
+class _Watch(Undefined):  # type: ignore[no-untyped-call]
     def __init__(self, taken: set[Any]) -> None:
         super().__init__()
         self._taken = taken
