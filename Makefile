@@ -85,10 +85,13 @@ test-all: test test-neon build-fuzz $(REAL_TEMPLATES)  ## Run every test, those 
 
 SWEEP_BACKENDS ?= portable xnnpack aoti
 .PHONY: sweep
-sweep: setup  ## Export PyTorch's operators with each type, and make docs/operators.md (hours; goes on where it ended)
+sweep: setup  ## Export PyTorch's operators with each type and whole models, and make docs/operators.md (hours; goes on where it ended)
 	python -m tests.end_to_end.operator_census --results build/census.jsonl
 	set -e; for backend in $(SWEEP_BACKENDS); do \
-	  python -m tests.end_to_end.sweep --backend $$backend --results build/sweep-$$backend.jsonl; done
+	  python -m tests.end_to_end.whole_models --backend $$backend --results build/models-$$backend.jsonl; \
+	  python -m tests.end_to_end.sweep --backend $$backend --results build/sweep-$$backend.jsonl; \
+	  python -m tests.end_to_end.sweep --backend $$backend --dynamic --results build/dynamic-$$backend.jsonl; \
+	done
 	python -m tools.operators_table --census build/census.jsonl \
 	  $(foreach backend,$(SWEEP_BACKENDS),--sweep $(backend)=build/sweep-$(backend).jsonl) >docs/operators.md
 
