@@ -16,8 +16,6 @@ from tests.end_to_end.twins import Twins, every_backend
 
 pytestmark = every_backend
 
-OPERATOR = "polystate::recurrence.out"
-
 
 class Stream(nn.Module):
     """A recurrent network that goes on where the last call ended, or starts anew."""
