@@ -122,6 +122,17 @@ def goal_lines(found: list[Goal]) -> list[str]:
     return lines
 
 
+def tell_goals(found: list[Goal], out: Path, **figures: object) -> None:
+    """Prints the goals, and writes them with the figures to a JSON file."""
+    print("\n" + "\n".join(goal_lines(found)))
+    report = {
+        "processor": processor(),
+        **figures,
+        "goals": [goal.report() for goal in found],
+    }
+    out.write_text(json.dumps(report, indent=1) + "\n")
+
+
 def processor() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from run import Goal, goal_lines, processor
+from run import Goal, tell_goals
 
 Round = dict[str, Any]
 
@@ -67,13 +67,7 @@ def main() -> None:
         )
         for name in measured[0]["formats"]
     ]
-    print("\n" + "\n".join(goal_lines(goals)))
-    report = {
-        "processor": processor(),
-        "rounds": measured,
-        "goals": [goal.report() for goal in goals],
-    }
-    options.out.write_text(json.dumps(report, indent=1) + "\n")
+    tell_goals(goals, options.out, rounds=measured)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ goes to stdout, every figure to a JSON file.
 """
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from run import Goal, goal_lines, processor
+from run import Goal, tell_goals
 from torch import Tensor
 
 from polystate import _core
@@ -232,13 +231,7 @@ def main() -> None:
         for line in found
         if line["limit"] is not None
     ]
-    print("\n" + "\n".join(goal_lines(goals)))
-    report = {
-        "processor": processor(),
-        "operators": found,
-        "goals": [goal.report() for goal in goals],
-    }
-    options.out.write_text(json.dumps(report, indent=1) + "\n")
+    tell_goals(goals, options.out, operators=found)
 
 
 if __name__ == "__main__":

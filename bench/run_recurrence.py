@@ -5,14 +5,13 @@ buffers, and takes sequences of any length. The table goes to stdout, every figu
 """
 
 import argparse
-import json
 import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
-from run import Goal, goal_lines, processor
+from run import Goal, tell_goals
 from run_operators import seconds
 from torch import Tensor, nn
 from torch.export import Dim
@@ -100,13 +99,7 @@ def main() -> None:
         ours, eager = min(line["polystate"]) * 1e3, min(line["eager"]) * 1e3
         print(f"{what:<44}{ours:>11.3f} ms{eager:>11.3f} ms{line['ratio']:>8.2f}")
         goals.append(Goal(what, line["ratio"], LIMIT, "x"))
-    print("\n" + "\n".join(goal_lines(goals)))
-    report = {
-        "processor": processor(),
-        "networks": found,
-        "goals": [goal.report() for goal in goals],
-    }
-    options.out.write_text(json.dumps(report, indent=1) + "\n")
+    tell_goals(goals, options.out, networks=found)
 
 
 if __name__ == "__main__":

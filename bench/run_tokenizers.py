@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from run import Goal, goal_lines, processor
+from run import Goal, tell_goals
 from train_tokenizers import LLAMA3
 
 KINDS = [
@@ -120,14 +120,8 @@ def main() -> None:
         *hostile,
     ]
     theirs = statistics.median(bests(large["peer"], "open"))
-    print(f"\nOpening a BPE vocabulary of 128,000 takes `tokenizers` {theirs * 1e3:.0f} ms.\n")
-    print("\n".join(goal_lines(goals)))
-    report = {
-        "processor": processor(),
-        "seconds": measured | {"bpe_128k.json": large},
-        "goals": [goal.report() for goal in goals],
-    }
-    options.out.write_text(json.dumps(report, indent=1) + "\n")
+    print(f"\nOpening a BPE vocabulary of 128,000 takes `tokenizers` {theirs * 1e3:.0f} ms.")
+    tell_goals(goals, options.out, seconds=measured | {"bpe_128k.json": large})
 
 
 if __name__ == "__main__":

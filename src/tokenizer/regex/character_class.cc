@@ -148,7 +148,7 @@ class ClassReader {
 
   [[nodiscard]] bool at_hyphen_of_range() const {
     if (!reader_.at("-") || reader_.rest().size() == 1 || reader_.at("-]")) return false;
-    // One before an operator, or of one, is none.
+    // A hyphen before `&&`, or one of the two of `--`, begins no range.
     if (reader_.oniguruma() && reader_.at("-&&")) return false;
     return reader_.syntax() != RegexSyntax::kFancyRegex || !reader_.at("--");
   }
