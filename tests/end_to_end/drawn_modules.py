@@ -13,10 +13,13 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch._higher_order_ops import map as torch_map
+from torch._higher_order_ops.scan import scan
 
 from tests.end_to_end.trials import Trial, run_resumable, trial_parser
 
-ROWS, COLUMNS = 4, 3
+# More elements than a vector of any processor has: one loop reads and writes several of them.
+ROWS, COLUMNS = 10, 7
 
 Pick = random.Random
 Step = Callable[["Drawn", list[torch.Tensor], torch.Tensor, torch.Tensor], torch.Tensor]
@@ -109,10 +112,21 @@ _TWO: tuple[Callable[[torch.Tensor, torch.Tensor], torch.Tensor], ...] = (
     torch.mul,
     torch.maximum,
     lambda v, w: v - 0.5 * w,
-    lambda v, w: v @ w.t() @ w * 0.1,
+    lambda v, w: v @ w.t() @ w * 0.02,
     lambda v, w: torch.where(v > w, v, -w),
     lambda v, w: v / (w.abs() + 1),
     lambda v, w: torch.einsum("ij,kj->ik", v, w)[:, :COLUMNS],
+)
+
+
+# Of a row [COLUMNS].
+_ROW: tuple[Callable[[torch.Tensor], torch.Tensor], ...] = (
+    torch.sin,
+    torch.tanh,
+    lambda row: row.flip(0),
+    lambda row: row - row.mean(),
+    lambda row: row.where(row > 0, 0.25),
+    lambda row: torch.cond(row.sum() > 0, torch.cos, torch.neg, (row,)),
 )
 
 
@@ -191,8 +205,32 @@ def _chosen(pick: Pick) -> Step:
     return step
 
 
+def _looped(pick: Pick) -> Step:
+    """A map or a scan over rows, which reads a state now and then."""
+    function, place = pick.choice(_ROW), pick.random()
+    is_scan, is_reversed, reads = (pick.random() < 0.5 for _ in range(3))
+
+    def step(
+        m: Drawn, values: list[torch.Tensor], i: torch.Tensor, p: torch.Tensor
+    ) -> torch.Tensor:
+        v = _value(values, place)
+        other = (m.b if reads else values[0])[0]
+        if not is_scan:
+            mapped: torch.Tensor = torch_map(lambda row, w: function(row) + w, v, other.clone())
+            return mapped
+
+        def carried(carry: torch.Tensor, row: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            new = carry * 0.5 + function(row)
+            return new, new * 2 - carry
+
+        last, rows = scan(carried, other.clone(), v, reverse=is_reversed)
+        return rows + last
+
+    return step
+
+
 def _put_rows(state: torch.Tensor, v: torch.Tensor, i: torch.Tensor) -> None:
-    state[i] = v[2:]
+    state[i] = v[-2:]
 
 
 def _delay(state: torch.Tensor, v: torch.Tensor, i: torch.Tensor) -> None:
@@ -261,6 +299,7 @@ _STEPS: tuple[Callable[[Pick], Step], ...] = (
     _linear,
     _indexed,
     _chosen,
+    _looped,
     _write,
     _write,
     _swap,

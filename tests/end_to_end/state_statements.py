@@ -10,34 +10,50 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-ROWS, COLUMNS = 5, 3
+# More than one vector of a processor holds: parts that overlap are not in one.
+ROWS, COLUMNS = 5, 37
 
 # Of a buffer `b`, what is added to or copied into another.
 _READS = """
     b; b.flip(0); b.flip(1); b.roll(1, 0); b.roll(-2, 0); b[i][0]; b.sum(0); b.mean(); b[-1]
-    b[[3, 1, 4, 0, 2]]; b.gather(0, g); b.cumsum(0); b.t().reshape(5, 3); b[p]; b.tril(); b @ m
-    b.as_strided((5, 3), (1, 1)).clone(); torch.cat([b[1:], w[None]]); b.amax(0); b[:, :1]
+    b[[3, 1, 4, 0, 2]]; b.gather(0, g); b.cumsum(0); b.t().reshape(b.shape); b[p]; b.tril(); b @ m
+    b.as_strided(b.shape, (1, 1)).clone(); torch.cat([b[1:], w[None]]); b.amax(0); b[:, :1]
     b.unfold(0, 3, 1).sum(-1).sum(0); b.sort(0).values
 """
 # Of a buffer `b`, two rows.
 _ROWS = """
     v; v + b[1]; b[i]; b[4 - i]; b[:2]; b[-2:]; b.flip(0)[:2]; b.roll(1, 0)[i]
-    b.sum(0).expand(2, 3)
+    b.sum(0).expand(v.shape)
 """
 # Of two buffers, `read` and `rows` of the second.
 _STATEMENTS = """
     a.index_copy_(0, i, rows); a[i] = rows; a.index_put_((i,), rows, accumulate=True)
-    a.index_add_(0, i, rows); a.scatter_(0, i[:, None].expand(2, 3), rows)
-    a.scatter_add_(0, i[:, None].expand(2, 3), rows); a.index_fill_(0, i, 0.5); a[1:3] = rows
+    a.index_add_(0, i, rows); a.scatter_(0, i[:, None].expand(v.shape), rows)
+    a.scatter_add_(0, i[:, None].expand(v.shape), rows); a.index_fill_(0, i, 0.5); a[1:3] = rows
     a[1:] = a[:-1].clone(); a[:-1] = a[1:].clone(); a[1:] = b[:-1].clone()
     a[::2] = b[[4, 1, 0]]; a[:, 1] = b[:, 0].clone(); a[:, 0] = b[:, 2].clone()
     a[0] = w; a[0] = b[-1].clone(); a[p] = b.sum(0); a[p] = b[i][1]; a[1:4].add_(b[0:3])
     a.add_(read); a.mul_(0.5); a.copy_(read * 0.5); a.copy_(read); a.lerp_(read, 0.25)
     a.copy_(b.flip(0)); a.copy_(b.roll(1, 0)); a.masked_fill_(b > 0.5, 0.25); a[k] = 0.75
-    a.zero_(); a.sub_(b[1:2]); a.diagonal().add_(b[0]); a.t().copy_(b.t().flip(1))
+    a.zero_(); a.sub_(b[1:2]); a.diagonal().add_(b[:, 0]); a.t().copy_(b.t().flip(1))
     a.copy_(torch.where(b > 0, read, a)); a.addcmul_(read, a.flip(0), value=0.1)
-    a.copy_(a.sort(0).values); out.append(read * 2); out.append(rows * 2)
+    a.copy_(a.sort(0).values); exchange(a, b); out.append(a.index_copy(0, i, rows))
+    out.append(added_to_itself(a @ m, i)); out.append(read * 2); out.append(rows * 2)
 """
+
+
+def exchange(a: Tensor, b: Tensor) -> None:
+    old = a.clone()
+    a.copy_(b)
+    b.copy_(old)
+
+
+def added_to_itself(value: Tensor, i: Tensor) -> Tensor:
+    """A computed value, to two rows of which two of its own are added."""
+    return value.index_add(0, i, value[:2])
+
+
+_FUNCTIONS = {"exchange": exchange, "added_to_itself": added_to_itself}
 
 
 def _listed(text: str) -> list[str]:
@@ -61,7 +77,7 @@ class Statement:
 
     def run(self, names: dict[str, Any]) -> None:
         """Run it where `names` has the buffers, the inputs and a list `out`."""
-        names = {**names, "a": names[self.a], "b": names[self.b]}
+        names = {**names, **_FUNCTIONS, "a": names[self.a], "b": names[self.b]}
         for name, text in (("read", self.read), ("rows", self.rows)):
             if name in self.text:
                 names[name] = eval(text, names)
@@ -112,7 +128,7 @@ def drawn_inputs(generator: torch.Generator) -> dict[str, Tensor]:
         "w": torch.randn(COLUMNS, generator=generator),
         "p": torch.randint(ROWS, (1,), generator=generator),
         "g": torch.randint(ROWS, (ROWS, COLUMNS), generator=generator),
-        "m": torch.randn(COLUMNS, COLUMNS, generator=generator) / 2,
+        "m": torch.randn(COLUMNS, COLUMNS, generator=generator) / COLUMNS**0.5,
         "k": torch.rand(ROWS, COLUMNS, generator=generator) > 0.5,
     }
 

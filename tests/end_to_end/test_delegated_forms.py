@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.export import Dim
@@ -110,3 +111,27 @@ def test_each_form_is_pytorchs(tmp_path: Path, backend: str) -> None:
         twins.call(name, zeros, ones)
     for count in (1, 3, 6):
         twins.call("power", torch.arange(count) - 2)
+
+
+class OfATable(nn.Module):
+    """A constant that several delegates of two methods use, and one of them at several places."""
+
+    def __init__(self, table: Tensor) -> None:
+        super().__init__()
+        self.table = table
+
+    def scaled(self, x: Tensor) -> Tensor:
+        return (x - 0.5 * self.table) @ self.table.t() @ self.table
+
+    def added(self, x: Tensor) -> Tensor:
+        return (x + self.table).cumsum(0) * self.table
+
+
+@pytest.mark.parametrize("table", [torch.randn(4, 3), torch.randn(3, 4).t()])
+def test_a_constant_that_several_delegates_use_is_taken_by_each(
+    tmp_path: Path, table: Tensor
+) -> None:
+    methods = {name: ps.Method(name, (torch.randn(4, 3),)) for name in ("scaled", "added")}
+    twins = Twins(OfATable(table), methods, tmp_path, "xnnpack")
+    for name in methods:
+        twins.call(name, torch.randn(4, 3))

@@ -19,14 +19,28 @@ from tests.support.exported_models import exported
 DELAY_LINES = [
     ["a.index_copy_(0, i, v)", "a[1:] = a[:-1].clone()"],
     ["a[i] = v", "a.copy_(a.flip(0))"],
-    ["a.scatter_(0, i[:, None].expand(2, 3), v)", "a.copy_(a.roll(1, 0))"],
+    ["a.scatter_(0, i[:, None].expand(v.shape), v)", "a.copy_(a.roll(1, 0))"],
     ["a.index_add_(0, i, v)", "a[p] = w", "a[:-1] = a[1:].clone()"],
     ["a[:2] = v", "a.copy_(a.gather(0, g))"],
-    ["a[i] = v", "a.copy_(a.as_strided((5, 3), (1, 1)).clone())"],
+    ["a[i] = v", "a.copy_(a.as_strided(a.shape, (1, 1)).clone())"],
     ["a[i] = v", "a.copy_(b)", "b.copy_(a.flip(0))"],
     ["a[i] = v", "a.zero_()", "a[4 - i] = v"],
     ["a.t().copy_(a.t().flip(1))"],
-    ["a[i] = a.flip(0)[:2]", "a.view(15).copy_(a.view(15).flip(0))"],
+    ["a[1:] = a[:-1].clone()"],
+    ["a[:-1] = a[1:].clone()"],
+    ["a[:4].copy_(a.unfold(0, 2, 1)[..., 1].clone())"],
+    ["a[i] = a.flip(0)[:2]", "a.view(-1).copy_(a.view(-1).flip(0))"],
+]
+
+# A value that a part was written of is read when its state, or another, has got another value.
+READ_LATER = [
+    ["a[i] = v", "exchange(a, b)"],
+    ["a[1:] = a[:-1].clone()", "out.append(a * 2)", "exchange(a, b)"],
+    ["a[i] = v", "exchange(a, b)", "exchange(b, a)", "b[i] = v", "exchange(a, b)"],
+    ["out.append(a.index_copy(0, i, v))", "a.copy_(b)"],
+    ["out.append(a.index_copy(0, i, v).clone())", "a.zero_()"],
+    ["out.append(added_to_itself(v.repeat(2, 1), i // 2))", "a.mul_(2)"],
+    ["out.append(added_to_itself(a @ m, i))", "b.mul_(2)"],
 ]
 
 
@@ -35,7 +49,9 @@ DELAY_LINES = [
 def test_statements_over_state_do_what_eager_does(
     tmp_path: Path, backend: str, drawn: bool
 ) -> None:
-    listed = [Sequence([Statement(text, "s", "t") for text in each]) for each in DELAY_LINES]
+    listed = [
+        Sequence([Statement(text, "s", "t") for text in each]) for each in DELAY_LINES + READ_LATER
+    ]
     sequences = [Sequence.drawn(seed) for seed in range(8)] if drawn else listed
     check(sequences, tmp_path, backend)
 

@@ -183,24 +183,51 @@ def test_a_state_that_is_written_before_a_check():
         ps.export(Checked(), {"forward": ps.Method("forward", (torch.zeros(3),))}, backend="aoti")
 
 
-class Delayed(nn.Module):
+class Line(nn.Module):
+    """Parts of a state that are written, beside reads of it at other places, or later."""
+
     def __init__(self):
         super().__init__()
-        self.register_buffer("line", torch.zeros(4))
+        self.register_buffer("line", torch.randn(40))
+        self.register_buffer("other", torch.randn(40))
 
-    def forward(self, v, i):
-        self.line.index_copy_(0, i, v)
+    def delayed(self, v, i):
+        self.line.index_copy_(0, i[:1], v)
         self.line[1:] = self.line[:-1].clone()
         return self.line * 1.0
 
+    def moved(self, v, i):
+        self.line[1:] = self.line[:-1].clone()
+        return self.line * 1.0
 
-def test_a_state_that_is_read_shifted_while_it_is_written():
-    example = (torch.zeros(1), torch.tensor([0]))
+    def added_to_itself(self, v, i):
+        self.line.mul_(v)
+        square = self.line.view(8, 5) @ self.other.view(5, 8)
+        return square.index_add(0, i, square[:2])
+
+    def exchanged(self, v, i):
+        self.line[i[0]] = v[0]
+        old = self.line.clone()
+        self.line.copy_(self.other)
+        self.other.copy_(old)
+
+
+@pytest.mark.parametrize(
+    ("correction", "method"),
+    [
+        ("_with_every_name", "delayed"),
+        ("_of_known_values", "moved"),
+        ("_of_values_apart", "added_to_itself"),
+        ("_with_copies_for_later", "exchanged"),
+    ],
+)
+def test_a_state_that_is_read_while_it_is_written_or_later(correction, method):
+    example = (torch.zeros(1), torch.tensor([1, 2]))
     with (
-        mock.patch.object(inductor_fixes, "applied", nullcontext),
-        pytest.raises(ps.ExportError, match=r"output 0|state 'line'"),
+        mock.patch.object(inductor_fixes, correction, lambda function: function),
+        pytest.raises(ps.ExportError, match=r"output 0|state '(line|other)'"),
     ):
-        ps.export(Delayed(), {"forward": ps.Method("forward", example)}, backend="aoti")
+        ps.export(Line(), {method: ps.Method(method, example)}, backend="aoti")
 
 
 class Normed(nn.Module):

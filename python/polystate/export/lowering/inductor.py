@@ -293,9 +293,7 @@ def _bytes_of(tensor: torch.Tensor) -> bytes:
 def _flat(program: ExportedProgram, places: Mapping[str, int]) -> GraphModule:
     """A method as a function of its states, in the manifest's order, and its inputs.
 
-    It copies new states into the old, and returns new values of inputs, then outputs. Last come
-    copies of states that become others (``a, b = b, a``), which no caller reads: AOTInductor would
-    drop a copy that is no output, and would read the state after it was written.
+    It copies new states into the old, and returns new values of inputs, then outputs.
     """
     signature = program.graph_signature
     old = {node.name: node for node in program.graph.find_nodes(op="placeholder")}
@@ -315,7 +313,7 @@ def _flat(program: ExportedProgram, places: Mapping[str, int]) -> GraphModule:
             values[node] = graph.get_attr(node.name)
             values[node].meta = dict(node.meta)
     _copy_body(program.graph, graph, values)
-    outputs, moved = [], []
+    outputs = []
     (results,) = (node.args[0] for node in program.graph.find_nodes(op="output"))
     assert isinstance(results, tuple)
     for output, result in zip(signature.output_specs, results, strict=True):
@@ -323,11 +321,9 @@ def _flat(program: ExportedProgram, places: Mapping[str, int]) -> GraphModule:
         if output.kind == OutputKind.BUFFER_MUTATION:
             into = values[buffers[str(output.target)]]
             graph.call_function(torch.ops.aten.copy_.default, (into, value))
-            if value.target == torch.ops.aten.clone.default:
-                moved.append(value)
         else:
             outputs.append(value)
-    graph.output((*outputs, *moved))
+    graph.output(tuple(outputs))
     return GraphModule(attributes, graph)
 
 

@@ -15,14 +15,25 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch._inductor import lowering
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
-from torch._inductor.dependencies import MemoryDep, WeakDep
-from torch._inductor.ir import BaseView, ExpandView, IRNode, TensorBox
+from torch._inductor.dependencies import MemoryDep, WeakDep, extract_read_writes
+from torch._inductor.fx_passes import reinplace
+from torch._inductor.ir import (
+    BaseView,
+    ExpandView,
+    FlexibleLayout,
+    IRNode,
+    TensorBox,
+)
 from torch._inductor.scheduler import Scheduler
 from torch._inductor.virtualized import V
+from torch.fx import Graph, Node
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._ordered_set import OrderedSet
+from torch.utils._pytree import tree_leaves
 from torch.utils._sympy.functions import Max, Min
 from torchgen.aoti.fallback_ops import inductor_fallback_ops
+
+from polystate.export.graph.changes import is_view
 
 aten = torch.ops.aten
 
@@ -50,6 +61,12 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         mock.patch.dict(inductor_fallback_ops, {str(each): {} for each in with_shims}),
         mock.patch.object(CppWrapperCpu, "generate_fallback_kernel_with_runtime_lookup", call),
         mock.patch.object(lowering, "mutate_to", _of_known_values(lowering.mutate_to)),
+        mock.patch.object(lowering, "index_put_impl_", _of_values_apart(lowering.index_put_impl_)),
+        mock.patch.object(
+            reinplace,
+            "reinplace_inplaceable_ops_core",
+            _with_copies_for_later(reinplace.reinplace_inplaceable_ops_core),
+        ),
         mock.patch.multiple(
             lowering,
             is_integer_type=_of_constants_too(lowering.is_integer_type),
@@ -155,15 +172,86 @@ def _of_known_values(mutate_to: Any) -> Any:
     """Computes what a view shows before the view is copied into a buffer.
 
     Inductor would compute it in the loop that writes the buffer, of which it may read other
-    elements: ``table.t().copy_(table.t().flip(1))``.
+    elements: ``table.t().copy_(table.t().flip(1))``, ``line[1:] = line[:-1].clone()``.
     """
 
     def mutate_to_known(changed: Any, value: Any, *rest: Any, **options: Any) -> Any:
         if isinstance(value, TensorBox) and isinstance(value.data, BaseView):
             value.realize()
+            value = _apart_from(changed, value)
         return mutate_to(changed, value, *rest, **options)
 
     return mutate_to_known
+
+
+def _of_values_apart(index_put: Any) -> Any:
+    """Lets elements be put into a tensor that their values, or indices, are read from.
+
+    Inductor would read them in the loop that writes the tensor: ``v.index_add(0, i, v[:2])``.
+    """
+
+    def put(changed: Any, indices: Any, values: Any, *rest: Any, **options: Any) -> Any:
+        indices = [None if index is None else _apart_from(changed, index) for index in indices]
+        return index_put(changed, indices, _apart_from(changed, values), *rest, **options)
+
+    return put
+
+
+def _apart_from(changed: TensorBox, value: TensorBox) -> TensorBox:
+    """A value in memory of its own where it would be read from what is about to change."""
+    changed.realize()
+    with mock.patch.object(FlexibleLayout, "allow_indexing", True):
+        reads = extract_read_writes(value.make_loader(), value.get_size()).reads
+    if changed.get_name() not in {read.name for read in reads}:
+        return value
+    value = lowering.clone(value)
+    value.realize()
+    return value
+
+
+def _with_copies_for_later(reinplace_operators: Any) -> Any:
+    """Copies values that are read when the state they are made from has got another value.
+
+    Inductor computes ``new = state.index_copy(0, i, v)`` where the state lies, and lets no read of
+    ``new`` prevent it that comes after ``state.copy_(other)``. By then it has taken a copy of the
+    program's, ``new.clone()``, for ``new`` itself.
+    """
+
+    def reinplace_with_copies(graph: Graph) -> None:
+        copies: list[Any] = [
+            node
+            for node in graph.find_nodes(op="call_function", target=aten.copy_.default)
+            if node.args[0].op == "placeholder"
+        ]
+        now: dict[Node, Node] = {}  # what each state holds, of those that were copied into
+        for reader in (*copies, graph.output_node()):
+            read = reader.args[1:] if reader in copies else reader.args
+            for value in tree_leaves(read):
+                if isinstance(value, Node) and any(
+                    now.get(state, value) is not value for state in _states_below(value)
+                ):
+                    with graph.inserting_before(copies[0]):
+                        copy = reinplace.graph_call_function(graph, aten.clone.default, value)
+                    reader.replace_input_with(value, copy)
+            if reader in copies:
+                now[reader.args[0]] = reader.args[1]
+        reinplace_operators(graph)
+
+    return reinplace_with_copies
+
+
+def _states_below(value: Any) -> Iterator[Node]:
+    """The states in whose memory a value may lie, where all is computed in place that can be."""
+    if value.op == "placeholder":
+        yield value
+    elif is_view(value.target):
+        yield from _states_below(value.args[0])
+    elif value.target in reinplace.inplaceable_ops:
+        for place in reinplace.inplaceable_ops[value.target].mutated_args:
+            yield from _states_below(value.args[place])
+    elif value.target == torch.ops.higher_order.auto_functionalized_v2:
+        for base in value.kwargs["_all_bases"]:
+            yield from _states_below(base)
 
 
 def _as_tensor(expand: Any) -> Any:
