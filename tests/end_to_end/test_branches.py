@@ -144,3 +144,29 @@ def test_what_both_branches_read_is_stored_once(tmp_path: Path, backend: str) ->
     twins = Twins(Shared(), {"forward": ps.Method("forward", (torch.randn(3),))}, tmp_path, backend)
     for x in (torch.ones(3), -torch.ones(3)):
         twins.call("forward", x)
+
+
+class Padded(nn.Module):
+    """A branch in a branch; its results have one size because that of their operand is fixed."""
+
+    def forward(self, x: Tensor, p: Tensor) -> Tensor:
+        def chosen(v: Tensor) -> Tensor:
+            inner: Tensor = torch.cond(
+                v.sum() > 0,
+                lambda u: nn.functional.pad(u, (1, 0))[:, :6] * 2,
+                lambda u: u - 1,
+                (v,),
+            )
+            return inner
+
+        result: Tensor = torch.cond(p, chosen, lambda v: v * 1.5, (x,))
+        return result
+
+
+@pytest.mark.parametrize("backend", ["portable"])
+def test_branches_of_fixed_sizes_are_compared_at_these(tmp_path: Path, backend: str) -> None:
+    example = (torch.randn(4, 6), torch.tensor(True))
+    twins = Twins(Padded(), {"forward": ps.Method("forward", example)}, tmp_path, backend)
+    for taken in (True, False):
+        twins.call("forward", torch.randn(4, 6).abs(), torch.tensor(taken))
+        twins.call("forward", -torch.randn(4, 6).abs(), torch.tensor(taken))

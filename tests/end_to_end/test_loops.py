@@ -13,10 +13,10 @@ from torch._higher_order_ops.scan import scan
 from torch.export import Dim
 
 import polystate as ps
-from tests.end_to_end.twins import BACKENDS, Twins
+from tests.end_to_end.twins import BACKENDS, Twins, aoti_first
 
 # AOTInductor compiles each loop as a function of C++, with memory of its own.
-pytestmark = pytest.mark.parametrize(
+every_engine = pytest.mark.parametrize(
     "backend", [*BACKENDS, pytest.param("aoti", marks=pytest.mark.exhaustive)]
 )
 
@@ -76,6 +76,7 @@ class Loops(nn.Module):
         )
 
 
+@every_engine
 def test_scans_and_maps_are_what_they_are_in_eager(tmp_path: Path, backend: str) -> None:
     torch.manual_seed(0)
     model = Loops().requires_grad_(False)
@@ -90,6 +91,7 @@ def test_scans_and_maps_are_what_they_are_in_eager(tmp_path: Path, backend: str)
         twins.call("mapped", torch.randn(count, 3), torch.randn(3))
 
 
+@every_engine
 def test_a_loop_that_is_refused_half_way_begins_anew(tmp_path: Path, backend: str) -> None:
     ones = torch.ones(4, 3, dtype=torch.int64)
     methods = {"divided": ps.Method("divided", (ones, ones))}
@@ -103,3 +105,20 @@ def test_a_loop_that_is_refused_half_way_begins_anew(tmp_path: Path, backend: st
         twins.compare_state()
     found = twins.session.run("divided", ones * SMALLEST, -ones)
     assert all(torch.equal(each, ones * SMALLEST) for each in found[1:])
+
+
+class Followed(nn.Module):
+    """Loops whose results are computed with, and whose memory could be taken for that."""
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        last, rows = scan(lambda c, e: (c * 0.5 + e.flip(0), e - c), x[0].clone(), x)
+        mapped = torch_map(lambda e, w: e.where(e > 0, 0.25) + w, rows + last, last)
+        return [mapped * 2, rows.sin() - mapped]
+
+
+@aoti_first
+def test_results_of_loops_are_computed_with(tmp_path: Path, backend: str) -> None:
+    twins = Twins(
+        Followed(), {"forward": ps.Method("forward", (torch.randn(10, 7),))}, tmp_path, backend
+    )
+    twins.call("forward", torch.randn(10, 7))

@@ -41,6 +41,8 @@ READ_LATER = [
     ["out.append(a.index_copy(0, i, v).clone())", "a.zero_()"],
     ["out.append(added_to_itself(v.repeat(2, 1), i // 2))", "a.mul_(2)"],
     ["out.append(added_to_itself(a @ m, i))", "b.mul_(2)"],
+    ["out.append(a.sum(1, keepdim=True).expand(b.shape).index_add(0, i, v))"],
+    ["out.append((b @ m)[:1].expand(b.shape).index_copy(0, i, v))"],
 ]
 
 

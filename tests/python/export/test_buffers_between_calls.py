@@ -62,3 +62,19 @@ def test_a_graph_runs_from_the_state_that_the_module_has_now():
             eager.call(under(Operators(), traced.function), (X,), {})
             assert graph.refuses(eager, (X,), {})
             assert torch.equal(model.h, X * 2)
+
+
+class Unused(nn.Module):
+    def forward(self, x, i):
+        (x.gather(0, i) * 8).to(torch.int64)
+        return x * 2
+
+
+def test_what_nothing_depends_on_refuses_nothing():
+    model = Unused()
+    methods = {"forward": ps.Method("forward", (X, torch.tensor([0])))}
+    with surroundings(model, None):
+        prepared = prepare(model, methods, "portable", {}, at_corners=True)
+        (traced,) = prepared.traced
+        with prepared.eager.restored():
+            assert not LiveGraph(traced).refuses(prepared.eager, (X, torch.tensor([9])), {})

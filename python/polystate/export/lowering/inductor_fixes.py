@@ -15,6 +15,7 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch._inductor import lowering
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen
 from torch._inductor.dependencies import MemoryDep, WeakDep, extract_read_writes
 from torch._inductor.fx_passes import reinplace
 from torch._inductor.ir import (
@@ -22,6 +23,7 @@ from torch._inductor.ir import (
     ExpandView,
     FlexibleLayout,
     IRNode,
+    MutationOutput,
     TensorBox,
 )
 from torch._inductor.scheduler import Scheduler
@@ -55,11 +57,13 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         Operators of PyTorch that libraries call by functions of ours.
     """
     fusable = _with_every_name(Scheduler.fusable_weak_dep)
+    reuse = _of_memory_of_its_own(PythonWrapperCodegen.can_reuse)
     call = _through_the_dispatcher(CppWrapperCpu.generate_fallback_kernel_with_runtime_lookup)
     with (
         mock.patch.object(Scheduler, "fusable_weak_dep", fusable),
         mock.patch.dict(inductor_fallback_ops, {str(each): {} for each in with_shims}),
         mock.patch.object(CppWrapperCpu, "generate_fallback_kernel_with_runtime_lookup", call),
+        mock.patch.object(PythonWrapperCodegen, "can_reuse", reuse),
         mock.patch.object(lowering, "mutate_to", _of_known_values(lowering.mutate_to)),
         mock.patch.object(lowering, "index_put_impl_", _of_values_apart(lowering.index_put_impl_)),
         mock.patch.object(
@@ -168,6 +172,19 @@ def _with_every_name(fusable: Any) -> Any:
     return fusable_with_every_name
 
 
+def _of_memory_of_its_own(can_reuse: Any) -> Any:
+    """Has no result computed in place of what a loop has changed.
+
+    Inductor would allocate that once more, under the name that the loop gave it, which C++ refuses.
+    """
+
+    def can_reuse_memory(wrapper: Any, buffer: Any, *rest: Any) -> bool:
+        is_changed = isinstance(getattr(buffer, "node", buffer), MutationOutput)
+        return not is_changed and can_reuse(wrapper, buffer, *rest)
+
+    return can_reuse_memory
+
+
 def _of_known_values(mutate_to: Any) -> Any:
     """Computes what a view shows before the view is copied into a buffer.
 
@@ -214,10 +231,15 @@ def _with_copies_for_later(reinplace_operators: Any) -> Any:
 
     Inductor computes ``new = state.index_copy(0, i, v)`` where the state lies, and lets no read of
     ``new`` prevent it that comes after ``state.copy_(other)``. By then it has taken a copy of the
-    program's, ``new.clone()``, for ``new`` itself.
+    program's, ``new.clone()``, for ``new`` itself. Nor does it mind that elements share a place, as
+    in ``x.sum(1, keepdim=True).expand(4, 3).index_add(0, i, v)``.
     """
 
     def reinplace_with_copies(graph: Graph) -> None:
+        for node in graph.nodes:
+            for value in _changed_by(node):
+                if _may_share_places(value):
+                    node.replace_input_with(value, _copied_before(node, value))
         copies: list[Any] = [
             node
             for node in graph.find_nodes(op="call_function", target=aten.copy_.default)
@@ -230,9 +252,7 @@ def _with_copies_for_later(reinplace_operators: Any) -> Any:
                 if isinstance(value, Node) and any(
                     now.get(state, value) is not value for state in _states_below(value)
                 ):
-                    with graph.inserting_before(copies[0]):
-                        copy = reinplace.graph_call_function(graph, aten.clone.default, value)
-                    reader.replace_input_with(value, copy)
+                    reader.replace_input_with(value, _copied_before(copies[0], value))
             if reader in copies:
                 now[reader.args[0]] = reader.args[1]
         reinplace_operators(graph)
@@ -246,12 +266,29 @@ def _states_below(value: Any) -> Iterator[Node]:
         yield value
     elif is_view(value.target):
         yield from _states_below(value.args[0])
-    elif value.target in reinplace.inplaceable_ops:
-        for place in reinplace.inplaceable_ops[value.target].mutated_args:
-            yield from _states_below(value.args[place])
-    elif value.target == torch.ops.higher_order.auto_functionalized_v2:
-        for base in value.kwargs["_all_bases"]:
-            yield from _states_below(base)
+    for changed in _changed_by(value):
+        yield from _states_below(changed)
+
+
+def _changed_by(node: Any) -> Sequence[Node]:
+    """What an operator changes if it is computed in place."""
+    if node.target in reinplace.inplaceable_ops:
+        return [node.args[place] for place in reinplace.inplaceable_ops[node.target].mutated_args]
+    if node.target == torch.ops.higher_order.auto_functionalized_v2:
+        return list(node.kwargs["_all_bases"])
+    return []
+
+
+def _may_share_places(value: Any) -> bool:
+    """Whether it is a view some of whose elements may lie at one place."""
+    shared = (aten.as_strided.default, aten.expand.default, aten.unfold.default)
+    return is_view(value.target) and (value.target in shared or _may_share_places(value.args[0]))
+
+
+def _copied_before(node: Node, value: Node) -> Node:
+    with node.graph.inserting_before(node):
+        copy: Node = reinplace.graph_call_function(node.graph, aten.clone.default, value)
+    return copy
 
 
 def _as_tensor(expand: Any) -> Any:

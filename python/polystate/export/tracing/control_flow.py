@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
 from torch._dynamo.eval_frame import cached_backends, remove_from_cache
 from torch._higher_order_ops import utils
 from torch.utils import _pytree as pytree
@@ -27,9 +28,12 @@ def uncompiled() -> Iterator[None]:
 
 @contextlib.contextmanager
 def compiled_for_a_while() -> Iterator[None]:
-    """Forgets at the end what PyTorch compiled of branches and bodies.
+    """Compiles branches and bodies for sizes that vary where they do; forgets them at the end.
 
-    It would keep the graphs of each trace, with a class for each of them: after some hundred
+    PyTorch would have all sizes vary in a branch whose operands have fixed ones, and find no common
+    size of what ``pad(x, (1, 0))[:, :6]`` and ``x`` of six columns give.
+
+    It would also keep the graphs of each trace, with a class for each of them: after some hundred
     exports half of the time goes into telling all these classes that `nn.Module` has changed, which
     it does in each trace.
     """
@@ -39,7 +43,8 @@ def compiled_for_a_while() -> Iterator[None]:
 
     def call(function: _Call, *args: Any) -> Any:
         wrappers.add(function.__code__)  # one for all calls of `cond`, another for loops
-        return compiled(function, *args)
+        with torch._dynamo.config.patch(assume_static_by_default=True):
+            return compiled(function, *args)
 
     try:
         with _called_by(call):

@@ -12,6 +12,8 @@ from polystate.export.tracing.eager import EagerModule, copied
 from polystate.export.tracing.trace import Traced, flat_inputs
 from polystate.export.verification.undefined import Undefined
 
+_ASSERT_TYPE = torch.ops.aten._assert_tensor_metadata.default
+
 
 class LiveGraph:
     """The graph without what nothing depends on, which programs do not compute."""
@@ -19,6 +21,8 @@ class LiveGraph:
     def __init__(self, method: Traced) -> None:
         traced = method.exported.graph_module
         graph = copy.deepcopy(traced.graph)
+        for node in graph.find_nodes(op="call_function", target=_ASSERT_TYPE):
+            graph.erase_node(node)  # it would keep what it looks at
         graph.eliminate_dead_code()
         self.module = GraphModule(traced, graph)
         self._exported = method.exported
