@@ -185,7 +185,7 @@ def test_a_maximum_length_is_that_of_generate(artifact: Path, greedy: dict[str, 
     assert done.stdout != lines_of([greedy[text] for text in TEXTS])
 
 
-@pytest.mark.parametrize("text", ["", "\n", "\n\n \n"])
+@pytest.mark.parametrize("text", ["", "\n", "\n\n \n", "\u3000\n\u00a0\u200b\n"])
 def test_a_blank_line_gives_a_blank_line(artifact: Path, text: str) -> None:
     done = polystate("translate", artifact, input=text)
     assert (done.returncode, done.stderr) == (0, "")

@@ -46,10 +46,11 @@ TEST(BatchRunner, TellsOfEachInputThatIsFinishedAtOnce) {
   const auto runner = open_fake(std::make_shared<FakeTokenModel>());
   const auto inputs = random_inputs(20, 6);
   GenerationOptions options = options_with_beams(1);
-  std::map<std::size_t, std::size_t> heard;
+  std::map<std::size_t, std::size_t> heard, heard_when_first_done;
   std::size_t done = 0;
   options.on_token = [&](std::size_t input, TokenId) { return ++heard[input] > 0; };
   options.on_done = [&](std::size_t input, const GenerationUsage&) {
+    if (done == 0) heard_when_first_done = heard;
     heard[input] += 100;  // no token comes after it
     ++done;
   };
@@ -57,6 +58,10 @@ TEST(BatchRunner, TellsOfEachInputThatIsFinishedAtOnce) {
   for (std::size_t i = 0; i < inputs.size(); ++i)
     EXPECT_EQ(heard[i], 100 + generated[i][0].ids.size() - 1);
   EXPECT_EQ(done, inputs.size());
+  const bool some_went_on = std::ranges::any_of(heard_when_first_done, [&](const auto& then) {
+    return heard[then.first] > 100 + then.second;
+  });
+  EXPECT_TRUE(some_went_on);
 }
 
 TEST(BatchRunner, EndsAnInputWhoseListenerHasEnough) {
