@@ -35,10 +35,14 @@ def test_a_kalman_filter_s_state_is_that_of_the_same_in_float64(
     for measured in measurements(30):
         likelihood, certainty = session.run("update", measured.numpy())
         right = exact.update(measured.double())
-        torch.testing.assert_close(
-            torch.as_tensor(likelihood).double(), right[0], rtol=1e-3, atol=1e-3
-        )
-        torch.testing.assert_close(torch.as_tensor(certainty).double(), right[1], rtol=1e-3, atol=0)
+        assert_near(likelihood, right[0], atol=1e-3)
+        assert_near(certainty, right[1])
+        assert_near(session.state["mean"], exact.mean, atol=1e-5)
+        assert_near(session.state["covariance"], exact.covariance, atol=1e-5)
+
+
+def assert_near(found: object, exact: Tensor, atol: float = 0.0) -> None:
+    torch.testing.assert_close(torch.as_tensor(found).double(), exact, rtol=1e-3, atol=atol)
 
 
 class Whitening(nn.Module):
