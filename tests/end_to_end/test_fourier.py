@@ -1,5 +1,9 @@
 """Fourier transforms inside of a method: spectra, spectrograms, a front-end for speech."""
 
+import itertools
+import math
+
+import pytest
 import torch
 from torch import nn
 from torch.export import Dim
@@ -53,11 +57,49 @@ def test_transforms_equal_pytorchs(tmp_path, backend):
 
 
 FRONT_END = example("audio_features")
+RATE, SIZE, HOP, MELS = 16_000, 400, 160, 40
 
 
-@every_backend
-def test_a_front_end_for_speech_reads_a_stream(tmp_path, backend):
+def spectrogram(samples: torch.Tensor) -> torch.Tensor:
+    """torchaudio's ``Spectrogram(SIZE, hop_length=HOP, center=False)``, by its sums."""
+    places, bins = torch.arange(SIZE).double(), torch.arange(SIZE // 2 + 1).double()
+    turns = 2 * math.pi * places / SIZE
+    frames = samples.unfold(0, SIZE, HOP) * (0.5 - 0.5 * turns.cos())
+    angles = turns[:, None] * bins
+    return (frames @ angles.cos()).square() + (frames @ angles.sin()).square()
+
+
+def mel_filter(number: int) -> torch.Tensor:
+    """A column of torchaudio's ``melscale_fbanks(SIZE // 2 + 1, 0, RATE / 2, MELS, RATE)``."""
+    step = 2595 * math.log10(1 + RATE / 2 / 700) / (MELS + 1)
+    left, top, right = (700 * (10 ** (i * step / 2595) - 1) for i in range(number, number + 3))
+    frequencies = torch.arange(SIZE // 2 + 1).double() * RATE / SIZE
+    rising = ((frequencies - left) / (top - left)).clamp(min=0)
+    falling = ((right - frequencies) / (right - top)).clamp(min=0)
+    return torch.where(frequencies < top, rising, falling)
+
+
+def normalised(features: torch.Tensor, heard: int) -> torch.Tensor:
+    """By all that were heard, and a first one of 0 whose variance counts as 1."""
+    all_heard = torch.cat([torch.zeros(1, MELS).double(), features[:heard]])
+    mean = all_heard.mean(0)
+    variance = (1 + (all_heard - mean).square().sum(0)) / len(all_heard)
+    return (features - mean) / variance.sqrt()
+
+
+@pytest.mark.parametrize(
+    "backend", ["xnnpack", "aoti", pytest.param("portable", marks=pytest.mark.exhaustive)]
+)
+def test_a_front_end_for_speech_reads_a_stream_as_torchaudio_defines_its_features(
+    tmp_path, backend
+):
     chance = torch.Generator().manual_seed(0)
+    stream = torch.randn(86, HOP, generator=chance)
+    samples = torch.cat([torch.zeros(SIZE - HOP), stream.flatten()]).double()
+    filters = torch.stack([mel_filter(number) for number in range(MELS)], 1)
+    features = (spectrogram(samples) @ filters).clamp(min=1e-10).log()
     twins = Twins(*FRONT_END.program(), tmp_path, backend, draws=ps.Draws(count=6))
-    for steps in (2, 50, 7):
-        twins.call("hear", torch.randn(steps, FRONT_END.HOP, generator=chance))
+    for first, last in itertools.pairwise([0, 2, 52, 59, 86]):
+        (found,) = twins.call("hear", stream[first:last])
+        exact = normalised(features, last)[first:last]
+        torch.testing.assert_close(found.double(), exact, rtol=1e-4, atol=1e-4)
