@@ -7,11 +7,14 @@ import multiprocessing
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
+import polystate as ps
 from tests.support import exported_models
 from tests.support.store import Store
 from tools import ingredients
@@ -203,3 +206,36 @@ def test_what_is_made_from_edited_files_is_kept_for_this_process_alone(
     monkeypatch.undo()
     monkeypatch.setattr(exported_models, "_store", lambda: Store(tmp_path))
     assert len({made, other, exported_models.kept(_export, 1)}) == 3
+
+
+EXPORT = {"weight": 1.0, "count": 3, "backend": "portable", "extension": b"one"}
+OTHER = {"weight": 2.0, "count": 4, "backend": "xnnpack", "extension": b"another"}
+
+
+@pytest.mark.parametrize("changed", OTHER)
+def test_what_a_test_exports_is_made_anew_where_anything_differs_that_it_follows_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    monkeypatch.setenv("POLYSTATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("POLYSTATE_ANY_MAKER", raising=False)
+    monkeypatch.setattr(exported_models, "_store", exported_models._store.__wrapped__)
+    extension = tmp_path / "_core.so"
+    monkeypatch.setattr(ingredients, "compiled", lambda: (extension,))
+    made: list[str] = []
+    monkeypatch.setattr(ps, "export", lambda *_, backend, **__: made.append(backend))
+
+    def export(weight: float, count: int, backend: str, extension_s: bytes) -> None:
+        monkeypatch.setattr(exported_models, "_counts", Counter())  # as in another run
+        extension.write_bytes(extension_s)
+        model = torch.nn.Linear(1, 1)
+        torch.nn.init.constant_(model.weight, weight)
+        torch.nn.init.zeros_(model.bias)
+        method = ps.Method("forward", (torch.zeros(1),))
+        draws = ps.Draws(count=count)
+        exported_models.exported(model, {"forward": method}, backend, draws=draws)
+
+    for _ in range(2):
+        export(*EXPORT.values())
+    assert len(made) == 1
+    export(*(EXPORT | {changed: OTHER[changed]}).values())
+    assert len(made) == 2
