@@ -181,17 +181,26 @@ class DynamicTrial:
 
 
 def trials(
-    dtypes: Sequence[str], first: int = 0, part: int = 1, seed: int = 0, *, dynamic: bool = False
+    dtypes: Sequence[str],
+    first: int = 0,
+    part: int = 1,
+    seed: int = 0,
+    *,
+    dynamic: bool = False,
+    calls: int | None = None,
 ) -> Iterator[tuple[str, Callable[[], CaseTrial | DynamicTrial | None]]]:
-    """Cases by name from a number on, in an order that mixes operators; one of `part`."""
-    make = _dynamic_trial if dynamic else _trial
+    """Cases by name from a number on, in an order that mixes operators; one of `part`.
+
+    Where `calls` is given, a case that is not dynamic has no more than so many.
+    """
+    make = _dynamic_trial if dynamic else functools.partial(_trial, calls=calls)
     found = [(case.name, functools.partial(make, case)) for case in cases(dtypes)]
     random.Random(seed).shuffle(found)
     return itertools.islice(found, first, None, part)
 
 
-def _trial(case: Case) -> CaseTrial | None:
-    samples = case.samples()
+def _trial(case: Case, calls: int | None) -> CaseTrial | None:
+    samples = case.samples()[:calls]
     return CaseTrial(case, samples) if samples else None
 
 
