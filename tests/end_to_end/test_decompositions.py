@@ -294,3 +294,16 @@ def test_rare_operators_equal_those_of_pytorch(tmp_path, backend):
     for name in names:
         twins.call(name, x)
         twins.call(name, 3 - 2 * x)
+
+
+class Means(nn.Module):
+    def forward(self, x):
+        half = nn.functional.mse_loss(x.half(), x.half() * 2)
+        return x.mean(), x[0, 0].mean(), x.mean(dtype=torch.float64), half
+
+
+def test_a_mean_of_many_elements_is_as_exact_as_pytorchs(tmp_path, backend):
+    methods = {"forward": ps.Method("forward", (torch.randn(1000, 300),))}
+    twins = Twins(Means(), methods, tmp_path, backend)
+    twins.tolerance = {"rtol": 1e-6, "atol": 0}
+    twins.call("forward", torch.rand(1000, 300) + 1)

@@ -37,6 +37,11 @@ def _min(x: Tensor) -> Tensor:
     return x.reshape(-1).amin(0)
 
 
+def _mean(x: Tensor, *, dtype: torch.dtype | None = None) -> Any:
+    """The mean over all dimensions: ExecuTorch's own kernel adds up one element after the other."""
+    return aten.mean.dim(x, list(range(x.dim())), dtype=dtype)
+
+
 def _logsumexp(x: Tensor, dims: Sequence[int], keepdim: bool = False) -> Any:
     """Adds the logarithm of 0 to dimensions that may be empty, so that they have a maximum."""
     chosen = {dim % x.dim() for dim in dims} or set(range(x.dim())) if x.dim() else set()
@@ -70,6 +75,7 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.dist.default: decomposition_table[aten.dist.default],
     aten.logsumexp.default: _logsumexp,
     aten.max.default: _max,
+    aten.mean.default: _mean,
     aten.min.default: _min,
     aten.std_mean.correction: _std_mean,
     aten.var_mean.correction: _var_mean,
