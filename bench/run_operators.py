@@ -76,6 +76,8 @@ def cases() -> Iterator[Case | Function]:
     positive = torch.rand(1000, 1000) + 0.01
     whole = torch.randint(0, 1000, (1_000_000,))
     edges = torch.linspace(-3, 3, 1000)
+    yield Case("scans", aten.cumsum.default, (rows, 1), "of rows")
+    yield Case("scans", aten.cumsum.default, (rows, 0), "of columns")
     yield Case("scans", aten.cumprod.default, (rows, 1))
     yield Case("scans", aten.cummax.default, (rows, 1))
     yield Case("scans", aten.logcumsumexp.default, (rows, 1))

@@ -8,7 +8,7 @@ import torch
 
 from tests.python.aten.compared_kernels import ComparedKernels, compare_samples
 
-OPERATORS = ("cumprod", "cummax", "cummin", "logcumsumexp")
+OPERATORS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp")
 
 
 def test_samples_of_pytorch() -> None:
@@ -22,8 +22,17 @@ def test_odd_numbers() -> None:
     with ComparedKernels() as compared:
         for each in (x, x.T, x[:, :1], x[0, 0], x[:, :0], x.double(), x.to(torch.bfloat16)):
             for dim in range(-max(each.dim(), 1), max(each.dim(), 1)):
+                torch.cumsum(each, dim)
                 torch.cumprod(each, dim)
                 torch.cummax(each, dim)
                 torch.cummin(each, dim)
                 torch.logcumsumexp(each, dim)
     assert len(compared.counts) == len(OPERATORS)
+
+
+def test_sums_of_many_elements() -> None:
+    x = torch.rand(2, 300_000) + 1
+    with ComparedKernels((1e-6, 0.0)) as compared:
+        torch.cumsum(x, 1)
+        torch.cumsum(x > 1.5, 1)
+    assert sum(compared.counts.values()) == 2

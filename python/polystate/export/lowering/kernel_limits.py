@@ -46,7 +46,6 @@ _ROUNDED = {
     aten.addmm.default,
     aten.avg_pool1d.default,
     aten.avg_pool2d.default,
-    aten.cumsum.default,
 }
 _PADS = {aten.pad.default, aten.constant_pad_nd.default}
 _LOG_SOFTMAXES = {aten.log_softmax.int, aten._log_softmax.default}

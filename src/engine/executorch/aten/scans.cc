@@ -72,6 +72,16 @@ struct Cumprod {
   }
 };
 
+// ExecuTorch's own adds up in the result's type.
+struct Cumsum {
+  static constexpr OperatorSchema kSchema{
+      "polystate_aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) "
+      "-> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return accumulate(arguments, 3, 0.0, [](auto total, auto x) { return wrapping_sum(total, x); });
+  }
+};
+
 struct Logcumsumexp {
   static constexpr OperatorSchema kSchema{
       "aten::logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)"};
@@ -143,7 +153,7 @@ struct Cummin {
 }  // namespace
 
 std::span<const ListedOperator> scan_operators() {
-  return listed<Cumprod, Cummax, Cummin, Logcumsumexp>();
+  return listed<Cumsum, Cumprod, Cummax, Cummin, Logcumsumexp>();
 }
 
 }  // namespace polystate
