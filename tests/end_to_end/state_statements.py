@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._higher_order_ops.while_loop import while_loop
 
 # More than one vector of a processor holds: parts that overlap are not in one.
 ROWS, COLUMNS = 5, 37
@@ -53,7 +54,23 @@ def added_to_itself(value: Tensor, i: Tensor) -> Tensor:
     return value.index_add(0, i, value[:2])
 
 
-_FUNCTIONS = {"exchange": exchange, "added_to_itself": added_to_itself}
+def whole_changed(value: Tensor, i: Tensor, rows: Tensor) -> list[Tensor]:
+    """What a value and rows are joined to, changed, and what reads the value then."""
+    whole = torch.cat([value, rows]).index_copy(0, i, rows)
+    return [whole, value * whole.mean()]
+
+
+def looped(value: Tensor, w: Tensor) -> Tensor:
+    """A value that a loop of one step adds one to, or a loop without a step nothing."""
+    steps = (w.sum() > 0).long()
+    return while_loop(
+        lambda step, _: step < steps,
+        lambda step, value: (step + 1, value + 1),
+        (torch.zeros((), dtype=torch.int64), value),
+    )[1]
+
+
+_FUNCTIONS = {each.__name__: each for each in (exchange, added_to_itself, whole_changed, looped)}
 
 
 def _listed(text: str) -> list[str]:

@@ -43,6 +43,15 @@ READ_LATER = [
     ["out.append(added_to_itself(a @ m, i))", "b.mul_(2)"],
     ["out.append(a.sum(1, keepdim=True).expand(b.shape).index_add(0, i, v))"],
     ["out.append((b @ m)[:1].expand(b.shape).index_copy(0, i, v))"],
+    ["out += whole_changed(a @ m, i, v)", "b.mul_(0.5)"],
+]
+
+# A loop that takes a step or none; what it began with has another value then, or what it returns.
+LOOPS = [
+    ["out.append(looped(a, w))", "a[i] = v"],
+    ["out.append(looped(a @ m, w))", "out.append(b @ m)"],
+    ["old = a @ m", "new = looped(old, w)", "new[i] = v", "out += [old, new]"],
+    ["old = looped(a, w)", "a.copy_(looped(b, w))", "b.copy_(old)"],
 ]
 
 
@@ -56,6 +65,11 @@ def test_statements_over_state_do_what_eager_does(
     ]
     sequences = [Sequence.drawn(seed) for seed in range(8)] if drawn else listed
     check(sequences, tmp_path, backend)
+
+
+@pytest.mark.parametrize("backend", ["aoti"])  # ExecuTorch has no such loops
+def test_loops_over_state_do_what_eager_does(tmp_path: Path, backend: str) -> None:
+    check([Sequence([Statement("; ".join(each), "s", "t")]) for each in LOOPS], tmp_path, backend)
 
 
 def check(sequences: list[Sequence], folder: Path, backend: str) -> None:

@@ -7,11 +7,17 @@ from unittest import mock
 import pytest
 import torch
 from torch import nn
+from torch._higher_order_ops.while_loop import while_loop
 from torch.export import Dim
 
 import polystate as ps
 from polystate.export import hooks, program
-from polystate.export.lowering import inductor, inductor_fixes, rewrites, xnnpack_fixes
+from polystate.export.lowering import (
+    inductor,
+    inductor_memory,
+    rewrites,
+    xnnpack_fixes,
+)
 from polystate.export.tracing import assertions, fast_paths
 from polystate.export.tracing.decompositions.table import DECOMPOSED
 from tests.end_to_end.printed_programs import run, write_programs
@@ -201,7 +207,7 @@ class Line(nn.Module):
         return self.line * 1.0
 
     def added_to_itself(self, v, i):
-        self.line.mul_(v)
+        self.line.add_(v)
         square = self.line.view(8, 5) @ self.other.view(5, 8)
         return square.index_add(0, i, square[:2])
 
@@ -211,6 +217,22 @@ class Line(nn.Module):
         self.line.copy_(self.other)
         self.other.copy_(old)
 
+    def joined(self, v, i):
+        self.line.add_(v)
+        square = self.line.view(8, 5) @ self.other.view(5, 8)
+        whole = torch.cat([square, self.other.view(5, 8)])
+        return whole, square.index_copy(0, i[:1], torch.ones(1, 8))
+
+    def looped(self, v, i):
+        steps = (v[0] > 0).long()
+        _, kept = while_loop(
+            lambda step, _: step < steps,
+            lambda step, line: (step + 1, line + 1),
+            (torch.zeros((), dtype=torch.int64), self.line),
+        )
+        self.line[i[0]] = v[0]
+        return kept
+
 
 @pytest.mark.parametrize(
     ("correction", "method"),
@@ -219,12 +241,14 @@ class Line(nn.Module):
         ("_of_known_values", "moved"),
         ("_of_values_apart", "added_to_itself"),
         ("_with_copies_for_later", "exchanged"),
+        ("_with_copies_of_parts", "joined"),
+        ("_of_copies_of_first_values", "looped"),
     ],
 )
 def test_a_state_that_is_read_while_it_is_written_or_later(correction, method):
     example = (torch.zeros(1), torch.tensor([1, 2]))
     with (
-        mock.patch.object(inductor_fixes, correction, lambda function: function),
+        mock.patch.object(inductor_memory, correction, lambda function: function),
         pytest.raises(ps.ExportError, match=r"output 0|state '(line|other)'"),
     ):
         ps.export(Line(), {method: ps.Method(method, example)}, backend="aoti")
