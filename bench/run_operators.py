@@ -76,6 +76,15 @@ def cases() -> Iterator[Case | Function]:
     positive = torch.rand(1000, 1000) + 0.01
     whole = torch.randint(0, 1000, (1_000_000,))
     edges = torch.linspace(-3, 3, 1000)
+    for operator in (aten.exp, aten.log, aten.log1p, aten.tanh, aten.sigmoid, aten.rsqrt):
+        yield Case("elementwise", operator.default, (positive,))
+    yield Case("elementwise", aten.maximum.default, (rows, positive))
+    yield Case("elementwise", aten.where.self, (rows > 0, rows, positive))
+    yield Case("elementwise", aten.floor.default, (rows,))
+    yield Case("elementwise", aten.pow.Tensor_Scalar, (rows, 2.0), "squares")
+    yield Case("softmaxes", aten._softmax.default, (rows, 1, False), "of rows")
+    yield Case("softmaxes", aten._softmax.default, (rows, 0, False), "of columns")
+    yield Case("softmaxes", aten._log_softmax.default, (rows, 1, False), "of rows")
     yield Case("scans", aten.cumsum.default, (rows, 1), "of rows")
     yield Case("scans", aten.cumsum.default, (rows, 0), "of columns")
     yield Case("scans", aten.cumprod.default, (rows, 1))

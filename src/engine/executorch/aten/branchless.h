@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 
 #include "engine/executorch/aten/polynomials.h"
@@ -29,6 +30,29 @@ inline float exponential(float x) {
   return x < kLowest ? 0.0F : result;
 }
 
+// e^x within 2 units in the last place, of every x.
+inline float exponential_of_any(float x) {
+  constexpr float kLowest = -104.0F;  // less than half of the smallest number
+  constexpr float kHighest = 88.75F;  // infinite
+  constexpr float kShift = 12582912.0F;
+  const float raised = x < kLowest ? kLowest : x;
+  const float bounded = raised > kHighest ? kHighest : raised;
+  const float shifted = bounded * std::numbers::log2e_v<float> + kShift;
+  const float n = shifted - kShift;
+  const float r = (bounded - n * 0.693359375F) + n * 2.12194440e-4F;
+  constexpr auto kSeries = coefficients<float>({1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
+                                                4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
+  const float power = polynomial(kSeries, r) * r * r + r + 1.0F;
+  // In two factors: neither 2^128 nor 2^-150 is a float.
+  const auto whole = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) -
+                                               std::bit_cast<std::uint32_t>(kShift));
+  const std::int32_t half = whole / 2;
+  const auto factor = [](std::int32_t exponent) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23U);
+  };
+  return power * factor(half) * factor(whole - half);
+}
+
 // Of a normal number above 0, within 2 units in the last place. Cephes' polynomial.
 inline float logarithm(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
@@ -43,6 +67,19 @@ inline float logarithm(float x) {
   const float square = r * r;
   const float rest = polynomial(kSeries, r) * r * square - e * 2.12194440e-4F - 0.5F * square;
   return (r + rest) + e * 0.693359375F;
+}
+
+// Within 2 units in the last place, of every x.
+inline float logarithm_of_any(float x) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kTwoPower23 = 8388608.0F;
+  constexpr float kItsLogarithm = 15.9423847F;
+  const bool is_small = x < std::numeric_limits<float>::min();
+  const float found = logarithm(is_small ? x * kTwoPower23 : x);
+  const float finite = is_small ? found - kItsLogarithm : found;
+  const float positive = x < kInfinity ? finite : x;  // NaN, too
+  const float at_most_zero = x < 0.0F ? std::numeric_limits<float>::quiet_NaN() : -kInfinity;
+  return x <= 0.0F ? at_most_zero : positive;
 }
 
 // The logarithm to the base 2 of a normal number above 0, by a series for

@@ -372,6 +372,13 @@ struct SquareRoot {
   }
 };
 
+struct Square {
+  template <typename T>
+  static T of(T x) {
+    return x * x;
+  }
+};
+
 struct ReciprocalSquareRoot {
   template <typename T>
   static T of(T x) {
@@ -391,6 +398,8 @@ struct PowerWithNumber {
     if (std::abs(exponent) == 0.5 && dtype != DType::kFloat16) {
       loops =
           exponent > 0 ? vectorised_loops<SquareRoot>() : vectorised_loops<ReciprocalSquareRoot>();
+    } else if (exponent == 2.0 && is_float(dtype)) {
+      loops = vectorised_loops<Square>();
     }
     return compute_elements(arguments, kSchema, loops);
   }

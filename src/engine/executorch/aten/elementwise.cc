@@ -81,6 +81,8 @@ class OperandReader {
     std::ranges::reverse(dimensions_);
   }
 
+  [[nodiscard]] bool is_number() const { return operand_.is_number; }
+
   // Whether its elements are of another type than `dtype`.
   [[nodiscard]] bool differs_from(DType dtype) const {
     return operand_.is_number || operand_.tensor.dtype() != dtype;
@@ -161,7 +163,13 @@ class RangeOfElements {
         loop_(loop),
         out_(out),
         buffers_(static_cast<std::size_t>(kChunk) * (readers.size() + 1)),
-        pointers_(readers.size()) {}
+        pointers_(readers.size()) {
+    Number* buffer = buffers_.data();
+    for (const OperandReader<Number>& reader : readers) {
+      if (reader.is_number()) reader.read(0, kChunk, buffer);
+      buffer += kChunk;
+    }
+  }
 
   template <typename T>
   void compute(std::int64_t first, std::int64_t last, T* out) {
@@ -169,7 +177,8 @@ class RangeOfElements {
       const std::int64_t count = std::min(kChunk, last - first);
       Number* buffer = buffers_.data();
       for (std::size_t i = 0; i < readers_.size(); ++i, buffer += kChunk) {
-        pointers_[i] = readers_[i].read(first, count, buffer);
+        const bool is_read = readers_[i].is_number();
+        pointers_[i] = is_read ? buffer : readers_[i].read(first, count, buffer);
         // Numbers of another type are what the result's type makes of them.
         if constexpr (!std::is_same_v<T, Number>) {
           if (!readers_[i].differs_from(out_)) continue;

@@ -29,15 +29,21 @@ struct Loops {
 Status compute_elements(ProgramArguments& arguments, const OperatorSchema& schema,
                         const Loops& loops);
 
-// `Function::of` of each element of one operand or of two.
+// `Function::of` of each element of one operand, of two or of three.
 template <typename Function, typename Number>
 void each_element(const Number* const* operands, Number* results, std::int64_t count) {
   const Number* const first = operands[0];
   if constexpr (requires(Number x) { Function::of(x); }) {
     for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(first[i]);
-  } else {
+  } else if constexpr (requires(Number x) { Function::of(x, x); }) {
     const Number* const second = operands[1];
     for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(first[i], second[i]);
+  } else {
+    const Number* const second = operands[1];
+    const Number* const third = operands[2];
+    for (std::int64_t i = 0; i < count; ++i) {
+      results[i] = Function::of(first[i], second[i], third[i]);
+    }
   }
 }
 

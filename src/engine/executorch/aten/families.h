@@ -19,6 +19,7 @@ std::span<const ListedOperator> copy_operators();
 std::span<const ListedOperator> distance_operators();
 std::span<const ListedOperator> elementary_operators();
 std::span<const ListedOperator> error_function_operators();
+std::span<const ListedOperator> faster_operators();
 std::span<const ListedOperator> gamma_operators();
 std::span<const ListedOperator> histogram_operators();
 std::span<const ListedOperator> ldl_operators();
@@ -36,6 +37,7 @@ std::span<const ListedOperator> scan_operators();
 std::span<const ListedOperator> scatter_operators();
 std::span<const ListedOperator> searching_operators();
 std::span<const ListedOperator> segment_operators();
+std::span<const ListedOperator> softmax_operators();
 std::span<const ListedOperator> sorting_operators();
 std::span<const ListedOperator> spectral_operators();
 std::span<const ListedOperator> sum_operators();
@@ -52,6 +54,7 @@ inline constexpr std::array kAtenFamilies = {&bessel_operators,
                                              &distance_operators,
                                              &elementary_operators,
                                              &error_function_operators,
+                                             &faster_operators,
                                              &gamma_operators,
                                              &histogram_operators,
                                              &ldl_operators,
@@ -69,6 +72,7 @@ inline constexpr std::array kAtenFamilies = {&bessel_operators,
                                              &scatter_operators,
                                              &searching_operators,
                                              &segment_operators,
+                                             &softmax_operators,
                                              &sorting_operators,
                                              &spectral_operators,
                                              &sum_operators,
