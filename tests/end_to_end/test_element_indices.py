@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -60,6 +61,11 @@ class Places(nn.Module):
         return self.counts.take(i)
 
 
+def two_places(generator: torch.Generator, args: Any, kwargs: Any) -> Any:
+    """Unlike one another: which of two values a place gets is nowhere defined."""
+    return (torch.randperm(8, generator=generator)[:2] - 4, *args[1:]), kwargs
+
+
 @pytest.mark.parametrize("backend", ENGINES)
 def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
     row = torch.randn(3, 5)
@@ -70,7 +76,7 @@ def test_places_are_read_and_written(tmp_path: Path, backend: str) -> None:
         "small": ps.Method("small", (torch.tensor(2),)),
         "change": ps.Method("change", (torch.tensor(1),)),
         "best": ps.Method("best", (torch.randn(5),), dynamic_shapes=length),
-        "from_the_end": ps.Method("from_the_end", (torch.tensor([-1, 2]),)),
+        "from_the_end": ps.Method("from_the_end", (torch.tensor([-1, 2]),), draw=two_places),
         "part": ps.Method("part", (torch.tensor(1), torch.randn(2))),
     }
     twins = Twins(Places(), methods, tmp_path, backend)

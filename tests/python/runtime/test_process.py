@@ -179,7 +179,9 @@ from pathlib import Path
 import polystate as ps
 
 def resident():
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    # Without pages of files: those of the library are read as it is used, however large it is.
+    pages = Path("/proc/self/statm").read_text().split()
+    return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
 
 ps.load  # imports the library
 before = resident()

@@ -159,8 +159,9 @@ def _obstacle(order: _Order, write: torch.fx.Node) -> str | None:
         if reader is not write and reader is not value and order.places[reader] > place:
             return f"'{_short(reader)}' reads the old value later"
     base = _schema(value).name
+    is_elementwise = f"aten::{base.partition('::')[2]}" in ELEMENTWISE  # by a kernel of ours, too
     if _reads(value, state) and not (
-        (base in ELEMENTWISE and _reads_directly(value, state)) or base in _PARTIAL
+        (is_elementwise and _reads_directly(value, state)) or base in _PARTIAL
     ):
         return f"'{_short(value)}' reads the old value while it writes the new one"
     if base in _PARTIAL and (reason := _partial_obstacle(value, state)):

@@ -197,7 +197,7 @@ def _kind(node: Node, named: Mapping[str, tuple[Kind, str]]) -> tuple[Kind, str,
         return "view", name, ()
     if bare.rstrip("_") in _COPIES:
         return "copy", name, ()
-    return ("fused" if "polystate" in str(node.target) else "kernel"), name, ()
+    return ("fused" if "polystate::" in name else "kernel"), name, ()
 
 
 def _short(target: str) -> str:

@@ -28,10 +28,11 @@ def uncompiled() -> Iterator[None]:
 
 @contextlib.contextmanager
 def compiled_for_a_while() -> Iterator[None]:
-    """Compiles branches and bodies for sizes that vary where they do; forgets them at the end.
+    """Compiles branches for fixed sizes where these must be; forgets all branches at the end.
 
-    PyTorch would have all sizes vary in a branch whose operands have fixed ones, and find no common
-    size of what ``pad(x, (1, 0))[:, :6]`` and ``x`` of six columns give.
+    PyTorch has all sizes vary in a branch whose operands have fixed ones, and may find no common
+    size of what ``pad(x, (1, 0))[:, :6]`` and ``x`` of six columns give. With fixed ones it does
+    not read all code that it reads otherwise, so that these are tried second.
 
     It would also keep the graphs of each trace, with a class for each of them: after some hundred
     exports half of the time goes into telling all these classes that `nn.Module` has changed, which
@@ -43,8 +44,14 @@ def compiled_for_a_while() -> Iterator[None]:
 
     def call(function: _Call, *args: Any) -> Any:
         wrappers.add(function.__code__)  # one for all calls of `cond`, another for loops
-        with torch._dynamo.config.patch(assume_static_by_default=True):
+        try:
             return compiled(function, *args)
+        except Exception as error:  # whatever PyTorch or the code of the branch raises
+            with torch._dynamo.config.patch(assume_static_by_default=True):
+                try:
+                    return compiled(function, *args)
+                except Exception:
+                    raise error from None
 
     try:
         with _called_by(call):

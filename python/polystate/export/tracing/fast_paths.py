@@ -13,6 +13,7 @@ from typing import Any
 from unittest import mock
 
 import torch
+from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
 
 from polystate.export.graph.sources import is_user_code
 
@@ -54,6 +55,8 @@ def told() -> Iterator[list[str]]:
 
         return user_asks
 
+    # PyTorch looks up once which functions it knows in branches: these, not those that follow.
+    TorchInGraphFunctionVariable._get_handlers()
     patches: list[Any] = [
         mock.patch.object(torch.compiler, name, with_note(getattr(torch.compiler, name), name))
         for name in ("is_compiling", "is_exporting")

@@ -177,18 +177,7 @@ class RangeOfElements {
       const std::int64_t count = std::min(kChunk, last - first);
       Number* buffer = buffers_.data();
       for (std::size_t i = 0; i < readers_.size(); ++i, buffer += kChunk) {
-        const bool is_read = readers_[i].is_number();
-        pointers_[i] = is_read ? buffer : readers_[i].read(first, count, buffer);
-        // Numbers of another type are what the result's type makes of them.
-        if constexpr (!std::is_same_v<T, Number>) {
-          if (!readers_[i].differs_from(out_)) continue;
-          for (std::int64_t j = 0; j < count; ++j) {
-            const auto value = static_cast<T>(pointers_[i][j]);
-            buffer[j] =
-                static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
-          }
-          pointers_[i] = buffer;
-        }
+        pointers_[i] = operand<T>(readers_[i], first, count, buffer);
       }
       if constexpr (std::is_same_v<T, Number>) {
         loop_(pointers_.data(), out + first, count);
@@ -200,6 +189,23 @@ class RangeOfElements {
   }
 
  private:
+  // Numbers of another type than T are what T makes of them.
+  template <typename T>
+  const Number* operand(const OperandReader<Number>& reader, std::int64_t first, std::int64_t count,
+                        Number* buffer) const {
+    const Number* const read = reader.is_number() ? buffer : reader.read(first, count, buffer);
+    if constexpr (!std::is_same_v<T, Number>) {
+      if (reader.differs_from(out_)) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const auto value = static_cast<T>(read[i]);
+          buffer[i] = static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
+        }
+        return buffer;
+      }
+    }
+    return read;
+  }
+
   const std::vector<OperandReader<Number>>& readers_;
   Loop<Number> loop_;
   DType out_;
