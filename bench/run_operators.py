@@ -57,7 +57,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Function:
-    """What an export writes by several operators; `limit` is None where it is only reported."""
+    """A call that an export lowers to several operators; without `limit` its time is told alone."""
 
     family: str
     name: str

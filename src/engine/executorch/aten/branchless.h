@@ -12,21 +12,29 @@
 // Functions without branches or calls, so that a compiler can compute several numbers at once.
 namespace polystate::branchless {
 
-// e^x for x <= 0, within 2 units in the last place; 0 where that is no normal number. Cephes'
-// polynomial.
-inline float exponential(float x) {
-  constexpr float kLowest = -87.33F;
+// e^x as a number around 1 and a power of two.
+struct Exponential {
+  float factor;
+  std::uint32_t exponent;  // of two, modulo 2^32
+};
+
+// For -104 <= x <= 88.75. Cephes' polynomial.
+inline Exponential exponential_parts(float x) {
   constexpr float kShift = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
-  const float bounded = x < kLowest ? kLowest : x;
-  const float shifted = bounded * std::numbers::log2e_v<float> + kShift;
+  const float shifted = x * std::numbers::log2e_v<float> + kShift;
   const float n = shifted - kShift;
-  const float r = (bounded - n * 0.693359375F) + n * 2.12194440e-4F;
+  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
   constexpr auto kSeries = coefficients<float>({1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
                                                 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
-  const float power = polynomial(kSeries, r) * r * r + r + 1.0F;
-  const std::uint32_t exponent =
-      std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kShift) + 127U;
-  const float result = power * std::bit_cast<float>(exponent << 23U);
+  return {polynomial(kSeries, r) * r * r + r + 1.0F,
+          std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kShift)};
+}
+
+// e^x for x <= 0, within 2 units in the last place; 0 where that is no normal number.
+inline float exponential(float x) {
+  constexpr float kLowest = -87.33F;
+  const Exponential parts = exponential_parts(x < kLowest ? kLowest : x);
+  const float result = parts.factor * std::bit_cast<float>((parts.exponent + 127U) << 23U);
   return x < kLowest ? 0.0F : result;
 }
 
@@ -34,23 +42,15 @@ inline float exponential(float x) {
 inline float exponential_of_any(float x) {
   constexpr float kLowest = -104.0F;  // less than half of the smallest number
   constexpr float kHighest = 88.75F;  // infinite
-  constexpr float kShift = 12582912.0F;
   const float raised = x < kLowest ? kLowest : x;
-  const float bounded = raised > kHighest ? kHighest : raised;
-  const float shifted = bounded * std::numbers::log2e_v<float> + kShift;
-  const float n = shifted - kShift;
-  const float r = (bounded - n * 0.693359375F) + n * 2.12194440e-4F;
-  constexpr auto kSeries = coefficients<float>({1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
-                                                4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
-  const float power = polynomial(kSeries, r) * r * r + r + 1.0F;
+  const Exponential parts = exponential_parts(raised > kHighest ? kHighest : raised);
   // In two factors: neither 2^128 nor 2^-150 is a float.
-  const auto whole = static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) -
-                                               std::bit_cast<std::uint32_t>(kShift));
+  const auto whole = static_cast<std::int32_t>(parts.exponent);
   const std::int32_t half = whole / 2;
-  const auto factor = [](std::int32_t exponent) {
+  const auto power_of_two = [](std::int32_t exponent) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23U);
   };
-  return power * factor(half) * factor(whole - half);
+  return parts.factor * power_of_two(half) * power_of_two(whole - half);
 }
 
 // Of a normal number above 0, within 2 units in the last place. Cephes' polynomial.

@@ -121,16 +121,16 @@ void of_row(const Number* from, Number* to, std::int64_t count) {
 
 template <typename T, bool kIsLogarithm>
 void fill(const Lanes& lanes, const T* from, T* to) {
-  if (lanes.inner == 1 && std::is_same_v<T, Computed<T>>) {
-    if constexpr (std::is_same_v<T, Computed<T>>) {
+  if constexpr (std::is_same_v<T, Computed<T>>) {
+    if (lanes.inner == 1) {
       const auto row = vectorised<&of_row<T, kIsLogarithm>>(best_instruction_set());
       for_each_range(lanes.outer, lanes.size, [&](std::int64_t first, std::int64_t last) {
         for (std::int64_t i = first; i < last; ++i) {
           row(from + i * lanes.size, to + i * lanes.size, lanes.size);
         }
       });
+      return;
     }
-    return;
   }
   const auto columns = vectorised<&of_columns<T, kIsLogarithm>>(best_instruction_set());
   const std::int64_t blocks = (lanes.inner + kWidth - 1) / kWidth;
