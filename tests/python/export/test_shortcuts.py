@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
-from executorch.backends.xnnpack._passes.convert_to_sdpa import ConvertToSDPAPass
 from executorch.backends.xnnpack._passes.convert_to_upsample_bilinear2d import (
     ConvertToUpsampleBilinear2d,
 )
 from executorch.backends.xnnpack.partition.graphs import bilinear_2d, sdpa
 from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
 from executorch.exir import to_edge_transform_and_lower
+from executorch.exir.dialects._ops import ops as exir_ops
 from executorch.exir.pass_base import _ExportPassBase
 from torch._export import utils
 from torch._subclasses import fake_impls
@@ -22,7 +22,8 @@ from torch.export import exported_program
 from torch.fx.experimental.sym_node import SymNode
 
 import polystate as ps
-from polystate.export.lowering import xnnpack_passes, xnnpack_patterns
+from polystate.export.lowering import xnnpack_passes
+from polystate.export.lowering.partitioner import xnnpack_partitioner
 from polystate.export.tracing import composite_operators, node_histories, symbolic_arithmetic
 from polystate.export.tracing.eager import identical, same_values
 from polystate.ops import packed, unpacked
@@ -138,20 +139,24 @@ def test_arithmetic_of_sizes_gives_what_pytorch_computes() -> None:
     assert any("s" in shape for _, shapes, _ in expected for shape, _ in shapes)
 
 
-@pytest.mark.parametrize(
-    ("search", "patterns"),
-    [
-        (ConvertToSDPAPass, sdpa.get_graphs),
-        (ConvertToUpsampleBilinear2d, bilinear_2d.get_graphs),
-    ],
-)
-def test_every_pattern_has_the_operator_without_which_it_is_not_looked_for(
-    search: type[Any], patterns: Callable[[], list[torch.fx.GraphModule]]
-) -> None:
-    graphs = [module.graph for module in patterns()]
-    assert graphs
-    for graph in graphs:
-        assert xnnpack_patterns.NEEDED[search] in {node.target for node in graph.nodes}
+def test_attention_that_is_not_looked_for_has_an_operator_that_no_delegate_takes() -> None:
+    delegated = xnnpack_partitioner().target_partitioner_configs.keys()
+    assert "_softmax.default" in delegated
+    for pattern in sdpa.get_graphs():
+        assert exir_ops.edge.aten.any.dim in {node.target for node in pattern.graph.nodes}
+    assert "any.dim" not in delegated
+
+
+def test_a_search_for_an_interpolation_would_leave_what_a_delegate_has() -> None:
+    bilinear_2d._get_bilinear_2d_graphs.cache_clear()
+    interpolation = exir_ops.edge.aten.upsample_bilinear2d
+    for pattern in bilinear_2d.get_graphs():
+        found = ConvertToUpsampleBilinear2d().call(pattern).graph_module.graph
+        called = [node.target for node in found.nodes if node.op == "call_function"]
+        assert called == [interpolation.vec]
+    delegated = xnnpack_partitioner().target_partitioner_configs.keys()
+    assert "upsample_bilinear2d.vec" in delegated
+    assert "upsample_bilinear2d.default" not in delegated
 
 
 def test_delegates_are_those_that_xnnpacks_passes_make_where_all_are_traced(

@@ -197,7 +197,7 @@ def _as_executorch_takes_them(programs: Mapping[str, ExportedProgram]) -> Iterat
             corrections.enter_context(rows)
         for correction in (
             executorch_fixes.applied(),
-            xnnpack_patterns.looked_for_where_possible(),
+            xnnpack_patterns.not_looked_for(),
             xnnpack_passes.traced_where_they_change(),
             separated_changes(),
             decomposed_once(),

@@ -1,14 +1,16 @@
-"""Spares XNNPACK the search for patterns that a graph cannot have.
+"""Spares XNNPACK the search for patterns that none of its delegates can have.
 
-For every delegate of a program it looks for two compositions of operators: attention and bilinear
-interpolation. It exports examples of them first, which takes longer than all else that a small
-program needs, and prints the graph for a log that nobody reads.
+For every delegate of a program it looks for two compositions of operators: attention, whose mask of
+empty rows no delegate computes, and bilinear interpolation, which no delegate has decomposed. It
+exports examples of them first, which takes longer than all else that a small program needs, and
+keeps what it made under the decompositions of that moment; and it prints the graph for a log that
+nobody reads.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -17,32 +19,19 @@ from executorch.backends.xnnpack._passes.convert_to_sdpa import ConvertToSDPAPas
 from executorch.backends.xnnpack._passes.convert_to_upsample_bilinear2d import (
     ConvertToUpsampleBilinear2d,
 )
-from executorch.exir.dialects._ops import ops as exir_ops
 from torch.fx.passes.infra.pass_base import PassResult
 
-# For each pass an operator that is in all of its patterns.
-NEEDED: dict[type[Any], Any] = {
-    ConvertToSDPAPass: exir_ops.edge.aten._softmax.default,
-    ConvertToUpsampleBilinear2d: exir_ops.edge.aten.upsample_bilinear2d.vec,
-}
+SEARCHES: tuple[type[Any], ...] = (ConvertToSDPAPass, ConvertToUpsampleBilinear2d)
 
 
 @contextlib.contextmanager
-def looked_for_where_possible() -> Iterator[None]:
-    """Leaves the search out within the block where a graph lacks such an operator."""
+def not_looked_for() -> Iterator[None]:
+    """Leaves both searches out within the block."""
     with contextlib.ExitStack() as stack:
-        for search, operator in NEEDED.items():
-            call = _where_there_is(operator, search.call)
-            stack.enter_context(mock.patch.object(search, "call", call))
+        for search in SEARCHES:
+            stack.enter_context(mock.patch.object(search, "call", _found_nothing))
         yield
 
 
-def _where_there_is(
-    operator: Any, call: Callable[[Any, torch.fx.GraphModule], PassResult]
-) -> Callable[[Any, torch.fx.GraphModule], PassResult]:
-    def call_where_there_is(search: Any, graph_module: torch.fx.GraphModule) -> PassResult:
-        if any(node.target == operator for node in graph_module.graph.nodes):
-            return call(search, graph_module)
-        return PassResult(graph_module, False)
-
-    return call_where_there_is
+def _found_nothing(search: Any, graph_module: torch.fx.GraphModule) -> PassResult:
+    return PassResult(graph_module, False)
