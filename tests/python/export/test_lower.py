@@ -155,6 +155,33 @@ def test_weights_and_state_may_be_channels_last(tmp_path, backend, name):
     assert model.total.is_contiguous(memory_format=torch.channels_last)
 
 
+class OfAnyStrides(nn.Module):
+    """Adds to a state, and reads a constant, that have the same few elements or none."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.register_buffer("total", value)
+        self.constant = value.clone().as_strided_(value.size(), value.stride())
+
+    def accumulate(self, x):
+        self.total.add_(1)
+        return self.total + x, self.constant - x, torch.triu_indices(2, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides"),
+    [((2, 0), (0, 0)), ((0, 3), (0, 1)), ((3, 2, 0), (1, 3, 3)), ((1, 3), (0, 1))],
+)
+@BACKENDS
+def test_strides_of_what_has_no_two_elements_along_them_may_be_any(
+    tmp_path, backend, sizes, strides
+):
+    value = torch.tensor([0.5, -1.5, 2.5]).as_strided(sizes, strides)
+    found, expected = calls(OfAnyStrides(value), "accumulate", torch.tensor(0.3), tmp_path, backend)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(list(mine), list(theirs))
+
+
 class Orders(nn.Module):
     """Transposes that undo one another, by name, and those that do not."""
 

@@ -149,11 +149,11 @@ def test_attention_that_is_not_looked_for_has_an_operator_that_no_delegate_takes
 
 def test_a_search_for_an_interpolation_would_leave_what_a_delegate_has() -> None:
     bilinear_2d._get_bilinear_2d_graphs.cache_clear()
-    interpolation = exir_ops.edge.aten.upsample_bilinear2d
     for pattern in bilinear_2d.get_graphs():
-        found = ConvertToUpsampleBilinear2d().call(pattern).graph_module.graph
+        search = ConvertToUpsampleBilinear2d(exported_program=None)
+        found = search.call(pattern).graph_module.graph
         called = [node.target for node in found.nodes if node.op == "call_function"]
-        assert called == [interpolation.vec]
+        assert called == [exir_ops.edge.aten.upsample_bilinear2d.vec]
     delegated = xnnpack_partitioner().target_partitioner_configs.keys()
     assert "upsample_bilinear2d.vec" in delegated
     assert "upsample_bilinear2d.default" not in delegated

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch._prims_common import is_contiguous_or_false
+from torch._prims_common import is_contiguous_or_false, make_contiguous_strides_for
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import GraphModule, Node
@@ -49,11 +49,11 @@ def store_row_major(program: ExportedProgram) -> None:
         node = nodes[spec.arg.name]
         is_used = bool(node.users) or spec.kind == InputKind.BUFFER
         if isinstance(value, torch.Tensor) and is_used and not _is_row_major(value):
-            row_major = value.detach().resolve_neg().contiguous()
+            row_major = _in_rows(value.detach().resolve_neg())
             if isinstance(value, torch.nn.Parameter):
                 row_major = torch.nn.Parameter(row_major, requires_grad=value.requires_grad)
             stored[name] = row_major
-            node.meta["val"] = node.meta["val"].contiguous()
+            node.meta["val"] = _in_rows(node.meta["val"])
             is_changed = True
     if is_changed:
         _reshape(program)
@@ -113,4 +113,9 @@ def _descends(strides: Sequence[Any]) -> bool:
 
 
 def _is_row_major(tensor: torch.Tensor) -> bool:
-    return tensor.is_contiguous() and not tensor.is_neg()
+    """Whether it has the strides of rows, also where any would do: ExecuTorch takes no others."""
+    return tensor.stride() == make_contiguous_strides_for(tensor.shape) and not tensor.is_neg()
+
+
+def _in_rows(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.clone(memory_format=torch.contiguous_format)

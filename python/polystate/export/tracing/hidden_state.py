@@ -320,7 +320,7 @@ def _refuse_removed(
 def _is_expanded(tensor: torch.Tensor) -> bool:
     """Whether several elements lie at one address."""
     dimensions = zip(tensor.shape, tensor.stride(), strict=True)
-    return any(size > 1 and stride == 0 for size, stride in dimensions)
+    return tensor.numel() > 1 and any(size > 1 and stride == 0 for size, stride in dimensions)
 
 
 @contextlib.contextmanager
