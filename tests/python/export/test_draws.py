@@ -419,6 +419,21 @@ def moved_by_rounding(function):
     return torch.stack(changed).amax(0)
 
 
+@pytest.mark.parametrize(
+    "norm",
+    [
+        lambda x: torch.nn.functional.layer_norm(x, (8,)),
+        lambda x: torch.nn.functional.group_norm(x, 2),
+        lambda x: torch.nn.functional.batch_norm(x, None, None, training=True),
+    ],
+)
+def test_normalised_elements_that_are_all_alike_are_what_rounding_leaves(norm):
+    alike, others = torch.full((4, 8), 5.2), torch.randn(4, 8)
+    eps = torch.finfo(torch.float32).eps
+    assert eps < moved_by_rounding(lambda: norm(alike)).max() < 3e4 * eps
+    assert moved_by_rounding(lambda: norm(others)).max() < 1e2 * eps
+
+
 @pytest.mark.parametrize("mask", [-1e9, torch.finfo(torch.float32).min])
 @pytest.mark.parametrize(
     "function",

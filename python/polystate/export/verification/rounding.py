@@ -55,6 +55,10 @@ _EXACT_OPERATORS = {getattr(aten, name) for name in _EXACT.split()}
 # Operators that change running statistics, whether their schemas say so or not.
 _BATCH_NORMS = {aten.native_batch_norm, aten._native_batch_norm_legit}
 
+# Operators that take the mean of their first argument from it: of elements that are all alike, the
+# mean's rounding error is what is left.
+_CENTRING = {aten.native_layer_norm, aten.native_group_norm, *_BATCH_NORMS}
+
 # Operators that return indices of elements that they choose or sort: of equal elements, any.
 _CHOICES = "sort argsort topk kthvalue median nanmedian mode"
 _CHOOSING = {getattr(aten, name) for name in _CHOICES.split()}
@@ -75,9 +79,7 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an operator and change its results."""
-        steps = _QUANTIZING.get(function._overloadpacket)
-        if steps is not None:
-            args = (self._moved_by_less_than_a_step(args[0], steps(args[0])), *args[1:])
+        args = self._prepared(function, args)
         if function._overloadpacket in _CHOOSING:
             return self._among_equals(function, args, kwargs)
         results = super().call(function, args, kwargs)
@@ -85,17 +87,32 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
             self._round_statistics(**all_arguments(function, args, kwargs))
         if function._overloadpacket == aten._euclidean_dist:
             self._round_roots(results, *args[:2])
-            return results
-        if function._overloadpacket not in _EXACT_OPERATORS and not function.is_view:
-            is_elementwise = _rounds_by_its_own_size(function)
-            for result in results if isinstance(results, tuple | list) else (results,):
-                if not isinstance(result, torch.Tensor) or result._is_zerotensor():
-                    continue  # the tangent of a constant, which has no memory
-                if result.is_complex():
-                    self._round_parts(as_pairs(result), is_elementwise)
-                elif result.dtype.is_floating_point:
-                    self._round(result, _rounded_sizes(function, args, kwargs, result))
+        elif function._overloadpacket not in _EXACT_OPERATORS and not function.is_view:
+            self._round_results(function, args, kwargs, results)
         return results
+
+    def _prepared(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Change what an operator gets where that shows how its results may be off."""
+        steps = _QUANTIZING.get(function._overloadpacket)
+        if steps is not None:
+            return (self._moved_by_less_than_a_step(args[0], steps(args[0])), *args[1:])
+        if function._overloadpacket in _CENTRING:
+            moved = args[0].clone()
+            self._round(moved, None)
+            return (moved, *args[1:])
+        return args
+
+    def _round_results(
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], results: Any
+    ) -> None:
+        is_elementwise = _rounds_by_its_own_size(function)
+        for result in results if isinstance(results, tuple | list) else (results,):
+            if not isinstance(result, torch.Tensor) or result._is_zerotensor():
+                continue  # the tangent of a constant, which has no memory
+            if result.is_complex():
+                self._round_parts(as_pairs(result), is_elementwise)
+            elif result.dtype.is_floating_point:
+                self._round(result, _rounded_sizes(function, args, kwargs, result))
 
     def draw_undefined(
         self, result: torch.Tensor, places: torch.Tensor, written: torch.Tensor | None
