@@ -1,6 +1,7 @@
 """Programs for AOTInductor: machine code, over state and weights that the methods share."""
 
 import json
+import math
 import os
 import platform
 import subprocess
@@ -18,6 +19,7 @@ from polystate.errors import ArtifactError, ContractError, UnsupportedError
 from tests.end_to_end.command_line import polystate
 from tests.end_to_end.twins import Twins
 from tests.support.altered_artifacts import seal
+from tests.support.exported_models import exported
 
 ROWS = Dim("rows", min=1, max=9)
 
@@ -415,3 +417,29 @@ def test_entries_with_other_paths_are_never_written(twins, tmp_path):
 
     ps.load(changed(twins.path, tmp_path / "changed", add), trust_code=True).session()
     assert not list(tmp_path.rglob("outside"))
+
+
+class Remainders(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("last", torch.zeros(37))
+
+    def forward(self, x, y, i):
+        self.last.copy_(x % y)
+        return x.double() % y.double(), x.half() % y.half(), i % (i.flip(0) + 1), 5.0 % y, x % 0.3
+
+
+def test_remainders_of_vectors_have_no_rounding_error(tmp_path):
+    x, i = 100 * torch.randn(37), torch.arange(1, 38)
+    x[:4] = torch.tensor([math.nan, -0.0, math.inf, 3.0])
+    model = Remainders()
+    methods = {"forward": ps.Method("forward", (x, x.flip(0), i))}
+    program = exported(model, methods, "aoti")
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    for size in (1e-3, 1.0, 1e3):
+        y = size * torch.randn(37)
+        y[2:6] = torch.tensor([0.0, -0.0, math.inf, -math.inf])
+        found, expected = session.run("forward", x, y, i), model(x, y, i)
+        pairs = zip([*found, session.state["last"]], [*expected, model.last], strict=True)
+        for remainder, right in pairs:
+            torch.testing.assert_close(remainder, right, rtol=0, atol=0, equal_nan=True)

@@ -47,6 +47,13 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "index_add": lambda x, a, b: torch.zeros(4).index_add(0, a, x[:3]),
     "embedding": lambda x, a, b: nn.functional.embedding(a, torch.eye(4)),
     "one_hot": lambda x, a, b: nn.functional.one_hot(a, 4),
+    "targets": lambda x, a, b: nn.functional.cross_entropy(x.expand(3, 4), a),
+    "weighted_targets": lambda x, a, b: nn.functional.nll_loss(
+        x.expand(3, 4), a, torch.ones(4), ignore_index=100
+    ),
+    "margins": lambda x, a, b: nn.functional.multilabel_margin_loss(x, torch.cat([a, b[:1]])),
+    "unpooled": lambda x, a, b: nn.functional.max_unpool1d(x[None, :2], a[None, :2], 2),
+    "segments": lambda x, a, b: torch.segment_reduce(x.repeat(2)[:6], "sum", lengths=a),
     "slice": lambda x, a, b: x[: _bounded(a[0])].sum(),
     "logarithms": lambda x, a, b: x.log() + x.sqrt() + x.exp(),
     "floats_floored": lambda x, a, b: x // x.flip(0),

@@ -95,3 +95,46 @@ def test_repeats_of_rows_and_elements() -> None:
             assert torch.equal(repeat(x, repeats), x.repeat_interleave(repeats))
             for dim in range(-x.dim(), x.dim()):
                 assert torch.equal(repeat(x, repeats, dim), x.repeat_interleave(repeats, dim))
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_margins_of_targets_up_to_the_first_that_is_none(
+    dtype: torch.dtype, reduction: int
+) -> None:
+    loss = aten.multilabel_margin_loss_forward.default
+    targets = torch.randint(-1, 5, (40, 5), generator=torch.Generator().manual_seed(0))
+    rows = 3 * torch.randn(40, 5, dtype=dtype)
+    for x, target in (
+        (rows, targets),
+        (rows[0], targets[0]),
+        (rows[1], torch.full((5,), -1)),
+        (rows[2, 3], torch.tensor(-1)),
+        (rows[2, 3], torch.tensor(0)),
+    ):
+        found, right = DECOMPOSED[loss](x, target, reduction), loss(x, target, reduction)
+        for one, other in zip(found, right, strict=True):
+            torch.testing.assert_close(one, other)
+    for wrong in (-2, 5):  # behind the first that is none, too
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            DECOMPOSED[loss](rows[0], torch.tensor([1, -1, wrong, 0, 0]), reduction)
+
+
+def test_unpooled_elements_lie_in_their_own_plane() -> None:
+    x = torch.randn(2, 3, 8, 6)
+    for size in (2, 3):
+        pooled, places = torch.nn.functional.max_pool2d(x, size, return_indices=True)
+        assert_same(aten.max_unpool2d.default, pooled, places, [8, 6])
+        assert_same(aten.max_unpool2d.default, pooled[0], places[0], [9, 7])
+    volume = torch.randn(2, 3, 4, 6, 5)
+    pooled, places = torch.nn.functional.max_pool3d(volume, 2, return_indices=True)
+    assert_same(aten.max_unpool3d.default, pooled, places, [4, 6, 5], [2, 2, 2], [0, 0, 0])
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        DECOMPOSED[aten.max_unpool2d.default](x, torch.full(x.shape, 48), [8, 6])
+
+
+def test_masked_indices_may_be_outside() -> None:
+    x, mask = torch.randn(4, 5), torch.tensor([True, False, True, True])
+    rows, columns = torch.tensor([0, 9, -1, -4]), torch.tensor([-5, 2, 4, 7])
+    assert_same(aten._unsafe_masked_index.default, x, mask, [rows, columns], 0.5)
+    assert_same(aten._unsafe_masked_index.default, x, mask[:, None], [rows], -1)

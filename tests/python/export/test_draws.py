@@ -24,6 +24,8 @@ from polystate.export.verification.tolerances import first_deviation
 from polystate.export.verification.undefined import Undefined
 from polystate.ops import groupwise, quantized
 
+aten = torch.ops.aten
+
 SMALLEST = torch.iinfo(torch.int32).min
 
 
@@ -493,6 +495,8 @@ WRITTEN, SMALL = torch.tensor([5.0, 6.0, 7.0]), torch.tensor([SMALLEST, 1, 2]).i
         (lambda x: x.index_copy(0, torch.tensor([2, 0, 2]), WRITTEN), [2]),
         (lambda x: x.scatter(0, torch.tensor([3, 3]), torch.tensor([5.0, 6.0])), [3]),
         (lambda x: torch.gcd(WRITTEN.int(), SMALL), [0]),
+        (lambda x: x.put(torch.tensor([1, -3, 2]), WRITTEN), [1]),
+        (lambda x: aten.max_unpool2d(x[None, None, ::3], torch.tensor([[[3, 3]]]), [1, 4]), [3]),
     ],
 )
 def test_what_is_left_to_chance_is_drawn_and_nothing_else(function, places):
@@ -500,9 +504,19 @@ def test_what_is_left_to_chance_is_drawn_and_nothing_else(function, places):
     results = []
     for seed in range(12):
         with Rounding(seed):
-            results.append(function(x))
+            results.append(function(x).flatten())
     changed = (torch.stack(results) != results[0]).any(0)
     assert changed.nonzero().flatten().tolist() == places
+
+
+def test_a_factor_of_a_matrix_that_has_none_is_left_to_chance():
+    matrices = torch.stack([2 * torch.eye(2), torch.tensor([[4.0, 1.0], [1.0, -3.0]])])
+    factors = []
+    for seed in range(12):
+        with Rounding(seed):
+            factors.append(torch.linalg.cholesky_ex(matrices).L)
+    deviations = torch.stack(factors).std(0).amax((1, 2))
+    assert deviations[0] < 1e-5 < 1e-2 < deviations[1]
 
 
 def test_the_scale_of_small_results_is_their_own():

@@ -14,6 +14,7 @@ from unittest import mock
 import sympy  # type: ignore[import-untyped]
 import torch
 from torch._inductor import lowering
+from torch._inductor.codegen.cpp import CppVecOverrides
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
 from torch._inductor.ir import ExpandView, IRNode, TensorBox
 from torch._inductor.virtualized import V
@@ -61,8 +62,29 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
             },
         ),
         mock.patch.object(IRNode, "get_stack_traces", _no_stack_traces),
+        mock.patch.object(CppVecOverrides, "remainder", staticmethod(_exact_remainder())),
     ):
         yield
+
+
+def _exact_remainder() -> Any:
+    """Writes the remainders of several floats as PyTorch computes them, without a rounding error.
+
+    AOTInductor subtracts a product, which is rounded: 5 % 1e-4 has three right digits then.
+    """
+    of_integers: Any = CppVecOverrides.remainder
+
+    def remainder(a: Any, b: Any) -> Any:
+        if not a.dtype.is_floating_point:
+            return of_integers(a, b)
+        return (
+            "([](const auto& x, const auto& y) { const auto r = x.fmod(y); "
+            "const auto zero = decltype(x * y)(0); "
+            "return decltype(x * y)::blendv(r, r + y, (r != zero) & ((y < zero) ^ (r < zero))); "
+            f"}})({a}, {b})"
+        )
+
+    return remainder
 
 
 def _of_constants_too(is_type: Any) -> Any:

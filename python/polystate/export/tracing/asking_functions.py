@@ -168,6 +168,41 @@ def _combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> 
     return input[chosen]
 
 
+def segment_reduce(
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Tensor | None = None,
+    indices: Tensor | None = None,
+    offsets: Tensor | None = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: float | None = None,
+) -> Any:
+    """Reduce segments by lengths that make up all elements, after checks that they do.
+
+    PyTorch reads what offsets say, and lengths where it is told to, without a check, and adds up
+    lengths as they wrap around.
+    """
+    size, last = data.shape[axis], -1
+    given = lengths if offsets is None else offsets
+    if given is None or indices is not None or (lengths is not None and offsets is not None):
+        return NotImplemented
+    torch._assert_async(((given >= 0) & (given <= size)).all(), "segments outside of the data")
+    given = given.clamp(0, size)  # where the check does not stop a call at once
+    if offsets is not None:
+        torch._assert_async((given.diff(dim=last) >= 0).all(), "segments of negative lengths")
+        parts = (given[..., :1], given.diff(dim=last).clamp(min=0), size - given[..., last:])
+    else:
+        left = size - given.sum(last, keepdim=True).to(given.dtype)
+        are_enough = left >= 0 if unsafe else left == 0
+        torch._assert_async(are_enough.all(), "lengths of segments are not those of the data")
+        parts = (given[..., :0], given, left)
+    whole = torch.cat(parts, last)
+    found = torch.segment_reduce(data, reduce, lengths=whole, axis=axis, initial=initial)
+    return found.narrow(axis, parts[0].shape[last], parts[1].shape[last])
+
+
 def _of_a_triangle(places: Callable[..., Any]) -> Callable[..., Any]:
     """Return the rows and columns of a triangle's elements as constants, if its size is known."""
 
@@ -189,6 +224,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.cov: _cov,
     torch.equal: _equal,
     torch.linalg.lstsq: _lstsq,
+    torch.segment_reduce: segment_reduce,
     torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
     torch.tril_indices: _of_a_triangle(np.tril_indices),
     torch.triu_indices: _of_a_triangle(np.triu_indices),

@@ -45,10 +45,10 @@ _PART_OF_STEP = 1e-3
 # Operators that move, choose or round elements, so that their results are exact.
 _EXACT = """
     clone copy_ _to_copy cat stack index index_select gather index_put index_put_ index_copy
-    index_copy_ scatter scatter_ masked_fill masked_fill_ masked_select where embedding
+    index_copy_ put put_ scatter scatter_ masked_fill masked_fill_ masked_select where embedding
     constant_pad_nd roll flip repeat sort topk max min amax amin maximum minimum clamp clamp_
     clamp_min clamp_max relu relu_ abs neg sign floor ceil round trunc fill_ zero_ tril triu
-    max_pool2d_with_indices equal _local_scalar_dense lift_fresh detach
+    max_pool2d_with_indices max_unpool2d max_unpool3d equal _local_scalar_dense lift_fresh detach
 """
 _EXACT_OPERATORS = {getattr(aten, name) for name in _EXACT.split()}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 
+from polystate.export.tracing.asking_functions import segment_reduce
 from polystate.export.verification.dispatch import Operators
 
 aten = torch.ops.aten
@@ -16,7 +18,7 @@ class Undefined(Operators):
     """Notes operators whose results PyTorch leaves to chance, where programs may differ.
 
     Some of them end the process in PyTorch. Here they give what programs give: the smallest
-    integer, divided by -1, is itself.
+    integer, divided by -1, is itself, and segments outside of a tensor are refused.
 
     Attributes
     ----------
@@ -34,6 +36,8 @@ class Undefined(Operators):
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Look at the operator's arguments, then call it."""
         packet = function._overloadpacket
+        if packet in _FACTORISATIONS and "out" not in kwargs:
+            return self._factorised(function, args, kwargs)
         kind = _KIND_OF.get(packet)
         if kind is None or not kind.is_met(args, kwargs):
             return self._called(function, args, kwargs)
@@ -44,6 +48,16 @@ class Undefined(Operators):
         result = self._called(function, args, kwargs)
         self.draw_undefined(result, places, args[kind.written] if kind.written else None)
         return result
+
+    def _factorised(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call an operator that says for which matrices its first result has a meaning."""
+        results = function(*args, **kwargs)
+        places = (results[-1] != 0)[..., None, None]
+        if bool(places.any()):
+            self.reason = self.reason or "a result for a matrix that is singular or not definite"
+            if self.is_drawn:
+                self.draw_undefined(results[0], places, None)
+        return results
 
     def draw_undefined(
         self, result: torch.Tensor, places: torch.Tensor, written: torch.Tensor | None
@@ -63,11 +77,17 @@ class Undefined(Operators):
         if packet in _MULTIPLES and "out" not in kwargs and _has_smallest(args, kwargs):
             result = _MULTIPLES[packet](*(_without_smallest(each) for each in args[:2]))
             return args[0].copy_(result) if function._schema.is_mutable else result
+        if packet == aten.segment_reduce and "out" not in kwargs:
+            found = segment_reduce(*args, **kwargs)
+            return function(*args, **kwargs) if found is NotImplemented else found
         rounds = packet not in _TRUE_DIVISIONS or kwargs.get("rounding_mode") is not None
         if packet in _DIVISIONS and rounds and _overflows(*args[:2]):
             return packet(args[0], _defined_divisor(*args[:2]), *args[2:], **kwargs)
         return function(*args, **kwargs)
 
+
+# Which return a code of each matrix at last. Where it is not 0, the first result has no meaning.
+_FACTORISATIONS = {aten.linalg_cholesky_ex, aten.linalg_inv_ex, aten._linalg_solve_ex}
 
 _SIGNED = {torch.int8, torch.int16, torch.int32, torch.int64}
 _TRUE_DIVISIONS = {aten.div, aten.div_}
@@ -159,6 +179,27 @@ def _put_places(args: tuple[Any, ...], _: dict[str, Any]) -> torch.Tensor:
     return torch.index_put(counts, args[1], one, accumulate=True) > 1
 
 
+def _puts_in_a_row_twice(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether ``put(x, index, source, accumulate=False)`` writes to one place twice."""
+    accumulates = args[3] if len(args) > 3 else kwargs.get("accumulate", False)
+    return not accumulates and _repeats(args[1].flatten() % max(args[0].numel(), 1), 0)
+
+
+def _places_in_a_row(args: tuple[Any, ...], _: dict[str, Any]) -> torch.Tensor:
+    counts = torch.zeros(args[0].shape, dtype=torch.int32)
+    ones = torch.ones(args[1].shape, dtype=torch.int32)
+    return counts.put_(args[1], ones, accumulate=True) > 1
+
+
+def _unpooled_places(args: tuple[Any, ...], _: dict[str, Any]) -> torch.Tensor:
+    indices, sizes = args[1:3]
+    first = -len(sizes)
+    outer = indices.shape[:first]
+    counts = torch.zeros([*outer, math.prod(sizes)], dtype=torch.int32)
+    counts.scatter_add_(-1, indices.flatten(first), torch.ones_like(indices.flatten(first)).int())
+    return counts.reshape([*outer, *sizes]) > 1
+
+
 def _copies_twice(args: tuple[Any, ...], _: dict[str, Any]) -> bool:
     return _repeats(args[2] % max(args[0].shape[args[1]] if args[0].dim() else 1, 1), 0)
 
@@ -240,6 +281,8 @@ _KINDS = (
         _puts_twice,
         written=2,
     ),
+    _Kind({aten.put, aten.put_}, _places_in_a_row, _TWICE, _puts_in_a_row_twice, written=2),
+    _Kind({aten.max_unpool2d, aten.max_unpool3d}, _unpooled_places, _TWICE),
     _Kind({aten.index_copy, aten.index_copy_}, _copied_places, _TWICE, _copies_twice, written=3),
     _Kind({aten.scatter, aten.scatter_}, _scattered_places, _TWICE, _scatters_twice, written=3),
     _Kind(set(_MULTIPLES), _of_smallest, "a multiple or divisor of the smallest integer"),

@@ -23,6 +23,32 @@ def _huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float 
     return loss.to(input.dtype)
 
 
+def _multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int) -> Any:
+    """Counts no pair of which the first is no target; PyTorch's own decomposition counts some.
+
+    Returns the loss and, of each class of the input [N, C] or [C], whether it is a target.
+    """
+    if target.shape != input.shape or input.dim() > 2:
+        return NotImplemented
+    rows, targets = (
+        input.reshape(-1, input.shape[-1]) if input.dim() else input.reshape(1, 1),
+        target,
+    )
+    targets = targets.reshape(rows.shape)
+    counts = (targets != -1).cumprod(-1).bool()  # up to the first -1
+    # With a place for -1, so that all targets are checked.
+    found = rows.new_zeros([rows.shape[0], rows.shape[1] + 1])
+    is_target = found.scatter_add(-1, targets + 1, counts.to(rows.dtype))[:, 1:] > 0
+    of_targets = rows.gather(-1, targets.where(counts, 0))
+    margins = (1.0 - of_targets.unsqueeze(-1) + rows.unsqueeze(-2)).clamp(min=0)
+    is_pair = counts.unsqueeze(-1) & ~is_target.unsqueeze(-2)
+    losses = margins.where(is_pair, 0.0).sum((-2, -1)) / rows.shape[-1]
+    loss = {0: losses, 1: losses.mean(), 2: losses.sum()}[reduction]
+    if reduction == 0 and input.dim() < 2:
+        loss = loss.reshape(())
+    return loss, is_target.to(input.dtype).reshape(target.shape)
+
+
 def _linear_cross_entropy(
     x: Tensor,
     linear_weight: Tensor,
@@ -65,10 +91,22 @@ def _reduced_linear_cross_entropy(
 _chunked = linear_cross_entropy._linear_cross_entropy_batch_chunked
 _chunked_no_reduction = linear_cross_entropy._linear_cross_entropy_batch_chunked_no_reduction
 
+# Which gather by targets. AOTInductor decomposes them where indices get no checks any more.
+_OF_TARGETS = (
+    aten.multilabel_margin_loss.default,
+    aten.nll_loss.default,
+    aten.nll_loss2d.default,
+    aten.nll_loss_nd.default,
+)
+_GATHERING = (aten.nll_loss_forward.default, aten.nll_loss2d_forward.default)
+
 OPERATORS: dict[Any, Callable[..., Any]] = {
+    **{operator: composed(operator) for operator in _OF_TARGETS},
+    **{operator: decomposition_table[operator] for operator in _GATHERING},
     _chunked._opoverload: _reduced_linear_cross_entropy,
     _chunked_no_reduction._opoverload: _linear_cross_entropy,
     aten.cosine_embedding_loss.default: composed(aten.cosine_embedding_loss.default),
     aten.cross_entropy_loss.default: composed(aten.cross_entropy_loss.default),
     aten.huber_loss.default: _huber_loss,
+    aten.multilabel_margin_loss_forward.default: _multilabel_margin_loss,
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch._prims_common import is_contiguous_or_false
+
+from polystate.export.graph.sizes import may_be_zero
 
 aten = torch.ops.aten
 
@@ -72,9 +75,46 @@ def _repeat_interleave(
     return x.index_select(dim, places)
 
 
+def _max_unpool2d(x: Tensor, indices: Tensor, output_size: Sequence[int]) -> Any:
+    return _unpooled(x, indices, output_size)
+
+
+def _max_unpool3d(x: Tensor, indices: Tensor, output_size: Sequence[int], *_: Any) -> Any:
+    return _unpooled(x, indices, output_size)
+
+
+def _unpooled(x: Tensor, indices: Tensor, sizes: Sequence[int]) -> Any:
+    """Scatter the elements of each plane, or volume, which checks their places in it.
+
+    PyTorch's own decomposition writes what lies outside of a plane into another one.
+    """
+    if x.shape != indices.shape or may_be_zero(math.prod(sizes)):
+        return NotImplemented
+    first = -len(sizes)
+    planes = x.new_zeros([*x.shape[:first], math.prod(sizes)])
+    scattered = planes.scatter(-1, indices.flatten(first), x.flatten(first))
+    return scattered.reshape([*x.shape[:first], *sizes])
+
+
+def _unsafe_masked_index(
+    x: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: float
+) -> Any:
+    """Counts negative indices from the end, as PyTorch's own kernel does."""
+    if may_be_zero(x.numel()):
+        return NotImplemented
+    bounded = [
+        index if index is None else index.clamp(-size, size - 1)
+        for index, size in zip(indices, x.shape, strict=False)
+    ]
+    return aten._unsafe_index(x, bounded).masked_fill(~mask, fill)
+
+
 OPERATORS: dict[Any, Callable[..., Any]] = {
+    aten._unsafe_masked_index.default: _unsafe_masked_index,
     aten.as_strided_scatter.default: _as_strided_scatter,
     aten.diagonal_scatter.default: _diagonal_scatter,
+    aten.max_unpool2d.default: _max_unpool2d,
+    aten.max_unpool3d.default: _max_unpool3d,
     aten.put.default: _put,
     aten.repeat_interleave.self_Tensor: _repeat_interleave,
     aten.scatter.reduce: _scatter_reduce,
