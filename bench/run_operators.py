@@ -78,6 +78,9 @@ def cases() -> Iterator[Case | Function]:
     edges = torch.linspace(-3, 3, 1000)
     for operator in (aten.exp, aten.log, aten.log1p, aten.tanh, aten.sigmoid, aten.rsqrt):
         yield Case("elementwise", operator.default, (positive,))
+    for operator in (aten.erf, aten.expm1, aten.sin, aten.cos, aten.round, aten.relu, aten.gelu):
+        yield Case("elementwise", operator.default, (rows,))
+    yield from _of_numbers(rows, positive)
     yield Case("elementwise", aten.maximum.default, (rows, positive))
     yield Case("elementwise", aten.where.self, (rows > 0, rows, positive))
     yield Case("elementwise", aten.floor.default, (rows,))
@@ -236,6 +239,20 @@ def _fourier(rows: Tensor) -> Iterator[Function]:
         ("rfft of 1,000,000", torch.fft.rfft, rows.flatten()),
     ):
         yield Function(f"FFT (ours; eager's is {library})", name, function, (argument,), None)
+
+
+def _of_numbers(rows: Tensor, positive: Tensor) -> Iterator[Case]:
+    """Arithmetic, bounds and comparisons, which are limited by memory more than by computing."""
+    for operator in (aten.add.Tensor, aten.mul.Tensor, aten.div.Tensor):
+        yield Case("arithmetic", operator, (rows, positive))
+    yield Case("arithmetic", aten.add.Tensor, (rows, rows[0]), "of a row")
+    yield Case("arithmetic", aten.mul.Tensor, (rows, rows[:, :1].contiguous()), "by a column")
+    yield Case("bounds", aten.clamp.default, (rows, -1, 1))
+    yield Case("bounds", aten.clamp.Tensor, (rows, -positive, positive))
+    yield Case("comparisons", aten.lt.Scalar, (rows, 0.5))
+    yield Case("comparisons", aten.eq.Tensor, (rows, positive))
+    yield Case("comparisons", aten.logical_and.default, (rows > 0, positive > 0.5))
+    yield Case("comparisons", aten.bitwise_and.Tensor, (rows > 0, positive > 0.5))
 
 
 def _rows(rows: Tensor, places: Tensor) -> Iterator[Case]:

@@ -21,8 +21,20 @@ INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 ALL = (*FLOATS, *INTEGERS, torch.bool)
 
 
+# By which tests make their values, too.
+_COMMON = """
+    add sub mul div neg sign round clamp relu eq ne lt le gt ge isnan isinf
+    logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
+"""
+COMMON = frozenset(_COMMON.split())
+
+
 def compare_samples(
-    names: Sequence[str], dtypes: Sequence[torch.dtype] = ALL, most: int = 20
+    names: Sequence[str],
+    dtypes: Sequence[torch.dtype] = ALL,
+    most: int = 20,
+    *,
+    with_common: bool = False,
 ) -> dict[str, int]:
     """Run PyTorch's samples of operators, and count the calls of kernels that were compared.
 
@@ -32,12 +44,14 @@ def compare_samples(
         Of entries of ``op_db``, without their variants.
     most
         Samples of an entry and a type.
+    with_common
+        See `ComparedKernels`.
 
     Returns
     -------
     By the operator's name, how many calls gave what PyTorch's kernel does.
     """
-    compared = ComparedKernels()
+    compared = ComparedKernels(with_common=with_common)
     for info in (info for info in operator_entries() if info.name in names):
         for dtype in (dtype for dtype in dtypes if dtype in info.dtypes):
             torch.manual_seed(0)
@@ -54,13 +68,22 @@ class ComparedKernels(TorchDispatchMode):
     ----------
     tolerance
         Relative and absolute; None: of each type.
+    with_common
+        Whether operators that are `COMMON` are compared.
     """
 
-    def __init__(self, tolerance: tuple[float, float] | None = None) -> None:
+    def __init__(
+        self, tolerance: tuple[float, float] | None = None, *, with_common: bool = False
+    ) -> None:
         super().__init__()
         self._tolerance = tolerance or (None, None)
         self.counts: dict[str, int] = {}
-        self._operators = frozenset(own_kernels())
+        left_out = frozenset[str]() if with_common else COMMON
+        self._operators = frozenset(
+            operator
+            for operator in own_kernels()
+            if operator._schema.name.partition("::")[2] not in left_out
+        )
 
     def __torch_dispatch__(
         self, operator: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -122,6 +145,8 @@ def _plain(value: Any, argument: Any) -> Any:
     """An argument as a program has it: tensors that may be None in a list, others in a tuple."""
     if isinstance(value, Tensor):
         return value.contiguous()
+    if str(argument.type) == "Tensor":  # a number, which has the type of those beside it
+        return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
     if isinstance(value, torch.dtype | torch.layout | torch.device | torch.memory_format):
         return 0
     if isinstance(value, list | tuple):

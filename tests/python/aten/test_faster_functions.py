@@ -2,29 +2,45 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import pytest
 import torch
 
-from tests.python.aten.compared_kernels import ComparedKernels, call_kernel, compare_samples
+from polystate import EngineError, _core
+from polystate.export.lowering.replaced_kernels import kernel_name
+from tests.python.aten.compared_kernels import (
+    ALL,
+    ComparedKernels,
+    call_kernel,
+    compare_samples,
+)
 
 aten = torch.ops.aten
 
 # The largest error in units of the last place, against float64.
 OF_ONE = {
     aten.exp.default: 1.1,
+    aten.expm1.default: 1.6,
     aten.log.default: 1.1,
     aten.log1p.default: 1.6,
     aten.tanh.default: 1.6,
     aten.sigmoid.default: 2.5,
+    aten.erf.default: 2.5,
+    aten.sin.default: 1.6,
+    aten.cos.default: 1.6,
     aten.sqrt.default: 0.5,
     aten.rsqrt.default: 1.6,
     aten.reciprocal.default: 0.5,
     aten.floor.default: 0.0,
     aten.ceil.default: 0.0,
     aten.trunc.default: 0.0,
+    aten.round.default: 0.0,
+    aten.neg.default: 0.0,
+    aten.sign.default: 0.0,
+    aten.relu.default: 0.0,
 }
 OPERATORS = (
     *(operator._schema.name.partition("::")[2] for operator in OF_ONE),
@@ -33,13 +49,38 @@ OPERATORS = (
     "pow",
     "softmax",
     "where",
+    *("mul", "div", "clamp", "clamp_min", "clamp_max"),
+    *(f"nn.functional.{name}" for name in ("relu", "leaky_relu", "hardtanh", "gelu")),
+    *("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"),
+    *(f"logical_{name}" for name in ("and", "or", "xor", "not")),
+    *(f"bitwise_{name}" for name in ("and", "or", "xor", "not")),
 )
 
 
 def test_samples_of_pytorch() -> None:
-    counts = compare_samples(OPERATORS)
+    counts = compare_samples(OPERATORS, with_common=True)
     for name in ("exp.default", "where.self", "maximum.default", "_softmax.default"):
         assert counts[f"aten.{name}"] > 0
+    for name in ("clamp.Tensor", "hardtanh.default", "gelu.default", "bitwise_and.Tensor"):
+        assert counts[f"aten.{name}"] > 0
+
+
+def test_samples_of_sums() -> None:
+    dtypes = [each for each in ALL if each != torch.float16]
+    counts = compare_samples(("add", "sub"), dtypes, with_common=True)
+    assert counts["aten.add.Tensor"] > 50 and counts["aten.sub.Tensor"] > 50
+
+
+@pytest.mark.parametrize("operator", [aten.add.Tensor, aten.sub.Tensor], ids=str)
+def test_sums_of_16_bits_are_rounded_twice_at_most(operator: Any) -> None:
+    """Of products that PyTorch adds without rounding them first."""
+    x, y = torch.randn(2, 50_000, dtype=torch.float16)
+    for factor in (1, -3.125, 0.1):
+        exact = operator(x.double(), y.double(), alpha=factor)
+        (found,) = call_kernel(operator, (x, y), {"alpha": factor}, (x,))
+        nearest = exact.half()
+        unit = torch.nextafter(nearest.abs(), torch.tensor(math.inf).half()) - nearest.abs()
+        assert ((found.double() - exact).abs() / unit.double()).max() < 0.501
 
 
 def any_numbers() -> torch.Tensor:
@@ -84,6 +125,73 @@ def test_odd_numbers_of_two_and_types() -> None:
         torch.floor(torch.tensor([1, 2]))
     names = {f"aten.{name}" for name in ("maximum.default", "minimum.default", "where.self")}
     assert compared.counts.keys() > names
+
+
+def test_operands_of_unlike_types_and_shapes() -> None:
+    """Compared in the type that PyTorch's `result_type` says, computed in that of the result."""
+    numbers = [torch.tensor([0, 1, 2, 127]).to(dtype) for dtype in ALL]
+    single = [torch.tensor(1.1).to(dtype) for dtype in ALL]
+    with ComparedKernels(with_common=True) as compared:
+        for x, y in itertools.product(numbers, [*numbers, *single]):
+            for first, second in ((x, y), (y, x), (x[:, None], y)):
+                torch.eq(first, second)
+                torch.lt(first, second)
+                torch.logical_xor(first, second)
+                torch.mul(first, second)
+                torch.div(first, second)
+        for x in numbers:
+            for number in (1, 1.1, True, 2**24 + 1):
+                if not x.dtype.is_floating_point and number == 2**24 + 1 and x.dtype.itemsize < 4:
+                    continue  # PyTorch refuses what does not fit the type
+                torch.ge(x, number)
+                torch.ne(x, number)
+                aten.mul.Scalar(x, number)
+                aten.add.Scalar(x, number, 2)
+        rows = torch.randn(700, 3)
+        for each in (rows[:1], rows[:, :1], rows[0], rows[0, 0]):
+            torch.add(rows, each)
+            torch.gt(each, rows)
+            torch.clamp(rows, each.contiguous(), rows.abs())
+        torch.mul(torch.randn(3, 1, 1300), torch.randn(1, 5, 1))
+        torch.sub(torch.zeros(0, 3), rows[0])
+    assert compared.counts["aten.lt.Tensor"] > 500
+
+
+def test_bounds_that_are_nan_or_absent_or_the_wrong_way_round() -> None:
+    odd = torch.tensor([1.0, -0.0, 0.0, math.inf, -math.inf, math.nan, -5.0])
+    with ComparedKernels(with_common=True) as compared:
+        for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
+            x = odd.to(dtype)
+            for bounds in ((-1, 1), (1, -1), (None, 0.0), (0.0, None), (math.nan, 1.0)):
+                torch.clamp(x, *bounds)
+            torch.clamp(x[:, None], x, None)
+            torch.clamp(x[:, None], None, x)
+            torch.clamp(x[:, None], x, x.flip(0))
+        torch.clamp(torch.tensor([-(2**63), 2**63 - 1, 5]), -3, None)
+        torch.clamp(torch.tensor([1, 5], dtype=torch.uint8), torch.tensor([2, 2]), None)
+        torch.clamp(torch.tensor([1, 5]), 1.5, 2.5)
+    assert compared.counts["aten.clamp.default"] > 20
+
+
+def test_the_same_memory_may_be_an_operand_and_the_result() -> None:
+    x = torch.randn(3000)
+    for operator, given in ((aten.mul.Tensor, [x.flip(0)]), (aten.neg.default, [])):
+        memory = x.clone()
+        _core.call_operator(kernel_name(operator), [memory, *given, memory], 1)
+        assert torch.equal(memory, operator(x, *given))
+
+
+def test_what_is_neither_absent_nor_right_is_refused() -> None:
+    x, out = torch.ones(3), torch.empty(3)
+    with pytest.raises(EngineError, match=r"clamp\.out.*no bound"):
+        _core.call_operator("polystate_faster::clamp.out", [x, None, None, out], 1)
+    with pytest.raises(EngineError, match=r"gelu\.out.*approximate"):
+        _core.call_operator("polystate_faster::gelu.out", [x, "sigmoid", out], 1)
+    with pytest.raises(EngineError, match=r"bitwise_and\.Tensor_out.*no operands of type int64"):
+        bits = [torch.ones(3).long(), torch.ones(3).long(), torch.ones(3).bool()]
+        _core.call_operator("polystate_faster::bitwise_and.Tensor_out", bits, 1)
+    with pytest.raises(EngineError, match=r"bitwise_and\.Tensor_out.*no results of type float32"):
+        _core.call_operator("polystate_faster::bitwise_and.Tensor_out", [x, x, out], 1)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16])

@@ -12,9 +12,9 @@
 // Functions without branches or calls, so that a compiler can compute several numbers at once.
 namespace polystate::branchless {
 
-// e^x as a number around 1 and a power of two.
+// e^x as 1 + `above_one`, which is around 1, times a power of two.
 struct Exponential {
-  float factor;
+  float above_one;
   std::uint32_t exponent;  // of two, modulo 2^32
 };
 
@@ -26,7 +26,7 @@ inline Exponential exponential_parts(float x) {
   const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
   constexpr auto kSeries = coefficients<float>({1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
                                                 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
-  return {polynomial(kSeries, r) * r * r + r + 1.0F,
+  return {polynomial(kSeries, r) * r * r + r,
           std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kShift)};
 }
 
@@ -34,7 +34,8 @@ inline Exponential exponential_parts(float x) {
 inline float exponential(float x) {
   constexpr float kLowest = -87.33F;
   const Exponential parts = exponential_parts(x < kLowest ? kLowest : x);
-  const float result = parts.factor * std::bit_cast<float>((parts.exponent + 127U) << 23U);
+  const float power = std::bit_cast<float>((parts.exponent + 127U) << 23U);
+  const float result = (parts.above_one + 1.0F) * power;
   return x < kLowest ? 0.0F : result;
 }
 
@@ -50,7 +51,18 @@ inline float exponential_of_any(float x) {
   const auto power_of_two = [](std::int32_t exponent) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23U);
   };
-  return parts.factor * power_of_two(half) * power_of_two(whole - half);
+  return (parts.above_one + 1.0F) * power_of_two(half) * power_of_two(whole - half);
+}
+
+// e^x - 1 within 2 units in the last place, of every x.
+inline float exponential_less_one(float x) {
+  constexpr float kFar = 20.0F;  // where the one is lost
+  const float raised = x < -kFar ? -kFar : x;
+  const Exponential parts = exponential_parts(raised > kFar ? kFar : raised);
+  const float power = std::bit_cast<float>((parts.exponent + 127U) << 23U);
+  const float near = parts.above_one * power + (power - 1.0F);
+  const float found = x > kFar ? exponential_of_any(x) : near;
+  return x == 0.0F ? x : found;  // -0, too
 }
 
 // Of a normal number above 0, within 2 units in the last place. Cephes' polynomial.
@@ -80,6 +92,60 @@ inline float logarithm_of_any(float x) {
   const float positive = x < kInfinity ? finite : x;  // NaN, too
   const float at_most_zero = x < 0.0F ? std::numeric_limits<float>::quiet_NaN() : -kInfinity;
   return x <= 0.0F ? at_most_zero : positive;
+}
+
+// 1 less the error function: e^(-x^2) p(q) / (1 + 2x) with q = (x - 2) / (x + 2), by a polynomial
+// that is the nearest for x up to 10.
+inline float error_function_complement(float x) {
+  const float given = x < 0.0F ? -x : x;
+  const float size = given > 10.0F ? 10.0F : given;
+  constexpr auto kSeries = coefficients<float>(
+      {-4.0829342023e-4, -1.2390830344e-3, 1.3208492856e-3, 8.6411566646e-3, -8.0622831304e-3,
+       -5.4207394871e-2, 1.6405569002e-1, -1.6603110151e-1, -9.2763998492e-2, 1.27697838831});
+  const float factor = polynomial(kSeries, (size - 2.0F) / (size + 2.0F)) / (1.0F + 2.0F * size);
+  // The square's rounding error is made up for: the power would be off by as much.
+  const float square = size * size;
+  const auto high = std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) & 0xFFFFF000U);
+  const float low = size - high;
+  const float error = ((square - high * high) - 2.0F * high * low) - low * low;
+  const float tail = factor * exponential(-square) * (1.0F + error);
+  return x < 0.0F ? 2.0F - tail : tail;
+}
+
+// An angle as a number of quarter turns, and what is left of it.
+struct Angle {
+  float rest;              // radians, at most an eighth of a turn to either side
+  std::uint64_t quarters;  // modulo 2^51
+};
+
+// The largest size of an angle whose quarter turns can be told apart.
+inline constexpr float kLargestAngle = 1.0e6F;
+
+// Pi / 2 is in three parts, of which the first two have 33 bits: their products are exact.
+inline Angle angle_of(float x) {
+  constexpr double kHalfPi = 0x1.921fb544p+0;
+  constexpr double kHalfPiMiddle = 0x1.0b4611a6p-34;
+  constexpr double kHalfPiEnd = 0x1.3198a2e037073p-69;
+  constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number
+  const double given = x;
+  const double shifted = given * (std::numbers::inv_pi * 2.0) + kShift;
+  const double turns = shifted - kShift;
+  const double rest = ((given - turns * kHalfPi) - turns * kHalfPiMiddle) - turns * kHalfPiEnd;
+  return {static_cast<float>(rest), std::bit_cast<std::uint64_t>(shifted)};
+}
+
+// The sine of an angle that is `turned` further, in quarter turns. Cephes' polynomials.
+inline float sine_of(const Angle& angle, std::uint64_t turned) {
+  const std::uint64_t quarters = angle.quarters + turned;
+  const float x = angle.rest;
+  const float square = x * x;
+  constexpr auto kSine = coefficients<float>({-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1});
+  constexpr auto kCosine =
+      coefficients<float>({2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2});
+  const float sine = polynomial(kSine, square) * square * x + x;
+  const float cosine = polynomial(kCosine, square) * square * square - 0.5F * square + 1.0F;
+  const float size = (quarters & 1U) != 0U ? cosine : sine;
+  return (quarters & 2U) != 0U ? -size : size;
 }
 
 // The logarithm to the base 2 of a normal number above 0, by a series for

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -23,6 +25,8 @@ namespace {
 
 // Elements that are converted at a time, which the processor's nearest cache holds.
 constexpr std::int64_t kChunk = 512;
+// Elements that are computed at a time where none is converted.
+constexpr std::int64_t kLargeChunk = 16 * kChunk;
 // From so many results on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kResultsWorthAThread = 16 * kChunk;
 
@@ -83,10 +87,20 @@ class OperandReader {
 
   [[nodiscard]] bool is_number() const { return operand_.is_number; }
 
+  // Whether its elements lie as the loops take them.
+  [[nodiscard]] bool is_direct() const {
+    constexpr bool kIsOfBools = std::is_same_v<Number, std::uint8_t>;
+    constexpr DType kType = kIsOfBools ? DType::kBool : dtype_of<Number>();
+    return is_whole_ && operand_.tensor.dtype() == kType;
+  }
+
   // Whether its elements are of another type than `dtype`.
   [[nodiscard]] bool differs_from(DType dtype) const {
     return operand_.is_number || operand_.tensor.dtype() != dtype;
   }
+
+  // Whether one number goes with every element.
+  [[nodiscard]] bool is_single() const { return operand_.is_number || operand_.tensor.rank() == 0; }
 
   // Elements from `first` on: where they lie, or converted in `buffer`, which has room for them.
   const Number* read(std::int64_t first, std::int64_t count, Number* buffer) const {
@@ -96,12 +110,11 @@ class OperandReader {
     }
     return with_element_type(operand_.tensor.dtype(), [&]<typename From>() -> const Number* {
       const From* from = elements<const From>(operand_.tensor).data();
-      if (!is_whole_) {
-        convert_broadcast(from, first, count, buffer);
-        return buffer;
-      }
+      if (!is_whole_) return read_broadcast(from, first, count, buffer);
       if constexpr (std::is_same_v<From, Number>) {
         return from + first;
+      } else if constexpr (std::is_same_v<From, bool> && std::is_same_v<Number, std::uint8_t>) {
+        return reinterpret_cast<const std::uint8_t*>(from) + first;
       } else {
         convert(from + first, 1, count, buffer);
         return buffer;
@@ -115,18 +128,23 @@ class OperandReader {
                             : static_cast<Number>(operand_.number);
   }
 
+  // `stride` is 1, or 0 where one number goes with all.
   template <typename From>
   static void convert(const From* from, std::int64_t stride, std::int64_t count, Number* to) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const From value = from[i * stride];
-      to[i] = static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
+    const auto number = [](From x) {
+      return static_cast<Number>(x);  // NOLINT(bugprone-signed-char-misuse): a number
+    };
+    if (stride == 0) {
+      std::fill_n(to, count, number(*from));
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = number(from[i]);
     }
   }
 
   // Goes through the last dimension at once.
   template <typename From>
-  void convert_broadcast(const From* from, std::int64_t first, std::int64_t count,
-                         Number* to) const {
+  const Number* read_broadcast(const From* from, std::int64_t first, std::int64_t count,
+                               Number* buffer) const {
     std::array<std::int64_t, TensorArgument::kMaxRank> index{};
     std::int64_t offset = 0;
     for (std::size_t i = dimensions_.size(); i-- > 0; first /= dimensions_[i].size) {
@@ -134,7 +152,11 @@ class OperandReader {
       offset += index[i] * dimensions_[i].stride;
     }
     const std::size_t last = dimensions_.size() - 1;
-    while (count > 0) {
+    if constexpr (std::is_same_v<From, Number>) {
+      const bool is_one_run = dimensions_[last].size - index[last] >= count;
+      if (is_one_run && dimensions_[last].stride == 1) return from + offset;
+    }
+    for (Number* to = buffer; count > 0;) {
       const std::int64_t run = std::min(count, dimensions_[last].size - index[last]);
       convert(from + offset, dimensions_[last].stride, run, to);
       to += run;
@@ -147,6 +169,7 @@ class OperandReader {
         ++index[i - 1];
       }
     }
+    return buffer;
   }
 
   const Operand& operand_;
@@ -155,31 +178,38 @@ class OperandReader {
 };
 
 // Calls `loop` for the elements of a range, a chunk at a time.
-template <typename Number>
+template <typename Number, typename Made>
 class RangeOfElements {
  public:
-  RangeOfElements(const std::vector<OperandReader<Number>>& readers, Loop<Number> loop, DType out)
+  RangeOfElements(const std::vector<OperandReader<Number>>& readers, Loop<Number, Made> loop,
+                  DType common, bool keeps_numbers, std::int64_t count)
       : readers_(readers),
         loop_(loop),
-        out_(out),
-        buffers_(static_cast<std::size_t>(kChunk) * (readers.size() + 1)),
+        common_(common),
+        keeps_numbers_(keeps_numbers),
+        chunk_(std::min(kChunk, count)),
+        buffers_(static_cast<std::size_t>(chunk_) * (readers.size() + 1)),
         pointers_(readers.size()) {
     Number* buffer = buffers_.data();
     for (const OperandReader<Number>& reader : readers) {
-      if (reader.is_number()) reader.read(0, kChunk, buffer);
-      buffer += kChunk;
+      if (reader.is_number()) reader.read(0, chunk_, buffer);
+      buffer += chunk_;
     }
   }
 
-  template <typename T>
+  // `Common` is the type that the operands are converted to.
+  template <typename Common, typename T>
   void compute(std::int64_t first, std::int64_t last, T* out) {
-    for (; first < last; first += kChunk) {
-      const std::int64_t count = std::min(kChunk, last - first);
+    const bool is_direct =
+        std::is_same_v<T, Made> && std::ranges::all_of(readers_, &OperandReader<Number>::is_direct);
+    const std::int64_t chunk = is_direct ? kLargeChunk : chunk_;
+    for (; first < last; first += chunk) {
+      const std::int64_t count = std::min(chunk, last - first);
       Number* buffer = buffers_.data();
-      for (std::size_t i = 0; i < readers_.size(); ++i, buffer += kChunk) {
-        pointers_[i] = operand<T>(readers_[i], first, count, buffer);
+      for (std::size_t i = 0; i < readers_.size(); ++i, buffer += chunk_) {
+        pointers_[i] = operand<Common>(readers_[i], first, count, buffer);
       }
-      if constexpr (std::is_same_v<T, Number>) {
+      if constexpr (std::is_same_v<T, Made>) {
         loop_(pointers_.data(), out + first, count);
       } else {
         loop_(pointers_.data(), buffer, count);
@@ -195,7 +225,8 @@ class RangeOfElements {
                         Number* buffer) const {
     const Number* const read = reader.is_number() ? buffer : reader.read(first, count, buffer);
     if constexpr (!std::is_same_v<T, Number>) {
-      if (reader.differs_from(out_)) {
+      const bool is_kept = keeps_numbers_ && reader.is_single();
+      if (reader.differs_from(common_) && !is_kept) {
         for (std::int64_t i = 0; i < count; ++i) {
           const auto value = static_cast<T>(read[i]);
           buffer[i] = static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
@@ -207,34 +238,49 @@ class RangeOfElements {
   }
 
   const std::vector<OperandReader<Number>>& readers_;
-  Loop<Number> loop_;
-  DType out_;
+  Loop<Number, Made> loop_;
+  DType common_;
+  bool keeps_numbers_;
+  std::int64_t chunk_;
   std::vector<Number> buffers_;
   std::vector<const Number*> pointers_;
 };
 
-template <typename Number>
-void fill(const std::vector<Operand>& operands, const TensorArgument& out, Loop<Number> loop) {
+// Whether loops over `Number` compute an operator of operands of type T.
+template <typename Number, typename T>
+constexpr bool kComputes =
+    std::is_same_v<Number, double>         ? std::is_same_v<T, double>
+    : std::is_same_v<Number, float>        ? kIsFloat<T> && !std::is_same_v<T, double>
+    : std::is_same_v<Number, std::uint8_t> ? std::is_same_v<T, bool>
+                                           : std::is_integral_v<T>;
+
+// The operands are converted to the type `common`.
+template <typename Number, typename Made>
+void fill(const std::vector<Operand>& operands, DType common, const TensorArgument& out,
+          Loop<Number, Made> loop, bool keeps_numbers = false) {
   std::vector<OperandReader<Number>> readers;
   readers.reserve(operands.size());
   for (const Operand& operand : operands) readers.emplace_back(operand, out);
-  with_element_type(out.dtype(), [&]<typename T>() {
-    // An operator computes floats from floats alone, and integers from integers.
-    if constexpr (kIsFloat<T> == std::is_floating_point_v<Number>) {
+  with_element_type(common, [&]<typename Common>() {
+    if constexpr (kComputes<Number, Common>) {
+      using T = std::conditional_t<std::is_same_v<Made, bool>, bool, Common>;
       T* results = elements<T>(out).data();
       parallel_for(
           out.element_count(), kResultsWorthAThread, [&](std::int64_t first, std::int64_t last) {
-            RangeOfElements<Number>(readers, loop, out.dtype()).compute(first, last, results);
+            RangeOfElements<Number, Made>(readers, loop, common, keeps_numbers, last - first)
+                .template compute<Common>(first, last, results);
           });
     }
   });
 }
 
-Result<std::vector<Operand>> read_operands(ProgramArguments& arguments,
-                                           const OperatorSchema& schema) {
+Result<std::vector<Operand>> read_operands(ProgramArguments& arguments, const OperandKinds& kinds) {
   std::vector<Operand> operands;
-  for (std::size_t i = 0; i + 1 < schema.argument_count(); ++i) {
-    const bool is_tensor = schema.type_of(i) == "Tensor";
+  operands.reserve(kinds.count());
+  for (std::size_t i = 0; i < kinds.count(); ++i) {
+    const bool is_tensor = kinds.at(i) == OperandKinds::Kind::kTensor;
+    if (kinds.at(i) == OperandKinds::Kind::kText) continue;
+    if (kinds.may_be_absent(i) && arguments.is_none(i)) continue;
     Operand& operand = operands.emplace_back();
     operand.is_number = !is_tensor;
     if (is_tensor) {
@@ -252,35 +298,105 @@ Result<std::vector<Operand>> read_operands(ProgramArguments& arguments,
   return operands;
 }
 
+// The type that PyTorch converts elements of two types to.
+DType promoted(DType a, DType b) {
+  const auto [smaller, larger] = std::minmax(a, b);
+  if (smaller == DType::kUInt8 && larger == DType::kInt8) return DType::kInt16;
+  if (smaller == DType::kFloat16 && larger == DType::kBFloat16) return DType::kFloat32;
+  return larger;  // they are in this order
+}
+
+// How much an operand says about the common type: a tensor without dimensions does where no other
+// has its kind of numbers, and a number where no tensor has.
+enum class Weight : std::uint8_t { kNumber, kTensorWithoutDimensions, kTensor };
+
+Weight weight_of(const Operand& operand) {
+  if (operand.is_number) return Weight::kNumber;
+  return operand.tensor.rank() == 0 ? Weight::kTensorWithoutDimensions : Weight::kTensor;
+}
+
+DType type_of(const Operand& operand) {
+  if (!operand.is_number) return operand.tensor.dtype();
+  return operand.integer ? DType::kInt64 : DType::kFloat32;
+}
+
+// Bools, integers or floats.
+int kind_of(DType dtype) {
+  if (is_float(dtype)) return 2;
+  return dtype == DType::kBool ? 0 : 1;
+}
+
+// As PyTorch's `result_type` has it.
+DType common_type(const std::vector<Operand>& operands) {
+  std::optional<DType> common;
+  for (const Weight weight : {Weight::kTensor, Weight::kTensorWithoutDimensions, Weight::kNumber}) {
+    std::optional<DType> theirs;
+    for (const Operand& operand : operands) {
+      if (weight_of(operand) != weight) continue;
+      theirs = theirs ? promoted(*theirs, type_of(operand)) : type_of(operand);
+    }
+    if (!theirs) continue;
+    if (!common) {
+      common = theirs;
+    } else if (kind_of(*theirs) > kind_of(*common)) {
+      common = promoted(*common, *theirs);
+    }
+  }
+  return common.value_or(DType::kFloat32);
+}
+
 }  // namespace
 
-Status compute_elements(ProgramArguments& arguments, const OperatorSchema& schema,
+Status compute_elements(ProgramArguments& arguments, const OperandKinds& kinds,
                         const Loops& loops) {
-  const Result<std::vector<Operand>> operands = read_operands(arguments, schema);
+  const Result<std::vector<Operand>> operands = read_operands(arguments, kinds);
   if (!operands) return operands.error();
   const Result<std::vector<std::int64_t>> shape = broadcast_shape(*operands);
   if (!shape) return shape.error();
-  const std::size_t last = schema.argument_count() - 1;
-  const DType dtype = arguments.tensor(last).dtype();
+  const DType dtype = arguments.tensor(kinds.count()).dtype();
   if (!arguments.status()) return arguments.status();
-  const bool has_floats = std::ranges::any_of(*operands, [](const Operand& operand) {
-    return operand.is_number ? !operand.integer : is_float(operand.tensor.dtype());
+  const bool has_floats = std::ranges::any_of(*operands, [&](const Operand& operand) {
+    if (!operand.is_number) return is_float(operand.tensor.dtype());
+    const bool is_cut_off = loops.numbers == Numbers::kCutOff && std::abs(operand.number) < 0x1p63;
+    return !operand.integer && !is_cut_off;
   });
   const bool is_possible =
       is_float(dtype) ? loops.of_floats != nullptr : loops.of_integers != nullptr && !has_floats;
   if (!is_possible) {
     return Error{ErrorCode::kEngine, "there are no results of type " + std::string(name_of(dtype))};
   }
-  const Result<TensorArgument> out = arguments.result_at(last, *shape);
+  const Result<TensorArgument> out = arguments.result_at(kinds.count(), *shape);
   if (!out) return out.error();
   if (!is_float(dtype)) {
-    fill(*operands, *out, loops.of_integers);
+    fill(*operands, dtype, *out, loops.of_integers);
   } else if (dtype == DType::kFloat64) {
-    fill(*operands, *out, loops.of_doubles);
+    fill(*operands, dtype, *out, loops.of_doubles);
   } else {
-    fill(*operands, *out, loops.of_floats);
+    fill(*operands, dtype, *out, loops.of_floats, loops.numbers == Numbers::kKept);
   }
   return {};
+}
+
+Status answer_questions(ProgramArguments& arguments, const OperandKinds& kinds,
+                        const Questions& questions) {
+  const Result<std::vector<Operand>> operands = read_operands(arguments, kinds);
+  if (!operands) return operands.error();
+  const Result<std::vector<std::int64_t>> shape = broadcast_shape(*operands);
+  if (!shape) return shape.error();
+  const Result<TensorArgument> out = arguments.result_at(kinds.count(), DType::kBool, *shape);
+  if (!out) return out.error();
+  const DType common = common_type(*operands);
+  const auto answer = [&](auto question) -> Status {
+    if (question == nullptr) {
+      return Error{ErrorCode::kEngine,
+                   "there are no operands of type " + std::string(name_of(common))};
+    }
+    fill(*operands, common, *out, question);
+    return {};
+  };
+  if (common == DType::kBool) return answer(questions.of_bools);
+  if (common == DType::kFloat64) return answer(questions.of_doubles);
+  return is_float(common) ? answer(questions.of_floats) : answer(questions.of_integers);
 }
 
 }  // namespace polystate

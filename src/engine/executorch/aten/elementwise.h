@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
@@ -13,25 +14,72 @@
 namespace polystate {
 
 // What an elementwise operator does to numbers that lie one after another, `count` of each operand.
-template <typename Number>
-using Loop = void (*)(const Number* const* operands, Number* results, std::int64_t count);
+template <typename Number, typename Made = Number>
+using Loop = void (*)(const Number* const* operands, Made* results, std::int64_t count);
+
+// What becomes of a number, or of a tensor without dimensions, that goes with tensors.
+enum class Numbers : std::uint8_t {
+  kConverted,  // to their type; there is no float beside integers
+  kKept,       // float32 beside 16 bits, as in PyTorch's arithmetic; otherwise as above
+  kCutOff,     // to an integer beside integers; otherwise as the first
+};
 
 // Of one operator, by the result's type; null where the operator has no results of that kind.
 struct Loops {
   Loop<float> of_floats = nullptr;  // of 16 bits, too
   Loop<double> of_doubles = nullptr;
   Loop<std::int64_t> of_integers = nullptr;  // and bools; a smaller type has the low bits
+  Numbers numbers = Numbers::kConverted;
 };
 
-// Computes the last argument from the others, tensors that are broadcast and numbers. All are
-// converted to the type of the result first, as PyTorch's are to their common type: of a whole
-// number that does not fit it has the low bits.
-Status compute_elements(ProgramArguments& arguments, const OperatorSchema& schema,
-                        const Loops& loops);
+// Of one operator that has bools as results, by the type of what it asks about.
+struct Questions {
+  Loop<float, bool> of_floats = nullptr;  // of 16 bits, too
+  Loop<double, bool> of_doubles = nullptr;
+  Loop<std::int64_t, bool> of_integers = nullptr;
+  Loop<std::uint8_t, bool> of_bools = nullptr;  // 0 or 1
+};
+
+// What an elementwise operator takes before its result, as its schema says.
+class OperandKinds {
+ public:
+  enum class Kind : std::uint8_t { kTensor, kNumber, kText };
+
+  // As the operator is compiled: reading a schema takes longer than adding up small tensors.
+  // NOLINTNEXTLINE(google-explicit-constructor): a schema stands for what it says
+  consteval OperandKinds(const OperatorSchema& schema) : count_(schema.argument_count() - 1) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const std::string_view type = schema.type_of(i);
+      const Kind other = type == "str" ? Kind::kText : Kind::kNumber;
+      kinds_.at(i) = type.starts_with("Tensor") ? Kind::kTensor : other;
+      may_be_absent_.at(i) = type.ends_with('?');
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] Kind at(std::size_t index) const { return kinds_[index]; }
+  [[nodiscard]] bool may_be_absent(std::size_t index) const { return may_be_absent_[index]; }
+
+ private:
+  static constexpr std::size_t kMost = 6;
+
+  std::size_t count_;
+  std::array<Kind, kMost> kinds_{};
+  std::array<bool, kMost> may_be_absent_{};
+};
+
+// Computes the last argument from the others, tensors that are broadcast and numbers; texts, and
+// what may be absent and is, are no operands. All are converted to the type of the result first, as
+// PyTorch's are to their common type: of a whole number that does not fit it has the low bits.
+Status compute_elements(ProgramArguments& arguments, const OperandKinds& kinds, const Loops& loops);
+
+// The same where the result is of bools: the others are converted to their common type.
+Status answer_questions(ProgramArguments& arguments, const OperandKinds& kinds,
+                        const Questions& questions);
 
 // `Function::of` of each element of one operand, of two or of three.
-template <typename Function, typename Number>
-void each_element(const Number* const* operands, Number* results, std::int64_t count) {
+template <typename Function, typename Number, typename Made = Number>
+void each_element(const Number* const* operands, Made* results, std::int64_t count) {
   const Number* const first = operands[0];
   if constexpr (requires(Number x) { Function::of(x); }) {
     for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(first[i]);
@@ -65,6 +113,22 @@ Loops vectorised_loops() {
   const InstructionSet set = best_instruction_set();
   return {.of_floats = vectorised<&each_element<Function, float>>(set),
           .of_doubles = vectorised<&each_element<Function, double>>(set)};
+}
+
+template <typename Function>
+Loops vectorised_loops_of_all() {
+  Loops loops = vectorised_loops<Function>();
+  loops.of_integers = vectorised<&each_element<Function, std::int64_t>>(best_instruction_set());
+  return loops;
+}
+
+template <typename Function>
+Questions vectorised_questions() {
+  const InstructionSet set = best_instruction_set();
+  return {.of_floats = vectorised<&each_element<Function, float, bool>>(set),
+          .of_doubles = vectorised<&each_element<Function, double, bool>>(set),
+          .of_integers = vectorised<&each_element<Function, std::int64_t, bool>>(set),
+          .of_bools = vectorised<&each_element<Function, std::uint8_t, bool>>(set)};
 }
 
 // Texts in one, without their ends.

@@ -26,24 +26,7 @@ constexpr T kRootOfHalf = static_cast<T>(std::numbers::sqrt2 / 2);
 struct Erfc {
   static constexpr char kName[] = "erfc";
   static double of(double x) { return std::erfc(x); }
-
-  // e^(-x^2) p(q) / (1 + 2x) with q = (x - 2) / (x + 2), by a polynomial that is the nearest for x
-  // up to 10; without branches or calls.
-  static float of(float x) {
-    const float given = std::abs(x);
-    const float size = given > 10.0F ? 10.0F : given;
-    constexpr auto kSeries = coefficients<float>(
-        {-4.0829342023e-4, -1.2390830344e-3, 1.3208492856e-3, 8.6411566646e-3, -8.0622831304e-3,
-         -5.4207394871e-2, 1.6405569002e-1, -1.6603110151e-1, -9.2763998492e-2, 1.27697838831});
-    const float factor = polynomial(kSeries, (size - 2.0F) / (size + 2.0F)) / (1.0F + 2.0F * size);
-    // The square's rounding error is made up for: the power would be off by as much.
-    const float square = size * size;
-    const auto high = std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) & 0xFFFFF000U);
-    const float low = size - high;
-    const float error = ((square - high * high) - 2.0F * high * low) - low * low;
-    const float tail = factor * branchless::exponential(-square) * (1.0F + error);
-    return x < 0.0F ? 2.0F - tail : tail;
-  }
+  static float of(float x) { return branchless::error_function_complement(x); }
 };
 
 // For x large enough that the series (DLMF 7.12.1) is exact to the type's last digits.

@@ -12,9 +12,12 @@ namespace polystate {
 // but more slowly, under names of `polystate_faster`; by families. Each has PyTorch's meaning, in
 // the form that fills given results. They refuse arguments that are not row-major. What is in the
 // results of one that failed is not defined: some find out as they compute.
+std::span<const ListedOperator> activation_operators();
+std::span<const ListedOperator> arithmetic_operators();
 std::span<const ListedOperator> bessel_operators();
 std::span<const ListedOperator> bit_operators();
 std::span<const ListedOperator> cholesky_operators();
+std::span<const ListedOperator> comparison_operators();
 std::span<const ListedOperator> copy_operators();
 std::span<const ListedOperator> distance_operators();
 std::span<const ListedOperator> elementary_operators();
@@ -47,9 +50,12 @@ std::span<const ListedOperator> upsampling_operators();
 std::span<const ListedOperator> variance_operators();
 std::span<const ListedOperator> window_operators();
 
-inline constexpr std::array kAtenFamilies = {&bessel_operators,
+inline constexpr std::array kAtenFamilies = {&activation_operators,
+                                             &arithmetic_operators,
+                                             &bessel_operators,
                                              &bit_operators,
                                              &cholesky_operators,
+                                             &comparison_operators,
                                              &copy_operators,
                                              &distance_operators,
                                              &elementary_operators,

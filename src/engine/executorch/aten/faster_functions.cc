@@ -1,3 +1,4 @@
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -9,51 +10,30 @@
 #include "engine/executorch/aten/branchless.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/faster.h"
 #include "engine/executorch/aten/polynomials.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
 #include "polystate/core/result.h"
 
-// Elementwise operators that ExecuTorch computes a number at a time: the compiler takes several.
-// Those of float64 call the standard library.
+// Functions of a number, and choices between two. Those of float64 call the standard library.
 namespace polystate {
 namespace {
 
-template <typename Function, const auto& kForm>
-struct Faster {
-  static constexpr auto kText = joined("polystate_faster::", Function::kName, kForm);
-  static constexpr OperatorSchema kSchema = schema_of(kText);
-  static Status run(ProgramArguments& arguments) {
-    if constexpr (Function::kHasIntegers) {
-      Loops loops = vectorised_loops<Function>();
-      loops.of_integers = vectorised<&each_element<Function, std::int64_t>>(best_instruction_set());
-      return compute_elements(arguments, kSchema, loops);
-    } else {
-      return compute_elements(arguments, kSchema, vectorised_loops<Function>());
-    }
-  }
-};
-
 constexpr char kFormOfWhere[] =
     ".self_out(Tensor condition, Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-
-template <typename Function>
-using FasterOfOne = Faster<Function, kFormOfOne>;
-template <typename Function>
-using FasterOfTwo = Faster<Function, kFormOfTwo>;
-
-struct OfFloatsAlone {
-  static constexpr bool kHasIntegers = false;
-};
-struct OfAllNumbers {
-  static constexpr bool kHasIntegers = true;
-};
 
 struct Exp : OfFloatsAlone {
   static constexpr char kName[] = "exp";
   static float of(float x) { return branchless::exponential_of_any(x); }
   static double of(double x) { return std::exp(x); }
+};
+
+struct Expm1 : OfFloatsAlone {
+  static constexpr char kName[] = "expm1";
+  static float of(float x) { return branchless::exponential_less_one(x); }
+  static double of(double x) { return std::expm1(x); }
 };
 
 struct Log : OfFloatsAlone {
@@ -97,6 +77,68 @@ struct Tanh : OfFloatsAlone {
     return std::copysign(size < 0.625F ? near : far, x);
   }
   static double of(double x) { return std::tanh(x); }
+};
+
+// Around 0 by Cephes' polynomial.
+struct Erf : OfFloatsAlone {
+  static constexpr char kName[] = "erf";
+  static float of(float x) {
+    const float size = std::abs(x);
+    const float bounded = size > 1.0F ? 1.0F : x;
+    constexpr auto kSeries = coefficients<float>(
+        {7.853861353153693e-5, -8.010193625184903e-4, 5.188327685732524e-3, -2.685381193529856e-2,
+         1.128358514861418e-1, -3.761262582423300e-1, 1.128379165726710});
+    const float near = polynomial(kSeries, bounded * bounded) * bounded;
+    const float far = std::copysign(1.0F - branchless::error_function_complement(size), x);
+    return size < 1.0F ? near : far;
+  }
+  static double of(double x) { return std::erf(x); }
+};
+
+// Angles within a chunk that are all small enough are computed together.
+template <typename Function>
+void each_angle(const float* const* operands, float* results, std::int64_t count) {
+  const float* const angles = operands[0];
+  constexpr std::uint32_t kSign = 0x80000000U;
+  std::uint32_t largest = 0;  // infinities and NaN are above all numbers
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t size = std::bit_cast<std::uint32_t>(angles[i]) & ~kSign;
+    largest = size > largest ? size : largest;
+  }
+  if (largest <= std::bit_cast<std::uint32_t>(branchless::kLargestAngle)) {
+    for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of_small(angles[i]);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(angles[i]);
+  }
+}
+
+template <typename Function>
+struct OfAngles {
+  static constexpr auto kText = joined("polystate_faster::", Function::kName, kFormOfOne);
+  static constexpr OperatorSchema kSchema = schema_of(kText);
+  static Status run(ProgramArguments& arguments) {
+    return compute_elements(arguments, kSchema,
+                            {.of_floats = vectorised<&each_angle<Function>>(best_instruction_set()),
+                             .of_doubles = &each_element<Function, double>});
+  }
+};
+
+struct Sin {
+  static constexpr char kName[] = "sin";
+  static float of_small(float x) { return branchless::sine_of(branchless::angle_of(x), 0); }
+  template <typename T>
+  static T of(T x) {
+    return std::sin(x);
+  }
+};
+
+struct Cos {
+  static constexpr char kName[] = "cos";
+  static float of_small(float x) { return branchless::sine_of(branchless::angle_of(x), 1); }
+  template <typename T>
+  static T of(T x) {
+    return std::cos(x);
+  }
 };
 
 struct Sqrt : OfFloatsAlone {
@@ -150,6 +192,33 @@ struct Trunc : OfAllNumbers {
   }
 };
 
+// Halves to the even number.
+struct Round : OfAllNumbers {
+  static constexpr char kName[] = "round";
+  template <typename T>
+  static T of(T x) {
+    if constexpr (std::is_integral_v<T>) return x;
+    return std::rint(x);
+  }
+};
+
+struct Neg : OfAllNumbers {
+  static constexpr char kName[] = "neg";
+  template <typename T>
+  static T of(T x) {
+    return static_cast<T>(-static_cast<Unbounded<T>>(x));
+  }
+};
+
+struct Sign : OfAllNumbers {
+  static constexpr char kName[] = "sign";
+  template <typename T>
+  static T of(T x) {
+    const T below = x < T{0} ? T{-1} : T{0};
+    return x > T{0} ? T{1} : below;
+  }
+};
+
 struct Maximum : OfAllNumbers {
   static constexpr char kName[] = "maximum";
   template <typename T>
@@ -179,10 +248,12 @@ struct Where : OfAllNumbers {
 }  // namespace
 
 std::span<const ListedOperator> faster_operators() {
-  return listed<FasterOfOne<Exp>, FasterOfOne<Log>, FasterOfOne<Log1p>, FasterOfOne<Sigmoid>,
-                FasterOfOne<Tanh>, FasterOfOne<Sqrt>, FasterOfOne<Rsqrt>, FasterOfOne<Reciprocal>,
-                FasterOfOne<Floor>, FasterOfOne<Ceil>, FasterOfOne<Trunc>, FasterOfTwo<Maximum>,
-                FasterOfTwo<Minimum>, Faster<Where, kFormOfWhere>>();
+  return listed<FasterOfOne<Exp>, FasterOfOne<Expm1>, FasterOfOne<Log>, FasterOfOne<Log1p>,
+                FasterOfOne<Sigmoid>, FasterOfOne<Tanh>, FasterOfOne<Erf>, OfAngles<Sin>,
+                OfAngles<Cos>, FasterOfOne<Sqrt>, FasterOfOne<Rsqrt>, FasterOfOne<Reciprocal>,
+                FasterOfOne<Floor>, FasterOfOne<Ceil>, FasterOfOne<Trunc>, FasterOfOne<Round>,
+                FasterOfOne<Neg>, FasterOfOne<Sign>, FasterOfTwo<Maximum>, FasterOfTwo<Minimum>,
+                Faster<Where, kFormOfWhere>>();
 }
 
 }  // namespace polystate

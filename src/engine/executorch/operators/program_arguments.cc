@@ -216,7 +216,7 @@ std::vector<EtTensor> ProgramArguments::program_tensors(std::size_t index) {
 }
 
 bool ProgramArguments::is_none(std::size_t index) const {
-  return status() && stack_[index]->isNone();
+  return status() && index < stack_.size() && stack_[index]->isNone();
 }
 
 Result<TensorArgument> ProgramArguments::result_at(std::size_t index,

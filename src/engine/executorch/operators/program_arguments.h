@@ -41,6 +41,7 @@ class ProgramArguments final : public Arguments {
   Result<TensorArgument> result(DType dtype, std::span<const std::int64_t> shape) override;
 
   // What operators of PyTorch have besides: arguments that may be None, lists, several results.
+  [[nodiscard]] bool is_none(std::size_t index) const;
   double scalar(std::size_t index);  // a number or a bool
   // An integer, or a bool as 0 or 1; nothing where the argument is another number or none.
   [[nodiscard]] std::optional<std::int64_t> whole_number(std::size_t index) const;
@@ -65,7 +66,6 @@ class ProgramArguments final : public Arguments {
   template <typename T, typename Read>
   T read(std::size_t index, const char* type, Read read, T otherwise);
   TensorArgument argument(std::size_t index, const EtTensor& tensor);
-  [[nodiscard]] bool is_none(std::size_t index) const;
 
   KernelStack stack_;
 };

@@ -1,0 +1,140 @@
+#include <cmath>
+#include <numbers>
+#include <span>
+#include <string_view>
+
+#include "engine/executorch/aten/branchless.h"
+#include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/elementwise.h"
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/faster.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "polystate/core/result.h"
+
+// Activations, and numbers that are kept between bounds. NaN stays NaN, and is what a bound of NaN
+// gives.
+namespace polystate {
+namespace {
+
+template <typename T>
+T at_least(T x, T bound) {
+  const T raised = x < bound ? bound : x;
+  return bound == bound ? raised : bound;
+}
+
+template <typename T>
+T at_most(T x, T bound) {
+  const T lowered = x > bound ? bound : x;
+  return bound == bound ? lowered : bound;
+}
+
+struct AtLeast : OfAllNumbers {
+  template <typename T>
+  static T of(T x, T bound) {
+    return at_least(x, bound);
+  }
+};
+
+struct AtMost : OfAllNumbers {
+  template <typename T>
+  static T of(T x, T bound) {
+    return at_most(x, bound);
+  }
+};
+
+struct Between : OfAllNumbers {
+  static constexpr char kName[] = "hardtanh";
+  template <typename T>
+  static T of(T x, T lower, T upper) {
+    return at_most(at_least(x, lower), upper);
+  }
+};
+
+// Either bound may be absent.
+template <const auto& kText>
+struct Clamp {
+  static constexpr OperatorSchema kSchema{kText};
+  static Status run(ProgramArguments& arguments) {
+    const bool has_lower = !arguments.is_none(1);
+    const bool has_upper = !arguments.is_none(2);
+    if (!has_lower && !has_upper) return refused("there is no bound");
+    if (!has_upper) return compute_elements(arguments, kSchema, faster_loops<AtLeast>());
+    if (!has_lower) return compute_elements(arguments, kSchema, faster_loops<AtMost>());
+    return compute_elements(arguments, kSchema, faster_loops<Between>());
+  }
+};
+
+constexpr char kClampByNumbers[] =
+    "polystate_faster::clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, "
+    "Tensor(a!) out) -> Tensor(a!)";
+constexpr char kClampByTensors[] =
+    "polystate_faster::clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, "
+    "Tensor(a!) out) -> Tensor(a!)";
+constexpr char kFormOfHardtanh[] =
+    ".out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kFormOfLeakyRelu[] =
+    ".out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)";
+
+struct Relu : OfAllNumbers {
+  static constexpr char kName[] = "relu";
+  template <typename T>
+  static T of(T x) {
+    return x < T{0} ? T{0} : x;
+  }
+};
+
+struct LeakyRelu : OfFloatsAlone {
+  static constexpr char kName[] = "leaky_relu";
+  template <typename T>
+  static T of(T x, T slope) {
+    return x > T{0} ? x : x * slope;
+  }
+};
+
+// By the error function's complement, which has small numbers' digits.
+struct ExactGelu : OfFloatsAlone {
+  static constexpr double kRootOfHalf = std::numbers::sqrt2 / 2;
+  static float of(float x) {
+    constexpr auto kFactor = static_cast<float>(-kRootOfHalf);
+    return 0.5F * x * branchless::error_function_complement(kFactor * x);
+  }
+  static double of(double x) { return 0.5 * x * std::erfc(-kRootOfHalf * x); }
+};
+
+// By tanh(u), as e^(2u) / (e^(2u) + 1) is half of what it adds to 1.
+struct ApproximateGelu : OfFloatsAlone {
+  static constexpr double kFactor = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+  static constexpr double kCubes = 0.044715;
+  static float of(float x) {
+    const float u = static_cast<float>(kFactor) * (x + static_cast<float>(kCubes) * x * x * x);
+    return x / (1.0F + branchless::exponential_of_any(-2.0F * u));
+  }
+  static double of(double x) {
+    return 0.5 * x * (1.0 + std::tanh(kFactor * (x + kCubes * x * x * x)));
+  }
+};
+
+struct Gelu {
+  static constexpr OperatorSchema kSchema{
+      "polystate_faster::gelu.out(Tensor self, *, str approximate=\"none\", Tensor(a!) out) -> "
+      "Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    const std::string_view form = arguments.text(1);
+    if (!arguments.status()) return arguments.status();
+    if (form == "none") return compute_elements(arguments, kSchema, faster_loops<ExactGelu>());
+    if (form != "tanh") return refused("'approximate' is neither 'none' nor 'tanh'");
+    return compute_elements(arguments, kSchema, faster_loops<ApproximateGelu>());
+  }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> activation_operators() {
+  return listed<Clamp<kClampByNumbers>, Clamp<kClampByTensors>,
+                Faster<Between, kFormOfHardtanh, Numbers::kCutOff>, FasterOfOne<Relu>,
+                Faster<LeakyRelu, kFormOfLeakyRelu, Numbers::kKept>, Gelu>();
+}
+
+}  // namespace polystate

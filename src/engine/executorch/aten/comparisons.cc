@@ -1,0 +1,198 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "core/instruction_set.h"
+#include "core/vectorised.h"
+#include "engine/executorch/aten/elementwise.h"
+#include "engine/executorch/aten/families.h"
+#include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "polystate/core/dtype.h"
+#include "polystate/core/result.h"
+
+// Comparisons, logical operators, and those of bits.
+namespace polystate {
+namespace {
+
+constexpr char kFormOfTensors[] =
+    ".Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kFormOfNumber[] =
+    ".Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
+
+// `Function::of` answers for numbers of any type.
+template <typename Function, const auto& kForm>
+struct Question {
+  static constexpr auto kText = joined("polystate_faster::", Function::kName, kForm);
+  static constexpr OperatorSchema kSchema = schema_of(kText);
+  static Status run(ProgramArguments& arguments) {
+    return answer_questions(arguments, kSchema, vectorised_questions<Function>());
+  }
+};
+
+template <typename Function>
+using AskTensors = Question<Function, kFormOfTensors>;
+template <typename Function>
+using AskNumber = Question<Function, kFormOfNumber>;
+template <typename Function>
+using AskOne = Question<Function, kFormOfOne>;
+template <typename Function>
+using AskTwo = Question<Function, kFormOfTwo>;
+
+struct Equal {
+  static constexpr char kName[] = "eq";
+  template <typename T>
+  static bool of(T x, T y) {
+    return x == y;
+  }
+};
+
+struct Unequal {
+  static constexpr char kName[] = "ne";
+  template <typename T>
+  static bool of(T x, T y) {
+    return x != y;
+  }
+};
+
+struct Less {
+  static constexpr char kName[] = "lt";
+  template <typename T>
+  static bool of(T x, T y) {
+    return x < y;
+  }
+};
+
+struct AtMost {
+  static constexpr char kName[] = "le";
+  template <typename T>
+  static bool of(T x, T y) {
+    return x <= y;
+  }
+};
+
+struct Greater {
+  static constexpr char kName[] = "gt";
+  template <typename T>
+  static bool of(T x, T y) {
+    return x > y;
+  }
+};
+
+struct AtLeast {
+  static constexpr char kName[] = "ge";
+  template <typename T>
+  static bool of(T x, T y) {
+    return x >= y;
+  }
+};
+
+struct IsNan {
+  static constexpr char kName[] = "isnan";
+  template <typename T>
+  static bool of(T x) {
+    return x != x;
+  }
+};
+
+struct IsInf {
+  static constexpr char kName[] = "isinf";
+  template <typename T>
+  static bool of(T x) {
+    if constexpr (std::is_integral_v<T>) {
+      return false;
+    } else {
+      return std::abs(x) > std::numeric_limits<T>::max();
+    }
+  }
+};
+
+struct LogicalAnd {
+  static constexpr char kName[] = "logical_and";
+  template <typename T>
+  static bool of(T x, T y) {
+    return (x != T{0}) & (y != T{0});
+  }
+};
+
+struct LogicalOr {
+  static constexpr char kName[] = "logical_or";
+  template <typename T>
+  static bool of(T x, T y) {
+    return (x != T{0}) | (y != T{0});
+  }
+};
+
+struct LogicalXor {
+  static constexpr char kName[] = "logical_xor";
+  template <typename T>
+  static bool of(T x, T y) {
+    return (x != T{0}) != (y != T{0});
+  }
+};
+
+struct LogicalNot {
+  static constexpr char kName[] = "logical_not";
+  template <typename T>
+  static bool of(T x) {
+    return x == T{0};
+  }
+};
+
+// Bits of integers; of bools, what `Logical` says.
+template <typename Function, typename Logical, const auto& kForm>
+struct Bits {
+  static constexpr auto kText = joined("polystate_faster::", Function::kName, kForm);
+  static constexpr OperatorSchema kSchema = schema_of(kText);
+  static Status run(ProgramArguments& arguments) {
+    const DType dtype = arguments.tensor(kSchema.argument_count() - 1).dtype();
+    if (!arguments.status()) return arguments.status();
+    const InstructionSet set = best_instruction_set();
+    if (dtype == DType::kBool) {
+      return answer_questions(
+          arguments, kSchema,
+          {.of_bools = vectorised<&each_element<Logical, std::uint8_t, bool>>(set)});
+    }
+    return compute_elements(
+        arguments, kSchema,
+        {.of_integers = vectorised<&each_element<Function, std::int64_t>>(set)});
+  }
+};
+
+struct BitwiseAnd {
+  static constexpr char kName[] = "bitwise_and";
+  static std::int64_t of(std::int64_t x, std::int64_t y) { return x & y; }
+};
+
+struct BitwiseOr {
+  static constexpr char kName[] = "bitwise_or";
+  static std::int64_t of(std::int64_t x, std::int64_t y) { return x | y; }
+};
+
+struct BitwiseXor {
+  static constexpr char kName[] = "bitwise_xor";
+  static std::int64_t of(std::int64_t x, std::int64_t y) { return x ^ y; }
+};
+
+struct BitwiseNot {
+  static constexpr char kName[] = "bitwise_not";
+  static std::int64_t of(std::int64_t x) { return ~x; }
+};
+
+}  // namespace
+
+std::span<const ListedOperator> comparison_operators() {
+  return listed<AskTensors<Equal>, AskTensors<Unequal>, AskTensors<Less>, AskTensors<AtMost>,
+                AskTensors<Greater>, AskTensors<AtLeast>, AskNumber<Equal>, AskNumber<Unequal>,
+                AskNumber<Less>, AskNumber<AtMost>, AskNumber<Greater>, AskNumber<AtLeast>,
+                AskTwo<LogicalAnd>, AskTwo<LogicalOr>, AskTwo<LogicalXor>, AskOne<LogicalNot>,
+                AskOne<IsNan>, AskOne<IsInf>, Bits<BitwiseAnd, LogicalAnd, kFormOfTensors>,
+                Bits<BitwiseOr, LogicalOr, kFormOfTensors>,
+                Bits<BitwiseXor, LogicalXor, kFormOfTensors>,
+                Bits<BitwiseNot, LogicalNot, kFormOfOne>>();
+}
+
+}  // namespace polystate
