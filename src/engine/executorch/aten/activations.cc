@@ -30,21 +30,21 @@ T at_most(T x, T bound) {
   return bound == bound ? lowered : bound;
 }
 
-struct AtLeast : OfAllNumbers {
+struct WithLowerBound : OfAllNumbers {
   template <typename T>
   static T of(T x, T bound) {
     return at_least(x, bound);
   }
 };
 
-struct AtMost : OfAllNumbers {
+struct WithUpperBound : OfAllNumbers {
   template <typename T>
   static T of(T x, T bound) {
     return at_most(x, bound);
   }
 };
 
-struct Between : OfAllNumbers {
+struct WithBothBounds : OfAllNumbers {
   static constexpr char kName[] = "hardtanh";
   template <typename T>
   static T of(T x, T lower, T upper) {
@@ -60,9 +60,9 @@ struct Clamp {
     const bool has_lower = !arguments.is_none(1);
     const bool has_upper = !arguments.is_none(2);
     if (!has_lower && !has_upper) return refused("there is no bound");
-    if (!has_upper) return compute_elements(arguments, kSchema, faster_loops<AtLeast>());
-    if (!has_lower) return compute_elements(arguments, kSchema, faster_loops<AtMost>());
-    return compute_elements(arguments, kSchema, faster_loops<Between>());
+    if (!has_upper) return compute_elements(arguments, kSchema, faster_loops<WithLowerBound>());
+    if (!has_lower) return compute_elements(arguments, kSchema, faster_loops<WithUpperBound>());
+    return compute_elements(arguments, kSchema, faster_loops<WithBothBounds>());
   }
 };
 
@@ -133,7 +133,7 @@ struct Gelu {
 
 std::span<const ListedOperator> activation_operators() {
   return listed<Clamp<kClampByNumbers>, Clamp<kClampByTensors>,
-                Faster<Between, kFormOfHardtanh, Numbers::kCutOff>, FasterOfOne<Relu>,
+                Faster<WithBothBounds, kFormOfHardtanh, Numbers::kCutOff>, FasterOfOne<Relu>,
                 Faster<LeakyRelu, kFormOfLeakyRelu, Numbers::kKept>, Gelu>();
 }
 

@@ -66,7 +66,7 @@ struct Less {
   }
 };
 
-struct AtMost {
+struct LessOrEqual {
   static constexpr char kName[] = "le";
   template <typename T>
   static bool of(T x, T y) {
@@ -82,7 +82,7 @@ struct Greater {
   }
 };
 
-struct AtLeast {
+struct GreaterOrEqual {
   static constexpr char kName[] = "ge";
   template <typename T>
   static bool of(T x, T y) {
@@ -162,37 +162,40 @@ struct Bits {
   }
 };
 
+std::uint64_t bits(std::int64_t x) { return static_cast<std::uint64_t>(x); }
+std::int64_t of_bits(std::uint64_t x) { return static_cast<std::int64_t>(x); }
+
 struct BitwiseAnd {
   static constexpr char kName[] = "bitwise_and";
-  static std::int64_t of(std::int64_t x, std::int64_t y) { return x & y; }
+  static std::int64_t of(std::int64_t x, std::int64_t y) { return of_bits(bits(x) & bits(y)); }
 };
 
 struct BitwiseOr {
   static constexpr char kName[] = "bitwise_or";
-  static std::int64_t of(std::int64_t x, std::int64_t y) { return x | y; }
+  static std::int64_t of(std::int64_t x, std::int64_t y) { return of_bits(bits(x) | bits(y)); }
 };
 
 struct BitwiseXor {
   static constexpr char kName[] = "bitwise_xor";
-  static std::int64_t of(std::int64_t x, std::int64_t y) { return x ^ y; }
+  static std::int64_t of(std::int64_t x, std::int64_t y) { return of_bits(bits(x) ^ bits(y)); }
 };
 
 struct BitwiseNot {
   static constexpr char kName[] = "bitwise_not";
-  static std::int64_t of(std::int64_t x) { return ~x; }
+  static std::int64_t of(std::int64_t x) { return of_bits(~bits(x)); }
 };
 
 }  // namespace
 
 std::span<const ListedOperator> comparison_operators() {
-  return listed<AskTensors<Equal>, AskTensors<Unequal>, AskTensors<Less>, AskTensors<AtMost>,
-                AskTensors<Greater>, AskTensors<AtLeast>, AskNumber<Equal>, AskNumber<Unequal>,
-                AskNumber<Less>, AskNumber<AtMost>, AskNumber<Greater>, AskNumber<AtLeast>,
-                AskTwo<LogicalAnd>, AskTwo<LogicalOr>, AskTwo<LogicalXor>, AskOne<LogicalNot>,
-                AskOne<IsNan>, AskOne<IsInf>, Bits<BitwiseAnd, LogicalAnd, kFormOfTensors>,
-                Bits<BitwiseOr, LogicalOr, kFormOfTensors>,
-                Bits<BitwiseXor, LogicalXor, kFormOfTensors>,
-                Bits<BitwiseNot, LogicalNot, kFormOfOne>>();
+  return listed<
+      AskTensors<Equal>, AskTensors<Unequal>, AskTensors<Less>, AskTensors<LessOrEqual>,
+      AskTensors<Greater>, AskTensors<GreaterOrEqual>, AskNumber<Equal>, AskNumber<Unequal>,
+      AskNumber<Less>, AskNumber<LessOrEqual>, AskNumber<Greater>, AskNumber<GreaterOrEqual>,
+      AskTwo<LogicalAnd>, AskTwo<LogicalOr>, AskTwo<LogicalXor>, AskOne<LogicalNot>, AskOne<IsNan>,
+      AskOne<IsInf>, Bits<BitwiseAnd, LogicalAnd, kFormOfTensors>,
+      Bits<BitwiseOr, LogicalOr, kFormOfTensors>, Bits<BitwiseXor, LogicalXor, kFormOfTensors>,
+      Bits<BitwiseNot, LogicalNot, kFormOfOne>>();
 }
 
 }  // namespace polystate

@@ -7,13 +7,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
 #include "kernels/parallel.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/dtype.h"
@@ -114,7 +112,7 @@ class OperandReader {
       if constexpr (std::is_same_v<From, Number>) {
         return from + first;
       } else if constexpr (std::is_same_v<From, bool> && std::is_same_v<Number, std::uint8_t>) {
-        return reinterpret_cast<const std::uint8_t*>(from) + first;
+        return reinterpret_cast<const Number*>(from) + first;
       } else {
         convert(from + first, 1, count, buffer);
         return buffer;
