@@ -78,8 +78,12 @@ def cases() -> Iterator[Case | Function]:
     edges = torch.linspace(-3, 3, 1000)
     for operator in (aten.exp, aten.log, aten.log1p, aten.tanh, aten.sigmoid, aten.rsqrt):
         yield Case("elementwise", operator.default, (positive,))
-    for operator in (aten.erf, aten.expm1, aten.sin, aten.cos, aten.round, aten.relu, aten.gelu):
+    for operator in (aten.erf, aten.expm1, aten.sin, aten.tan, aten.atan, aten.sinh, aten.round):
         yield Case("elementwise", operator.default, (rows,))
+    yield Case("elementwise", aten.asin.default, (positive - 0.5,))
+    yield Case("elementwise", aten.atan2.default, (rows, positive))
+    for operator in (aten.relu, aten.elu, aten.gelu):
+        yield Case("activations", operator.default, (rows,))
     yield from _of_numbers(rows, positive)
     yield Case("elementwise", aten.maximum.default, (rows, positive))
     yield Case("elementwise", aten.where.self, (rows > 0, rows, positive))

@@ -232,6 +232,13 @@ for name, operands in (
     ("aten::special_legendre_polynomial_p.out", [x, (x[::-1].copy() + 1) * 20]),
     ("aten::special_hermite_polynomial_he.out", [x * 5, (x[::-1].copy() + 1) * 10]),
     ("aten::special_laguerre_polynomial_l.out", [x * 5, (x[::-1].copy() + 1) * 10]),
+    ("aten::hypot.out", [x, x[::-1].copy()]), ("aten::logaddexp.out", [x * 9, x[::-1].copy()]),
+    ("polystate_faster::atan2.out", [x, x[::-1].copy()]),
+    ("polystate_faster::gelu.out", [x * 5, "none"]), ("polystate_faster::gelu.out", [x, "tanh"]),
+    *((f"polystate_faster::{name}.out", [x * 9]) for name in
+      "exp expm1 sigmoid tanh erf sin cos tan atan sinh cosh round neg sign".split()),
+    *((f"polystate_faster::{name}.out", [x]) for name in "asin acos log1p".split()),
+    *((f"polystate_faster::{name}.out", [x + 1]) for name in "log log2 log10 sqrt rsqrt".split()),
 ):
     result = numpy.empty_like(x)
     _core.call_operator(name, [*operands, result], 1)

@@ -52,11 +52,12 @@ class Undefined(Operators):
     def _factorised(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an operator that says for which matrices its first result has a meaning."""
         results = function(*args, **kwargs)
-        places = (results[-1] != 0)[..., None, None]
+        result, info = results[0], results[-1]
+        places = (info != 0).reshape([*info.shape, *[1] * (result.dim() - info.dim())])
         if bool(places.any()):
             self.reason = self.reason or "a result for a matrix that is singular or not definite"
             if self.is_drawn:
-                self.draw_undefined(results[0], places, None)
+                self.draw_undefined(result, places, None)
         return results
 
     def draw_undefined(

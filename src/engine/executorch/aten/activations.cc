@@ -45,11 +45,14 @@ struct WithUpperBound : OfAllNumbers {
 };
 
 struct WithBothBounds : OfAllNumbers {
-  static constexpr char kName[] = "hardtanh";
   template <typename T>
   static T of(T x, T lower, T upper) {
     return at_most(at_least(x, lower), upper);
   }
+};
+
+struct Hardtanh : WithBothBounds {
+  static constexpr char kName[] = "hardtanh";
 };
 
 // Either bound may be absent.
@@ -60,9 +63,9 @@ struct Clamp {
     const bool has_lower = !arguments.is_none(1);
     const bool has_upper = !arguments.is_none(2);
     if (!has_lower && !has_upper) return refused("there is no bound");
-    if (!has_upper) return compute_elements(arguments, kSchema, faster_loops<WithLowerBound>());
-    if (!has_lower) return compute_elements(arguments, kSchema, faster_loops<WithUpperBound>());
-    return compute_elements(arguments, kSchema, faster_loops<WithBothBounds>());
+    if (!has_upper) return compute_elements<kSchema>(arguments, faster_loops<WithLowerBound>());
+    if (!has_lower) return compute_elements<kSchema>(arguments, faster_loops<WithUpperBound>());
+    return compute_elements<kSchema>(arguments, faster_loops<WithBothBounds>());
   }
 };
 
@@ -77,6 +80,10 @@ constexpr char kFormOfHardtanh[] =
 constexpr char kFormOfLeakyRelu[] =
     ".out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)";
 
+constexpr char kFormOfElu[] =
+    ".out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> "
+    "Tensor(a!)";
+
 struct Relu : OfAllNumbers {
   static constexpr char kName[] = "relu";
   template <typename T>
@@ -90,6 +97,18 @@ struct LeakyRelu : OfFloatsAlone {
   template <typename T>
   static T of(T x, T slope) {
     return x > T{0} ? x : x * slope;
+  }
+};
+
+// Below 0, `alpha` times e^(x * input_scale) - 1; both sides times `scale`.
+struct Elu : OfFloatsAlone {
+  static constexpr char kName[] = "elu";
+  static float of(float x, float alpha, float scale, float input_scale) {
+    const float below = branchless::exponential_less_one(x * input_scale) * (alpha * scale);
+    return x < 0.0F ? below : x * scale;
+  }
+  static double of(double x, double alpha, double scale, double input_scale) {
+    return x < 0.0 ? std::expm1(x * input_scale) * (alpha * scale) : x * scale;
   }
 };
 
@@ -123,9 +142,9 @@ struct Gelu {
   static Status run(ProgramArguments& arguments) {
     const std::string_view form = arguments.text(1);
     if (!arguments.status()) return arguments.status();
-    if (form == "none") return compute_elements(arguments, kSchema, faster_loops<ExactGelu>());
+    if (form == "none") return compute_elements<kSchema>(arguments, faster_loops<ExactGelu>());
     if (form != "tanh") return refused("'approximate' is neither 'none' nor 'tanh'");
-    return compute_elements(arguments, kSchema, faster_loops<ApproximateGelu>());
+    return compute_elements<kSchema>(arguments, faster_loops<ApproximateGelu>());
   }
 };
 
@@ -133,8 +152,9 @@ struct Gelu {
 
 std::span<const ListedOperator> activation_operators() {
   return listed<Clamp<kClampByNumbers>, Clamp<kClampByTensors>,
-                Faster<WithBothBounds, kFormOfHardtanh, Numbers::kCutOff>, FasterOfOne<Relu>,
-                Faster<LeakyRelu, kFormOfLeakyRelu, Numbers::kKept>, Gelu>();
+                Faster<Hardtanh, kFormOfHardtanh, ScalarRule::kTruncated>, FasterOfOne<Relu>,
+                Faster<LeakyRelu, kFormOfLeakyRelu, ScalarRule::kNumbersKept>,
+                Faster<Elu, kFormOfElu, ScalarRule::kNumbersKept>, Gelu>();
 }
 
 }  // namespace polystate

@@ -1,39 +1,58 @@
+#include <cstddef>
 #include <span>
 
+#include "core/wrapping.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/faster.h"
 #include "engine/executorch/operators/listed.h"
+#include "engine/executorch/operators/program_arguments.h"
+#include "kernels/operator_schema.h"
+#include "polystate/core/result.h"
 
 // Sums, differences, products and quotients of elements.
 namespace polystate {
 namespace {
 
-constexpr char kFormOfNumber[] =
-    ".Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
 constexpr char kFormOfTwoAndFactor[] =
     ".out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)";
 constexpr char kFormOfNumberAndFactor[] =
     ".Scalar_out(Tensor self, Scalar other, Scalar alpha=1, *, Tensor(a!) out) -> Tensor(a!)";
 
-template <typename Function, const auto& kForm>
-using Arithmetic = Faster<Function, kForm, Numbers::kKept>;
-
 struct Sum : OfAllNumbers {
   static constexpr char kName[] = "add";
   template <typename T>
-  static T of(T x, T y, T factor) {
-    using U = Unbounded<T>;
-    return static_cast<T>(static_cast<U>(x) + static_cast<U>(factor) * static_cast<U>(y));
+  static T of(T x, T y) {
+    return wrapping_sum(x, y);
   }
 };
 
 struct Difference : OfAllNumbers {
   static constexpr char kName[] = "sub";
   template <typename T>
+  static T of(T x, T y) {
+    return wrapping_difference(x, y);
+  }
+};
+
+// `Function` of the first operand and the second times a factor, which is rarely another than 1.
+template <typename Function>
+struct WithFactor : OfAllNumbers {
+  template <typename T>
   static T of(T x, T y, T factor) {
-    using U = Unbounded<T>;
-    return static_cast<T>(static_cast<U>(x) - static_cast<U>(factor) * static_cast<U>(y));
+    return Function::of(x, wrapping_product(factor, y));
+  }
+};
+
+template <typename Function, const auto& kForm>
+struct SumWithFactor {
+  static constexpr auto kText = joined(kFasterNamespace, Function::kName, kForm);
+  static constexpr OperatorSchema kSchema = schema_of(kText);
+  static Status run(ProgramArguments& arguments) {
+    constexpr std::size_t kFactor = 2;
+    const bool is_plain = arguments.whole_number(kFactor) == 1;
+    return compute_elements<kSchema>(
+        arguments, is_plain ? faster_loops<Function>() : faster_loops<WithFactor<Function>>());
   }
 };
 
@@ -41,8 +60,7 @@ struct Product : OfAllNumbers {
   static constexpr char kName[] = "mul";
   template <typename T>
   static T of(T x, T y) {
-    using U = Unbounded<T>;
-    return static_cast<T>(static_cast<U>(x) * static_cast<U>(y));
+    return wrapping_product(x, y);
   }
 };
 
@@ -54,14 +72,17 @@ struct Quotient : OfFloatsAlone {
   }
 };
 
+template <typename Function, const auto& kForm>
+using Scaled = Faster<Function, kForm, ScalarRule::kSecondKept>;
+
 }  // namespace
 
 std::span<const ListedOperator> arithmetic_operators() {
-  return listed<Arithmetic<Sum, kFormOfTwoAndFactor>, Arithmetic<Sum, kFormOfNumberAndFactor>,
-                Arithmetic<Difference, kFormOfTwoAndFactor>,
-                Arithmetic<Difference, kFormOfNumberAndFactor>, Arithmetic<Product, kFormOfTwo>,
-                Arithmetic<Product, kFormOfNumber>, Arithmetic<Quotient, kFormOfTwo>,
-                Arithmetic<Quotient, kFormOfNumber>>();
+  return listed<SumWithFactor<Sum, kFormOfTwoAndFactor>, SumWithFactor<Sum, kFormOfNumberAndFactor>,
+                SumWithFactor<Difference, kFormOfTwoAndFactor>,
+                SumWithFactor<Difference, kFormOfNumberAndFactor>, Scaled<Product, kFormOfTwo>,
+                Scaled<Product, kFormOfNumber>, Scaled<Quotient, kFormOfTwo>,
+                Scaled<Quotient, kFormOfNumber>>();
 }
 
 }  // namespace polystate

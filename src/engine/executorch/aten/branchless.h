@@ -65,8 +65,15 @@ inline float exponential_less_one(float x) {
   return x == 0.0F ? x : found;  // -0, too
 }
 
-// Of a normal number above 0, within 2 units in the last place. Cephes' polynomial.
-inline float logarithm(float x) {
+// A normal number above 0 as (1 + r) * 2^e, and log(1 + r) = r + tail - r^2 / 2. Cephes'
+// polynomial.
+struct Logarithm {
+  float e;
+  float r;
+  float tail;
+};
+
+inline Logarithm logarithm_parts(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const float whole = static_cast<float>(static_cast<std::int32_t>(bits >> 23U) - 126);
   const float fraction = std::bit_cast<float>((bits & 0x007FFFFFU) | 0x3F000000U);  // from 1/2 to 1
@@ -76,22 +83,40 @@ inline float logarithm(float x) {
   constexpr auto kSeries = coefficients<float>(
       {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
        -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
-  const float square = r * r;
-  const float rest = polynomial(kSeries, r) * r * square - e * 2.12194440e-4F - 0.5F * square;
-  return (r + rest) + e * 0.693359375F;
+  return {e, r, polynomial(kSeries, r) * r * (r * r)};
 }
 
-// Within 2 units in the last place, of every x.
-inline float logarithm_of_any(float x) {
+// Of a normal number above 0, within 2 units in the last place.
+inline float logarithm(float x) {
+  const Logarithm parts = logarithm_parts(x);
+  const float rest = parts.tail - parts.e * 2.12194440e-4F - 0.5F * (parts.r * parts.r);
+  return (parts.r + rest) + parts.e * 0.693359375F;
+}
+
+// The same to the base 2; exact for powers of two.
+inline float binary_logarithm(float x) {
+  const Logarithm parts = logarithm_parts(x);
+  const float natural = parts.r + (parts.tail - 0.5F * (parts.r * parts.r));
+  return natural * std::numbers::log2e_v<float> + parts.e;
+}
+
+// By a logarithm of normal numbers above 0, and what that is of 2^23.
+template <float (*kLogarithm)(float)>
+float logarithm_of_any(float x, float of_two_power_23) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kTwoPower23 = 8388608.0F;
-  constexpr float kItsLogarithm = 15.9423847F;
   const bool is_small = x < std::numeric_limits<float>::min();
-  const float found = logarithm(is_small ? x * kTwoPower23 : x);
-  const float finite = is_small ? found - kItsLogarithm : found;
+  const float found = kLogarithm(is_small ? x * kTwoPower23 : x);
+  const float finite = is_small ? found - of_two_power_23 : found;
   const float positive = x < kInfinity ? finite : x;  // NaN, too
   const float at_most_zero = x < 0.0F ? std::numeric_limits<float>::quiet_NaN() : -kInfinity;
   return x <= 0.0F ? at_most_zero : positive;
+}
+
+// Within 2 units in the last place, of every x.
+inline float logarithm_of_any(float x) { return logarithm_of_any<&logarithm>(x, 15.9423847F); }
+inline float binary_logarithm_of_any(float x) {
+  return logarithm_of_any<&binary_logarithm>(x, 23.0F);
 }
 
 // 1 less the error function: e^(-x^2) p(q) / (1 + 2x) with q = (x - 2) / (x + 2), by a polynomial
@@ -112,40 +137,15 @@ inline float error_function_complement(float x) {
   return x < 0.0F ? 2.0F - tail : tail;
 }
 
-// An angle as a number of quarter turns, and what is left of it.
-struct Angle {
-  float rest;              // radians, at most an eighth of a turn to either side
-  std::uint64_t quarters;  // modulo 2^51
-};
-
-// The largest size of an angle whose quarter turns can be told apart.
-inline constexpr float kLargestAngle = 1.0e6F;
-
-// Pi / 2 is in three parts, of which the first two have 33 bits: their products are exact.
-inline Angle angle_of(float x) {
-  constexpr double kHalfPi = 0x1.921fb544p+0;
-  constexpr double kHalfPiMiddle = 0x1.0b4611a6p-34;
-  constexpr double kHalfPiEnd = 0x1.3198a2e037073p-69;
-  constexpr double kShift = 0x1.8p52;  // adding it rounds to a whole number
-  const double given = x;
-  const double shifted = given * (std::numbers::inv_pi * 2.0) + kShift;
-  const double turns = shifted - kShift;
-  const double rest = ((given - turns * kHalfPi) - turns * kHalfPiMiddle) - turns * kHalfPiEnd;
-  return {static_cast<float>(rest), std::bit_cast<std::uint64_t>(shifted)};
-}
-
-// The sine of an angle that is `turned` further, in quarter turns. Cephes' polynomials.
-inline float sine_of(const Angle& angle, std::uint64_t turned) {
-  const std::uint64_t quarters = angle.quarters + turned;
-  const float x = angle.rest;
-  const float square = x * x;
-  constexpr auto kSine = coefficients<float>({-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1});
-  constexpr auto kCosine =
-      coefficients<float>({2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2});
-  const float sine = polynomial(kSine, square) * square * x + x;
-  const float cosine = polynomial(kCosine, square) * square * square - 0.5F * square + 1.0F;
-  const float size = (quarters & 1U) != 0U ? cosine : sine;
-  return (quarters & 2U) != 0U ? -size : size;
+// log(1 + x) within 2 units in the last place, of every x: by the logarithm of what 1 + x is
+// rounded to, and the share that the rounding took.
+inline float logarithm_of_one_and(float x) {
+  const float sum = 1.0F + x;
+  const float lost = (x - (sum - 1.0F)) / sum;
+  const float found = logarithm_of_any(sum);
+  const bool is_exact = sum == 0.0F || sum > std::numeric_limits<float>::max();
+  const float corrected = is_exact ? found : found + lost;
+  return x == 0.0F ? x : corrected;  // -0, too
 }
 
 // The logarithm to the base 2 of a normal number above 0, by a series for

@@ -20,27 +20,24 @@ namespace {
 
 constexpr char kFormOfTensors[] =
     ".Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
-constexpr char kFormOfNumber[] =
-    ".Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
-
-// `Function::of` answers for numbers of any type.
+// `Function::of` compares or tests numbers of any type.
 template <typename Function, const auto& kForm>
-struct Question {
+struct Predicate {
   static constexpr auto kText = joined("polystate_faster::", Function::kName, kForm);
   static constexpr OperatorSchema kSchema = schema_of(kText);
   static Status run(ProgramArguments& arguments) {
-    return answer_questions(arguments, kSchema, vectorised_questions<Function>());
+    return compute_predicates<kSchema>(arguments, vectorised_predicates<Function>());
   }
 };
 
 template <typename Function>
-using AskTensors = Question<Function, kFormOfTensors>;
+using PredicateOfTensors = Predicate<Function, kFormOfTensors>;
 template <typename Function>
-using AskNumber = Question<Function, kFormOfNumber>;
+using PredicateOfNumber = Predicate<Function, kFormOfNumber>;
 template <typename Function>
-using AskOne = Question<Function, kFormOfOne>;
+using PredicateOfOne = Predicate<Function, kFormOfOne>;
 template <typename Function>
-using AskTwo = Question<Function, kFormOfTwo>;
+using PredicateOfTwo = Predicate<Function, kFormOfTwo>;
 
 struct Equal {
   static constexpr char kName[] = "eq";
@@ -152,13 +149,11 @@ struct Bits {
     if (!arguments.status()) return arguments.status();
     const InstructionSet set = best_instruction_set();
     if (dtype == DType::kBool) {
-      return answer_questions(
-          arguments, kSchema,
-          {.of_bools = vectorised<&each_element<Logical, std::uint8_t, bool>>(set)});
+      return compute_predicates<kSchema>(
+          arguments, {.of_bools = vectorised<&each_element<Logical, std::uint8_t, bool>>(set)});
     }
-    return compute_elements(
-        arguments, kSchema,
-        {.of_integers = vectorised<&each_element<Function, std::int64_t>>(set)});
+    return compute_elements<kSchema>(
+        arguments, {.of_integers = vectorised<&each_element<Function, std::int64_t>>(set)});
   }
 };
 
@@ -189,11 +184,13 @@ struct BitwiseNot {
 
 std::span<const ListedOperator> comparison_operators() {
   return listed<
-      AskTensors<Equal>, AskTensors<Unequal>, AskTensors<Less>, AskTensors<LessOrEqual>,
-      AskTensors<Greater>, AskTensors<GreaterOrEqual>, AskNumber<Equal>, AskNumber<Unequal>,
-      AskNumber<Less>, AskNumber<LessOrEqual>, AskNumber<Greater>, AskNumber<GreaterOrEqual>,
-      AskTwo<LogicalAnd>, AskTwo<LogicalOr>, AskTwo<LogicalXor>, AskOne<LogicalNot>, AskOne<IsNan>,
-      AskOne<IsInf>, Bits<BitwiseAnd, LogicalAnd, kFormOfTensors>,
+      PredicateOfTensors<Equal>, PredicateOfTensors<Unequal>, PredicateOfTensors<Less>,
+      PredicateOfTensors<LessOrEqual>, PredicateOfTensors<Greater>,
+      PredicateOfTensors<GreaterOrEqual>, PredicateOfNumber<Equal>, PredicateOfNumber<Unequal>,
+      PredicateOfNumber<Less>, PredicateOfNumber<LessOrEqual>, PredicateOfNumber<Greater>,
+      PredicateOfNumber<GreaterOrEqual>, PredicateOfTwo<LogicalAnd>, PredicateOfTwo<LogicalOr>,
+      PredicateOfTwo<LogicalXor>, PredicateOfOne<LogicalNot>, PredicateOfOne<IsNan>,
+      PredicateOfOne<IsInf>, Bits<BitwiseAnd, LogicalAnd, kFormOfTensors>,
       Bits<BitwiseOr, LogicalOr, kFormOfTensors>, Bits<BitwiseXor, LogicalXor, kFormOfTensors>,
       Bits<BitwiseNot, LogicalNot, kFormOfOne>>();
 }

@@ -87,7 +87,7 @@ struct Gcd {
   static constexpr OperatorSchema kSchema{
       "aten::gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kIntegerLoops<GcdFunction>);
+    return compute_elements<kSchema>(arguments, kIntegerLoops<GcdFunction>);
   }
 };
 
@@ -110,8 +110,8 @@ struct Lcm {
     if (!arguments.status()) return arguments.status();
     // PyTorch computes smaller types in 32 bits, as C++ does.
     return dtype == DType::kInt64
-               ? compute_elements(arguments, kSchema, kIntegerLoops<LcmFunction<std::int64_t>>)
-               : compute_elements(arguments, kSchema, kIntegerLoops<LcmFunction<std::int32_t>>);
+               ? compute_elements<kSchema>(arguments, kIntegerLoops<LcmFunction<std::int64_t>>)
+               : compute_elements<kSchema>(arguments, kIntegerLoops<LcmFunction<std::int32_t>>);
   }
 };
 
@@ -270,7 +270,7 @@ template <const auto& kText, const auto& kLoops>
 struct Replacing {
   static constexpr OperatorSchema kSchema{kText};
   static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kLoops);
+    return compute_elements<kSchema>(arguments, kLoops);
   }
 };
 
@@ -286,7 +286,7 @@ struct Abs {
   static constexpr OperatorSchema kSchema{
       "polystate_aten::abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, vectorised_loops<AbsFunction>());
+    return compute_elements<kSchema>(arguments, vectorised_loops<AbsFunction>());
   }
 };
 
@@ -353,7 +353,7 @@ struct Remainder {
     if (has_no_value) return Error{ErrorCode::kEngine, "an integer is divided by zero"};
     Loops loops = kAllLoops<RemainderFunction>;
     loops.of_floats = vectorised<&RemainderFunction::of_floats>(best_instruction_set());
-    return compute_elements(arguments, kSchema, loops);
+    return compute_elements<kSchema>(arguments, loops);
   }
 };
 
@@ -361,7 +361,7 @@ template <const auto& kText>
 struct Power {
   static constexpr OperatorSchema kSchema{kText};
   static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, power_loops());
+    return compute_elements<kSchema>(arguments, power_loops());
   }
 };
 
@@ -401,7 +401,7 @@ struct PowerWithNumber {
     } else if (exponent == 2.0 && is_float(dtype)) {
       loops = vectorised_loops<Square>();
     }
-    return compute_elements(arguments, kSchema, loops);
+    return compute_elements<kSchema>(arguments, loops);
   }
 };
 
@@ -416,7 +416,7 @@ struct Heaviside {
   static constexpr OperatorSchema kSchema{
       "aten::heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kAllLoops<HeavisideFunction>);
+    return compute_elements<kSchema>(arguments, kAllLoops<HeavisideFunction>);
   }
 };
 
@@ -460,7 +460,7 @@ struct Nextafter {
     if (dtype == DType::kBFloat16) {
       loops.of_floats = &each_element<NextOfSixteenBits<BFloat16>, float>;
     }
-    return compute_elements(arguments, kSchema, loops);
+    return compute_elements<kSchema>(arguments, loops);
   }
 };
 

@@ -23,8 +23,8 @@ namespace {
 
 // Elements that are converted at a time, which the processor's nearest cache holds.
 constexpr std::int64_t kChunk = 512;
-// Elements that are computed at a time where none is converted.
-constexpr std::int64_t kLargeChunk = 16 * kChunk;
+// Elements that are computed at a time where none is converted; a number is written as often.
+constexpr std::int64_t kLargeChunk = 4 * kChunk;
 // From so many results on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kResultsWorthAThread = 16 * kChunk;
 
@@ -68,9 +68,11 @@ struct Dimension {
 template <typename Number>
 class OperandReader {
  public:
-  OperandReader(const Operand& operand, const TensorArgument& out)
+  // `is_kept`: what has other types than the results, and one element, keeps its digits.
+  OperandReader(const Operand& operand, const TensorArgument& out, bool is_kept)
       : operand_(operand),
-        is_whole_(!operand.is_number && operand.tensor.element_count() == out.element_count()) {
+        is_whole_(!operand.is_number && operand.tensor.element_count() == out.element_count()),
+        is_kept_(is_kept) {
     if (operand.is_number || is_whole_) return;
     std::int64_t stride = 1;
     for (int i = 0; i < out.rank(); ++i) {
@@ -85,20 +87,17 @@ class OperandReader {
 
   [[nodiscard]] bool is_number() const { return operand_.is_number; }
 
-  // Whether its elements lie as the loops take them.
+  // Whether its elements lie as the loops take them; a number is written once.
   [[nodiscard]] bool is_direct() const {
     constexpr bool kIsOfBools = std::is_same_v<Number, std::uint8_t>;
     constexpr DType kType = kIsOfBools ? DType::kBool : dtype_of<Number>();
-    return is_whole_ && operand_.tensor.dtype() == kType;
+    return operand_.is_number || (is_whole_ && operand_.tensor.dtype() == kType);
   }
 
-  // Whether its elements are of another type than `dtype`.
-  [[nodiscard]] bool differs_from(DType dtype) const {
-    return operand_.is_number || operand_.tensor.dtype() != dtype;
+  // Whether its elements are rounded to another type, `dtype`.
+  [[nodiscard]] bool is_rounded_to(DType dtype) const {
+    return !is_kept_ && (operand_.is_number || operand_.tensor.dtype() != dtype);
   }
-
-  // Whether one number goes with every element.
-  [[nodiscard]] bool is_single() const { return operand_.is_number || operand_.tensor.rank() == 0; }
 
   // Elements from `first` on: where they lie, or converted in `buffer`, which has room for them.
   const Number* read(std::int64_t first, std::int64_t count, Number* buffer) const {
@@ -171,43 +170,46 @@ class OperandReader {
   }
 
   const Operand& operand_;
-  bool is_whole_;                      // has the result's elements in their order
+  bool is_whole_;  // has the result's elements in their order
+  bool is_kept_;
   std::vector<Dimension> dimensions_;  // of more than one element, where it is broadcast
 };
 
-// Calls `loop` for the elements of a range, a chunk at a time.
-template <typename Number, typename Made>
+// Calls `loop` for the elements of a range, a chunk at a time. The operands are converted to
+// `Common` first, and the results are of type T.
+template <typename Number, typename Output, typename Common, typename T>
 class RangeOfElements {
  public:
-  RangeOfElements(const std::vector<OperandReader<Number>>& readers, Loop<Number, Made> loop,
-                  DType common, bool keeps_numbers, std::int64_t count)
+  RangeOfElements(const std::vector<OperandReader<Number>>& readers, Loop<Number, Output> loop,
+                  DType common, std::int64_t chunk, std::int64_t count)
       : readers_(readers),
         loop_(loop),
         common_(common),
-        keeps_numbers_(keeps_numbers),
-        chunk_(std::min(kChunk, count)),
-        buffers_(static_cast<std::size_t>(chunk_) * (readers.size() + 1)),
+        chunk_(is_direct() ? kLargeChunk : chunk),
+        room_(std::min(chunk_, count)),
+        buffers_(static_cast<std::size_t>(room_) * buffer_count()),
         pointers_(readers.size()) {
     Number* buffer = buffers_.data();
-    for (const OperandReader<Number>& reader : readers) {
-      if (reader.is_number()) reader.read(0, chunk_, buffer);
-      buffer += chunk_;
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      if (!readers[i].is_number()) continue;
+      readers[i].read(0, room_, buffer);
+      round(readers[i], room_, buffer);
+      pointers_[i] = buffer;
+      buffer += room_;
     }
+    others_ = buffer;
   }
 
-  // `Common` is the type that the operands are converted to.
-  template <typename Common, typename T>
   void compute(std::int64_t first, std::int64_t last, T* out) {
-    const bool is_direct =
-        std::is_same_v<T, Made> && std::ranges::all_of(readers_, &OperandReader<Number>::is_direct);
-    const std::int64_t chunk = is_direct ? kLargeChunk : chunk_;
-    for (; first < last; first += chunk) {
-      const std::int64_t count = std::min(chunk, last - first);
-      Number* buffer = buffers_.data();
-      for (std::size_t i = 0; i < readers_.size(); ++i, buffer += chunk_) {
-        pointers_[i] = operand<Common>(readers_[i], first, count, buffer);
+    for (std::int64_t count = 0; first < last; first += count) {
+      count = std::min(chunk_ - first % chunk_, last - first);
+      Number* buffer = others_;
+      for (std::size_t i = 0; i < readers_.size(); ++i) {
+        if (readers_[i].is_number()) continue;
+        pointers_[i] = operand(readers_[i], first, count, buffer);
+        if (!is_direct()) buffer += room_;
       }
-      if constexpr (std::is_same_v<T, Made>) {
+      if constexpr (std::is_same_v<T, Output>) {
         loop_(pointers_.data(), out + first, count);
       } else {
         loop_(pointers_.data(), buffer, count);
@@ -217,32 +219,53 @@ class RangeOfElements {
   }
 
  private:
-  // Numbers of another type than T are what T makes of them.
-  template <typename T>
+  // Whether nothing but numbers is written into buffers.
+  [[nodiscard]] bool is_direct() const {
+    return std::is_same_v<T, Output> &&
+           std::ranges::all_of(readers_, &OperandReader<Number>::is_direct);
+  }
+
+  [[nodiscard]] std::size_t buffer_count() const {
+    if (!is_direct()) return readers_.size() + 1;  // and one for results
+    return static_cast<std::size_t>(
+        std::ranges::count_if(readers_, &OperandReader<Number>::is_number));
+  }
+
   const Number* operand(const OperandReader<Number>& reader, std::int64_t first, std::int64_t count,
                         Number* buffer) const {
-    const Number* const read = reader.is_number() ? buffer : reader.read(first, count, buffer);
-    if constexpr (!std::is_same_v<T, Number>) {
-      const bool is_kept = keeps_numbers_ && reader.is_single();
-      if (reader.differs_from(common_) && !is_kept) {
-        for (std::int64_t i = 0; i < count; ++i) {
-          const auto value = static_cast<T>(read[i]);
-          buffer[i] = static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
-        }
-        return buffer;
+    const Number* const read = reader.read(first, count, buffer);
+    if (read != buffer) return read;
+    round(reader, count, buffer);
+    return buffer;
+  }
+
+  // Numbers of another type than `Common` are what that makes of them.
+  void round(const OperandReader<Number>& reader, std::int64_t count, Number* buffer) const {
+    if constexpr (!std::is_same_v<Common, Number>) {
+      if (!reader.is_rounded_to(common_)) return;
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto value = static_cast<Common>(buffer[i]);
+        buffer[i] = static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
       }
     }
-    return read;
   }
 
   const std::vector<OperandReader<Number>>& readers_;
-  Loop<Number, Made> loop_;
+  Loop<Number, Output> loop_;
   DType common_;
-  bool keeps_numbers_;
   std::int64_t chunk_;
+  std::int64_t room_;  // in each buffer
   std::vector<Number> buffers_;
   std::vector<const Number*> pointers_;
+  Number* others_ = nullptr;  // the buffers behind those of numbers
 };
+
+// How many elements are computed at a time: a row where that is about as many, so that an operand
+// that goes with each row need not be copied.
+std::int64_t chunk_of(const TensorArgument& out) {
+  const std::int64_t row = out.rank() == 0 ? 1 : out.size(out.rank() - 1);
+  return row >= kChunk / 4 && row <= 4 * kChunk ? row : kChunk;
+}
 
 // Whether loops over `Number` compute an operator of operands of type T.
 template <typename Number, typename T>
@@ -252,22 +275,32 @@ constexpr bool kComputes =
     : std::is_same_v<Number, std::uint8_t> ? std::is_same_v<T, bool>
                                            : std::is_integral_v<T>;
 
+// Whether an operand keeps its digits, whatever the type of the results.
+bool keeps_digits(ScalarRule rule, const Operand& operand, std::size_t place) {
+  if (rule == ScalarRule::kNumbersKept) return operand.is_number;
+  if (rule != ScalarRule::kSecondKept || place != 1) return false;
+  return operand.is_number || operand.tensor.element_count() == 1;
+}
+
 // The operands are converted to the type `common`.
-template <typename Number, typename Made>
+template <typename Number, typename Output>
 void fill(const std::vector<Operand>& operands, DType common, const TensorArgument& out,
-          Loop<Number, Made> loop, bool keeps_numbers = false) {
+          Loop<Number, Output> loop, ScalarRule rule = ScalarRule::kConverted) {
   std::vector<OperandReader<Number>> readers;
   readers.reserve(operands.size());
-  for (const Operand& operand : operands) readers.emplace_back(operand, out);
+  for (const Operand& operand : operands) {
+    readers.emplace_back(operand, out, keeps_digits(rule, operand, readers.size()));
+  }
   with_element_type(common, [&]<typename Common>() {
     if constexpr (kComputes<Number, Common>) {
-      using T = std::conditional_t<std::is_same_v<Made, bool>, bool, Common>;
+      using T = std::conditional_t<std::is_same_v<Output, bool>, bool, Common>;
       T* results = elements<T>(out).data();
-      parallel_for(
-          out.element_count(), kResultsWorthAThread, [&](std::int64_t first, std::int64_t last) {
-            RangeOfElements<Number, Made>(readers, loop, common, keeps_numbers, last - first)
-                .template compute<Common>(first, last, results);
-          });
+      const auto compute = [&](std::int64_t first, std::int64_t last) {
+        RangeOfElements<Number, Output, Common, T>(readers, loop, common, chunk_of(out),
+                                                   last - first)
+            .compute(first, last, results);
+      };
+      parallel_for(out.element_count(), kResultsWorthAThread, compute);
     }
   });
 }
@@ -345,8 +378,8 @@ DType common_type(const std::vector<Operand>& operands) {
 
 }  // namespace
 
-Status compute_elements(ProgramArguments& arguments, const OperandKinds& kinds,
-                        const Loops& loops) {
+Status internal::compute_elements(ProgramArguments& arguments, const OperandKinds& kinds,
+                                  const Loops& loops) {
   const Result<std::vector<Operand>> operands = read_operands(arguments, kinds);
   if (!operands) return operands.error();
   const Result<std::vector<std::int64_t>> shape = broadcast_shape(*operands);
@@ -355,8 +388,9 @@ Status compute_elements(ProgramArguments& arguments, const OperandKinds& kinds,
   if (!arguments.status()) return arguments.status();
   const bool has_floats = std::ranges::any_of(*operands, [&](const Operand& operand) {
     if (!operand.is_number) return is_float(operand.tensor.dtype());
-    const bool is_cut_off = loops.numbers == Numbers::kCutOff && std::abs(operand.number) < 0x1p63;
-    return !operand.integer && !is_cut_off;
+    const bool is_truncated =
+        loops.rule == ScalarRule::kTruncated && std::abs(operand.number) < 0x1p63;
+    return !operand.integer && !is_truncated;
   });
   const bool is_possible =
       is_float(dtype) ? loops.of_floats != nullptr : loops.of_integers != nullptr && !has_floats;
@@ -370,13 +404,13 @@ Status compute_elements(ProgramArguments& arguments, const OperandKinds& kinds,
   } else if (dtype == DType::kFloat64) {
     fill(*operands, dtype, *out, loops.of_doubles);
   } else {
-    fill(*operands, dtype, *out, loops.of_floats, loops.numbers == Numbers::kKept);
+    fill(*operands, dtype, *out, loops.of_floats, loops.rule);
   }
   return {};
 }
 
-Status answer_questions(ProgramArguments& arguments, const OperandKinds& kinds,
-                        const Questions& questions) {
+Status internal::compute_predicates(ProgramArguments& arguments, const OperandKinds& kinds,
+                                    const Predicates& predicates) {
   const Result<std::vector<Operand>> operands = read_operands(arguments, kinds);
   if (!operands) return operands.error();
   const Result<std::vector<std::int64_t>> shape = broadcast_shape(*operands);
@@ -384,17 +418,17 @@ Status answer_questions(ProgramArguments& arguments, const OperandKinds& kinds,
   const Result<TensorArgument> out = arguments.result_at(kinds.count(), DType::kBool, *shape);
   if (!out) return out.error();
   const DType common = common_type(*operands);
-  const auto answer = [&](auto question) -> Status {
-    if (question == nullptr) {
+  const auto compute = [&](auto predicate) -> Status {
+    if (predicate == nullptr) {
       return Error{ErrorCode::kEngine,
                    "there are no operands of type " + std::string(name_of(common))};
     }
-    fill(*operands, common, *out, question);
+    fill(*operands, common, *out, predicate);
     return {};
   };
-  if (common == DType::kBool) return answer(questions.of_bools);
-  if (common == DType::kFloat64) return answer(questions.of_doubles);
-  return is_float(common) ? answer(questions.of_floats) : answer(questions.of_integers);
+  if (common == DType::kBool) return compute(predicates.of_bools);
+  if (common == DType::kFloat64) return compute(predicates.of_doubles);
+  return is_float(common) ? compute(predicates.of_floats) : compute(predicates.of_integers);
 }
 
 }  // namespace polystate

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
@@ -14,14 +15,16 @@
 namespace polystate {
 
 // What an elementwise operator does to numbers that lie one after another, `count` of each operand.
-template <typename Number, typename Made = Number>
-using Loop = void (*)(const Number* const* operands, Made* results, std::int64_t count);
+template <typename Number, typename Output = Number>
+using Loop = void (*)(const Number* const* operands, Output* results, std::int64_t count);
 
-// What becomes of a number, or of a tensor without dimensions, that goes with tensors.
-enum class Numbers : std::uint8_t {
-  kConverted,  // to their type; there is no float beside integers
-  kKept,       // float32 beside 16 bits, as in PyTorch's arithmetic; otherwise as above
-  kCutOff,     // to an integer beside integers; otherwise as the first
+// What numbers are converted to before they are computed with. Floats beside integers are refused
+// but by the last rule.
+enum class ScalarRule : std::uint8_t {
+  kConverted,    // to the type of the results
+  kSecondKept,   // the second operand to float32 where results have 16 bits, also a tensor of one
+  kNumbersKept,  // to float32 where results have 16 bits
+  kTruncated,    // to the type of the results, a float to an integer as well
 };
 
 // Of one operator, by the result's type; null where the operator has no results of that kind.
@@ -29,11 +32,11 @@ struct Loops {
   Loop<float> of_floats = nullptr;  // of 16 bits, too
   Loop<double> of_doubles = nullptr;
   Loop<std::int64_t> of_integers = nullptr;  // and bools; a smaller type has the low bits
-  Numbers numbers = Numbers::kConverted;
+  ScalarRule rule = ScalarRule::kConverted;
 };
 
-// Of one operator that has bools as results, by the type of what it asks about.
-struct Questions {
+// Of one operator whose results are bools, by the type of its operands.
+struct Predicates {
   Loop<float, bool> of_floats = nullptr;  // of 16 bits, too
   Loop<double, bool> of_doubles = nullptr;
   Loop<std::int64_t, bool> of_integers = nullptr;
@@ -45,9 +48,7 @@ class OperandKinds {
  public:
   enum class Kind : std::uint8_t { kTensor, kNumber, kText };
 
-  // As the operator is compiled: reading a schema takes longer than adding up small tensors.
-  // NOLINTNEXTLINE(google-explicit-constructor): a schema stands for what it says
-  consteval OperandKinds(const OperatorSchema& schema) : count_(schema.argument_count() - 1) {
+  explicit OperandKinds(const OperatorSchema& schema) : count_(schema.argument_count() - 1) {
     for (std::size_t i = 0; i < count_; ++i) {
       const std::string_view type = schema.type_of(i);
       const Kind other = type == "str" ? Kind::kText : Kind::kNumber;
@@ -61,38 +62,64 @@ class OperandKinds {
   [[nodiscard]] bool may_be_absent(std::size_t index) const { return may_be_absent_[index]; }
 
  private:
-  static constexpr std::size_t kMost = 6;
+  static constexpr std::size_t kMostOperands = 6;
 
   std::size_t count_;
-  std::array<Kind, kMost> kinds_{};
-  std::array<bool, kMost> may_be_absent_{};
+  std::array<Kind, kMostOperands> kinds_{};
+  std::array<bool, kMostOperands> may_be_absent_{};
 };
+
+namespace internal {
+
+Status compute_elements(ProgramArguments& arguments, const OperandKinds& kinds, const Loops& loops);
+Status compute_predicates(ProgramArguments& arguments, const OperandKinds& kinds,
+                          const Predicates& predicates);
+
+// Once for each schema: to read one takes longer than to add up small tensors.
+template <const OperatorSchema& kSchema>
+const OperandKinds& operand_kinds() {
+  static const OperandKinds kinds(kSchema);
+  return kinds;
+}
+
+}  // namespace internal
 
 // Computes the last argument from the others, tensors that are broadcast and numbers; texts, and
 // what may be absent and is, are no operands. All are converted to the type of the result first, as
 // PyTorch's are to their common type: of a whole number that does not fit it has the low bits.
-Status compute_elements(ProgramArguments& arguments, const OperandKinds& kinds, const Loops& loops);
+template <const OperatorSchema& kSchema>
+Status compute_elements(ProgramArguments& arguments, const Loops& loops) {
+  return internal::compute_elements(arguments, internal::operand_kinds<kSchema>(), loops);
+}
 
 // The same where the result is of bools: the others are converted to their common type.
-Status answer_questions(ProgramArguments& arguments, const OperandKinds& kinds,
-                        const Questions& questions);
+template <const OperatorSchema& kSchema>
+Status compute_predicates(ProgramArguments& arguments, const Predicates& predicates) {
+  return internal::compute_predicates(arguments, internal::operand_kinds<kSchema>(), predicates);
+}
 
-// `Function::of` of each element of one operand, of two or of three.
-template <typename Function, typename Number, typename Made = Number>
-void each_element(const Number* const* operands, Made* results, std::int64_t count) {
-  const Number* const first = operands[0];
+// How many operands `Function::of` takes.
+template <typename Function, typename Number>
+consteval std::size_t operand_count() {
   if constexpr (requires(Number x) { Function::of(x); }) {
-    for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(first[i]);
+    return 1;
   } else if constexpr (requires(Number x) { Function::of(x, x); }) {
-    const Number* const second = operands[1];
-    for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(first[i], second[i]);
+    return 2;
+  } else if constexpr (requires(Number x) { Function::of(x, x, x); }) {
+    return 3;
   } else {
-    const Number* const second = operands[1];
-    const Number* const third = operands[2];
-    for (std::int64_t i = 0; i < count; ++i) {
-      results[i] = Function::of(first[i], second[i], third[i]);
-    }
+    return 4;
   }
+}
+
+// `Function::of` of each element of its operands.
+template <typename Function, typename Number, typename Output = Number>
+void each_element(const Number* const* operands, Output* results, std::int64_t count) {
+  const auto compute = [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
+    const std::array pointers{operands[kIndices]...};
+    for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(pointers[kIndices][i]...);
+  };
+  compute(std::make_index_sequence<operand_count<Function, Number>()>());
 }
 
 template <typename Function>
@@ -123,7 +150,7 @@ Loops vectorised_loops_of_all() {
 }
 
 template <typename Function>
-Questions vectorised_questions() {
+Predicates vectorised_predicates() {
   const InstructionSet set = best_instruction_set();
   return {.of_floats = vectorised<&each_element<Function, float, bool>>(set),
           .of_doubles = vectorised<&each_element<Function, double, bool>>(set),
@@ -155,13 +182,15 @@ struct OfFloats {
   static constexpr auto kText = joined("aten::", Function::kName, kForm);
   static constexpr OperatorSchema kSchema = schema_of(kText);
   static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema, kFloatLoops<Function>);
+    return compute_elements<kSchema>(arguments, kFloatLoops<Function>);
   }
 };
 
 inline constexpr char kFormOfOne[] = ".out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)";
 inline constexpr char kFormOfTwo[] =
     ".out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+inline constexpr char kFormOfNumber[] =
+    ".Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
 inline constexpr char kFormOfNumberAndOther[] =
     ".self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
 inline constexpr char kFormOfSelfAndNumber[] =
@@ -175,7 +204,7 @@ struct VectorisedOfOne : OfOne<Function> {
   static Status run(ProgramArguments& arguments) {
     Loops loops = kFloatLoops<Function>;
     loops.of_floats = vectorised<&each_element<Function, float>>(best_instruction_set());
-    return compute_elements(arguments, OfOne<Function>::kSchema, loops);
+    return compute_elements<OfOne<Function>::kSchema>(arguments, loops);
   }
 };
 template <typename Function>

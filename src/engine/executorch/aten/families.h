@@ -27,6 +27,7 @@ std::span<const ListedOperator> gamma_operators();
 std::span<const ListedOperator> histogram_operators();
 std::span<const ListedOperator> ldl_operators();
 std::span<const ListedOperator> linear_solve_operators();
+std::span<const ListedOperator> loss_operators();
 std::span<const ListedOperator> lu_operators();
 std::span<const ListedOperator> matrix_exponential_operators();
 std::span<const ListedOperator> padding_operators();
@@ -45,6 +46,7 @@ std::span<const ListedOperator> sorting_operators();
 std::span<const ListedOperator> spectral_operators();
 std::span<const ListedOperator> sum_operators();
 std::span<const ListedOperator> triangle_operators();
+std::span<const ListedOperator> trigonometric_operators();
 std::span<const ListedOperator> unique_operators();
 std::span<const ListedOperator> upsampling_operators();
 std::span<const ListedOperator> variance_operators();
@@ -65,6 +67,7 @@ inline constexpr std::array kAtenFamilies = {&activation_operators,
                                              &histogram_operators,
                                              &ldl_operators,
                                              &linear_solve_operators,
+                                             &loss_operators,
                                              &lu_operators,
                                              &matrix_exponential_operators,
                                              &padding_operators,
@@ -83,6 +86,7 @@ inline constexpr std::array kAtenFamilies = {&activation_operators,
                                              &spectral_operators,
                                              &sum_operators,
                                              &triangle_operators,
+                                             &trigonometric_operators,
                                              &unique_operators,
                                              &upsampling_operators,
                                              &variance_operators,

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <type_traits>
-
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -9,7 +7,7 @@
 
 namespace polystate {
 
-// What a function of `Faster` computes.
+// What types a function takes; `faster_loops` reads it.
 struct OfFloatsAlone {
   static constexpr bool kHasIntegers = false;
 };
@@ -26,17 +24,21 @@ Loops faster_loops() {
   }
 }
 
+inline constexpr char kFasterNamespace[] = "polystate_faster::";
+inline constexpr char kAtenNamespace[] = "aten::";
+
 // An elementwise operator that ExecuTorch computes a number at a time. `Function::of` has no
 // branches or calls, for float32 at least; `Function::kName` is the operator's name, and `kForm`
 // the rest of its schema.
-template <typename Function, const auto& kForm, Numbers kNumbers = Numbers::kConverted>
+template <typename Function, const auto& kForm, ScalarRule kRule = ScalarRule::kConverted,
+          const auto& kNamespace = kFasterNamespace>
 struct Faster {
-  static constexpr auto kText = joined("polystate_faster::", Function::kName, kForm);
+  static constexpr auto kText = joined(kNamespace, Function::kName, kForm);
   static constexpr OperatorSchema kSchema = schema_of(kText);
   static Status run(ProgramArguments& arguments) {
     Loops loops = faster_loops<Function>();
-    loops.numbers = kNumbers;
-    return compute_elements(arguments, kSchema, loops);
+    loops.rule = kRule;
+    return compute_elements<kSchema>(arguments, loops);
   }
 };
 
@@ -45,9 +47,8 @@ using FasterOfOne = Faster<Function, kFormOfOne>;
 template <typename Function>
 using FasterOfTwo = Faster<Function, kFormOfTwo>;
 
-// Integers are computed modulo 2^64.
-template <typename T>
-using Unbounded =
-    std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+// The same of one that ExecuTorch lacks.
+template <typename Function, const auto& kForm>
+using Added = Faster<Function, kForm, ScalarRule::kConverted, kAtenNamespace>;
 
 }  // namespace polystate

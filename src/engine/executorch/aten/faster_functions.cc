@@ -1,21 +1,16 @@
-#include <bit>
+#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <limits>
+#include <numbers>
 #include <span>
 #include <type_traits>
 
-#include "core/instruction_set.h"
-#include "core/vectorised.h"
+#include "core/wrapping.h"
 #include "engine/executorch/aten/branchless.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/faster.h"
 #include "engine/executorch/aten/polynomials.h"
 #include "engine/executorch/operators/listed.h"
-#include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
-#include "polystate/core/result.h"
 
 // Functions of a number, and choices between two. Those of float64 call the standard library.
 namespace polystate {
@@ -42,18 +37,50 @@ struct Log : OfFloatsAlone {
   static double of(double x) { return std::log(x); }
 };
 
-// By the logarithm of what 1 + x is rounded to, and the share that the rounding took.
 struct Log1p : OfFloatsAlone {
   static constexpr char kName[] = "log1p";
-  static float of(float x) {
-    const float sum = 1.0F + x;
-    const float lost = (x - (sum - 1.0F)) / sum;
-    const float found = branchless::logarithm_of_any(sum);
-    const bool is_exact = sum == 0.0F || sum > std::numeric_limits<float>::max();
-    const float corrected = is_exact ? found : found + lost;
-    return x == 0.0F ? x : corrected;  // -0, too
-  }
+  static float of(float x) { return branchless::logarithm_of_one_and(x); }
   static double of(double x) { return std::log1p(x); }
+};
+
+struct Log2 : OfFloatsAlone {
+  static constexpr char kName[] = "log2";
+  static float of(float x) { return branchless::binary_logarithm_of_any(x); }
+  static double of(double x) { return std::log2(x); }
+};
+
+struct Log10 : OfFloatsAlone {
+  static constexpr char kName[] = "log10";
+  static float of(float x) {
+    return branchless::logarithm_of_any(x) * std::numbers::log10e_v<float>;
+  }
+  static double of(double x) { return std::log10(x); }
+};
+
+// log(e^x + e^y), and the same with powers of two.
+struct Logaddexp : OfFloatsAlone {
+  static constexpr char kName[] = "logaddexp";
+  static float of(float x, float y) {
+    const float more = branchless::logarithm_of_one_and(branchless::exponential(-std::abs(x - y)));
+    return x == y ? x + std::numbers::ln2_v<float> : (x > y ? x : y) + more;
+  }
+  static double of(double x, double y) {
+    if (x == y) return x + std::numbers::ln2;  // infinite ones, too
+    return std::max(x, y) + std::log1p(std::exp(-std::abs(x - y)));
+  }
+};
+
+struct Logaddexp2 : OfFloatsAlone {
+  static constexpr char kName[] = "logaddexp2";
+  static float of(float x, float y) {
+    const float power = branchless::exponential(-std::abs(x - y) * std::numbers::ln2_v<float>);
+    const float more = branchless::logarithm_of_one_and(power) * std::numbers::log2e_v<float>;
+    return x == y ? x + 1.0F : (x > y ? x : y) + more;
+  }
+  static double of(double x, double y) {
+    if (x == y) return x + 1.0;
+    return std::max(x, y) + std::log1p(std::exp2(-std::abs(x - y))) * std::numbers::log2e;
+  }
 };
 
 struct Sigmoid : OfFloatsAlone {
@@ -95,52 +122,6 @@ struct Erf : OfFloatsAlone {
   static double of(double x) { return std::erf(x); }
 };
 
-// Angles within a chunk that are all small enough are computed together.
-template <typename Function>
-void each_angle(const float* const* operands, float* results, std::int64_t count) {
-  const float* const angles = operands[0];
-  constexpr std::uint32_t kSign = 0x80000000U;
-  std::uint32_t largest = 0;  // infinities and NaN are above all numbers
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::uint32_t size = std::bit_cast<std::uint32_t>(angles[i]) & ~kSign;
-    largest = size > largest ? size : largest;
-  }
-  if (largest <= std::bit_cast<std::uint32_t>(branchless::kLargestAngle)) {
-    for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of_small(angles[i]);
-  } else {
-    for (std::int64_t i = 0; i < count; ++i) results[i] = Function::of(angles[i]);
-  }
-}
-
-template <typename Function>
-struct OfAngles {
-  static constexpr auto kText = joined("polystate_faster::", Function::kName, kFormOfOne);
-  static constexpr OperatorSchema kSchema = schema_of(kText);
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements(arguments, kSchema,
-                            {.of_floats = vectorised<&each_angle<Function>>(best_instruction_set()),
-                             .of_doubles = &each_element<Function, double>});
-  }
-};
-
-struct Sin {
-  static constexpr char kName[] = "sin";
-  static float of_small(float x) { return branchless::sine_of(branchless::angle_of(x), 0); }
-  template <typename T>
-  static T of(T x) {
-    return std::sin(x);
-  }
-};
-
-struct Cos {
-  static constexpr char kName[] = "cos";
-  static float of_small(float x) { return branchless::sine_of(branchless::angle_of(x), 1); }
-  template <typename T>
-  static T of(T x) {
-    return std::cos(x);
-  }
-};
-
 struct Sqrt : OfFloatsAlone {
   static constexpr char kName[] = "sqrt";
   template <typename T>
@@ -169,8 +150,11 @@ struct Floor : OfAllNumbers {
   static constexpr char kName[] = "floor";
   template <typename T>
   static T of(T x) {
-    if constexpr (std::is_integral_v<T>) return x;
-    return std::floor(x);
+    if constexpr (std::is_integral_v<T>) {
+      return x;
+    } else {
+      return std::floor(x);
+    }
   }
 };
 
@@ -178,8 +162,11 @@ struct Ceil : OfAllNumbers {
   static constexpr char kName[] = "ceil";
   template <typename T>
   static T of(T x) {
-    if constexpr (std::is_integral_v<T>) return x;
-    return std::ceil(x);
+    if constexpr (std::is_integral_v<T>) {
+      return x;
+    } else {
+      return std::ceil(x);
+    }
   }
 };
 
@@ -187,8 +174,11 @@ struct Trunc : OfAllNumbers {
   static constexpr char kName[] = "trunc";
   template <typename T>
   static T of(T x) {
-    if constexpr (std::is_integral_v<T>) return x;
-    return std::trunc(x);
+    if constexpr (std::is_integral_v<T>) {
+      return x;
+    } else {
+      return std::trunc(x);
+    }
   }
 };
 
@@ -197,8 +187,11 @@ struct Round : OfAllNumbers {
   static constexpr char kName[] = "round";
   template <typename T>
   static T of(T x) {
-    if constexpr (std::is_integral_v<T>) return x;
-    return std::rint(x);
+    if constexpr (std::is_integral_v<T>) {
+      return x;
+    } else {
+      return std::rint(x);
+    }
   }
 };
 
@@ -206,7 +199,11 @@ struct Neg : OfAllNumbers {
   static constexpr char kName[] = "neg";
   template <typename T>
   static T of(T x) {
-    return static_cast<T>(-static_cast<Unbounded<T>>(x));
+    if constexpr (std::is_integral_v<T>) {
+      return wrapping_difference(T{0}, x);
+    } else {
+      return -x;
+    }
   }
 };
 
@@ -249,8 +246,9 @@ struct Where : OfAllNumbers {
 
 std::span<const ListedOperator> faster_operators() {
   return listed<FasterOfOne<Exp>, FasterOfOne<Expm1>, FasterOfOne<Log>, FasterOfOne<Log1p>,
-                FasterOfOne<Sigmoid>, FasterOfOne<Tanh>, FasterOfOne<Erf>, OfAngles<Sin>,
-                OfAngles<Cos>, FasterOfOne<Sqrt>, FasterOfOne<Rsqrt>, FasterOfOne<Reciprocal>,
+                FasterOfOne<Log2>, FasterOfOne<Log10>, Added<Logaddexp, kFormOfTwo>,
+                Added<Logaddexp2, kFormOfTwo>, FasterOfOne<Sigmoid>, FasterOfOne<Tanh>,
+                FasterOfOne<Erf>, FasterOfOne<Sqrt>, FasterOfOne<Rsqrt>, FasterOfOne<Reciprocal>,
                 FasterOfOne<Floor>, FasterOfOne<Ceil>, FasterOfOne<Trunc>, FasterOfOne<Round>,
                 FasterOfOne<Neg>, FasterOfOne<Sign>, FasterOfTwo<Maximum>, FasterOfTwo<Minimum>,
                 Faster<Where, kFormOfWhere>>();

@@ -188,7 +188,7 @@ struct Polygamma {
       return Error{ErrorCode::kEngine,
                    "n is " + std::to_string(arguments.integer(0)) + ", less than 0"};
     }
-    return compute_elements(arguments, kSchema, kFloatLoops<PolygammaFunction>);
+    return compute_elements<kSchema>(arguments, kFloatLoops<PolygammaFunction>);
   }
 };
 

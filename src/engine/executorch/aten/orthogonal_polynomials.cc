@@ -259,7 +259,7 @@ struct OfRecurrence : OfFloats<Function, kForm> {
     const InstructionSet set = best_instruction_set();
     const Loops loops{.of_floats = compiled_for<Recurrences<Function, float>>(set),
                       .of_doubles = compiled_for<Recurrences<Function, double>>(set)};
-    return compute_elements(arguments, OfFloats<Function, kForm>::kSchema, loops);
+    return compute_elements<OfFloats<Function, kForm>::kSchema>(arguments, loops);
   }
 };
 

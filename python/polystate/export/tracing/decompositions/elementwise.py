@@ -49,11 +49,6 @@ def _exp2(x: Tensor) -> Tensor:
     return torch.pow(torch.full_like(x, 2.0), x)
 
 
-def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
-    more = _exp2(-(x - y).abs()).log1p() / math.log(2)
-    return torch.where(x.isinf() & (x == y), x, torch.maximum(x, y) + more)
-
-
 def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
     """As a product with several powers of two, each of which is in range where the result is."""
     if exponent.is_floating_point() or not x.is_floating_point():
@@ -108,15 +103,6 @@ def _fmin(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(x.isnan(), y, torch.where(y.isnan(), x, torch.minimum(x, y)))
 
 
-def _hypot(x: Tensor, y: Tensor) -> Tensor:
-    """As a product with the larger number: its square could overflow."""
-    large, small = torch.maximum(x.abs(), y.abs()), torch.minimum(x.abs(), y.abs())
-    ratio = torch.where(large == 0, large, small / large)
-    result = large * (1 + ratio * ratio).sqrt()
-    result = torch.where(x.isnan() | y.isnan(), math.nan, result)  # not every engine's maximum is
-    return torch.where(x.isinf() | y.isinf(), math.inf, result)
-
-
 def _angle(x: Tensor) -> Any:
     if x.is_complex():
         return NotImplemented
@@ -138,9 +124,7 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.exp2.default: _exp2,
     aten.fmax.default: _fmax,
     aten.fmin.default: _fmin,
-    aten.hypot.default: _hypot,
     aten.ldexp.Tensor: _ldexp,
-    aten.logaddexp2.default: _logaddexp2,
     aten.logit.default: _logit,
     aten.mul.Scalar: aten.mul.Tensor,
     aten.round.decimals: _round,

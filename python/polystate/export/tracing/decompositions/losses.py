@@ -23,6 +23,20 @@ def _huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float 
     return loss.to(input.dtype)
 
 
+def _of_elements(operator: Any, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a loss that reduces an operator's of each element, for tensors of one type."""
+
+    def loss(input: Tensor, target: Tensor, reduction: int = 1, *numbers: float) -> Any:
+        if input.dtype != target.dtype:
+            return otherwise(input, target, reduction, *numbers)
+        if reduction == 0:
+            return NotImplemented
+        losses = operator(input, target, 0, *numbers)
+        return losses.mean() if reduction == 1 else losses.sum()
+
+    return loss
+
+
 def _multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int) -> Any:
     """Counts no pair of which the first is no target; PyTorch's own decomposition counts some.
 
@@ -30,11 +44,7 @@ def _multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int) -> An
     """
     if target.shape != input.shape or input.dim() > 2:
         return NotImplemented
-    rows, targets = (
-        input.reshape(-1, input.shape[-1]) if input.dim() else input.reshape(1, 1),
-        target,
-    )
-    targets = targets.reshape(rows.shape)
+    rows, targets = (x if x.dim() == 2 else x.reshape(1, -1) for x in (input, target))
     counts = (targets != -1).cumprod(-1).bool()  # up to the first -1
     # With a place for -1, so that all targets are checked.
     found = rows.new_zeros([rows.shape[0], rows.shape[1] + 1])
@@ -107,6 +117,9 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     _chunked_no_reduction._opoverload: _linear_cross_entropy,
     aten.cosine_embedding_loss.default: composed(aten.cosine_embedding_loss.default),
     aten.cross_entropy_loss.default: composed(aten.cross_entropy_loss.default),
-    aten.huber_loss.default: _huber_loss,
+    aten.huber_loss.default: _of_elements(aten.huber_loss.default, _huber_loss),
     aten.multilabel_margin_loss_forward.default: _multilabel_margin_loss,
+    aten.smooth_l1_loss.default: _of_elements(
+        aten.smooth_l1_loss.default, decomposition_table[aten.smooth_l1_loss.default]
+    ),
 }
