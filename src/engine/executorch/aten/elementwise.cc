@@ -87,11 +87,12 @@ class OperandReader {
 
   [[nodiscard]] bool is_number() const { return operand_.is_number; }
 
-  // Whether its elements lie as the loops take them; a number is written once.
-  [[nodiscard]] bool is_direct() const {
+  // Whether its elements lie as loops of the type `common` take them; a number is written once.
+  [[nodiscard]] bool is_direct(DType common) const {
     constexpr bool kIsOfBools = std::is_same_v<Number, std::uint8_t>;
     constexpr DType kType = kIsOfBools ? DType::kBool : dtype_of<Number>();
-    return operand_.is_number || (is_whole_ && operand_.tensor.dtype() == kType);
+    if (operand_.is_number) return true;
+    return is_whole_ && operand_.tensor.dtype() == kType && !is_rounded_to(common);
   }
 
   // Whether its elements are rounded to another type, `dtype`.
@@ -222,7 +223,9 @@ class RangeOfElements {
   // Whether nothing but numbers is written into buffers.
   [[nodiscard]] bool is_direct() const {
     return std::is_same_v<T, Output> &&
-           std::ranges::all_of(readers_, &OperandReader<Number>::is_direct);
+           std::ranges::all_of(readers_, [this](const OperandReader<Number>& reader) {
+             return reader.is_direct(common_);
+           });
   }
 
   [[nodiscard]] std::size_t buffer_count() const {
@@ -234,7 +237,8 @@ class RangeOfElements {
   const Number* operand(const OperandReader<Number>& reader, std::int64_t first, std::int64_t count,
                         Number* buffer) const {
     const Number* const read = reader.read(first, count, buffer);
-    if (read != buffer) return read;
+    if (!reader.is_rounded_to(common_)) return read;
+    if (read != buffer) std::copy_n(read, count, buffer);
     round(reader, count, buffer);
     return buffer;
   }
