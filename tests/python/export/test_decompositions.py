@@ -105,6 +105,7 @@ def test_margins_of_targets_up_to_the_first_that_is_none(
     loss = aten.multilabel_margin_loss_forward.default
     targets = torch.randint(-1, 5, (40, 5), generator=torch.Generator().manual_seed(0))
     rows = 3 * torch.randn(40, 5, dtype=dtype)
+    rows[3:9, 2] = math.nan
     for x, target in (
         (rows, targets),
         (rows[0], targets[0]),
@@ -138,3 +139,66 @@ def test_masked_indices_may_be_outside() -> None:
     rows, columns = torch.tensor([0, 9, -1, -4]), torch.tensor([-5, 2, 4, 7])
     assert_same(aten._unsafe_masked_index.default, x, mask, [rows, columns], 0.5)
     assert_same(aten._unsafe_masked_index.default, x, mask[:, None], [rows], -1)
+
+
+def test_elements_are_taken_along_a_dimension_or_of_all() -> None:
+    x = torch.randn(3, 4)
+    assert_same(aten.take_along_dim.default, x, torch.tensor([[11, 0], [5, 5]]))
+    assert_same(aten.take_along_dim.default, x, torch.tensor([[3], [0], [-1]]), 1)
+    for wrong in (-1, 12):
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            DECOMPOSED[aten.take_along_dim.default](x, torch.tensor([wrong]))
+
+
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_shares_of_quantiles_are_from_0_to_1(name: str) -> None:
+    operator = getattr(aten, name).default
+    x = torch.randn(3, 5)
+    x[1, 2] = math.nan
+    for shares in (torch.tensor(0.3), torch.tensor([0.0, 1.0, 0.55])):
+        assert_same(operator, x, shares)
+        assert_same(operator, x, shares, 1, True)
+    for wrong in (-0.1, 1.5, math.nan):
+        with pytest.raises(RuntimeError, match="range"):
+            DECOMPOSED[operator](x, torch.tensor([0.5, wrong]))
+
+
+@pytest.mark.parametrize("mode", [0, 1], ids=["sum", "mean"])
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_bags_with_and_without_a_last_offset(dtype: torch.dtype, mode: int) -> None:
+    weight, words = torch.randn(6, 3).to(dtype), torch.tensor([1, 2, 4, 2])
+    bags = aten._embedding_bag_forward_only.default
+
+    def given(offsets: list[int], has_last: bool, padding: int) -> tuple[object, ...]:
+        at = torch.tensor(offsets)
+        return weight, words, at, False, mode, False, None, has_last, padding
+
+    for offsets in ([0, 1, 4], [0, 1, 3], [0, 0, 0], [0, 4, 4], [0, 2, 2]):  # with some behind
+        for has_last in (True, False):
+            for padding in (-1, 2):
+                arguments = given(offsets, has_last, padding)
+                torch.testing.assert_close(DECOMPOSED[bags](*arguments)[0], bags(*arguments)[0])
+    for wrong in ([1, 2, 4], [0, 2, 1], [0, 1, 5], [0, -1, 2]):
+        for has_last in (True, False):
+            with pytest.raises(RuntimeError, match=r"offset|out of bounds"):
+                DECOMPOSED[bags](*given(wrong, has_last, -1))
+
+
+@pytest.mark.parametrize("reduction", [0, 1, 2])
+def test_gradients_of_targets(reduction: int) -> None:
+    rows = torch.randn(3, 4), torch.tensor([1, 2, 0])
+    planes = torch.randn(2, 4, 2, 3), torch.randint(0, 4, (2, 2, 3))
+    for operator, x, target in (
+        (aten.nll_loss_backward.default, *rows),
+        (aten.nll_loss_backward.default, rows[0][0], rows[1][0]),
+        (aten.nll_loss2d_backward.default, *planes),
+    ):
+        gradient = torch.randn(target.shape if reduction == 0 else ())
+        for weight in (None, torch.rand(4)):
+            for total in (2.5, 0.0):
+                given = (gradient, x, target, weight, reduction, 2, torch.tensor(total))
+                found, right = DECOMPOSED[operator](*given), operator(*given)
+                torch.testing.assert_close(found, right, equal_nan=True)
+        wrong = (gradient, x, torch.full_like(target, 4), None, reduction, 2, torch.tensor(1.0))
+        with pytest.raises((RuntimeError, IndexError), match="out of bounds"):
+            DECOMPOSED[operator](*wrong)

@@ -182,11 +182,11 @@ def segment_reduce(
     """Reduce segments by lengths that make up all elements, after checks that they do.
 
     PyTorch reads what offsets say, and lengths where it is told to, without a check, and adds up
-    lengths as they wrap around.
+    lengths as they wrap around. Where there are both, offsets count.
     """
     size, last = data.shape[axis], -1
     given = lengths if offsets is None else offsets
-    if given is None or indices is not None or (lengths is not None and offsets is not None):
+    if given is None or indices is not None:
         return NotImplemented
     torch._assert_async(((given >= 0) & (given <= size)).all(), "segments outside of the data")
     given = given.clamp(0, size)  # where the check does not stop a call at once
@@ -224,6 +224,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.cov: _cov,
     torch.equal: _equal,
     torch.linalg.lstsq: _lstsq,
+    torch.ops.aten.segment_reduce.default: segment_reduce,
     torch.segment_reduce: segment_reduce,
     torch.nn.functional.gaussian_nll_loss: _gaussian_nll_loss,
     torch.tril_indices: _of_a_triangle(np.tril_indices),

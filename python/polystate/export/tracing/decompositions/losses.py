@@ -50,13 +50,40 @@ def _multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int) -> An
     found = rows.new_zeros([rows.shape[0], rows.shape[1] + 1])
     is_target = found.scatter_add(-1, targets + 1, counts.to(rows.dtype))[:, 1:] > 0
     of_targets = rows.gather(-1, targets.where(counts, 0))
-    margins = (1.0 - of_targets.unsqueeze(-1) + rows.unsqueeze(-2)).clamp(min=0)
-    is_pair = counts.unsqueeze(-1) & ~is_target.unsqueeze(-2)
+    margins = 1.0 - of_targets.unsqueeze(-1) + rows.unsqueeze(-2)
+    # The kernel leaves out what is NaN.
+    is_pair = counts.unsqueeze(-1) & ~is_target.unsqueeze(-2) & (margins > 0)
     losses = margins.where(is_pair, 0.0).sum((-2, -1)) / rows.shape[-1]
     loss = {0: losses, 1: losses.mean(), 2: losses.sum()}[reduction]
     if reduction == 0 and input.dim() < 2:
         loss = loss.reshape(())
     return loss, is_target.to(input.dtype).reshape(target.shape)
+
+
+def _nll_loss_backward(
+    grad: Tensor,
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+) -> Tensor:
+    """Writes what each target gets, and nothing else.
+
+    PyTorch's own decomposition multiplies zeros, which gives NaN where the total weight is 0.
+    """
+    classes = min(x.dim() - 1, 1)
+    if x.dim() == 1 and target.dim():
+        target = target[0]
+    counts = target != ignore_index
+    places = target.where(counts, 0)
+    grad = grad.reshape(target.shape if reduction == 0 else ())
+    each = -(grad / total_weight.reshape(()) if reduction == 1 else grad)
+    if weight is not None:
+        each = each * aten.index.Tensor(weight, (places,))
+    each = torch.where(counts, each, 0.0).to(x.dtype)
+    return torch.zeros_like(x).scatter(classes, places.unsqueeze(classes), each.unsqueeze(classes))
 
 
 def _linear_cross_entropy(
@@ -108,7 +135,10 @@ _OF_TARGETS = (
     aten.nll_loss2d.default,
     aten.nll_loss_nd.default,
 )
-_GATHERING = (aten.nll_loss_forward.default, aten.nll_loss2d_forward.default)
+_GATHERING = (
+    aten.nll_loss_forward.default,
+    aten.nll_loss2d_forward.default,
+)
 
 OPERATORS: dict[Any, Callable[..., Any]] = {
     **{operator: composed(operator) for operator in _OF_TARGETS},
@@ -118,6 +148,8 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.cosine_embedding_loss.default: composed(aten.cosine_embedding_loss.default),
     aten.cross_entropy_loss.default: composed(aten.cross_entropy_loss.default),
     aten.huber_loss.default: _of_elements(aten.huber_loss.default, _huber_loss),
+    aten.nll_loss2d_backward.default: _nll_loss_backward,
+    aten.nll_loss_backward.default: _nll_loss_backward,
     aten.multilabel_margin_loss_forward.default: _multilabel_margin_loss,
     aten.smooth_l1_loss.default: _of_elements(
         aten.smooth_l1_loss.default, decomposition_table[aten.smooth_l1_loss.default]

@@ -123,6 +123,10 @@ def _embedding_bag(
 ) -> Any:
     """Adds up the rows of each bag, or takes their mean.
 
+    Where a last offset ends the last bag, elements may lie behind it. Some of PyTorch's kernels add
+    them to that bag: those for doubles and for padding; the others only count them for the mean.
+    Offsets that decrease are refused, of which kernels raise or make what they find in memory.
+
     Returns that alone: only gradients need the others, which lack elements here.
     """
     if mode == 2:  # the largest elements
@@ -130,24 +134,31 @@ def _embedding_bag(
     indices, offsets = indices.long(), offsets.long()
     first_is_0 = (offsets[:1] == 0).all()
     aten._assert_async.msg(first_is_0, "embedding_bag: the first offset is not 0")
+    goes_up = (offsets.diff() >= 0).all()
+    aten._assert_async.msg(goes_up, "embedding_bag: an offset is less than the one before")
     count, bags = indices.shape[0], offsets.shape[0] - int(include_last_offset)
+    leaves_out = include_last_offset and padding_idx < 0 and weight.dtype != torch.float64
     begun = torch.zeros(count + 1, dtype=torch.int64)
-    begun = torch.scatter_add(begun, 0, offsets[:bags], torch.ones_like(offsets[:bags]))
+    begun = torch.scatter_add(begun, 0, offsets, torch.ones_like(offsets))
     bag = (begun.cumsum(0) - 1)[:count]
+    larger: Any = torch.sym_max
+    made = larger(bags, 1) if include_last_offset else bags
+    of_bag = bag.clamp(max=made - 1) if include_last_offset else bag
     rows = in_single(aten.embedding.default(weight, indices))  # rounded once
     if per_sample_weights is not None:
         rows = rows * in_single(per_sample_weights).unsqueeze(1)
     counts = indices != padding_idx
-    places = bag.unsqueeze(1).expand(rows.shape)
-    rows = torch.where(counts.unsqueeze(1), rows, 0.0)
-    zeros = torch.zeros((bags, rows.shape[1]), dtype=rows.dtype)
+    is_added = counts & (bag < bags) if leaves_out else counts
+    places = of_bag.unsqueeze(1).expand(rows.shape)
+    rows = torch.where(is_added.unsqueeze(1), rows, 0.0)
+    zeros = torch.zeros((made, rows.shape[1]), dtype=rows.dtype)
     result = torch.scatter_add(zeros, 0, places, rows)
     if mode == 1:
-        none = torch.zeros(bags, dtype=torch.int64)
-        of_bag = torch.scatter_add(none, 0, bag, counts.long()).unsqueeze(1)
-        result = result / of_bag.clamp(min=1).to(result.dtype)
+        none = torch.zeros(made, dtype=torch.int64)
+        sizes = torch.scatter_add(none, 0, of_bag, counts.long()).unsqueeze(1)
+        result = result / sizes.clamp(min=1).to(result.dtype)
     empty = torch.zeros(0, dtype=torch.int64)
-    return result.to(weight.dtype), empty, empty.clone(), empty.clone()
+    return result[:bags].to(weight.dtype), empty, empty.clone(), empty.clone()
 
 
 def _max_pool2d_backward(

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch._prims_common import is_contiguous_or_false
 
 from polystate.export.graph.sizes import may_be_zero
+from polystate.export.tracing.decompositions.composites import composed
 
 aten = torch.ops.aten
 
@@ -20,6 +21,13 @@ _REDUCTIONS = {"add": "sum", "multiply": "prod"}
 
 def _take(x: Tensor, index: Tensor) -> Any:
     return aten.index.Tensor(x.reshape(-1), (index.reshape(-1),)).reshape(index.shape)
+
+
+def _take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Any:
+    """Gathers from all elements in a row, unless there is a dimension."""
+    if dim is None:
+        return x.reshape(-1).gather(0, indices.reshape(-1))
+    return composed(aten.take_along_dim.default)(x, indices, dim)
 
 
 def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Any:
@@ -113,6 +121,8 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten._unsafe_masked_index.default: _unsafe_masked_index,
     aten.as_strided_scatter.default: _as_strided_scatter,
     aten.diagonal_scatter.default: _diagonal_scatter,
+    aten.gather_backward.default: composed(aten.gather_backward.default),
+    aten.index_select_backward.default: composed(aten.index_select_backward.default),
     aten.max_unpool2d.default: _max_unpool2d,
     aten.max_unpool3d.default: _max_unpool3d,
     aten.put.default: _put,
@@ -120,4 +130,5 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.scatter.reduce: _scatter_reduce,
     aten.scatter.value_reduce: _scatter_reduce_number,
     aten.take.default: _take,
+    aten.take_along_dim.default: _take_along_dim,
 }

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch._decomp import decomposition_table
 
 from polystate.export.graph.sizes import may_be_zero
+from polystate.export.tracing.decompositions.composites import composed
 
 aten = torch.ops.aten
 
@@ -70,6 +71,19 @@ def _std_mean(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     return var.sqrt(), mean
 
 
+def _quantile(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+    """Gather elements by shares from 0 to 1 of a tensor, which PyTorch asks for in eager mode."""
+
+    def quantile(x: Tensor, q: Tensor, *args: Any, **kwargs: Any) -> Any:
+        is_share = (q >= 0) & (q <= 1)
+        aten._assert_async.msg(is_share.all(), "quantile: q values must be in the range [0, 1]")
+        # A check of the program may come after what it asserts.
+        shares = torch.where(is_share, q, torch.zeros_like(q))
+        return composed(operator)(x, shares, *args, **kwargs)
+
+    return quantile
+
+
 OPERATORS: dict[Any, Callable[..., Any]] = {
     aten._is_all_true.default: torch.all,  # of torch._check_tensor_all
     aten.dist.default: decomposition_table[aten.dist.default],
@@ -77,6 +91,8 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.max.default: _max,
     aten.mean.default: _mean,
     aten.min.default: _min,
+    aten.nanquantile.default: _quantile(aten.nanquantile.default),
+    aten.quantile.default: _quantile(aten.quantile.default),
     aten.std_mean.correction: _std_mean,
     aten.var_mean.correction: _var_mean,
 }
