@@ -16,6 +16,8 @@ from torch.fx import Graph, Node
 
 from polystate.export.graph.scalars import ITEMS
 
+aten = torch.ops.aten
+
 # Below this many bytes the size of a tensor does not matter.
 _SMALL = 64
 
@@ -24,6 +26,18 @@ _UNKNOWN_BYTES = 2**40
 
 # Operators of quantized arithmetic, which delegates recognise by their surroundings.
 _LEFT_ALONE = ("quantized_decomposed", "torchao")
+
+# Operators that read no element of their tensor, so that engines compute them before it is known.
+_OF_SHAPES = {
+    aten.empty_like.default,
+    aten.full_like.default,
+    aten.new_empty.default,
+    aten.new_full.default,
+    aten.new_ones.default,
+    aten.new_zeros.default,
+    aten.ones_like.default,
+    aten.zeros_like.default,
+}
 
 
 def live_nodes(graph: Graph) -> set[Node]:
@@ -107,6 +121,8 @@ class _Ways:
             return returned | self.wanted.get(user, 0)
         if tensor in self.fixed and user.target not in ITEMS:
             return 0
+        if user.target in _OF_SHAPES:
+            return 0
         if _is_left_alone(tensor) or _is_left_alone(user):
             return 0
         return self.through.get(user, 0)
@@ -127,7 +143,8 @@ def _ways(
     through: dict[Node, int] = {}
     for node in reversed(graph.nodes):
         if node not in excluded:
-            users = (through.get(user, 0) for user in node.users if user.op != "output")
+            used = (user for user in node.users if user.op != "output")
+            users = (through.get(user, 0) for user in used if user.target not in _OF_SHAPES)
             returned = bits.get(graph.output_node(), 0) if _is_returned(node) else 0
             through[node] = reduce(operator.or_, users, bits.get(node, 0) | returned)
     return _Ways(bits, through, fixed, uses)

@@ -35,6 +35,7 @@ from polystate.export.contract.descriptions import (
 from polystate.export.contract.guards import guard
 from polystate.export.contract.indices import ComputedIndex, computed_indices
 from polystate.export.contract.input_bounds import input_bounds
+from polystate.export.contract.kernel_conditions import KernelCondition, kernel_conditions
 from polystate.export.contract.places import WrittenStep, written_steps
 from polystate.export.contract.value_sizes import (
     NeededSize,
@@ -177,6 +178,9 @@ class _Lowering:
                     self._lower_truth(assertion.condition, assertion.message, source)
             for alike in _alike(indices or ()):
                 self._lower_index(alike)
+            calls_pytorch = indices is not None
+            for condition in list(kernel_conditions(self.graph, calls_pytorch=calls_pytorch)):
+                self._lower_kernel_condition(condition)
             for step in written_steps(self.graph):
                 self._lower_places(step)
             for needed in list(needed_sizes(self.graph)):
@@ -269,6 +273,11 @@ class _Lowering:
         uses = [each.use for each in alike]
         self._add(operators.check_range.default, condition, text, source, before=uses)
 
+    def _lower_kernel_condition(self, condition: KernelCondition) -> None:
+        """Check what a kernel needs, before it is computed."""
+        ok, source = condition.write(self.graph), source_of([condition.use])
+        self._add(operators.check.default, (ok,), condition.text, source, before=[condition.use])
+
     def _lower_places(self, step: WrittenStep) -> None:
         """Check that each token of a step has a place of its own, before any is written."""
         page = ScalarTensors(self.graph, self.scalars.leaves).write_size(
@@ -290,9 +299,16 @@ class _Lowering:
         """Check how often elements are repeated, before they are."""
         total = call(self.graph, aten.sum.default, repeated.counts)
         label, source = describe_tensor(repeated.counts, self._names), source_of([repeated.use])
-        for value, text in ((repeated.counts, label), (total, f"sum({label})")):
-            condition = (value, 0, repeated.most)
-            text = f"0 <= {text} <= {repeated.most}"
+        least, most = (0, repeated.most) if repeated.given is None else (repeated.given,) * 2
+        in_all = (
+            f"0 <= sum({label}) <= {most}"
+            if repeated.given is None
+            else (f"sum({label}) is the output_size")
+        )
+        for condition, text in (
+            ((repeated.counts, 0, repeated.most), f"0 <= {label} <= {repeated.most}"),
+            ((total, least, most), in_all),
+        ):
             self._add(operators.check_range.default, condition, text, source, [repeated.use])
 
     def _limit(self, name: str, bounds: Bounds, source: str) -> None:

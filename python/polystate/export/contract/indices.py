@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,12 @@ from torch.utils import _pytree as pytree
 import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.artifact.manifest import ValueRange
 from polystate.errors import UnsupportedError
-from polystate.export.graph.operands import called_operator, changed_shape, named_operands
+from polystate.export.graph.operands import (
+    all_operands,
+    called_operator,
+    changed_shape,
+    named_operands,
+)
 from polystate.export.graph.provenance import INTEGERS, Provenance, operand_of_same_values
 from polystate.export.graph.scalars import ITEMS, Scalars
 from polystate.export.graph.signature import Argument
@@ -32,7 +37,8 @@ class _Use:
     """One use as an index: of dimension `dimension` of `tensor`, by elements of `index`.
 
     `past_the_end` is 1 where the size of the dimension itself is allowed too, as a slice's bound;
-    `size` is that of what is indexed where the tensor holds it in another order.
+    `size` is that of what is indexed where the tensor holds it in another order. Indices count from
+    `first`. A tensor without dimensions counts as one element.
     """
 
     tensor: Node
@@ -40,6 +46,20 @@ class _Use:
     index: Any
     past_the_end: int = 0
     size: int | None = None
+    first: int = 0
+
+    @property
+    def place(self) -> int:
+        """The dimension, counted from 0."""
+        rank: int = self.tensor.meta["val"].dim()
+        return self.dimension % max(rank, 1)
+
+    @property
+    def limit(self) -> sympy.Expr:
+        """The size of the dimension."""
+        shape = self.tensor.meta["val"].shape or (1,)
+        found: sympy.Expr = to_sympy(shape[self.place] if self.size is None else self.size)
+        return found
 
 
 def index_ranges(exported: ExportedProgram, sizes: Sizes) -> dict[str, list[ValueRange]]:
@@ -102,19 +122,16 @@ def computed_indices(graph: Graph, exported: ExportedProgram | None) -> list[Com
     for node in graph.nodes:
         for use in _uses(node):
             value = use.index.meta.get("val") if isinstance(use.index, Node) else None
-            shape = use.tensor.meta["val"].shape
-            is_computed = isinstance(value, torch.Tensor) and value.dtype in INTEGERS
-            if not is_computed or not shape:
+            if not isinstance(value, torch.Tensor) or value.dtype not in INTEGERS:
                 continue
-            dimension = use.dimension % len(shape)
-            size = to_sympy(shape[dimension] if use.size is None else use.size)
+            dimension, size = use.place, use.limit
             is_limited = size != 0 and not is_unbacked(size)  # as `_range` has it
             if is_limited and reader and reader.knows(use.index):
                 continue
             name = reader.provenance.name_of(use.tensor) if reader else None
             table = f"'{name}'" if name else "a computed tensor"
-            low = -size if node.target in _BY_LISTS else sympy.Integer(0)
-            high = sympy.sympify(size) - 1
+            low = -size if node.target in _BY_LISTS else sympy.Integer(use.first)
+            high = sympy.sympify(size) - 1 + use.past_the_end + use.first
             what = f"dimension {dimension} of {table}"
             low = sympy.sympify(low)
             found.append(ComputedIndex(node, use.tensor, dimension, use.index, low, high, what))
@@ -141,19 +158,15 @@ def _has_negative(index: _Index, examples: Sequence[Any]) -> bool:
 def _range(
     use: _Use, index: _Index, provenance: Provenance, sizes: Sizes, from_the_end: bool
 ) -> ValueRange | None:
-    shape = use.tensor.meta["val"].shape
-    dimension = use.dimension % max(len(shape), 1)
-    if not shape:
-        return None
-    size = to_sympy(shape[dimension] if use.size is None else use.size)
+    dimension, size = use.place, use.limit
     if size == 0:  # a range is never empty; a check in the program refuses every element
         return None
-    last = size - 1 + use.past_the_end
+    last = size - 1 + use.past_the_end + use.first
     name = provenance.name_of(use.tensor)
     verb = "slices" if use.past_the_end else "indexes"
     what = f"'{name}'" if name else "a computed tensor"
     try:
-        low = sizes.expression((-size if from_the_end else 0) - index.low)
+        low = sizes.expression((-size if from_the_end else use.first) - index.low)
         high = sizes.expression(sympy.sympify(last) - index.high)
     except UnsupportedError:  # only the run knows the size
         return None
@@ -292,8 +305,8 @@ def _uses(node: Node) -> Iterator[_Use]:
         yield _Use(tensor, dimension, index)
     elif node.target in _BY_LISTS:
         yield from _listed_uses(operands[0], operands[1])
-    elif node.target == aten.embedding.default:
-        yield _Use(operands[0], 0, operands[1])
+    elif node.target in _BY_NAMES:
+        yield from _BY_NAMES[node.target](all_operands(node))
     elif node.target in _TABLES_OF_TILES:
         yield _Use(operands[1], 0, operands[0], size=operands[_TABLES_OF_TILES[node.target]])
     elif node.target == operators.quantized_embedding.default:
@@ -340,6 +353,45 @@ def _listed_uses(tensor: Node, indices: Sequence[Node | None]) -> Iterator[_Use]
         yield _Use(tensor, dimension, index)
         dimension += 1
 
+
+def _uses_of_table(given: Mapping[str, Any]) -> Iterator[_Use]:
+    yield _Use(given["weight"], 0, given["indices"])
+
+
+def _uses_of_order(given: Mapping[str, Any]) -> Iterator[_Use]:
+    if given["sorter"] is not None:
+        yield _Use(given["sorted_sequence"], -1, given["sorter"])
+
+
+def _uses_of_rows(given: Mapping[str, Any]) -> Iterator[_Use]:
+    yield _Use(given["self"], 0, given["self"], size=given["size"])
+
+
+def _uses_of_counts(given: Mapping[str, Any]) -> Iterator[_Use]:
+    yield _Use(given["col_indices"], -1, given["crow_indices"], past_the_end=1)
+
+
+def _pivots(factors: str, pivots: str) -> Callable[[Mapping[str, Any]], Iterator[_Use]]:
+    """Name the rows that a factorization exchanges, counted from 1."""
+
+    def uses(given: Mapping[str, Any]) -> Iterator[_Use]:
+        yield _Use(given[factors], -2, given[pivots], first=1)
+
+    return uses
+
+
+# From an operator's arguments by name to what they index. Those but the embedding raise while they
+# compute, or do not look.
+_BY_NAMES: dict[Any, Callable[[Mapping[str, Any]], Iterator[_Use]]] = {
+    aten._convert_indices_from_coo_to_csr.default: _uses_of_rows,
+    aten._convert_indices_from_csr_to_coo.default: _uses_of_counts,
+    aten._embedding_bag.default: _uses_of_table,
+    aten._embedding_bag_forward_only.default: _uses_of_table,
+    aten.embedding.default: _uses_of_table,
+    aten.linalg_lu_solve.default: _pivots("LU", "pivots"),
+    aten.lu_unpack.default: _pivots("LU_data", "LU_pivots"),
+    aten.searchsorted.Tensor: _uses_of_order,
+}
 
 _OVER_PAGES = {
     operators.copy_pages.default,

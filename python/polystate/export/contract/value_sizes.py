@@ -63,11 +63,12 @@ def _dimensions(node: Node, rank: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Repetitions:
-    """How often elements are repeated, and how many there may be in all."""
+    """How often elements are repeated, and how many there may be, or are to be, in all."""
 
     use: Node
     counts: Node
     most: int
+    given: int | Node | None
 
 
 def repetitions(graph: Graph) -> Iterator[Repetitions]:
@@ -79,4 +80,5 @@ def repetitions(graph: Graph) -> Iterator[Repetitions]:
         most = size
         if isinstance(size, torch.SymInt):
             most = limits(size).upper
-        yield Repetitions(node, counts, int(min(most, INT64_MAX)))
+        given: Any = node.kwargs.get("output_size")
+        yield Repetitions(node, counts, int(min(most, INT64_MAX)), given)

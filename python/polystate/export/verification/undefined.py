@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from polystate.export.contract.kernel_conditions import are_pivots
 from polystate.export.tracing.asking_functions import segment_reduce
 from polystate.export.verification.dispatch import Operators
 
@@ -18,7 +19,8 @@ class Undefined(Operators):
     """Notes operators whose results PyTorch leaves to chance, where programs may differ.
 
     Some of them end the process in PyTorch. Here they give what programs give: the smallest
-    integer, divided by -1, is itself, and segments outside of a tensor are refused.
+    integer, divided by -1, is itself, and segments, pivots and rows outside of a tensor are
+    refused.
 
     Attributes
     ----------
@@ -81,6 +83,8 @@ class Undefined(Operators):
         if packet == aten.segment_reduce and "out" not in kwargs:
             found = segment_reduce(*args, **kwargs)
             return function(*args, **kwargs) if found is NotImplemented else found
+        if packet in _CRASHING and "out" not in kwargs:
+            _CRASHING[packet](*args, **kwargs)
         rounds = packet not in _TRUE_DIVISIONS or kwargs.get("rounding_mode") is not None
         if packet in _DIVISIONS and rounds and _overflows(*args[:2]):
             return packet(args[0], _defined_divisor(*args[:2]), *args[2:], **kwargs)
@@ -89,6 +93,30 @@ class Undefined(Operators):
 
 # Which return a code of each matrix at last. Where it is not 0, the first result has no meaning.
 _FACTORISATIONS = {aten.linalg_cholesky_ex, aten.linalg_inv_ex, aten._linalg_solve_ex}
+
+
+def _refuse_pivots(_: torch.Tensor, pivots: torch.Tensor, *args: Any, **kwargs: Any) -> None:
+    if not bool(are_pivots(pivots)):
+        raise RuntimeError("linalg_ldl_solve: pivots are not those of a factorization")
+
+
+def _refuse_rows(indices: torch.Tensor, size: int, **_: Any) -> None:
+    if not bool(((indices >= 0) & (indices < size)).all()):
+        raise RuntimeError("a row of a sparse tensor lies outside of it")
+
+
+def _refuse_counts(crow: torch.Tensor, columns: torch.Tensor, **_: Any) -> None:
+    most = columns.shape[-1]
+    if not bool((crow.diff(dim=-1) >= 0).all() and ((crow >= 0) & (crow <= most)).all()):
+        raise RuntimeError("counts of rows of a sparse tensor decrease or lie outside of it")
+
+
+# What PyTorch's kernels do not look at, and end the process for.
+_CRASHING: dict[Any, Callable[..., None]] = {
+    aten._convert_indices_from_coo_to_csr: _refuse_rows,
+    aten._convert_indices_from_csr_to_coo: _refuse_counts,
+    aten.linalg_ldl_solve: _refuse_pivots,
+}
 
 _SIGNED = {torch.int8, torch.int16, torch.int32, torch.int64}
 _TRUE_DIVISIONS = {aten.div, aten.div_}

@@ -1,0 +1,145 @@
+"""Conditions on values that kernels of PyTorch's raise for while they compute, or crash without.
+
+An engine that calls these kernels has them checked before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import Graph, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from polystate.export.graph.operands import all_operands
+
+aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class KernelCondition:
+    """What must hold before an operator is computed.
+
+    Attributes
+    ----------
+    use
+        The operator.
+    operands
+        The operator's arguments that `holds` takes.
+    holds
+        Computes a bool tensor without dimensions.
+    text
+        The same in words.
+    """
+
+    use: Node
+    operands: tuple[Node, ...]
+    holds: Callable[..., Tensor]
+    text: str
+
+    def write(self, graph: Graph) -> Node:
+        """Write the condition at the graph's insertion point."""
+        values = [operand.meta["val"] for operand in self.operands]
+        with values[0].fake_mode:
+            traced = make_fx(self.holds)(*values).graph
+        copies = dict(zip(traced.find_nodes(op="placeholder"), self.operands, strict=True))
+        found = graph.graph_copy(traced, copies)
+        assert isinstance(found, Node)
+        return found
+
+
+def kernel_conditions(graph: Graph, *, calls_pytorch: bool) -> Iterator[KernelCondition]:
+    """List the conditions of a graph's operators.
+
+    Parameters
+    ----------
+    calls_pytorch
+        Whether the engine calls PyTorch's kernels. Others refuse most values by themselves.
+    """
+    for node in graph.nodes:
+        if node.target not in _CONDITIONS or not (calls_pytorch or node.target in _OF_ALL_ENGINES):
+            continue
+        names, holds, text = _CONDITIONS[node.target]
+        given = all_operands(node)
+        operands = tuple(given[name] for name in names)
+        if any(not isinstance(operand, Node) for operand in operands):
+            continue
+        yield KernelCondition(node, operands, holds, text)
+
+
+def are_pivots(pivots: Tensor) -> Tensor:
+    """Tell whether ``linalg_ldl_solve`` can take pivots [..., n].
+
+    They are rows from 1 to n. A block of two rows has a negative one twice, so that equal negative
+    neighbours are even in number.
+    """
+    size = pivots.shape[-1]
+    wide = pivots.to(torch.int64)
+    rows = wide.abs()
+    are_rows = (rows >= 1) & (rows <= size)
+    places = torch.arange(size)
+    differs = wide[..., 1:] != wide[..., :-1]
+    edge = torch.ones_like(wide[..., :1], dtype=torch.bool)
+    begins = torch.cat([edge, differs], -1)[..., :size]
+    ends = torch.cat([differs, edge], -1)[..., -size:]
+    # The place where the row of neighbours begins to which a place belongs.
+    begun = torch.where(begins, places, 0).cummax(-1).values
+    is_odd = (places - begun) % 2 == 0
+    return (are_rows & ~((wide < 0) & ends & is_odd)).all()
+
+
+def _are_counts(x: Tensor) -> Tensor:
+    return (x >= 0).all()
+
+
+def _are_enough(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    shape = torch.broadcast_shapes(x.shape, mask.shape)  # type: ignore[no-untyped-call]
+    return mask.expand(shape).to(torch.int64).sum() <= source.numel()
+
+
+def _are_samples(samples: Tensor) -> Tensor:
+    return ((samples >= 0) & (samples < 1)).all()
+
+
+def _begin_rows(crow_indices: Tensor) -> Tensor:
+    return (crow_indices.diff() >= 0).all()
+
+
+def are_bags(indices: Tensor, offsets: Tensor) -> Tensor:
+    """Tell whether offsets begin at 0, go up, and stay within the indices."""
+    goes_up = (offsets.diff() >= 0).all()
+    return goes_up & (offsets[:1] == 0).all() & (offsets <= indices.shape[0]).all()
+
+
+_BAGS = (("indices", "offsets"), are_bags, "offsets of bags begin at 0, go up, and are indices")
+_SAMPLES = (("random_samples",), _are_samples, "0 <= random_samples < 1")
+
+# For which PyTorch makes something of other values, too, so that these are no error of a program.
+_OF_ALL_ENGINES = (aten.fractional_max_pool2d.default, aten.fractional_max_pool3d.default)
+
+# Of each operator: names of arguments, what must hold for them, and that in words.
+_CONDITIONS: dict[Any, tuple[tuple[str, ...], Callable[..., Tensor], str]] = {
+    aten._convert_indices_from_csr_to_coo.default: (
+        ("crow_indices",),
+        _begin_rows,
+        "crow_indices do not decrease",
+    ),
+    aten._embedding_bag.default: _BAGS,
+    aten._embedding_bag_forward_only.default: _BAGS,
+    aten.bincount.default: (("self",), _are_counts, "numbers that are counted are not negative"),
+    aten.fractional_max_pool2d.default: _SAMPLES,
+    aten.fractional_max_pool3d.default: _SAMPLES,
+    aten.linalg_ldl_solve.default: (
+        ("pivots",),
+        are_pivots,
+        "pivots are those of a factorization by ldl_factor",
+    ),
+    aten.masked_scatter.default: (
+        ("self", "mask", "source"),
+        _are_enough,
+        "masked_scatter has an element for each place",
+    ),
+}

@@ -1,0 +1,123 @@
+"""Values that PyTorch's kernels raise or crash for are refused before the state changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+import polystate as ps
+from tests.end_to_end.twins import aoti_first
+from tests.support.exported_models import exported
+
+FACTORS = torch.tensor([[4.0, 0.0, 0.0], [0.5, 3.0, 0.0], [0.25, 0.5, 2.0]])
+SIDES = torch.tensor([[1.0], [2.0], [3.0]])
+PLANES = torch.arange(1.0, 37.0).reshape(1, 1, 6, 6)
+
+Use = Callable[[Tensor], Tensor]
+
+
+def _pooled(samples: Tensor) -> Tensor:
+    pooled: Tensor = functional.fractional_max_pool2d(
+        PLANES, 2, output_size=(3, 3), _random_samples=samples.reshape(1, 1, 2)
+    )
+    return pooled
+
+
+def _summed(offsets: Tensor) -> Tensor:
+    words = torch.tensor([1, 2, 0])
+    return functional.embedding_bag(words, FACTORS, offsets, mode="sum", include_last_offset=True)
+
+
+# The use of some numbers, what they are usually, and others that are refused.
+ALL: dict[str, tuple[Use, list[float], list[list[float]]]] = {
+    "triangles": (
+        lambda p: torch.linalg.lu_solve(FACTORS, p.int(), SIDES),
+        [2, 3, 3],
+        [[0, 2, 3], [1, 2, 4], [-1, 2, 3]],
+    ),
+    "unpacked": (
+        lambda p: torch.lu_unpack(FACTORS, p.int())[0],
+        [2, 3, 3],
+        [[0, 2, 3], [1, 2, 4]],
+    ),
+    "blocks": (
+        lambda p: torch.linalg.ldl_solve(FACTORS, p.int(), SIDES),
+        [1, 3, 3],
+        [[1, 2, -3], [-1, 2, 3], [0, 2, 3], [1, 2, 4], [1, 2, -(2**31)]],
+    ),
+    "replaced": (
+        lambda m: SIDES[:, 0].masked_scatter(m > 0, SIDES[:2, 0]),
+        [1, 0, 1],
+        [[1, 1, 1]],
+    ),
+    "ordered": (
+        lambda s: torch.searchsorted(torch.tensor([2.0, 1.0, 3.0]), SIDES[:, 0], sorter=s.long()),
+        [1, 0, 2],
+        [[1, 0, 3], [-1, 0, 2]],
+    ),
+    "pools": (_pooled, [0.3, 0.6], [[float("nan"), 0.5], [0.5, 1.0], [-0.5, 0.5]]),
+    "bags": (_summed, [0, 1, 2], [[0, 2, 1], [1, 2, 3], [0, 1, 4], [0, -1, 2]]),
+}
+
+# ExecuTorch has no kernels of these, or plans no memory for their results.
+OF_AOTI: dict[str, tuple[Use, list[float], list[list[float]]]] = {
+    "counts": (lambda n: torch.bincount(n.long(), minlength=4)[:4], [1, 1, 3], [[1, -1, 0]]),
+    "largest_of_bags": (
+        lambda o: functional.embedding_bag(torch.tensor([1, 2, 0]), FACTORS, o.long(), mode="max"),
+        [0, 1, 2],
+        [[0, 2, 1], [1, 2, 3], [0, 1, 4], [0, -1, 2]],
+    ),
+    "largest_of_words": (
+        lambda w: functional.embedding_bag(w.long().reshape(1, 3), FACTORS, mode="max"),
+        [0, 1, 2],
+        [[0, 3, 1], [-1, 2, 0]],
+    ),
+    "rows": (
+        lambda r: torch._convert_indices_from_coo_to_csr(r.long(), 4),
+        [0, 1, 3],
+        [[0, 1, 4], [-1, 1, 2], [0, 1, 2**40]],
+    ),
+    "counts_of_rows": (
+        lambda c: torch._convert_indices_from_csr_to_coo(c.long(), torch.tensor([0, 1, 2])),
+        [0, 1, 3],
+        [[0, 1, 4], [0, 2, 1], [-1, 1, 3]],
+    ),
+}
+
+
+class Uses(nn.Module):
+    calls: Tensor
+
+    def __init__(self, uses: dict[str, Use]) -> None:
+        super().__init__()
+        self.uses = uses
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, given: dict[str, Tensor]) -> list[Tensor]:
+        self.calls.add_(1)
+        return [use(given[name]) for name, use in self.uses.items()]
+
+
+@pytest.mark.filterwarnings("ignore:.*include_last_offset.*:UserWarning")
+@aoti_first
+def test_a_value_that_a_kernel_cannot_take_leaves_the_state(tmp_path: Path, backend: str) -> None:
+    cases = {**ALL, **OF_AOTI} if backend == "aoti" else ALL
+    usual = {name: torch.tensor(right).double() for name, (_, right, _) in cases.items()}
+    usual["pools"] = usual["pools"].float()
+    usual["bags"] = usual["bags"].long()
+    model = Uses({name: use for name, (use, _, _) in cases.items()})
+    program = exported(model, {"forward": ps.Method("forward", (usual,))}, backend)
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    torch.testing.assert_close([*session.run("forward", *usual.values())], model(usual))
+    for name, (_, _, wrong) in cases.items():
+        for each in wrong:
+            given = {**usual, name: torch.tensor(each).to(usual[name].dtype)}
+            with pytest.raises(ps.Error):
+                session.run("forward", *given.values())
+            assert session.state["calls"].tolist() == [1.0], (name, each)
+    torch.testing.assert_close([*session.run("forward", *usual.values())], model(usual))
