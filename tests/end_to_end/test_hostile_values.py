@@ -26,6 +26,12 @@ def _bounded(number: Tensor) -> int:
     return k
 
 
+def _gradient(x: Tensor, index: Tensor) -> Tensor:
+    with torch.enable_grad():
+        leaf = x.detach().clone().requires_grad_()
+        return torch.autograd.grad(leaf.index_select(0, index).sum(), leaf)[0]
+
+
 # Each takes four floats and two times three integers.
 OPERATORS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "floored": lambda x, a, b: (a // b) % (b - 7),
@@ -51,9 +57,22 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "weighted_targets": lambda x, a, b: nn.functional.nll_loss(
         x.expand(3, 4), a, torch.ones(4), ignore_index=100
     ),
+    "margins_of_targets": lambda x, a, b: nn.functional.multi_margin_loss(x.expand(3, 4), a),
     "margins": lambda x, a, b: nn.functional.multilabel_margin_loss(x, torch.cat([a, b[:1]])),
     "unpooled": lambda x, a, b: nn.functional.max_unpool1d(x[None, :2], a[None, :2], 2),
     "segments": lambda x, a, b: torch.segment_reduce(x.repeat(2)[:6], "sum", lengths=a),
+    "taken_along": lambda x, a, b: torch.take_along_dim(x, a),
+    "quantiles": lambda x, a, b: torch.quantile(torch.arange(4.0), x),
+    "gathered_of_one": lambda x, a, b: x[0].gather(0, a[0] - 2),
+    "selected_of_one": lambda x, a, b: x[0].index_select(0, a[:1] - 2),
+    "added_to_one": lambda x, a, b: torch.zeros(()).scatter_add(0, a[0] - 2, x[0]),
+    "filled_one": lambda x, a, b: x[0].index_fill(0, a[:1] - 2, 5.0),
+    "gradient_of_targets": lambda x, a, b: torch.ops.aten.nll_loss_backward(
+        x[0], x.expand(3, 4), a, None, 1, 100, x[1]
+    ),
+    "gradient_of_gathered": lambda x, a, b: torch.ops.aten.gather_backward(x[:3], x, 0, a, False),
+    "gradient_of_selected": lambda x, a, b: _gradient(x, a * 1),
+    "repeated": lambda x, a, b: x[:3].repeat_interleave(a % 5, output_size=6),
     "slice": lambda x, a, b: x[: _bounded(a[0])].sum(),
     "logarithms": lambda x, a, b: x.log() + x.sqrt() + x.exp(),
     "floats_floored": lambda x, a, b: x // x.flip(0),
