@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <span>
@@ -6,7 +5,6 @@
 
 #include "core/wrapping.h"
 #include "engine/executorch/aten/branchless.h"
-#include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/faster.h"
 #include "engine/executorch/aten/polynomials.h"
@@ -55,32 +53,6 @@ struct Log10 : OfFloatsAlone {
     return branchless::logarithm_of_any(x) * std::numbers::log10e_v<float>;
   }
   static double of(double x) { return std::log10(x); }
-};
-
-// log(e^x + e^y), and the same with powers of two.
-struct Logaddexp : OfFloatsAlone {
-  static constexpr char kName[] = "logaddexp";
-  static float of(float x, float y) {
-    const float more = branchless::logarithm_of_one_and(branchless::exponential(-std::abs(x - y)));
-    return x == y ? x + std::numbers::ln2_v<float> : (x > y ? x : y) + more;
-  }
-  static double of(double x, double y) {
-    if (x == y) return x + std::numbers::ln2;  // infinite ones, too
-    return std::max(x, y) + std::log1p(std::exp(-std::abs(x - y)));
-  }
-};
-
-struct Logaddexp2 : OfFloatsAlone {
-  static constexpr char kName[] = "logaddexp2";
-  static float of(float x, float y) {
-    const float power = branchless::exponential(-std::abs(x - y) * std::numbers::ln2_v<float>);
-    const float more = branchless::logarithm_of_one_and(power) * std::numbers::log2e_v<float>;
-    return x == y ? x + 1.0F : (x > y ? x : y) + more;
-  }
-  static double of(double x, double y) {
-    if (x == y) return x + 1.0;
-    return std::max(x, y) + std::log1p(std::exp2(-std::abs(x - y))) * std::numbers::log2e;
-  }
 };
 
 struct Sigmoid : OfFloatsAlone {
@@ -246,8 +218,7 @@ struct Where : OfAllNumbers {
 
 std::span<const ListedOperator> faster_operators() {
   return listed<FasterOfOne<Exp>, FasterOfOne<Expm1>, FasterOfOne<Log>, FasterOfOne<Log1p>,
-                FasterOfOne<Log2>, FasterOfOne<Log10>, Added<Logaddexp, kFormOfTwo>,
-                Added<Logaddexp2, kFormOfTwo>, FasterOfOne<Sigmoid>, FasterOfOne<Tanh>,
+                FasterOfOne<Log2>, FasterOfOne<Log10>, FasterOfOne<Sigmoid>, FasterOfOne<Tanh>,
                 FasterOfOne<Erf>, FasterOfOne<Sqrt>, FasterOfOne<Rsqrt>, FasterOfOne<Reciprocal>,
                 FasterOfOne<Floor>, FasterOfOne<Ceil>, FasterOfOne<Trunc>, FasterOfOne<Round>,
                 FasterOfOne<Neg>, FasterOfOne<Sign>, FasterOfTwo<Maximum>, FasterOfTwo<Minimum>,

@@ -75,21 +75,26 @@ float tangent_of(const Angle& angle) {
   return (is_odd ? -cosine : sine) / (is_odd ? sine : cosine);
 }
 
+// Without a sign, the bits of infinities and NaN are above those of all numbers.
+std::uint32_t size_bits(float x) { return std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU; }
+
 // Angles that are too large are computed again, one by one.
 template <typename Function>
 void each_angle(const float* const* operands, float* results, std::int64_t count) {
   constexpr std::int64_t kBlock = 256;
+  constexpr auto kMost = std::bit_cast<std::uint32_t>(kLargestAngle);
   std::array<float, kBlock> found;  // the results may be the angles
   for (std::int64_t first = 0; first < count; first += kBlock) {
     const float* const angles = operands[0] + first;
     const std::int64_t last = std::min(kBlock, count - first);
-    bool has_large = false;
+    std::uint32_t largest = 0;
     for (std::int64_t i = 0; i < last; ++i) {
-      found[i] = Function::of_small(angles[i]);
-      has_large |= !(std::abs(angles[i]) <= kLargestAngle);
+      const std::uint32_t size = size_bits(angles[i]);
+      largest = size > largest ? size : largest;
     }
-    for (std::int64_t i = 0; has_large && i < last; ++i) {
-      if (!(std::abs(angles[i]) <= kLargestAngle)) found[i] = Function::of(angles[i]);
+    for (std::int64_t i = 0; i < last; ++i) found[i] = Function::of_small(angles[i]);
+    for (std::int64_t i = 0; largest > kMost && i < last; ++i) {
+      if (size_bits(angles[i]) > kMost) found[i] = Function::of(angles[i]);
     }
     for (std::int64_t i = 0; i < last; ++i) results[first + i] = found[i];
   }
