@@ -186,7 +186,12 @@ class RangeOfElements {
       : readers_(readers),
         loop_(loop),
         common_(common),
-        chunk_(is_direct() ? kLargeChunk : chunk),
+        is_direct_(std::is_same_v<T, Output> &&
+                   std::ranges::all_of(readers,
+                                       [common](const OperandReader<Number>& reader) {
+                                         return reader.is_direct(common);
+                                       })),
+        chunk_(is_direct_ ? kLargeChunk : chunk),
         room_(std::min(chunk_, count)),
         buffers_(static_cast<std::size_t>(room_) * buffer_count()),
         pointers_(readers.size()) {
@@ -194,7 +199,7 @@ class RangeOfElements {
     for (std::size_t i = 0; i < readers.size(); ++i) {
       if (!readers[i].is_number()) continue;
       readers[i].read(0, room_, buffer);
-      round(readers[i], room_, buffer);
+      if (readers[i].is_rounded_to(common)) round(room_, buffer);
       pointers_[i] = buffer;
       buffer += room_;
     }
@@ -208,7 +213,7 @@ class RangeOfElements {
       for (std::size_t i = 0; i < readers_.size(); ++i) {
         if (readers_[i].is_number()) continue;
         pointers_[i] = operand(readers_[i], first, count, buffer);
-        if (!is_direct()) buffer += room_;
+        if (!is_direct_) buffer += room_;
       }
       if constexpr (std::is_same_v<T, Output>) {
         loop_(pointers_.data(), out + first, count);
@@ -220,16 +225,8 @@ class RangeOfElements {
   }
 
  private:
-  // Whether nothing but numbers is written into buffers.
-  [[nodiscard]] bool is_direct() const {
-    return std::is_same_v<T, Output> &&
-           std::ranges::all_of(readers_, [this](const OperandReader<Number>& reader) {
-             return reader.is_direct(common_);
-           });
-  }
-
   [[nodiscard]] std::size_t buffer_count() const {
-    if (!is_direct()) return readers_.size() + 1;  // and one for results
+    if (!is_direct_) return readers_.size() + 1;  // and one for results
     return static_cast<std::size_t>(
         std::ranges::count_if(readers_, &OperandReader<Number>::is_number));
   }
@@ -239,14 +236,13 @@ class RangeOfElements {
     const Number* const read = reader.read(first, count, buffer);
     if (!reader.is_rounded_to(common_)) return read;
     if (read != buffer) std::copy_n(read, count, buffer);
-    round(reader, count, buffer);
+    round(count, buffer);
     return buffer;
   }
 
   // Numbers of another type than `Common` are what that makes of them.
-  void round(const OperandReader<Number>& reader, std::int64_t count, Number* buffer) const {
+  static void round(std::int64_t count, Number* buffer) {
     if constexpr (!std::is_same_v<Common, Number>) {
-      if (!reader.is_rounded_to(common_)) return;
       for (std::int64_t i = 0; i < count; ++i) {
         const auto value = static_cast<Common>(buffer[i]);
         buffer[i] = static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
@@ -257,6 +253,7 @@ class RangeOfElements {
   const std::vector<OperandReader<Number>>& readers_;
   Loop<Number, Output> loop_;
   DType common_;
+  bool is_direct_;  // nothing but numbers is written into buffers
   std::int64_t chunk_;
   std::int64_t room_;  // in each buffer
   std::vector<Number> buffers_;

@@ -135,10 +135,7 @@ _OF_TARGETS = (
     aten.nll_loss2d.default,
     aten.nll_loss_nd.default,
 )
-_GATHERING = (
-    aten.nll_loss_forward.default,
-    aten.nll_loss2d_forward.default,
-)
+_GATHERING = (aten.nll_loss_forward.default, aten.nll_loss2d_forward.default)
 
 OPERATORS: dict[Any, Callable[..., Any]] = {
     **{operator: composed(operator) for operator in _OF_TARGETS},

@@ -83,15 +83,7 @@ def _repeat_interleave(
     return x.index_select(dim, places)
 
 
-def _max_unpool2d(x: Tensor, indices: Tensor, output_size: Sequence[int]) -> Any:
-    return _unpooled(x, indices, output_size)
-
-
-def _max_unpool3d(x: Tensor, indices: Tensor, output_size: Sequence[int], *_: Any) -> Any:
-    return _unpooled(x, indices, output_size)
-
-
-def _unpooled(x: Tensor, indices: Tensor, sizes: Sequence[int]) -> Any:
+def _max_unpool(x: Tensor, indices: Tensor, sizes: Sequence[int], *_: Any) -> Any:
     """Scatter the elements of each plane, or volume, which checks their places in it.
 
     PyTorch's own decomposition writes what lies outside of a plane into another one.
@@ -123,8 +115,8 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.diagonal_scatter.default: _diagonal_scatter,
     aten.gather_backward.default: composed(aten.gather_backward.default),
     aten.index_select_backward.default: composed(aten.index_select_backward.default),
-    aten.max_unpool2d.default: _max_unpool2d,
-    aten.max_unpool3d.default: _max_unpool3d,
+    aten.max_unpool2d.default: _max_unpool,
+    aten.max_unpool3d.default: _max_unpool,
     aten.put.default: _put,
     aten.repeat_interleave.self_Tensor: _repeat_interleave,
     aten.scatter.reduce: _scatter_reduce,
