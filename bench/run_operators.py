@@ -126,6 +126,7 @@ def cases() -> Iterator[Case | Function]:
     yield Case("pools", aten.max_pool2d_with_indices.default, (image, [2, 2]))
     yield Case("pools", aten.max_pool3d_with_indices.default, (volume, [2, 2, 2]))
     yield Case("pools", aten.avg_pool3d.default, (volume, [2, 2, 2]))
+    yield from _convolutions(image, volume)
     yield Case("resampling", aten.upsample_nearest2d.default, (image, [512, 512]))
     yield Case("resampling", aten.upsample_bilinear2d.default, (image, [384, 384], False))
     yield Case("resampling", aten.upsample_bicubic2d.default, (image, [384, 384], False))
@@ -197,9 +198,27 @@ def _linear_algebra() -> Iterator[Case | Function]:
     )
 
 
+def _convolutions(image: Tensor, volume: Tensor) -> Iterator[Case]:
+    for x, kernel, stride, groups, note in (
+        (image, 3, 1, 1, "of planes"),
+        (image, 3, 2, 1, "of planes, every other place"),
+        (image, 3, 1, 16, "of planes, each by itself"),
+        (image, 1, 1, 1, "of channels alone"),
+        (image.reshape(1, 16, -1), 5, 1, 1, "of signals"),
+        (volume, 3, 1, 1, "of volumes"),
+    ):
+        rank = x.dim() - 2
+        weight = torch.randn(16, 16 // groups, *[kernel] * rank)
+        places = ([stride] * rank, [kernel // 2] * rank, [1] * rank)
+        arguments = (x, weight, None, *places, False, [0] * rank, groups)
+        yield Case("convolutions", aten.convolution.default, arguments, note)
+    small, weight = image[..., :128, :128].contiguous(), torch.randn(16, 16, 2, 2)
+    arguments = (small, weight, None, [2, 2], [0, 0], [1, 1], True, [0, 0], 1)
+    yield Case("convolutions", aten.convolution.default, arguments, "transposed")
+
+
 def _decompositions(rows: Tensor, positive: Tensor, image: Tensor) -> Iterator[Function]:
     places = torch.randint(0, 1000, (1000,))
-    volume, weight = torch.randn(1, 16, 40, 40, 40), torch.randn(16, 16, 3, 3, 3)
     vectors = rows.flatten()[:999_999].reshape(-1, 3)
     for family, name, function, arguments in (
         ("elementwise", "logaddexp2", torch.logaddexp2, (rows, positive)),
@@ -218,7 +237,6 @@ def _decompositions(rows: Tensor, positive: Tensor, image: Tensor) -> Iterator[F
         ("normalisation", "local_response_norm", _local_response_norm, (image,)),
         ("layout", "unfold", lambda x: functional.unfold(x, 2), (image[:, :4],)),
         ("places", "take", torch.take, (rows, torch.randperm(1_000_000))),
-        ("convolutions", "conv3d", functional.conv3d, (volume, weight)),
     ):
         yield Function(f"decompositions, {family}", name, function, arguments)
 

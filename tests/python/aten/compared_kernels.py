@@ -34,6 +34,7 @@ def compare_samples(
     dtypes: Sequence[torch.dtype] = ALL,
     most: int = 20,
     *,
+    tolerance: tuple[float, float] | None = None,
     with_common: bool = False,
 ) -> dict[str, int]:
     """Run PyTorch's samples of operators, and count the calls of kernels that were compared.
@@ -44,14 +45,14 @@ def compare_samples(
         Of entries of ``op_db``, without their variants.
     most
         Samples of an entry and a type.
-    with_common
+    tolerance, with_common
         See `ComparedKernels`.
 
     Returns
     -------
     By the operator's name, how many calls gave what PyTorch's kernel does.
     """
-    compared = ComparedKernels(with_common=with_common)
+    compared = ComparedKernels(tolerance, with_common=with_common)
     for info in (info for info in operator_entries() if info.name in names):
         for dtype in (dtype for dtype in dtypes if dtype in info.dtypes):
             torch.manual_seed(0)

@@ -18,6 +18,7 @@ std::span<const ListedOperator> bessel_operators();
 std::span<const ListedOperator> bit_operators();
 std::span<const ListedOperator> cholesky_operators();
 std::span<const ListedOperator> comparison_operators();
+std::span<const ListedOperator> convolution_operators();
 std::span<const ListedOperator> copy_operators();
 std::span<const ListedOperator> distance_operators();
 std::span<const ListedOperator> elementary_operators();
@@ -58,6 +59,7 @@ inline constexpr std::array kAtenFamilies = {&activation_operators,
                                              &bit_operators,
                                              &cholesky_operators,
                                              &comparison_operators,
+                                             &convolution_operators,
                                              &copy_operators,
                                              &distance_operators,
                                              &elementary_operators,

@@ -72,6 +72,9 @@ struct Maxima {
 Result<Maxima> maxima_at(ProgramArguments& arguments, std::size_t index, const Planes& planes,
                          const Triple& results);
 
+// The quotient of a number from 0 on, rounded up.
+inline std::int64_t quotient_above(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 // A sum divided by how many it has, or by another number that is not zero.
 template <typename T>
 T quotient(T a, T b) {

@@ -106,8 +106,6 @@ struct Tap {
   std::int64_t count;
 };
 
-std::int64_t quotient_above(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // Some neighbours in a row of results, those from `first` on, of which the place among all is `at`.
 struct Results {
   std::int64_t plane;

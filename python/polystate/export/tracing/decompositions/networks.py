@@ -17,60 +17,6 @@ from polystate.export.tracing.decompositions.precision import in_single
 aten = torch.ops.aten
 
 
-def _convolution(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Any:
-    """Writes a convolution of three dimensions as one of two.
-
-    The planes under a kernel's depth become channels, beside those there are; the depths of the
-    result become a batch.
-    """
-    if x.dim() != 5:
-        return NotImplemented
-    strides, paddings, dilations, more = (
-        list(each) * (3 // len(each)) for each in (stride, padding, dilation, output_padding)
-    )
-    depth = weight.shape[2]
-    if transposed:
-        # The kernel goes over planes with zeros between them, the other way around.
-        before = dilations[0] * (depth - 1) - paddings[0]
-        planes = _padded(_spread(x, strides[0]), before, before + more[0])
-        weight = weight.flip(2)
-        step = 1
-    else:
-        planes = _padded(x, paddings[0], paddings[0])
-        step = strides[0]
-    reach = dilations[0] * (depth - 1) + 1
-    results = (planes.shape[2] - reach) // step + 1
-    starts = [at * dilations[0] for at in range(depth)]
-    under = [planes[:, :, at : at + 1 - reach or None : step] for at in starts]
-    batch, channels, height, width = x.shape[0], x.shape[1], x.shape[3], x.shape[4]
-    stacked = torch.stack(under, 2).permute(0, 3, 1, 2, 4, 5)
-    stacked = stacked.reshape(batch * results, channels * depth, height, width)
-    kernel = weight.transpose(1, 2).flatten(0, 1) if transposed else weight.flatten(1, 2)
-    flat = aten.convolution.default(
-        stacked,
-        kernel,
-        bias,
-        strides[1:],
-        paddings[1:],
-        dilations[1:],
-        transposed,
-        more[1:],
-        groups,
-    )
-    result = flat.reshape(batch, results, *flat.shape[1:])
-    return result.transpose(1, 2).contiguous()
-
-
 def _convolution_of_mode(
     x: Tensor,
     weight: Tensor,
@@ -91,23 +37,7 @@ def _convolution_of_mode(
             more = step * (size - 1)
             added += [more // 2, more - more // 2]
         x = aten.constant_pad_nd.default(x, added)
-    return _convolution(x, weight, bias, stride, [0], dilations, False, [0], groups)
-
-
-def _spread(x: Tensor, step: int) -> Tensor:
-    """Puts planes of zeros between those of a depth."""
-    if step == 1:
-        return x
-    zeros = torch.zeros_like(x)
-    spread = torch.stack([x, *[zeros] * (step - 1)], 3).flatten(2, 3)
-    return spread[:, :, : spread.shape[2] - (step - 1)]
-
-
-def _padded(x: Tensor, before: int, after: int) -> Tensor:
-    """Adds planes of zeros to a depth, or takes some away."""
-    x = x[:, :, max(-before, 0) : x.shape[2] - max(-after, 0)]
-    added = [0, 0, 0, 0, max(before, 0), max(after, 0)]
-    return aten.constant_pad_nd.default(x, added) if any(added) else x
+    return aten.convolution.default(x, weight, bias, stride, [0], dilations, False, [0], groups)
 
 
 def _embedding_bag(
@@ -214,7 +144,6 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten._embedding_bag.default: _embedding_bag,
     aten._embedding_bag_forward_only.default: _embedding_bag,
     aten.col2im.default: decomposition_table[aten.col2im.default],
-    aten.convolution.default: _convolution,
     aten.glu.default: _glu,
     aten.max_pool2d_with_indices_backward.default: _max_pool2d_backward,
     aten.rrelu.default: _rrelu,

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._decomp import decomposition_table
 from torch._prims_common import is_contiguous_or_false
 
 from polystate.export.graph.sizes import may_be_zero
@@ -100,7 +101,10 @@ def _unsafe_masked_index(
     x: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: float
 ) -> Any:
     """Counts negative indices from the end, as PyTorch's own kernel does."""
-    if may_be_zero(x.numel()):
+    count = x.numel()
+    if isinstance(count, int) and count == 0:
+        return decomposition_table[aten._unsafe_masked_index.default](x, mask, indices, fill)
+    if may_be_zero(count):
         return NotImplemented
     bounded = [
         index if index is None else index.clamp(-size, size - 1)
