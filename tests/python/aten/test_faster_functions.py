@@ -13,6 +13,7 @@ from polystate import EngineError, _core
 from polystate.export.lowering.replaced_kernels import kernel_name
 from tests.python.aten.compared_kernels import (
     ALL,
+    FLOATS,
     ComparedKernels,
     call_kernel,
     compare_samples,
@@ -317,3 +318,21 @@ def test_a_softmax_of_many_elements() -> None:
     x = torch.rand(2, 250_000)
     (found,) = call_kernel(aten._softmax.default, (x, 1, False), {}, (x,))
     torch.testing.assert_close(found, x.double().softmax(1).float(), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int32, torch.bool])
+@pytest.mark.parametrize("shape", [(3, 1000), (2, 5, 257), (2, 300, 3), (2, 4099)])
+def test_operands_that_go_with_rows_or_columns(dtype: torch.dtype, shape: tuple[int, ...]) -> None:
+    """Also those of another type, or of one more dimension, and over the memory of the first."""
+    torch.manual_seed(0)
+    x = (torch.randn(shape) * 9).to(dtype)
+    others = [(torch.randn(x[..., :1].shape) * 9).to(each) for each in (dtype, torch.int16)]
+    with ComparedKernels((0, 0), with_common=True) as compared:
+        for other in (*others, x[:1], x[:1, ..., :1], others[0][0]):
+            torch.mul(x, other), torch.mul(other, x)
+            torch.lt(x, other), torch.where(other > 0, x, other)
+            torch.maximum(x, other.to(dtype))
+    assert compared.counts["aten.mul.Tensor"] == 10
+    memory = x.clone()
+    _core.call_operator(kernel_name(aten.mul.Tensor), [memory, others[0], memory], 1)
+    assert torch.equal(memory, x * others[0])

@@ -25,6 +25,9 @@ namespace {
 constexpr std::int64_t kChunk = 512;
 // Elements that are computed at a time where none is converted; a number is written as often.
 constexpr std::int64_t kLargeChunk = 4 * kChunk;
+// Elements of which one number takes the place where it goes with all of a chunk: the loop is
+// called for as many at a time.
+constexpr std::int64_t kRepeats = kChunk / 2;
 // From so many results on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kResultsWorthAThread = 16 * kChunk;
 
@@ -64,6 +67,13 @@ struct Dimension {
   std::int64_t stride;  // 0 where the operand is broadcast
 };
 
+// Elements of an operand.
+template <typename Number>
+struct Read {
+  const Number* values;
+  bool is_repeated = false;  // kRepeats times the same number, which goes with all elements
+};
+
 // Reads an operand as if it had the result's shape and type.
 template <typename Number>
 class OperandReader {
@@ -101,21 +111,21 @@ class OperandReader {
   }
 
   // Elements from `first` on: where they lie, or converted in `buffer`, which has room for them.
-  const Number* read(std::int64_t first, std::int64_t count, Number* buffer) const {
+  Read<Number> read(std::int64_t first, std::int64_t count, Number* buffer) const {
     if (operand_.is_number) {
       std::fill_n(buffer, count, number_of());
-      return buffer;
+      return {buffer};
     }
-    return with_element_type(operand_.tensor.dtype(), [&]<typename From>() -> const Number* {
+    return with_element_type(operand_.tensor.dtype(), [&]<typename From>() -> Read<Number> {
       const From* from = elements<const From>(operand_.tensor).data();
       if (!is_whole_) return read_broadcast(from, first, count, buffer);
       if constexpr (std::is_same_v<From, Number>) {
-        return from + first;
+        return {from + first};
       } else if constexpr (std::is_same_v<From, bool> && std::is_same_v<Number, std::uint8_t>) {
-        return reinterpret_cast<const Number*>(from) + first;
+        return {reinterpret_cast<const Number*>(from) + first};
       } else {
         convert(from + first, 1, count, buffer);
-        return buffer;
+        return {buffer};
       }
     });
   }
@@ -141,8 +151,8 @@ class OperandReader {
 
   // Goes through the last dimension at once.
   template <typename From>
-  const Number* read_broadcast(const From* from, std::int64_t first, std::int64_t count,
-                               Number* buffer) const {
+  Read<Number> read_broadcast(const From* from, std::int64_t first, std::int64_t count,
+                              Number* buffer) const {
     std::array<std::int64_t, TensorArgument::kMaxRank> index{};
     std::int64_t offset = 0;
     for (std::size_t i = dimensions_.size(); i-- > 0; first /= dimensions_[i].size) {
@@ -150,9 +160,13 @@ class OperandReader {
       offset += index[i] * dimensions_[i].stride;
     }
     const std::size_t last = dimensions_.size() - 1;
+    const bool is_one_run = dimensions_[last].size - index[last] >= count;
     if constexpr (std::is_same_v<From, Number>) {
-      const bool is_one_run = dimensions_[last].size - index[last] >= count;
-      if (is_one_run && dimensions_[last].stride == 1) return from + offset;
+      if (is_one_run && dimensions_[last].stride == 1) return {from + offset};
+    }
+    if (is_one_run && dimensions_[last].stride == 0 && count > kRepeats) {
+      convert(from + offset, 0, kRepeats, buffer);
+      return {buffer, true};
     }
     for (Number* to = buffer; count > 0;) {
       const std::int64_t run = std::min(count, dimensions_[last].size - index[last]);
@@ -167,7 +181,7 @@ class OperandReader {
         ++index[i - 1];
       }
     }
-    return buffer;
+    return {buffer};
   }
 
   const Operand& operand_;
@@ -194,7 +208,8 @@ class RangeOfElements {
         chunk_(is_direct_ ? kLargeChunk : chunk),
         room_(std::min(chunk_, count)),
         buffers_(static_cast<std::size_t>(room_) * buffer_count()),
-        pointers_(readers.size()) {
+        pointers_(readers.size()),
+        steps_(readers.size()) {
     Number* buffer = buffers_.data();
     for (std::size_t i = 0; i < readers.size(); ++i) {
       if (!readers[i].is_number()) continue;
@@ -210,15 +225,19 @@ class RangeOfElements {
     for (std::int64_t count = 0; first < last; first += count) {
       count = std::min(chunk_ - first % chunk_, last - first);
       Number* buffer = others_;
+      std::int64_t at_once = count;
       for (std::size_t i = 0; i < readers_.size(); ++i) {
         if (readers_[i].is_number()) continue;
-        pointers_[i] = operand(readers_[i], first, count, buffer);
+        const Read<Number> read = operand(readers_[i], first, count, buffer);
+        pointers_[i] = read.values;
+        steps_[i] = read.is_repeated ? 0 : 1;
+        if (read.is_repeated) at_once = kRepeats;
         if (!is_direct_) buffer += room_;
       }
       if constexpr (std::is_same_v<T, Output>) {
-        loop_(pointers_.data(), out + first, count);
+        compute_chunk(count, at_once, out + first);
       } else {
-        loop_(pointers_.data(), buffer, count);
+        compute_chunk(count, at_once, buffer);
         for (std::int64_t i = 0; i < count; ++i) out[first + i] = static_cast<T>(buffer[i]);
       }
     }
@@ -231,13 +250,23 @@ class RangeOfElements {
         std::ranges::count_if(readers_, &OperandReader<Number>::is_number));
   }
 
-  const Number* operand(const OperandReader<Number>& reader, std::int64_t first, std::int64_t count,
-                        Number* buffer) const {
-    const Number* const read = reader.read(first, count, buffer);
+  // Operands that are repeated stay where they are.
+  void compute_chunk(std::int64_t count, std::int64_t at_once, Output* out) {
+    for (std::int64_t at = 0; at < count; at += at_once) {
+      const std::int64_t some = std::min(at_once, count - at);
+      loop_(pointers_.data(), out + at, some);
+      for (std::size_t i = 0; i < steps_.size(); ++i) pointers_[i] += steps_[i] * some;
+    }
+  }
+
+  Read<Number> operand(const OperandReader<Number>& reader, std::int64_t first, std::int64_t count,
+                       Number* buffer) const {
+    const Read<Number> read = reader.read(first, count, buffer);
     if (!reader.is_rounded_to(common_)) return read;
-    if (read != buffer) std::copy_n(read, count, buffer);
-    round(count, buffer);
-    return buffer;
+    const std::int64_t written = read.is_repeated ? kRepeats : count;
+    if (read.values != buffer) std::copy_n(read.values, written, buffer);
+    round(written, buffer);
+    return {buffer, read.is_repeated};
   }
 
   // Numbers of another type than `Common` are what that makes of them.
@@ -258,14 +287,17 @@ class RangeOfElements {
   std::int64_t room_;  // in each buffer
   std::vector<Number> buffers_;
   std::vector<const Number*> pointers_;
-  Number* others_ = nullptr;  // the buffers behind those of numbers
+  std::vector<std::int64_t> steps_;  // 0 where an operand is repeated, as numbers are
+  Number* others_ = nullptr;         // the buffers behind those of numbers
 };
 
-// How many elements are computed at a time: a row where that is about as many, so that an operand
-// that goes with each row need not be copied.
+// How many elements are computed at a time: a row or an even part of it, where that is about as
+// many, so that an operand that goes with each row, or each element of a row, need not be copied.
 std::int64_t chunk_of(const TensorArgument& out) {
   const std::int64_t row = out.rank() == 0 ? 1 : out.size(out.rank() - 1);
-  return row >= kChunk / 4 && row <= 4 * kChunk ? row : kChunk;
+  if (row < kChunk / 4) return kChunk;
+  const std::int64_t parts = (row + kLargeChunk - 1) / kLargeChunk;
+  return (row + parts - 1) / parts;
 }
 
 // Whether loops over `Number` compute an operator of operands of type T.
