@@ -53,6 +53,9 @@ struct LinearCall {
 // Requires as many columns as float32 tiles may have.
 void require_columns(Requirements& require, std::int64_t columns, const NamedTensor& tiles);
 
+// Of a row's float32 weights, in a nanosecond.
+inline constexpr std::int64_t kFloatBytesMultiplied = 400;
+
 // How long a product takes.
 struct ProductCost {
   std::int64_t rows;

@@ -13,8 +13,6 @@
 namespace polystate {
 namespace {
 
-constexpr std::int64_t kBytesMultiplied = 400;  // in a nanosecond
-
 Status check(Requirements& require, LinearCall& call, const NamedTensor& tiles) {
   call.check_rows(require);
   require.floats(tiles, 3);
@@ -45,7 +43,7 @@ Status packed_linear(Arguments& arguments, MultiplyFloats multiply) {
   const ProductCost cost{.rows = call.rows(),
                          .columns = call.columns,
                          .tile_bytes = weights.tile_size() * std::int64_t{sizeof(float)},
-                         .bytes_multiplied = kBytesMultiplied};
+                         .bytes_multiplied = kFloatBytesMultiplied};
   multiply_in_blocks(cost, [&](std::int64_t first, std::int64_t last, TileRange some) {
     const FloatRows rows{x + first * call.depth(), call.depth()};
     multiply(call.product(rows, weights, first), last - first, some);

@@ -26,7 +26,6 @@
 namespace polystate {
 namespace {
 
-constexpr std::int64_t kBytesMultiplied = 400;  // in a nanosecond
 
 // From so many columns of cells on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kColumnsWorthAThread = 2'048;
@@ -137,7 +136,7 @@ void multiply_rows(const FloatProduct& product, std::int64_t count, MultiplyFloa
   const ProductCost cost{.rows = count,
                          .columns = weights.columns,
                          .tile_bytes = weights.tile_size() * std::int64_t{sizeof(float)},
-                         .bytes_multiplied = kBytesMultiplied};
+                         .bytes_multiplied = kFloatBytesMultiplied};
   multiply_in_blocks(cost, [&](std::int64_t first, std::int64_t last, TileRange tiles) {
     FloatProduct some = product;
     some.rows.values += first * some.rows.stride;

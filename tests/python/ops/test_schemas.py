@@ -47,7 +47,10 @@ def test_operators_of_pytorch_have_its_schemas() -> None:
 
 def test_an_operator_of_pytorch_with_a_kernel_is_lowered_to_it() -> None:
     names = {s.partition("(")[0] for s in LISTED if not s.startswith("polystate::")}
-    assert {kernel_name(operator) for operator in own_kernels()} == names
+    called = {kernel_name(operator) for operator in own_kernels()}
+    # Products of matrices have two names.
+    others = {name.replace("polystate_faster::", "polystate_aten::") for name in called}
+    assert called <= names <= called | others
 
 
 def test_a_name_that_executorch_has_is_in_a_namespace_of_ours() -> None:

@@ -3,7 +3,8 @@
 ExecuTorch sums float64 in float32, for instance, and its pools lose NaN. A kernel's name can be
 taken once: ours are in the namespace ``polystate_aten``, with PyTorch's names and schemas. Those
 that compute what ExecuTorch's do, only faster, are in the namespace ``polystate_faster``: where a
-program is written for its own runtime, it calls them by PyTorch's names again.
+program is written for its own runtime, it calls them by PyTorch's names again. Products of matrices
+have both names.
 
 Needs the edge program after delegation. Keeps what the method computes.
 """
@@ -24,31 +25,33 @@ from polystate import _core
 from polystate.export.graph.signature import changed_graphs
 from polystate.export.graph.sizes import may_be_empty
 
-_FASTER = "polystate_faster"
+_OWN, _FASTER = "polystate_aten", "polystate_faster"
 _LIBRARIES: dict[str, Any] = {
     namespace: torch.library.Library(namespace, "DEF")  # type: ignore[no-untyped-call]
-    for namespace in ("polystate_aten", _FASTER)
+    for namespace in (_OWN, _FASTER)
 }
 
 
 @functools.cache
 def replaced_kernels() -> dict[torch._ops.OpOverload, torch._ops.OpOverload]:
     """PyTorch's operators, in the form that returns, and those that take their places."""
-    replaced: dict[torch._ops.OpOverload, torch._ops.OpOverload] = {}
-    for namespace in _LIBRARIES:
-        prefix = f"{namespace}::"
-        filling = {
-            schema.partition("(")[0].removeprefix(prefix)
-            for schema in _core.executorch_operators()
-            if schema.startswith(prefix)
-        }
-        replaced |= {
-            operator: _defined(operator, namespace)
-            for packet in sorted({name.partition(".")[0] for name in filling})
-            for operator in returning_overloads(packet)
-            if _name(filling_form(operator)).removeprefix("aten::") in filling
-        }
-    return replaced
+    return {**_replaced_by(_OWN), **_replaced_by(_FASTER)}
+
+
+@functools.cache
+def _replaced_by(namespace: str) -> dict[torch._ops.OpOverload, torch._ops.OpOverload]:
+    prefix = f"{namespace}::"
+    filling = {
+        schema.partition("(")[0].removeprefix(prefix)
+        for schema in _core.executorch_operators()
+        if schema.startswith(prefix)
+    }
+    return {
+        operator: _defined(operator, namespace)
+        for packet in sorted({name.partition(".")[0] for name in filling})
+        for operator in returning_overloads(packet)
+        if _name(filling_form(operator)).removeprefix("aten::") in filling
+    }
 
 
 def executorchs_name(name: str) -> str:
@@ -65,20 +68,20 @@ def call_replaced_kernels(program: ExportedProgram) -> None:
     """Rewrite such calls, those in branches included."""
     for graph in changed_graphs(program):
         for node in graph.nodes:
-            operator = node.target._op if isinstance(node.target, EdgeOpOverload) else None
-            if operator in replaced_kernels() and not _is_right(operator, node):
-                node.target = _of_edge(replaced_kernels()[operator])
+            if isinstance(node.target, EdgeOpOverload):
+                replacement = _replacement(node.target._op, node)
+                if replacement is not None:
+                    node.target = _of_edge(replacement)
 
 
-# Of which ExecuTorch's kernels are wrong for tensors without elements alone.
-_PRODUCTS = {torch.ops.aten.bmm.default, torch.ops.aten.linear.default, torch.ops.aten.mm.default}
-
-
-def _is_right(operator: torch._ops.OpOverload, node: Node) -> bool:
-    """Whether ExecuTorch's own kernel will do, with which programs run in its own runtime, too."""
-    if operator == torch.ops.aten.abs.default:
-        return not node.meta["val"].dtype.is_floating_point
-    return operator in _PRODUCTS and not any(map(may_be_empty, node.all_input_nodes))
+def _replacement(operator: torch._ops.OpOverload, node: Node) -> torch._ops.OpOverload | None:
+    """What takes the place of an operator, unless ExecuTorch's own kernel will do."""
+    if operator == torch.ops.aten.abs.default and not node.meta["val"].dtype.is_floating_point:
+        return None
+    own, faster = _replaced_by(_OWN).get(operator), _replaced_by(_FASTER).get(operator)
+    # ExecuTorch's products of tensors without elements are wrong.
+    is_wrong = faster is None or any(map(may_be_empty, node.all_input_nodes))
+    return own if own is not None and is_wrong else faster
 
 
 def returning_overloads(packet: str) -> Iterator[torch._ops.OpOverload]:

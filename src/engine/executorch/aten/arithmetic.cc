@@ -5,9 +5,9 @@
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/faster.h"
+#include "engine/executorch/aten/named.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
 #include "polystate/core/result.h"
 
 // Sums, differences, products and quotients of elements.
@@ -45,13 +45,11 @@ struct WithFactor : OfAllNumbers {
 };
 
 template <typename Function, const auto& kForm>
-struct SumWithFactor {
-  static constexpr auto kText = joined(kFasterNamespace, Function::kName, kForm);
-  static constexpr OperatorSchema kSchema = schema_of(kText);
+struct SumWithFactor : Named<kFasterNamespace, Function::kName, kForm> {
   static Status run(ProgramArguments& arguments) {
     constexpr std::size_t kFactor = 2;
     const bool is_plain = arguments.whole_number(kFactor) == 1;
-    return compute_elements<kSchema>(
+    return compute_elements<SumWithFactor::kSchema>(
         arguments, is_plain ? faster_loops<Function>() : faster_loops<WithFactor<Function>>());
   }
 };

@@ -8,9 +8,9 @@
 #include "core/vectorised.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/named.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
@@ -22,11 +22,9 @@ constexpr char kFormOfTensors[] =
     ".Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
 // `Function::of` compares or tests numbers of any type.
 template <typename Function, const auto& kForm>
-struct Predicate {
-  static constexpr auto kText = joined("polystate_faster::", Function::kName, kForm);
-  static constexpr OperatorSchema kSchema = schema_of(kText);
+struct Predicate : Named<kFasterNamespace, Function::kName, kForm> {
   static Status run(ProgramArguments& arguments) {
-    return compute_predicates<kSchema>(arguments, vectorised_predicates<Function>());
+    return compute_predicates<Predicate::kSchema>(arguments, vectorised_predicates<Function>());
   }
 };
 
@@ -141,18 +139,16 @@ struct LogicalNot {
 
 // Bits of integers; of bools, what `Logical` says.
 template <typename Function, typename Logical, const auto& kForm>
-struct Bits {
-  static constexpr auto kText = joined("polystate_faster::", Function::kName, kForm);
-  static constexpr OperatorSchema kSchema = schema_of(kText);
+struct Bits : Named<kFasterNamespace, Function::kName, kForm> {
   static Status run(ProgramArguments& arguments) {
-    const DType dtype = arguments.tensor(kSchema.argument_count() - 1).dtype();
+    const DType dtype = arguments.tensor(Bits::kSchema.argument_count() - 1).dtype();
     if (!arguments.status()) return arguments.status();
     const InstructionSet set = best_instruction_set();
     if (dtype == DType::kBool) {
-      return compute_predicates<kSchema>(
+      return compute_predicates<Bits::kSchema>(
           arguments, {.of_bools = vectorised<&each_element<Logical, std::uint8_t, bool>>(set)});
     }
-    return compute_elements<kSchema>(
+    return compute_elements<Bits::kSchema>(
         arguments, {.of_integers = vectorised<&each_element<Function, std::int64_t>>(set)});
   }
 };

@@ -224,21 +224,12 @@ class RangeOfElements {
   void compute(std::int64_t first, std::int64_t last, T* out) {
     for (std::int64_t count = 0; first < last; first += count) {
       count = std::min(chunk_ - first % chunk_, last - first);
-      Number* buffer = others_;
-      std::int64_t at_once = count;
-      for (std::size_t i = 0; i < readers_.size(); ++i) {
-        if (readers_[i].is_number()) continue;
-        const Read<Number> read = operand(readers_[i], first, count, buffer);
-        pointers_[i] = read.values;
-        steps_[i] = read.is_repeated ? 0 : 1;
-        if (read.is_repeated) at_once = kRepeats;
-        if (!is_direct_) buffer += room_;
-      }
+      read_operands(first, count);
       if constexpr (std::is_same_v<T, Output>) {
-        compute_chunk(count, at_once, out + first);
+        compute_chunk(count, out + first);
       } else {
-        compute_chunk(count, at_once, buffer);
-        for (std::int64_t i = 0; i < count; ++i) out[first + i] = static_cast<T>(buffer[i]);
+        compute_chunk(count, results_);
+        for (std::int64_t i = 0; i < count; ++i) out[first + i] = static_cast<T>(results_[i]);
       }
     }
   }
@@ -250,10 +241,25 @@ class RangeOfElements {
         std::ranges::count_if(readers_, &OperandReader<Number>::is_number));
   }
 
+  // Points to the elements of a chunk.
+  void read_operands(std::int64_t first, std::int64_t count) {
+    Number* buffer = others_;
+    at_once_ = count;
+    for (std::size_t i = 0; i < readers_.size(); ++i) {
+      if (readers_[i].is_number()) continue;
+      const Read<Number> read = operand(readers_[i], first, count, buffer);
+      pointers_[i] = read.values;
+      steps_[i] = read.is_repeated ? 0 : 1;
+      if (read.is_repeated) at_once_ = kRepeats;
+      if (!is_direct_) buffer += room_;
+    }
+    results_ = buffer;
+  }
+
   // Operands that are repeated stay where they are.
-  void compute_chunk(std::int64_t count, std::int64_t at_once, Output* out) {
-    for (std::int64_t at = 0; at < count; at += at_once) {
-      const std::int64_t some = std::min(at_once, count - at);
+  void compute_chunk(std::int64_t count, Output* out) {
+    for (std::int64_t at = 0; at < count; at += at_once_) {
+      const std::int64_t some = std::min(at_once_, count - at);
       loop_(pointers_.data(), out + at, some);
       for (std::size_t i = 0; i < steps_.size(); ++i) pointers_[i] += steps_[i] * some;
     }
@@ -284,11 +290,13 @@ class RangeOfElements {
   DType common_;
   bool is_direct_;  // nothing but numbers is written into buffers
   std::int64_t chunk_;
-  std::int64_t room_;  // in each buffer
+  std::int64_t room_;         // in each buffer
+  std::int64_t at_once_ = 0;  // elements of a call of the loop
   std::vector<Number> buffers_;
   std::vector<const Number*> pointers_;
   std::vector<std::int64_t> steps_;  // 0 where an operand is repeated, as numbers are
   Number* others_ = nullptr;         // the buffers behind those of numbers
+  Number* results_ = nullptr;        // the one behind those of all operands
 };
 
 // How many elements are computed at a time: a row or an even part of it, where that is about as

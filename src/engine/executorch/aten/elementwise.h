@@ -8,6 +8,7 @@
 
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
+#include "engine/executorch/aten/named.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
 #include "polystate/core/result.h"
@@ -158,31 +159,12 @@ Predicates vectorised_predicates() {
           .of_bools = vectorised<&each_element<Function, std::uint8_t, bool>>(set)};
 }
 
-// Texts in one, without their ends.
-template <std::size_t... kSizes>
-constexpr auto joined(const char (&... texts)[kSizes]) {
-  std::array<char, (kSizes + ...) - sizeof...(kSizes)> result{};
-  std::size_t at = 0;
-  const auto append = [&](const char* text, std::size_t size) {
-    for (std::size_t i = 0; i + 1 < size; ++i) result[at++] = text[i];
-  };
-  (append(texts, kSizes), ...);
-  return result;
-}
-
-template <std::size_t kSize>
-constexpr OperatorSchema schema_of(const std::array<char, kSize>& text) {
-  return OperatorSchema({text.data(), kSize});
-}
-
 // An operator of PyTorch over a function of floats: `Function::kName` is its name, `kForm` the rest
 // of its schema.
 template <typename Function, const auto& kForm>
-struct OfFloats {
-  static constexpr auto kText = joined("aten::", Function::kName, kForm);
-  static constexpr OperatorSchema kSchema = schema_of(kText);
+struct OfFloats : Named<kAtenNamespace, Function::kName, kForm> {
   static Status run(ProgramArguments& arguments) {
-    return compute_elements<kSchema>(arguments, kFloatLoops<Function>);
+    return compute_elements<OfFloats::kSchema>(arguments, kFloatLoops<Function>);
   }
 };
 

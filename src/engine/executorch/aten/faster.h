@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engine/executorch/aten/elementwise.h"
+#include "engine/executorch/aten/named.h"
 #include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
 #include "polystate/core/result.h"
 
 namespace polystate {
@@ -24,21 +24,16 @@ Loops faster_loops() {
   }
 }
 
-inline constexpr char kFasterNamespace[] = "polystate_faster::";
-inline constexpr char kAtenNamespace[] = "aten::";
-
 // An elementwise operator that ExecuTorch computes a number at a time. `Function::of` has no
 // branches or calls, for float32 at least; `Function::kName` is the operator's name, and `kForm`
 // the rest of its schema.
 template <typename Function, const auto& kForm, ScalarRule kRule = ScalarRule::kConverted,
           const auto& kNamespace = kFasterNamespace>
-struct Faster {
-  static constexpr auto kText = joined(kNamespace, Function::kName, kForm);
-  static constexpr OperatorSchema kSchema = schema_of(kText);
+struct Faster : Named<kNamespace, Function::kName, kForm> {
   static Status run(ProgramArguments& arguments) {
     Loops loops = faster_loops<Function>();
     loops.rule = kRule;
-    return compute_elements<kSchema>(arguments, loops);
+    return compute_elements<Faster::kSchema>(arguments, loops);
   }
 };
 

@@ -13,14 +13,17 @@
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/matrix_product.h"
+#include "engine/executorch/aten/named.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
 #include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
-// Products of matrices. ExecuTorch's own kernels leave the result as it was where they sum nothing,
-// and print errors of their BLAS where there is nothing to compute.
+// Products of matrices. ExecuTorch's own kernels are slower, leave the result as it was where they
+// sum nothing, and print errors of their BLAS where there is nothing to compute. The namespace is
+// `polystate_aten` where that may be, so that no program has the other kernel in its place.
 namespace polystate {
 namespace {
 
@@ -54,49 +57,59 @@ Result<Shape> product_shape(ProgramArguments& arguments, int rank) {
   return shape;
 }
 
-// `out`, resized, with the bias in each row or zeros.
-Status fill(ProgramArguments& arguments, std::size_t out, const Result<Shape>& shape,
-            const std::optional<TensorArgument>& bias) {
-  if (!shape) return shape.error();
-  const Result<TensorArgument> result = arguments.result_at(out, *shape);
-  if (!result) return result.error();
-  return with_element_type(result->dtype(), [&]<typename T>() -> Status {
-    const std::span<T> elements = polystate::elements<T>(*result);
+// Fills `out` with the bias in each row, or zeros.
+void fill(const TensorArgument& out, const std::optional<TensorArgument>& bias) {
+  with_element_type(out.dtype(), [&]<typename T>() {
+    const std::span<T> elements = polystate::elements<T>(out);
     std::ranges::fill(elements, T{});
-    if (!bias || elements.empty()) return {};
+    if (!bias) return;
     const std::span<const T> row = polystate::elements<const T>(*bias);
     for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = row[i % row.size()];
-    return {};
   });
 }
 
+// What operators of two matrices have in common, or of as many pairs of them.
 template <int kRank>
-struct Product {
+struct OfPairs {
+  static constexpr std::size_t kOut = 2;
   static Result<Shape> shape(ProgramArguments& arguments) {
     return product_shape(arguments, kRank);
   }
-  static Status run(ProgramArguments& arguments) {
-    return fill(arguments, 2, shape(arguments), std::nullopt);
+  static std::optional<TensorArgument> bias(ProgramArguments& /*arguments*/) {
+    return std::nullopt;
+  }
+  static void multiply(ProgramArguments& arguments, const TensorArgument& out) {
+    const TensorArgument left = arguments.tensor(0);
+    const TensorArgument right = arguments.tensor(1);
+    multiply_pairs({.left = left.data<float>(),
+                    .right = right.data<float>(),
+                    .bias = nullptr,
+                    .out = out.mutable_data<float>(),
+                    .rows = left.size(kRank - 2),
+                    .depth = left.size(kRank - 1),
+                    .columns = right.size(kRank - 1),
+                    .is_right_transposed = false},
+                   kRank == 2 ? 1 : left.size(0));
   }
 };
 
-struct Mm : Product<2> {
+struct Mm : OfPairs<2> {
+  static constexpr char kForm[] =
+      "mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)";
   static constexpr char kOfExecuTorch[] = "aten::mm.out";
-  static constexpr OperatorSchema kSchema{
-      "polystate_aten::mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)"};
 };
 
-struct Bmm : Product<3> {
+struct Bmm : OfPairs<3> {
+  static constexpr char kForm[] =
+      "bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)";
   static constexpr char kOfExecuTorch[] = "aten::bmm.out";
-  static constexpr OperatorSchema kSchema{
-      "polystate_aten::bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)"};
 };
 
 struct Linear {
+  static constexpr char kForm[] =
+      "linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)";
   static constexpr char kOfExecuTorch[] = "aten::linear.out";
-  static constexpr OperatorSchema kSchema{
-      "polystate_aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) "
-      "out) -> Tensor(a!)"};
+  static constexpr std::size_t kOut = 3;
   static Result<Shape> shape(ProgramArguments& arguments) {
     const TensorArgument input = arguments.tensor(0);
     const TensorArgument weight = arguments.tensor(1);
@@ -121,37 +134,77 @@ struct Linear {
     shape.back() = weight.size(0);
     return shape;
   }
-  static Status run(ProgramArguments& arguments) {
-    return fill(arguments, 3, shape(arguments), arguments.optional_tensor(2));
+  static std::optional<TensorArgument> bias(ProgramArguments& arguments) {
+    return arguments.optional_tensor(2);
+  }
+  static void multiply(ProgramArguments& arguments, const TensorArgument& out) {
+    const TensorArgument input = arguments.tensor(0);
+    const TensorArgument weight = arguments.tensor(1);
+    const std::optional<TensorArgument> added = bias(arguments);
+    const std::int64_t depth = std::max<std::int64_t>(weight.size(1), 1);
+    multiply_pairs({.left = input.data<float>(),
+                    .right = weight.data<float>(),
+                    .bias = added ? added->data<float>() : nullptr,
+                    .out = out.mutable_data<float>(),
+                    .rows = input.element_count() / depth,
+                    .depth = depth,
+                    .columns = weight.size(0),
+                    .is_right_transposed = true},
+                   1);
   }
 };
 
-bool is_empty(const EValue& value) { return value.isTensor() && value.toTensor().numel() == 0; }
+// Whether there is something to multiply.
+bool has_products(const KernelStack& stack) {
+  return std::ranges::all_of(stack.first(2), [](const EValue* value) {
+    return value->isTensor() && value->toTensor().numel() > 0;
+  });
+}
 
-// Calls ExecuTorch's kernel where both operands have elements.
-template <typename Operator>
-void multiply(KernelRuntimeContext& context, Span<EValue*> stack) {
-  static const auto kernel =
-      executorch::runtime::get_op_function_from_registry(Operator::kOfExecuTorch);
-  ProgramArguments arguments({stack.data(), stack.size()}, Operator::kSchema.argument_count());
-  const bool is_possible = arguments.status() && Operator::shape(arguments);
-  if (is_possible && !is_empty(*stack[0]) && !is_empty(*stack[1]) && kernel.ok()) {
-    const OpFunction function = *kernel;
-    function(context, stack);
-  } else {
-    call<Operator>(context, stack);
+// An operator in a namespace. Products of float32 are computed here, others by ExecuTorch's kernel
+// where there are some.
+template <typename Operator, const auto& kNamespace>
+struct In : Named<kNamespace, Operator::kForm> {
+  static Status run(ProgramArguments& arguments) {
+    const Result<Shape> shape = Operator::shape(arguments);
+    if (!shape) return shape.error();
+    const Result<TensorArgument> out = arguments.result_at(Operator::kOut, *shape);
+    if (!out) return out.error();
+    if (out->element_count() == 0) return {};
+    if (out->dtype() == DType::kFloat32 && arguments.tensor(0).element_count() > 0) {
+      Operator::multiply(arguments, *out);
+    } else {
+      fill(*out, Operator::bias(arguments));
+    }
+    return {};
   }
-}
 
-template <typename... Operators>
-std::span<const ListedOperator> multiplying() {
-  static const std::array list = {
-      ListedOperator{Operators::kSchema, name_of<Operators>(), &multiply<Operators>}...};
-  return list;
-}
+  static void call(KernelRuntimeContext& context, Span<EValue*> stack) {
+    static const auto kernel =
+        executorch::runtime::get_op_function_from_registry(Operator::kOfExecuTorch);
+    const KernelStack values{stack.data(), stack.size()};
+    ProgramArguments arguments(values, In::kSchema.argument_count());
+    const bool is_possible = arguments.status() && Operator::shape(arguments);
+    if (is_possible && has_products(values) && kernel.ok() &&
+        arguments.tensor(0).dtype() != DType::kFloat32) {
+      const OpFunction function = *kernel;
+      function(context, stack);
+    } else {
+      polystate::call<In>(context, stack);
+    }
+  }
+
+  static ListedOperator listed() { return {In::kSchema, name_of<In>(), &In::call}; }
+};
 
 }  // namespace
 
-std::span<const ListedOperator> product_operators() { return multiplying<Mm, Bmm, Linear>(); }
+std::span<const ListedOperator> product_operators() {
+  static const std::array list = {
+      In<Mm, kOwnNamespace>::listed(),     In<Bmm, kOwnNamespace>::listed(),
+      In<Linear, kOwnNamespace>::listed(), In<Mm, kFasterNamespace>::listed(),
+      In<Bmm, kFasterNamespace>::listed(), In<Linear, kFasterNamespace>::listed()};
+  return list;
+}
 
 }  // namespace polystate

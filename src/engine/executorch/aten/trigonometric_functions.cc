@@ -13,10 +13,10 @@
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/faster.h"
+#include "engine/executorch/aten/named.h"
 #include "engine/executorch/aten/polynomials.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
 #include "polystate/core/result.h"
 
 // Trigonometric functions and their inverses, hyperbolic functions, and hypotenuses. Those of
@@ -101,11 +101,9 @@ void each_angle(const float* const* operands, float* results, std::int64_t count
 }
 
 template <typename Function>
-struct OfAngles {
-  static constexpr auto kText = joined("polystate_faster::", Function::kName, kFormOfOne);
-  static constexpr OperatorSchema kSchema = schema_of(kText);
+struct OfAngles : Named<kFasterNamespace, Function::kName, kFormOfOne> {
   static Status run(ProgramArguments& arguments) {
-    return compute_elements<kSchema>(
+    return compute_elements<OfAngles::kSchema>(
         arguments, {.of_floats = vectorised<&each_angle<Function>>(best_instruction_set()),
                     .of_doubles = &each_element<Function, double>});
   }
