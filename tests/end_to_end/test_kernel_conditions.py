@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -31,6 +32,52 @@ def _pooled(samples: Tensor) -> Tensor:
 def _summed(offsets: Tensor) -> Tensor:
     words = torch.tensor([1, 2, 0])
     return functional.embedding_bag(words, FACTORS, offsets, mode="sum", include_last_offset=True)
+
+
+def _number(place: Tensor) -> Any:
+    return place[0].long().item()
+
+
+def _written(place: Tensor) -> Tensor:
+    changed = FACTORS.flatten() * 2
+    changed.as_strided((2, 2), (2, 1), _number(place)).zero_()
+    return changed
+
+
+def _gradient_of_bags(words: Tensor) -> Tensor:
+    offsets, none = torch.tensor([0, 2]), torch.zeros(0, dtype=torch.int64)
+    bags, sizes = torch.tensor([0, 0, 1]), torch.tensor([2, 1])
+    gradient: Tensor = torch.ops.aten._embedding_bag_backward(
+        FACTORS[:2], words.long(), offsets, bags, sizes, none, 3, False, 0, False, None
+    )
+    return gradient
+
+
+def _gradient_of_pools(rank: int) -> Use:
+    backward = getattr(torch.ops.aten, f"adaptive_max_pool{rank}d_backward")
+    sizes = [1, 1, *[2] * rank]
+
+    def use(places: Tensor) -> Tensor:
+        given: Tensor = backward(torch.ones(sizes), torch.zeros(sizes), places.long().view(sizes))
+        return given
+
+    return use
+
+
+def _gradient_of_fractions(places: Tensor) -> Tensor:
+    planes = torch.ones(1, 1, 2, 2)
+    gradient: Tensor = torch.ops.aten.fractional_max_pool2d_backward(
+        planes, PLANES, [2, 2], [2, 2], places.long().view(1, 1, 2, 2)
+    )
+    return gradient
+
+
+def _gradient_of_windows(places: Tensor) -> Tensor:
+    volumes = torch.ones(1, 1, 1, 2, 2)
+    gradient: Tensor = torch.ops.aten.max_pool3d_with_indices_backward(
+        volumes, torch.zeros(1, 1, 2, 4, 4), 2, 2, 0, 1, False, places.long().view(volumes.shape)
+    )
+    return gradient
 
 
 # The use of some numbers, what they are usually, and others that are refused.
@@ -61,6 +108,12 @@ ALL: dict[str, tuple[Use, list[float], list[list[float]]]] = {
         [[1, 0, 3], [-1, 0, 2]],
     ),
     "pools": (_pooled, [0.3, 0.6], [[float("nan"), 0.5], [0.5, 1.0], [-0.5, 0.5]]),
+    "part_of_memory": (
+        lambda i: FACTORS.flatten().as_strided((2, 2), (2, 1), _number(i)),
+        [2],
+        [[6], [-1], [2**40]],
+    ),
+    "written_part_of_memory": (_written, [2], [[6], [-1], [-(2**40)]]),
     "bags": (_summed, [0, 1, 2], [[0, 2, 1], [1, 2, 3], [0, 1, 4], [0, -1, 2]]),
 }
 
@@ -76,6 +129,23 @@ OF_AOTI: dict[str, tuple[Use, list[float], list[list[float]]]] = {
         lambda w: functional.embedding_bag(w.long().reshape(1, 3), FACTORS, mode="max"),
         [0, 1, 2],
         [[0, 3, 1], [-1, 2, 0]],
+    ),
+    "gradients_of_bags": (_gradient_of_bags, [0, 1, 2], [[0, 3, 1], [0, 1, -1], [2**40, 0, 0]]),
+    "gradients_of_planes": (_gradient_of_pools(2), [0, 1, 2, 3], [[0, 1, 2, 4], [-1, 0, 0, 0]]),
+    "gradients_of_volumes": (
+        _gradient_of_pools(3),
+        [0, 1, 2, 3, 4, 5, 6, 7],
+        [[0, 1, 2, 3, 4, 5, 6, 8], [-1, 1, 2, 3, 4, 5, 6, 7]],
+    ),
+    "gradients_of_fractions": (
+        _gradient_of_fractions,
+        [0, 3, 14, 35],
+        [[0, 3, 14, 36], [-1, 3, 14, 2**40]],
+    ),
+    "gradients_of_windows": (
+        _gradient_of_windows,
+        [0, 3, 14, 31],
+        [[0, 3, 14, 32], [-1, 3, 14, 2**40]],
     ),
     "rows": (
         lambda r: torch._convert_indices_from_coo_to_csr(r.long(), 4),

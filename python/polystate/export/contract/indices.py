@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -358,6 +359,10 @@ def _uses_of_table(given: Mapping[str, Any]) -> Iterator[_Use]:
     yield _Use(given["weight"], 0, given["indices"])
 
 
+def _uses_of_gradients(given: Mapping[str, Any]) -> Iterator[_Use]:
+    yield _Use(given["grad"], 0, given["indices"], size=given["num_weights"])
+
+
 def _uses_of_order(given: Mapping[str, Any]) -> Iterator[_Use]:
     if given["sorter"] is not None:
         yield _Use(given["sorted_sequence"], -1, given["sorter"])
@@ -369,6 +374,16 @@ def _uses_of_rows(given: Mapping[str, Any]) -> Iterator[_Use]:
 
 def _uses_of_counts(given: Mapping[str, Any]) -> Iterator[_Use]:
     yield _Use(given["col_indices"], -1, given["crow_indices"], past_the_end=1)
+
+
+def _places_in_planes(rank: int) -> Callable[[Mapping[str, Any]], Iterator[_Use]]:
+    """Name places in planes of so many dimensions, from which a pool took its results."""
+
+    def uses(given: Mapping[str, Any]) -> Iterator[_Use]:
+        sizes = given["self"].meta["val"].shape[-rank:]
+        yield _Use(given["self"], -rank, given["indices"], size=math.prod(sizes))
+
+    return uses
 
 
 def _pivots(factors: str, pivots: str) -> Callable[[Mapping[str, Any]], Iterator[_Use]]:
@@ -386,9 +401,15 @@ _BY_NAMES: dict[Any, Callable[[Mapping[str, Any]], Iterator[_Use]]] = {
     aten._convert_indices_from_coo_to_csr.default: _uses_of_rows,
     aten._convert_indices_from_csr_to_coo.default: _uses_of_counts,
     aten._embedding_bag.default: _uses_of_table,
+    aten._embedding_bag_backward.default: _uses_of_gradients,
     aten._embedding_bag_forward_only.default: _uses_of_table,
+    aten.adaptive_max_pool2d_backward.default: _places_in_planes(2),
+    aten.adaptive_max_pool3d_backward.default: _places_in_planes(3),
     aten.embedding.default: _uses_of_table,
+    aten.fractional_max_pool2d_backward.default: _places_in_planes(2),
+    aten.fractional_max_pool3d_backward.default: _places_in_planes(3),
     aten.linalg_lu_solve.default: _pivots("LU", "pivots"),
+    aten.max_pool3d_with_indices_backward.default: _places_in_planes(3),
     aten.lu_unpack.default: _pivots("LU_data", "LU_pivots"),
     aten.searchsorted.Tensor: _uses_of_order,
 }

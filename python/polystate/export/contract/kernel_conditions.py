@@ -128,6 +128,7 @@ _CONDITIONS: dict[Any, tuple[tuple[str, ...], Callable[..., Tensor], str]] = {
         "crow_indices do not decrease",
     ),
     aten._embedding_bag.default: _BAGS,
+    aten._embedding_bag_backward.default: _BAGS,
     aten._embedding_bag_forward_only.default: _BAGS,
     aten.bincount.default: (("self",), _are_counts, "numbers that are counted are not negative"),
     aten.fractional_max_pool2d.default: _SAMPLES,

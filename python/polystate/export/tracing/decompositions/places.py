@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
 from torch._prims_common import is_contiguous_or_false
+from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from polystate.export.graph.sizes import may_be_zero
+from polystate.export.graph.sizes import is_unbacked, may_be_zero
 from polystate.export.tracing.decompositions.composites import composed
 
 aten = torch.ops.aten
@@ -55,6 +56,21 @@ def _diagonal_scatter(
     return changed.movedim((0, 1), (dim1, dim2)).contiguous()
 
 
+def _as_strided(
+    x: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Any:
+    """Selects elements where their places are read from a tensor, which checks them."""
+    offset = 0 if storage_offset is None else storage_offset
+    are_read = any(map(is_unbacked, (*size, *stride, offset)))
+    if not are_read or not is_contiguous_or_false(x) or x.storage_offset() != 0:
+        return NotImplemented
+    last = offset + sum((count - 1) * step for count, step in zip(size, stride, strict=True))
+    if statically_known_true(offset >= 0) and statically_known_true(last < x.numel()):
+        return NotImplemented
+    places = _strided_places(x, size, stride, offset)
+    return x.flatten().index_select(0, places.flatten()).view(places.shape)
+
+
 def _as_strided_scatter(
     x: Tensor,
     source: Tensor,
@@ -65,11 +81,20 @@ def _as_strided_scatter(
     """Reads strides as distances between elements: they are where elements lie row by row."""
     if not is_contiguous_or_false(x):
         return NotImplemented
-    places = torch.full([1] * len(size), storage_offset or 0, dtype=torch.int64)
+    offset = 0 if storage_offset is None else storage_offset
+    places = _strided_places(x, size, stride, offset)
+    if any(map(is_unbacked, (*size, *stride, offset))):  # negative places are checked, too
+        written = x.flatten().scatter(0, places.flatten(), source.to(x.dtype).flatten())
+        return written.view(x.shape)
+    return torch.index_put(x.flatten(), (places,), source.to(x.dtype)).view(x.shape)
+
+
+def _strided_places(x: Tensor, size: Sequence[int], stride: Sequence[int], offset: int) -> Tensor:
+    places = torch.full([1] * len(size), offset, dtype=torch.int64)
     for dim, (count, step) in enumerate(zip(size, stride, strict=True)):
         steps = torch.arange(count, device=x.device) * step
         places = places + steps.view([-1 if at == dim else 1 for at in range(len(size))])
-    return torch.index_put(x.flatten(), (places,), source.to(x.dtype)).view(x.shape)
+    return places
 
 
 def _repeat_interleave(
@@ -89,7 +114,7 @@ def _max_unpool(x: Tensor, indices: Tensor, sizes: Sequence[int], *_: Any) -> An
 
     PyTorch's own decomposition writes what lies outside of a plane into another one.
     """
-    if x.shape != indices.shape or may_be_zero(math.prod(sizes)):
+    if x.shape != indices.shape:
         return NotImplemented
     first = -len(sizes)
     planes = x.new_zeros([*x.shape[:first], math.prod(sizes)])
@@ -115,6 +140,7 @@ def _unsafe_masked_index(
 
 OPERATORS: dict[Any, Callable[..., Any]] = {
     aten._unsafe_masked_index.default: _unsafe_masked_index,
+    aten.as_strided.default: _as_strided,
     aten.as_strided_scatter.default: _as_strided_scatter,
     aten.diagonal_scatter.default: _diagonal_scatter,
     aten.gather_backward.default: composed(aten.gather_backward.default),
