@@ -100,6 +100,18 @@ def test_many_places_and_channels(outputs: int) -> None:
 
 
 @pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("inputs", "size"), [(0, 4), (3, 0)])
+def test_sums_of_nothing_are_the_bias(inputs: int, size: int, transposed: bool) -> None:
+    channels = (inputs, 6) if transposed else (6, inputs)
+    bias = torch.randn(6)
+    image, weight = torch.randn(2, inputs, 5, size), torch.randn(*channels, 3, 3)
+    arguments = (image, weight, bias, [1], [2, 2], [1], transposed, [0, 3], 1)
+    shape = (2, 6, 3, size + 1) if transposed else (2, 6, 7, size + 2)
+    (found,) = call_kernel(aten.convolution.default, arguments, {}, [torch.zeros(shape)])
+    assert torch.equal(found, bias[:, None, None].expand(shape))
+
+
+@pytest.mark.parametrize("transposed", [False, True])
 def test_the_padding_adds_nothing(transposed: bool) -> None:
     """Not even where a weight is infinite, as PyTorch's kernels of most sizes have it."""
     image, weight = torch.ones(1, 4, 5, 5), torch.ones(4, 4, 3, 3)

@@ -129,7 +129,10 @@ bool is_finite(const TensorArgument& tensor) {
 bool has_products(const Convolution& call) {
   constexpr std::int64_t kFewestOutputs = 4;
   constexpr std::int64_t kMostPadded = 4;  // times what there is otherwise
-  if (call.input.dtype() != DType::kFloat32 || call.outputs < kFewestOutputs) return false;
+  const bool has_sums = call.input.element_count() > 0 && call.depth() > 0;
+  if (call.input.dtype() != DType::kFloat32 || call.outputs < kFewestOutputs || !has_sums) {
+    return false;
+  }
   double padded = 1;
   for (std::size_t i = 0; i < 3; ++i) {
     padded *= static_cast<double>(call.sizes[i] + 2 * call.padding[i]);
