@@ -443,3 +443,27 @@ def test_remainders_of_vectors_have_no_rounding_error(tmp_path):
         pairs = zip([*found, session.state["last"]], [*expected, model.last], strict=True)
         for remainder, right in pairs:
             torch.testing.assert_close(remainder, right, rtol=0, atol=0, equal_nan=True)
+
+
+class Windows(nn.Module):
+    def forward(self, x, grid):
+        images = x[None, None]
+        volumes = x.reshape(1, 1, 2, 6, 8)
+        return (
+            *nn.functional.max_pool2d(images, 2, return_indices=True),
+            *nn.functional.max_pool3d(volumes, 2, return_indices=True),
+            nn.functional.max_pool2d(images, 3),
+            nn.functional.grid_sample(images, grid),
+            *torch.var_mean(x[:0], correction=0),
+        )
+
+
+def test_nan_has_a_place_in_a_window_and_none_in_an_image(tmp_path):
+    torch.manual_seed(0)
+    x, grid = torch.randn(12, 8), 2 * torch.rand(1, 4, 5, 2) - 1
+    program = exported(Windows(), {"forward": ps.Method("forward", (x, grid))}, "aoti")
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    x[2, 3], x[2, 2], x[11, 7], grid[0, 1, 2, 0] = math.nan, math.nan, math.inf, math.nan
+    found = session.run("forward", x, grid)
+    for value, right in zip(found, Windows()(x, grid), strict=True):
+        torch.testing.assert_close(value, right, equal_nan=True)

@@ -37,6 +37,19 @@ class Products(nn.Module):
         rows = x[x.shape[0] - x.shape[0] % 8 :]
         return (x @ rows.T).softmax(-1) @ rows
 
+    def whole(self, x: Tensor) -> Tensor:
+        return x.T @ x
+
+
+def test_executorch_has_the_kernel_of_what_is_never_empty() -> None:
+    """As it is in its place where a program is bundled."""
+    rows = ({0: Dim("rows", min=5, max=40)},)
+    for name, namespace in (("kept", "polystate_aten"), ("whole", "polystate_faster")):
+        method = ps.Method(name, (torch.randn(20, 4),), dynamic_shapes=rows)
+        program = ps.export(Products(), {name: method}, backend="portable")
+        called = [each for each in program.manifest.program.operators if each.endswith("::mm.out")]
+        assert called == [f"{namespace}::mm.out"]
+
 
 @every_backend
 def test_nothing_is_summed(tmp_path: Path, backend: str) -> None:

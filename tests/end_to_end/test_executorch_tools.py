@@ -126,11 +126,18 @@ class Sorted(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("backend", "told"), [("portable", "aten::cummax"), ("aoti", "backend 'aoti' makes none")]
+    ("model", "backend", "told"),
+    [
+        (Sorted(), "portable", "aten::cummax"),
+        (nn.Conv3d(1, 1, 1), "xnnpack", "polystate_aten::convolution"),
+        (Sorted(), "aoti", "backend 'aoti' makes none"),
+    ],
 )
-def test_what_that_runtime_cannot_run_is_refused(backend: str, told: str, tmp_path: Path) -> None:
-    method = ps.Method("forward", (torch.ones(3),))
-    program = ps.export(Sorted(), {"forward": method}, backend=backend)
+def test_what_that_runtime_cannot_run_is_refused(
+    model: nn.Module, backend: str, told: str, tmp_path: Path
+) -> None:
+    method = ps.Method("forward", (torch.ones(1, 1, 3, 2, 2),))
+    program = ps.export(model.eval(), {"forward": method}, backend=backend)
     with pytest.raises(ps.UnsupportedError, match=told):
         program.save_bundled(tmp_path / "sorted.bpte")
     assert list(tmp_path.iterdir()) == []

@@ -38,19 +38,34 @@ def _number(place: Tensor) -> Any:
     return place[0].long().item()
 
 
+def _part(place: Tensor) -> Tensor:
+    return FACTORS.flatten().as_strided((2, 2), (2, 1), _number(place))
+
+
 def _written(place: Tensor) -> Tensor:
     changed = FACTORS.flatten() * 2
     changed.as_strided((2, 2), (2, 1), _number(place)).zero_()
     return changed
 
 
-def _gradient_of_bags(words: Tensor) -> Tensor:
+def _gradient_of_bags(words: Tensor, bags: Tensor) -> Tensor:
     offsets, none = torch.tensor([0, 2]), torch.zeros(0, dtype=torch.int64)
-    bags, sizes = torch.tensor([0, 0, 1]), torch.tensor([2, 1])
+    sizes = torch.tensor([2, 1])
     gradient: Tensor = torch.ops.aten._embedding_bag_backward(
-        FACTORS[:2], words.long(), offsets, bags, sizes, none, 3, False, 0, False, None
+        FACTORS[:2], words.long(), offsets, bags.long(), sizes, none, 3, False, 0, False, None
     )
     return gradient
+
+
+def _gradient_of_samples(words: Tensor, bags: Tensor) -> Tensor:
+    gradient: Tensor = torch.ops.aten._embedding_bag_per_sample_weights_backward(
+        FACTORS[:2], FACTORS, words.long(), torch.tensor([0, 2]), bags.long(), 0
+    )
+    return gradient
+
+
+BAGS = torch.tensor([0, 0, 1])
+WORDS = torch.tensor([0, 1, 2])
 
 
 def _gradient_of_pools(rank: int) -> Use:
@@ -108,12 +123,10 @@ ALL: dict[str, tuple[Use, list[float], list[list[float]]]] = {
         [[1, 0, 3], [-1, 0, 2]],
     ),
     "pools": (_pooled, [0.3, 0.6], [[float("nan"), 0.5], [0.5, 1.0], [-0.5, 0.5]]),
-    "part_of_memory": (
-        lambda i: FACTORS.flatten().as_strided((2, 2), (2, 1), _number(i)),
-        [2],
-        [[6], [-1], [2**40]],
-    ),
-    "written_part_of_memory": (_written, [2], [[6], [-1], [-(2**40)]]),
+    "first_of_memory": (_part, [0], [[-1], [2**40]]),
+    "last_of_memory": (_part, [5], [[6], [-(2**40)]]),
+    "written_first_of_memory": (_written, [0], [[-1], [-(2**40)]]),
+    "written_last_of_memory": (_written, [5], [[6], [2**40]]),
     "bags": (_summed, [0, 1, 2], [[0, 2, 1], [1, 2, 3], [0, 1, 4], [0, -1, 2]]),
 }
 
@@ -130,7 +143,26 @@ OF_AOTI: dict[str, tuple[Use, list[float], list[list[float]]]] = {
         [0, 1, 2],
         [[0, 3, 1], [-1, 2, 0]],
     ),
-    "gradients_of_bags": (_gradient_of_bags, [0, 1, 2], [[0, 3, 1], [0, 1, -1], [2**40, 0, 0]]),
+    "gradients_of_words": (
+        lambda w: _gradient_of_bags(w, BAGS),
+        [0, 1, 2],
+        [[0, 3, 1], [0, 1, -1], [2**40, 0, 0]],
+    ),
+    "gradients_of_bags": (
+        lambda b: _gradient_of_bags(WORDS, b),
+        [0, 0, 1],
+        [[0, 0, 2], [-1, 0, 1], [0, 0, 2**40]],
+    ),
+    "gradients_of_samples_of_words": (
+        lambda w: _gradient_of_samples(w, BAGS),
+        [0, 1, 2],
+        [[0, 3, 1], [0, 1, -1], [2**40, 0, 0]],
+    ),
+    "gradients_of_samples_of_bags": (
+        lambda b: _gradient_of_samples(WORDS, b),
+        [0, 0, 1],
+        [[0, 0, 2], [-1, 0, 1], [0, 0, 2**40]],
+    ),
     "gradients_of_planes": (_gradient_of_pools(2), [0, 1, 2, 3], [[0, 1, 2, 4], [-1, 0, 0, 0]]),
     "gradients_of_volumes": (
         _gradient_of_pools(3),

@@ -26,7 +26,6 @@
 namespace polystate {
 namespace {
 
-
 // From so many columns of cells on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kColumnsWorthAThread = 2'048;
 

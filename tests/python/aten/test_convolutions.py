@@ -117,7 +117,7 @@ def test_the_padding_adds_nothing(transposed: bool) -> None:
     image, weight = torch.ones(1, 4, 5, 5), torch.ones(4, 4, 3, 3)
     weight[0, 0, 0, 0], image[0, 1, 2, 2] = math.inf, math.nan
     arguments = (image, weight, None, [2], [1], [1], transposed, [1 if transposed else 0], 1)
-    expected = aten.convolution.default(*(each for each in arguments))
+    expected = aten.convolution.default(*arguments)
     (found,) = call_kernel(aten.convolution.default, arguments, {}, [expected])
     if not transposed:  # one by one, since PyTorch multiplies small images' padding
         padded = torch.nn.functional.pad(image, (1, 1, 1, 1), value=0.0)
@@ -130,6 +130,21 @@ def test_the_padding_adds_nothing(transposed: bool) -> None:
     assert found.isinf().any() and found.isnan().any() and found.isfinite().any()
 
 
+def test_values_that_are_not_finite_are_multiplied() -> None:
+    torch.manual_seed(0)
+    image, weight = torch.randn(1, 4, 9, 9), torch.randn(6, 4, 3, 3)
+    image[0, 1, 2, 2], image[0, 0, 8, 8], image[0, 3, 5, 0] = math.nan, math.inf, -math.inf
+    with ComparedKernels((1e-4, 1e-4)) as compared:
+        for transposed in (False, True):
+            turned = weight.transpose(0, 1).contiguous() if transposed else weight
+            aten.convolution.default(image, turned, None, [1], [1], [1], transposed, [0], 1)
+            turned = turned.clone()
+            turned[1, 1, 0, 0], turned[0, 0, 2, 1] = math.inf, math.nan
+            aten.convolution.default(image, turned, None, [1], [0], [1], transposed, [0], 1)
+    assert compared.counts == {CONVOLUTION: 4}
+
+
+@pytest.mark.parametrize("namespace", ["polystate_aten", "polystate_faster"])
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
@@ -145,16 +160,19 @@ def test_the_padding_adds_nothing(transposed: bool) -> None:
         ({5: (2**40, 1)}, f"argument 5 has {2**40}"),
         ({8: 0}, "into 0 groups"),
         ({8: 4}, "into 4 groups"),
+        ({0: torch.ones(1, 0, 5, 5), 1: torch.ones(0, 4, 3, 3), 6: True, 8: 2**62}, "groups"),
     ],
 )
-def test_what_is_no_convolution_is_refused(changed: dict[int, object], reason: str) -> None:
+def test_what_is_no_convolution_is_refused(
+    namespace: str, changed: dict[int, object], reason: str
+) -> None:
     given = [torch.ones(1, 4, 5, 5), torch.ones(6, 4, 3, 3), None, (1, 1), (0, 0), (1, 1)]
     arguments = [*given, False, (0, 0), 1]
     for place, value in changed.items():
         arguments[place] = value
     out = torch.zeros(1, 6, 3, 3)
     with pytest.raises(EngineError, match=f"convolution.*{reason}"):
-        _core.call_operator("polystate_faster::convolution.out", [*arguments, out], 1)
+        _core.call_operator(f"{namespace}::convolution.out", [*arguments, out], 1)
     assert not out.any()
 
 
@@ -166,3 +184,10 @@ def test_much_padding_takes_no_memory() -> None:
     expected = torch.zeros(4, 3, 3)
     expected[:, 1, 1] = torch.einsum("ihw,oihw->o", image[0, :, :3, :3], weight)
     torch.testing.assert_close(found[0], expected)
+    # A copy of this input with its padding would take 40 GB.
+    many = (torch.randn(1, 10_000, 1, 1), torch.randn(4, 10_000, 1, 1), None)
+    around = (*many, [1], [500], [1], False, [0], 1)
+    (found,) = call_kernel(aten.convolution.default, around, {}, [torch.zeros(1, 4, 1001, 1001)])
+    sums = many[1].flatten(1) @ many[0].flatten()
+    torch.testing.assert_close(found[0, :, 500, 500], sums, rtol=1e-3, atol=1e-3)
+    assert found.count_nonzero() == sums.numel()

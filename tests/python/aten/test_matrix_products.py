@@ -39,9 +39,7 @@ def test_any_sizes(dtype: torch.dtype) -> None:
         return (3 * torch.randn(shape)).to(dtype)
 
     with ComparedKernels(tolerance) as compared:
-        for rows, depth, columns in itertools.product(
-            (0, 1, 3, 4, 29), (0, 1, 35, 70), (1, 16, 53)
-        ):
+        for rows, depth, columns in SIZES:
             aten.mm(drawn(rows, depth), drawn(depth, columns))
             aten.bmm(drawn(3, rows, depth), drawn(3, depth, columns))
     assert compared.counts.keys() == {"aten.mm.default", "aten.bmm.default"}
@@ -97,3 +95,12 @@ def test_what_does_not_fit_is_refused(
     with pytest.raises(EngineError, match=rf"{name}\.out.*{reason}"):
         _core.call_operator(f"{namespace}::{name}.out", [*arguments, out], 1)
     assert not out.any()
+
+
+def test_operands_are_read_before_the_result_has_its_sizes() -> None:
+    """Also where a program has the same memory for both, whose elements are undefined then."""
+    for name, others in (("linear", [torch.ones(1, 2), None]), ("mm", [torch.ones(2, 1)])):
+        memory = torch.ones(2, 2)
+        call = [memory, *others, memory]
+        (shape,) = _core.call_operator(f"polystate_faster::{name}.out", call, 1)
+        assert tuple(shape) == (2, 1)

@@ -361,6 +361,14 @@ def _uses_of_table(given: Mapping[str, Any]) -> Iterator[_Use]:
 
 def _uses_of_gradients(given: Mapping[str, Any]) -> Iterator[_Use]:
     yield _Use(given["grad"], 0, given["indices"], size=given["num_weights"])
+    yield _Use(given["grad"], 0, given["offset2bag"])
+    if given["mode"] == _LARGEST:
+        yield _Use(given["grad"], 0, given["maximum_indices"], size=given["num_weights"])
+
+
+def _uses_of_gradients_of_weights(given: Mapping[str, Any]) -> Iterator[_Use]:
+    yield _Use(given["weight"], 0, given["indices"])
+    yield _Use(given["grad"], 0, given["offset2bag"])
 
 
 def _uses_of_order(given: Mapping[str, Any]) -> Iterator[_Use]:
@@ -395,6 +403,8 @@ def _pivots(factors: str, pivots: str) -> Callable[[Mapping[str, Any]], Iterator
     return uses
 
 
+_LARGEST = 2  # the mode of bags of which the largest elements are taken
+
 # From an operator's arguments by name to what they index. Those but the embedding raise while they
 # compute, or do not look.
 _BY_NAMES: dict[Any, Callable[[Mapping[str, Any]], Iterator[_Use]]] = {
@@ -403,6 +413,7 @@ _BY_NAMES: dict[Any, Callable[[Mapping[str, Any]], Iterator[_Use]]] = {
     aten._embedding_bag.default: _uses_of_table,
     aten._embedding_bag_backward.default: _uses_of_gradients,
     aten._embedding_bag_forward_only.default: _uses_of_table,
+    aten._embedding_bag_per_sample_weights_backward.default: _uses_of_gradients_of_weights,
     aten.adaptive_max_pool2d_backward.default: _places_in_planes(2),
     aten.adaptive_max_pool3d_backward.default: _places_in_planes(3),
     aten.embedding.default: _uses_of_table,

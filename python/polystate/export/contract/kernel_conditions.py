@@ -130,6 +130,7 @@ _CONDITIONS: dict[Any, tuple[tuple[str, ...], Callable[..., Tensor], str]] = {
     aten._embedding_bag.default: _BAGS,
     aten._embedding_bag_backward.default: _BAGS,
     aten._embedding_bag_forward_only.default: _BAGS,
+    aten._embedding_bag_per_sample_weights_backward.default: _BAGS,
     aten.bincount.default: (("self",), _are_counts, "numbers that are counted are not negative"),
     aten.fractional_max_pool2d.default: _SAMPLES,
     aten.fractional_max_pool3d.default: _SAMPLES,

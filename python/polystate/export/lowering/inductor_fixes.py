@@ -6,6 +6,7 @@ Each says what goes wrong without it.
 from __future__ import annotations
 
 import contextlib
+import operator
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from unittest import mock
 
 import sympy  # type: ignore[import-untyped]
 import torch
-from torch._inductor import lowering
+from torch._inductor import compile_fx, decomposition, lowering
 from torch._inductor.codegen.cpp import CppVecOverrides
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
 from torch._inductor.ir import ExpandView, IRNode, TensorBox
@@ -35,6 +36,9 @@ _SMALLER: Any = Min
 _LARGER: Any = Max
 
 
+_POOLS = (aten.max_pool2d_with_indices.default, aten.max_pool3d_with_indices.default)
+
+
 @contextlib.contextmanager
 def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
     """All corrections, for the length of the block.
@@ -53,18 +57,58 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
             lowering,
             is_integer_type=_of_constants_too(lowering.is_integer_type),
             is_boolean_type=_of_constants_too(lowering.is_boolean_type),
+            use_two_step_variance=_of_nothing_too(lowering.use_two_step_variance),
         ),
+        mock.patch.object(compile_fx, "select_decomp_table", _without_kernels_own),
         mock.patch.dict(
             lowering.lowerings,
             {
                 aten.expand.default: _as_tensor(lowering.lowerings[aten.expand.default]),
                 aten.slice.Tensor: _of_any_size(lowering.lowerings[aten.slice.Tensor]),
+                **{pool: _with_places_of_nan(pool) for pool in _POOLS},
             },
         ),
         mock.patch.object(IRNode, "get_stack_traces", _no_stack_traces),
         mock.patch.object(CppVecOverrides, "remainder", staticmethod(_exact_remainder())),
     ):
         yield
+
+
+def _without_kernels_own() -> dict[Any, Any]:
+    """Keeps operators whole that would be decomposed.
+
+    A sample of a grid at NaN is 0, of which the decomposition makes NaN. Pools are lowered here.
+    """
+    kept = {*_POOLS, aten.grid_sampler_2d.default}
+    table = decomposition.select_decomp_table()
+    return {each: write for each, write in table.items() if each not in kept}
+
+
+def _with_places_of_nan(pool: torch._ops.OpOverload) -> Any:
+    """Lets PyTorch's kernel find the places of the largest elements, where a program asks for them.
+
+    NaN is the largest, whose place AOTInductor does not keep.
+    """
+    lower = lowering.lowerings[pool]
+    by_kernel = lowering.fallback_handler(pool, add_to_fallback_set=False)  # type: ignore[no-untyped-call]
+
+    def lowered(*args: Any, **kwargs: Any) -> Any:
+        uses = V.graph.current_node.users
+        asks = any(use.target != operator.getitem or use.args[1] == 1 for use in uses)
+        return (by_kernel if asks else lower)(*args, **kwargs)
+
+    return lowered
+
+
+def _of_nothing_too(is_by_two_steps: Any) -> Any:
+    """Divides sums of no elements: their mean is NaN, which would be 0."""
+
+    def of_nothing(x: Any, axis: Any, *rest: Any, **more: Any) -> bool:
+        sizes = x.get_size()
+        reduced = lowering._validate_reduction_axis(x, axis)  # type: ignore[no-untyped-call]
+        return any(sizes[dim] == 0 for dim in reduced) or is_by_two_steps(x, axis, *rest, **more)
+
+    return of_nothing
 
 
 def _exact_remainder() -> Any:

@@ -4,7 +4,7 @@ ExecuTorch sums float64 in float32, for instance, and its pools lose NaN. A kern
 taken once: ours are in the namespace ``polystate_aten``, with PyTorch's names and schemas. Those
 that compute what ExecuTorch's do, only faster, are in the namespace ``polystate_faster``: where a
 program is written for its own runtime, it calls them by PyTorch's names again. Products of matrices
-have both names.
+and convolutions have both names.
 
 Needs the edge program after delegation. Keeps what the method computes.
 """
@@ -25,6 +25,7 @@ from polystate import _core
 from polystate.export.graph.signature import changed_graphs
 from polystate.export.graph.sizes import may_be_empty
 
+_RANK_OF_VOLUMES = 5
 _OWN, _FASTER = "polystate_aten", "polystate_faster"
 _LIBRARIES: dict[str, Any] = {
     namespace: torch.library.Library(namespace, "DEF")  # type: ignore[no-untyped-call]
@@ -79,9 +80,17 @@ def _replacement(operator: torch._ops.OpOverload, node: Node) -> torch._ops.OpOv
     if operator == torch.ops.aten.abs.default and not node.meta["val"].dtype.is_floating_point:
         return None
     own, faster = _replaced_by(_OWN).get(operator), _replaced_by(_FASTER).get(operator)
-    # ExecuTorch's products of tensors without elements are wrong.
-    is_wrong = faster is None or any(map(may_be_empty, node.all_input_nodes))
-    return own if own is not None and is_wrong else faster
+    return own if faster is None or (own is not None and _is_wrong(operator, node)) else faster
+
+
+def _is_wrong(operator: torch._ops.OpOverload, node: Node) -> bool:
+    """Whether ExecuTorch refuses, or computes otherwise, what its kernel computes elsewhere.
+
+    That are products of tensors without elements, and convolutions of volumes.
+    """
+    if operator == torch.ops.aten.convolution.default:
+        return bool(node.meta["val"].dim() == _RANK_OF_VOLUMES)
+    return any(map(may_be_empty, node.all_input_nodes))
 
 
 def returning_overloads(packet: str) -> Iterator[torch._ops.OpOverload]:

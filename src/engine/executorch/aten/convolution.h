@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/executorch/aten/pooling.h"
+#include "engine/executorch/aten/triples.h"
 #include "kernels/tensor_argument.h"
 
 namespace polystate {
@@ -55,9 +55,9 @@ Reach reach_of(const Convolution& convolution, std::size_t i, std::int64_t tap);
 // padding add nothing.
 void convolve_by_taps(const Convolution& convolution);
 
-// The same, of float32 as products of matrices: faster where a group has several outputs. Taps that
-// lie in the padding are multiplied by 0, which matters where a weight is not finite. Its memory is
-// some times that of the input.
+// The same as products of matrices, which is faster where a group has several outputs. Needs
+// float32, an input and a weight with elements, and finite weights where there is padding: its taps
+// are multiplied by 0. Copies the input where it is padded.
 void convolve_by_products(const Convolution& convolution);
 
 }  // namespace polystate

@@ -2,13 +2,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "engine/executorch/aten/convolution.h"
-#include "engine/executorch/aten/pooling.h"
+#include "engine/executorch/aten/matrix_product.h"
+#include "engine/executorch/aten/triples.h"
 #include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/packed_weights.h"
@@ -21,8 +21,8 @@
 namespace polystate {
 namespace {
 
-// Multiplications that are worth a thread.
-constexpr std::int64_t kProductsWorthAThread = 262'144;
+// Elements of an input that a thread copies, at least.
+constexpr std::int64_t kElementsCopied = 32'768;
 // Of the columns that are made at a time.
 constexpr std::int64_t kBytesOfColumns = 262'144;
 
@@ -119,8 +119,9 @@ std::int64_t places_at_once(std::int64_t depth, std::int64_t places) {
 
 // Rows that lie one after another.
 struct Rows {
-  const float* values;
+  const float* values;  // [count, depth]
   std::int64_t count;
+  std::int64_t depth;
 };
 
 // `out` [rows, columns]: rows times columns that lie in tiles.
@@ -128,11 +129,10 @@ void multiply(const Rows& rows, std::int64_t columns, const std::vector<float>& 
               std::vector<float>& out) {
   static const MultiplyFloats function = fastest_multiply_floats();
   const std::int64_t count = tile_count(columns);
-  const std::int64_t depth = std::ssize(tiles) / (count * kTileColumns);
   out.resize(static_cast<std::size_t>(rows.count * columns));
   const FloatProduct product{
-      .rows = {.values = rows.values, .stride = depth},
-      .weights = {.tiles = tiles.data(), .bias = nullptr, .columns = columns, .depth = depth},
+      .rows = {.values = rows.values, .stride = rows.depth},
+      .weights = {.tiles = tiles.data(), .bias = nullptr, .columns = columns, .depth = rows.depth},
       .activation = Activation::kNone,
       .addend = nullptr,
       .out = out.data()};
@@ -148,7 +148,7 @@ struct PaddedInput {
     const std::int64_t planes = call.batch * call.groups * call.inputs;
     padded.resize(static_cast<std::size_t>(planes * Convolution::product(sizes)));
     const std::int64_t lines = call.sizes[0] * call.sizes[1];
-    const std::int64_t grain = kPlaneElementsWorthAThread / call.sizes[2] + 1;
+    const std::int64_t grain = kElementsCopied / call.sizes[2] + 1;
     parallel_for(planes * lines, grain, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t line = first; line < last; ++line) {
         const std::int64_t height = line % call.sizes[1] + padding[1];
@@ -190,6 +190,14 @@ float bias_of(const Convolution& call, std::int64_t channel) {
   return call.bias ? call.bias->data<float>()[channel] : 0.0F;
 }
 
+// Into how many blocks of rows products are divided, so that each thread has some. Each block makes
+// the columns again, which is worth it for so many rows.
+std::int64_t block_count(std::int64_t products, std::int64_t rows) {
+  constexpr std::int64_t kFewestRows = 48;
+  const std::int64_t for_threads = quotient_up(thread_count(), products);
+  return std::clamp<std::int64_t>(rows / kFewestRows, 1, for_threads);
+}
+
 void convolve_forward(const Convolution& call) {
   const PaddedInput input(call);
   const Columns columns(call.results, call.stride, input.sizes, offsets_of_taps(call, input.sizes));
@@ -197,28 +205,33 @@ void convolve_forward(const Convolution& call) {
   const std::int64_t places = Convolution::product(call.results);
   const std::int64_t at_once = places_at_once(depth, places);
   const std::int64_t parts = quotient_up(places, at_once);
-  const std::int64_t grain = kProductsWorthAThread / (at_once * depth * call.outputs) + 1;
   const std::int64_t of_group = call.inputs * Convolution::product(input.sizes);
-  parallel_for(call.batch * call.groups * parts, grain, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t blocks = block_count(call.batch * call.groups * parts, call.outputs);
+  const std::int64_t grain = kProductsWorthAThread / (at_once * depth * call.outputs / blocks) + 1;
+  const auto compute = [&](std::int64_t begin, std::int64_t end) {
     std::vector<float> tiles;
     std::vector<float> results;
     for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t group = i / parts;  // of all batches
-      const Range range{i % parts * at_once, std::min(places, (i % parts + 1) * at_once)};
+      const std::int64_t block = i % blocks;
+      const std::int64_t part = i / blocks % parts;
+      const std::int64_t group = i / blocks / parts;  // of all batches
+      const Range range{part * at_once, std::min(places, (part + 1) * at_once)};
+      const Range own{block * call.outputs / blocks, (block + 1) * call.outputs / blocks};
       columns.fill(input.values + group * of_group, range, tiles);
-      const std::int64_t first = group % call.groups * call.outputs;
-      multiply({call.weight.data<float>() + first * depth, call.outputs}, range.count(), tiles,
-               results);
-      for (std::int64_t channel = 0; channel < call.outputs; ++channel) {
+      const std::int64_t first = group % call.groups * call.outputs + own.first;
+      multiply({call.weight.data<float>() + first * depth, own.count(), depth}, range.count(),
+               tiles, results);
+      for (std::int64_t channel = 0; channel < own.count(); ++channel) {
         const float bias = bias_of(call, first + channel);
+        const std::int64_t plane = group * call.outputs + own.first + channel;
         std::transform(results.data() + channel * range.count(),
                        results.data() + (channel + 1) * range.count(),
-                       call.out.mutable_data<float>() + (group * call.outputs + channel) * places +
-                           range.first,
+                       call.out.mutable_data<float>() + plane * places + range.first,
                        [&](float x) { return x + bias; });
       }
     }
-  });
+  };
+  parallel_for(call.batch * call.groups * parts * blocks, grain, compute);
 }
 
 // Weights [groups * inputs, outputs, taps] as [groups, outputs, taps, inputs].
@@ -273,6 +286,7 @@ class Spread {
       const std::int64_t start = line * widths;
       const std::int64_t first = std::max(places.first - start, reach[2].coarse);
       const std::int64_t last = std::min(places.last - start, reach[2].coarse + reach[2].count);
+      if (first >= last) continue;
       const std::int64_t to_depth = reach[0].fine + depth * call_.stride[0];
       const std::int64_t to_height = reach[1].fine + height * call_.stride[1];
       const std::int64_t to_line = (to_depth * call_.results[1] + to_height) * call_.results[2];
@@ -324,8 +338,8 @@ void convolve_transposed(const Convolution& call) {
       for (std::int64_t place = 0; place < places; place += at_once) {
         const Range range{place, std::min(places, place + at_once)};
         columns.fill(call.input.data<float>() + group * depth * places, range, tiles);
-        multiply({rows.data() + first * taps * depth, own.count() * taps}, range.count(), tiles,
-                 products);
+        multiply({rows.data() + first * taps * depth, own.count() * taps, depth}, range.count(),
+                 tiles, products);
         for (std::int64_t channel = 0; channel < own.count(); ++channel) {
           spread.add(products.data() + channel * taps * range.count(), range,
                      planes + channel * results);

@@ -10,7 +10,7 @@
 #include "core/wrapping.h"
 #include "engine/executorch/aten/convolution.h"
 #include "engine/executorch/aten/elements.h"
-#include "engine/executorch/aten/pooling.h"
+#include "engine/executorch/aten/triples.h"
 
 namespace polystate {
 

@@ -13,10 +13,10 @@
 #include "engine/executorch/aten/convolution.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
-#include "engine/executorch/aten/pooling.h"
+#include "engine/executorch/aten/named.h"
+#include "engine/executorch/aten/triples.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
-#include "kernels/operator_schema.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -49,7 +49,8 @@ Status read_tensors(ProgramArguments& arguments, Convolution& call) {
   }
   call.batch = input.size(0);
   const std::int64_t groups = call.groups;
-  if (groups < 1 || input.size(1) % groups != 0 || weight.size(0) % groups != 0) {
+  const std::int64_t most = std::max<std::int64_t>(1, weight.size(0));
+  if (groups < 1 || groups > most || input.size(1) % groups != 0 || weight.size(0) % groups != 0) {
     return refused("channels do not divide into " + std::to_string(groups) + " groups");
   }
   call.inputs = input.size(1) / groups;
@@ -133,21 +134,24 @@ bool has_products(const Convolution& call) {
   if (call.input.dtype() != DType::kFloat32 || call.outputs < kFewestOutputs || !has_sums) {
     return false;
   }
-  double padded = 1;
+  if (call.is_transposed) return true;
+  auto padded = static_cast<double>(call.batch * call.groups * call.inputs);
   for (std::size_t i = 0; i < 3; ++i) {
     padded *= static_cast<double>(call.sizes[i] + 2 * call.padding[i]);
   }
-  const std::int64_t otherwise =
-      std::max(Convolution::product(call.sizes), Convolution::product(call.results));
+  const std::int64_t otherwise = std::max(call.input.element_count(), call.out.element_count());
   if (padded > static_cast<double>(kMostPadded * otherwise)) return false;
-  return call.is_transposed || !is_padded(call) || is_finite(call.weight);
+  return !is_padded(call) || is_finite(call.weight);
 }
 
-struct ConvolutionOperator {
-  static constexpr OperatorSchema kSchema{
-      "polystate_faster::convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] "
-      "stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, "
-      "SymInt groups, *, Tensor(a!) out) -> Tensor(a!)"};
+constexpr char kForm[] =
+    "convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+    "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, *, Tensor(a!) "
+    "out) -> Tensor(a!)";
+
+// ExecuTorch has a kernel of this name, which takes no volumes: these have the other namespace.
+template <const auto& kNamespace>
+struct ConvolutionIn : Named<kNamespace, kForm> {
   static Status run(ProgramArguments& arguments) {
     Convolution call;
     if (const Status status = read_tensors(arguments, call); !status) return status;
@@ -165,6 +169,8 @@ struct ConvolutionOperator {
 
 }  // namespace
 
-std::span<const ListedOperator> convolution_operators() { return listed<ConvolutionOperator>(); }
+std::span<const ListedOperator> convolution_operators() {
+  return listed<ConvolutionIn<kOwnNamespace>, ConvolutionIn<kFasterNamespace>>();
+}
 
 }  // namespace polystate

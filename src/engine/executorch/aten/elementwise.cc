@@ -25,8 +25,8 @@ namespace {
 constexpr std::int64_t kChunk = 512;
 // Elements that are computed at a time where none is converted; a number is written as often.
 constexpr std::int64_t kLargeChunk = 4 * kChunk;
-// Elements of which one number takes the place where it goes with all of a chunk: the loop is
-// called for as many at a time.
+// A number that goes with a whole chunk is written so many times, and the loop is called for as
+// many elements at a time.
 constexpr std::int64_t kRepeats = kChunk / 2;
 // From so many results on, another thread saves more time than it costs to wake.
 constexpr std::int64_t kResultsWorthAThread = 16 * kChunk;
@@ -190,13 +190,34 @@ class OperandReader {
   std::vector<Dimension> dimensions_;  // of more than one element, where it is broadcast
 };
 
+// How many elements are computed at a time: some of each row, but for its last ones.
+struct Chunks {
+  std::int64_t row;
+  std::int64_t size;
+
+  // Of those from `first` to `last` - 1.
+  [[nodiscard]] std::int64_t count(std::int64_t first, std::int64_t last) const {
+    const std::int64_t place = first % row;
+    return std::min({size - place % size, row - place, last - first});
+  }
+};
+
+// Rows of the result where these are long enough, so that an operand that goes with each row, or
+// with each element of a row, need not be copied.
+Chunks chunks_of(const TensorArgument& out) {
+  const std::int64_t row = out.rank() == 0 ? 1 : out.size(out.rank() - 1);
+  if (row < kChunk / 4) return {kChunk, kChunk};
+  const std::int64_t parts = (row + kLargeChunk - 1) / kLargeChunk;
+  return {row, (row + parts - 1) / parts};
+}
+
 // Calls `loop` for the elements of a range, a chunk at a time. The operands are converted to
 // `Common` first, and the results are of type T.
 template <typename Number, typename Output, typename Common, typename T>
 class RangeOfElements {
  public:
   RangeOfElements(const std::vector<OperandReader<Number>>& readers, Loop<Number, Output> loop,
-                  DType common, std::int64_t chunk, std::int64_t count)
+                  DType common, const Chunks& chunks, std::int64_t count)
       : readers_(readers),
         loop_(loop),
         common_(common),
@@ -205,8 +226,8 @@ class RangeOfElements {
                                        [common](const OperandReader<Number>& reader) {
                                          return reader.is_direct(common);
                                        })),
-        chunk_(is_direct_ ? kLargeChunk : chunk),
-        room_(std::min(chunk_, count)),
+        chunks_(is_direct_ ? Chunks{kLargeChunk, kLargeChunk} : chunks),
+        room_(std::min(chunks_.size, count)),
         buffers_(static_cast<std::size_t>(room_) * buffer_count()),
         pointers_(readers.size()),
         steps_(readers.size()) {
@@ -223,7 +244,7 @@ class RangeOfElements {
 
   void compute(std::int64_t first, std::int64_t last, T* out) {
     for (std::int64_t count = 0; first < last; first += count) {
-      count = std::min(chunk_ - first % chunk_, last - first);
+      count = chunks_.count(first, last);
       read_operands(first, count);
       if constexpr (std::is_same_v<T, Output>) {
         compute_chunk(count, out + first);
@@ -289,7 +310,7 @@ class RangeOfElements {
   Loop<Number, Output> loop_;
   DType common_;
   bool is_direct_;  // nothing but numbers is written into buffers
-  std::int64_t chunk_;
+  Chunks chunks_;
   std::int64_t room_;         // in each buffer
   std::int64_t at_once_ = 0;  // elements of a call of the loop
   std::vector<Number> buffers_;
@@ -298,15 +319,6 @@ class RangeOfElements {
   Number* others_ = nullptr;         // the buffers behind those of numbers
   Number* results_ = nullptr;        // the one behind those of all operands
 };
-
-// How many elements are computed at a time: a row or an even part of it, where that is about as
-// many, so that an operand that goes with each row, or each element of a row, need not be copied.
-std::int64_t chunk_of(const TensorArgument& out) {
-  const std::int64_t row = out.rank() == 0 ? 1 : out.size(out.rank() - 1);
-  if (row < kChunk / 4) return kChunk;
-  const std::int64_t parts = (row + kLargeChunk - 1) / kLargeChunk;
-  return (row + parts - 1) / parts;
-}
 
 // Whether loops over `Number` compute an operator of operands of type T.
 template <typename Number, typename T>
@@ -337,7 +349,7 @@ void fill(const std::vector<Operand>& operands, DType common, const TensorArgume
       using T = std::conditional_t<std::is_same_v<Output, bool>, bool, Common>;
       T* results = elements<T>(out).data();
       const auto compute = [&](std::int64_t first, std::int64_t last) {
-        RangeOfElements<Number, Output, Common, T>(readers, loop, common, chunk_of(out),
+        RangeOfElements<Number, Output, Common, T>(readers, loop, common, chunks_of(out),
                                                    last - first)
             .compute(first, last, results);
       };

@@ -19,9 +19,6 @@ namespace {
 // Elements of a matrix that a thread packs, at least.
 constexpr std::int64_t kElementsPacked = 16'384;
 
-// Multiplications that are worth a thread.
-constexpr std::int64_t kProductsWorthAThread = 262'144;
-
 // So many rows save the time that it takes to pack the right matrix.
 constexpr std::int64_t kRowsWorthPacking = 4;
 // Steps of depth of which a row of results is read and written once.
@@ -109,7 +106,8 @@ void multiply_row(const MatrixProduct& product, std::int64_t row, std::int64_t f
 }
 
 void multiply_few_rows(const MatrixProduct& product) {
-  const std::int64_t grain = kProductsWorthAThread / (product.rows * product.depth) + 1;
+  const std::int64_t grain =
+      kProductsWorthAThread / (product.rows * product.depth) + kTileColumns;  // lines of the cache
   parallel_for(product.columns, grain, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t row = 0; row < product.rows; ++row) multiply_row(product, row, first, last);
   });
@@ -144,18 +142,18 @@ void multiply(const MatrixProduct& product) {
 }  // namespace
 
 void multiply_pairs(const MatrixProduct& first, std::int64_t count) {
-  if (count == 1) return multiply(first);
+  const auto multiply_some = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      MatrixProduct pair = first;
+      pair.left += i * first.rows * first.depth;
+      pair.right += i * first.depth * first.columns;
+      pair.out += i * first.rows * first.columns;
+      multiply(pair);
+    }
+  };
+  if (count < thread_count()) return multiply_some(0, count);  // each on all threads
   const std::int64_t products = first.rows * first.depth * first.columns;
-  parallel_for(count, kProductsWorthAThread / products + 1,
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   MatrixProduct pair = first;
-                   pair.left += i * first.rows * first.depth;
-                   pair.right += i * first.depth * first.columns;
-                   pair.out += i * first.rows * first.columns;
-                   multiply(pair);
-                 }
-               });
+  parallel_for(count, kProductsWorthAThread / products + 1, multiply_some);
 }
 
 }  // namespace polystate

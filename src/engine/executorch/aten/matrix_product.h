@@ -16,8 +16,12 @@ struct MatrixProduct {
   bool is_right_transposed;
 };
 
+// Multiplications that are worth a thread.
+inline constexpr std::int64_t kProductsWorthAThread = 262'144;
+
 // Computes as many products of matrices that lie one after another, on as many threads as are worth
-// it.
+// it. Each thread has a copy of a right matrix, unless there are few rows, which are summed in
+// another order.
 void multiply_pairs(const MatrixProduct& first, std::int64_t count);
 
 }  // namespace polystate

@@ -7,20 +7,18 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/executorch/aten/triples.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/result.h"
 
 // What operators share whose results are each the mean or the largest of a window of a plane: of
-// the last two or three dimensions of a tensor. Planes of two dimensions are computed as three, the
-// first of size 1.
+// the last two or three dimensions of a tensor.
 namespace polystate {
 
 // From so many elements on, of planes or of their results, another thread saves more time than it
 // costs to wake.
 inline constexpr std::int64_t kPlaneElementsWorthAThread = 16'384;
-
-using Triple = std::array<std::int64_t, 3>;  // of depth, height and width
 
 // Places first, first + step, ... below `last` along a dimension.
 struct Window {
@@ -57,10 +55,6 @@ struct Planes {
 
 Result<Planes> planes_of(ProgramArguments& arguments, std::size_t rank);
 
-// A list of one number for each dimension of a plane, or of one for all.
-Result<Triple> triple(ProgramArguments& arguments, std::size_t index, std::size_t rank,
-                      std::int64_t otherwise, std::int64_t least);
-
 // Where the largest elements of windows go, and their places in a plane: the first of equal ones,
 // the last NaN.
 struct Maxima {
@@ -71,9 +65,6 @@ struct Maxima {
 // The results at `index` and behind it.
 Result<Maxima> maxima_at(ProgramArguments& arguments, std::size_t index, const Planes& planes,
                          const Triple& results);
-
-// The quotient of a number from 0 on, rounded up.
-inline std::int64_t quotient_above(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // A sum divided by how many it has, or by another number that is not zero.
 template <typename T>

@@ -34,27 +34,80 @@ using executorch::runtime::Span;
 
 using Shape = std::vector<std::int64_t>;
 
-// The result's shape, of operands [..., m, k] and [..., k, n] of one type, row by row.
-Result<Shape> product_shape(ProgramArguments& arguments, int rank) {
+// What is multiplied, and what that gives.
+struct Operands {
+  TensorArgument left;                 // [count, rows, depth]
+  TensorArgument right;                // [count, depth, columns], or turned
+  std::optional<TensorArgument> bias;  // [columns]
+  Shape shape;                         // of the result
+  std::int64_t count = 1;
+  std::int64_t rows = 0;
+  std::int64_t depth = 0;
+  std::int64_t columns = 0;
+  bool is_right_transposed = false;
+
+  [[nodiscard]] bool has_products() const {
+    return count > 0 && rows > 0 && depth > 0 && columns > 0;
+  }
+};
+
+// Of one type, row by row; `out` among them.
+Status check(const Operands& operands, const TensorArgument& out) {
+  for (const TensorArgument* operand : {&operands.left, &operands.right}) {
+    if (operand->dtype() != out.dtype()) return refused("the operands differ in type");
+    if (!operand->is_row_major()) return refused("an operand does not lie row by row");
+  }
+  if (!out.is_row_major()) return refused("an operand does not lie row by row");
+  return {};
+}
+
+// Two matrices, or as many pairs of them.
+template <int kRank>
+Result<Operands> operands_of_pairs(ProgramArguments& arguments) {
   const TensorArgument left = arguments.tensor(0);
   const TensorArgument right = arguments.tensor(1);
   const TensorArgument out = arguments.tensor(2);
   if (!arguments.status()) return arguments.status().error();
-  if (left.rank() != rank || right.rank() != rank || out.rank() != rank) {
+  if (left.rank() != kRank || right.rank() != kRank || out.rank() != kRank) {
     return refused("the operands are no matrices");
   }
-  if (left.dtype() != right.dtype() || left.dtype() != out.dtype()) {
-    return refused("the operands differ in type");
-  }
-  if (!left.is_row_major() || !right.is_row_major() || !out.is_row_major()) {
-    return refused("an operand does not lie row by row");
-  }
-  if (left.size(rank - 1) != right.size(rank - 2) || (rank == 3 && left.size(0) != right.size(0))) {
+  Operands found{.left = left, .right = right, .bias = std::nullopt, .shape = {}};
+  found.count = kRank == 3 ? left.size(0) : 1;
+  found.rows = left.size(kRank - 2);
+  found.depth = left.size(kRank - 1);
+  found.columns = right.size(kRank - 1);
+  found.shape.assign(left.shape().begin(), left.shape().end());
+  found.shape.back() = found.columns;
+  if (const Status checked = check(found, out); !checked) return checked.error();
+  if (found.depth != right.size(kRank - 2) || (kRank == 3 && found.count != right.size(0))) {
     return refused("the operands' sizes do not fit each other");
   }
-  Shape shape(left.shape().begin(), left.shape().end());
-  shape.back() = right.size(rank - 1);
-  return shape;
+  return found;
+}
+
+Result<Operands> operands_of_linear(ProgramArguments& arguments) {
+  const TensorArgument input = arguments.tensor(0);
+  const TensorArgument weight = arguments.tensor(1);
+  const std::optional<TensorArgument> bias = arguments.optional_tensor(2);
+  const TensorArgument out = arguments.tensor(3);
+  if (!arguments.status()) return arguments.status().error();
+  if (input.rank() < 1 || weight.rank() != 2 || out.rank() != input.rank() ||
+      input.size(input.rank() - 1) != weight.size(1)) {
+    return refused("input and weight do not fit each other");
+  }
+  Operands found{.left = input, .right = weight, .bias = bias, .shape = {}};
+  found.depth = weight.size(1);
+  found.rows = found.depth == 0 ? 0 : input.element_count() / found.depth;
+  found.columns = weight.size(0);
+  found.is_right_transposed = true;
+  found.shape.assign(input.shape().begin(), input.shape().end());
+  found.shape.back() = found.columns;
+  if (const Status checked = check(found, out); !checked) return checked.error();
+  if (bias && bias->dtype() != out.dtype()) return refused("the operands differ in type");
+  if (bias && (bias->rank() != 1 || bias->size(0) != found.columns || !bias->is_row_major())) {
+    return refused("bias is not a number for each row of the weight");
+  }
+  return found;
 }
 
 // Fills `out` with the bias in each row, or zeros.
@@ -68,113 +121,56 @@ void fill(const TensorArgument& out, const std::optional<TensorArgument>& bias) 
   });
 }
 
-// What operators of two matrices have in common, or of as many pairs of them.
-template <int kRank>
-struct OfPairs {
-  static constexpr std::size_t kOut = 2;
-  static Result<Shape> shape(ProgramArguments& arguments) {
-    return product_shape(arguments, kRank);
-  }
-  static std::optional<TensorArgument> bias(ProgramArguments& /*arguments*/) {
-    return std::nullopt;
-  }
-  static void multiply(ProgramArguments& arguments, const TensorArgument& out) {
-    const TensorArgument left = arguments.tensor(0);
-    const TensorArgument right = arguments.tensor(1);
-    multiply_pairs({.left = left.data<float>(),
-                    .right = right.data<float>(),
-                    .bias = nullptr,
-                    .out = out.mutable_data<float>(),
-                    .rows = left.size(kRank - 2),
-                    .depth = left.size(kRank - 1),
-                    .columns = right.size(kRank - 1),
-                    .is_right_transposed = false},
-                   kRank == 2 ? 1 : left.size(0));
-  }
-};
+void multiply(const Operands& operands, const TensorArgument& out) {
+  const std::optional<TensorArgument>& bias = operands.bias;
+  multiply_pairs({.left = operands.left.data<float>(),
+                  .right = operands.right.data<float>(),
+                  .bias = bias ? bias->data<float>() : nullptr,
+                  .out = out.mutable_data<float>(),
+                  .rows = operands.rows,
+                  .depth = operands.depth,
+                  .columns = operands.columns,
+                  .is_right_transposed = operands.is_right_transposed},
+                 operands.count);
+}
 
-struct Mm : OfPairs<2> {
+struct Mm {
   static constexpr char kForm[] =
       "mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)";
   static constexpr char kOfExecuTorch[] = "aten::mm.out";
+  static constexpr auto kRead = &operands_of_pairs<2>;
 };
 
-struct Bmm : OfPairs<3> {
+struct Bmm {
   static constexpr char kForm[] =
       "bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)";
   static constexpr char kOfExecuTorch[] = "aten::bmm.out";
+  static constexpr auto kRead = &operands_of_pairs<3>;
 };
 
 struct Linear {
   static constexpr char kForm[] =
       "linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)";
   static constexpr char kOfExecuTorch[] = "aten::linear.out";
-  static constexpr std::size_t kOut = 3;
-  static Result<Shape> shape(ProgramArguments& arguments) {
-    const TensorArgument input = arguments.tensor(0);
-    const TensorArgument weight = arguments.tensor(1);
-    const std::optional<TensorArgument> bias = arguments.optional_tensor(2);
-    const TensorArgument out = arguments.tensor(3);
-    if (!arguments.status()) return arguments.status().error();
-    if (input.rank() < 1 || weight.rank() != 2 || out.rank() != input.rank() ||
-        input.size(input.rank() - 1) != weight.size(1)) {
-      return refused("input and weight do not fit each other");
-    }
-    if (input.dtype() != weight.dtype() || input.dtype() != out.dtype() ||
-        (bias && bias->dtype() != out.dtype())) {
-      return refused("the operands differ in type");
-    }
-    if (bias && (bias->rank() != 1 || bias->size(0) != weight.size(0) || !bias->is_row_major())) {
-      return refused("bias is not a number for each row of the weight");
-    }
-    if (!input.is_row_major() || !weight.is_row_major() || !out.is_row_major()) {
-      return refused("an operand does not lie row by row");
-    }
-    Shape shape(input.shape().begin(), input.shape().end());
-    shape.back() = weight.size(0);
-    return shape;
-  }
-  static std::optional<TensorArgument> bias(ProgramArguments& arguments) {
-    return arguments.optional_tensor(2);
-  }
-  static void multiply(ProgramArguments& arguments, const TensorArgument& out) {
-    const TensorArgument input = arguments.tensor(0);
-    const TensorArgument weight = arguments.tensor(1);
-    const std::optional<TensorArgument> added = bias(arguments);
-    const std::int64_t depth = std::max<std::int64_t>(weight.size(1), 1);
-    multiply_pairs({.left = input.data<float>(),
-                    .right = weight.data<float>(),
-                    .bias = added ? added->data<float>() : nullptr,
-                    .out = out.mutable_data<float>(),
-                    .rows = input.element_count() / depth,
-                    .depth = depth,
-                    .columns = weight.size(0),
-                    .is_right_transposed = true},
-                   1);
-  }
+  static constexpr auto kRead = &operands_of_linear;
 };
 
-// Whether there is something to multiply.
-bool has_products(const KernelStack& stack) {
-  return std::ranges::all_of(stack.first(2), [](const EValue* value) {
-    return value->isTensor() && value->toTensor().numel() > 0;
-  });
-}
-
-// An operator in a namespace. Products of float32 are computed here, others by ExecuTorch's kernel
-// where there are some.
+// An operator under a name of ours. Products of float32 are computed here, others by ExecuTorch's
+// kernel.
 template <typename Operator, const auto& kNamespace>
-struct In : Named<kNamespace, Operator::kForm> {
+struct ProductIn : Named<kNamespace, Operator::kForm> {
   static Status run(ProgramArguments& arguments) {
-    const Result<Shape> shape = Operator::shape(arguments);
-    if (!shape) return shape.error();
-    const Result<TensorArgument> out = arguments.result_at(Operator::kOut, *shape);
+    const Result<Operands> operands = Operator::kRead(arguments);
+    if (!operands) return operands.error();
+    const std::size_t place = ProductIn::kSchema.argument_count() - 1;
+    const Result<TensorArgument> out = arguments.result_at(place, operands->shape);
     if (!out) return out.error();
-    if (out->element_count() == 0) return {};
-    if (out->dtype() == DType::kFloat32 && arguments.tensor(0).element_count() > 0) {
-      Operator::multiply(arguments, *out);
+    if (!operands->has_products()) {
+      fill(*out, operands->bias);
+    } else if (out->dtype() == DType::kFloat32) {
+      multiply(*operands, *out);
     } else {
-      fill(*out, Operator::bias(arguments));
+      return refused("there is no kernel for the operands' type");
     }
     return {};
   }
@@ -182,28 +178,30 @@ struct In : Named<kNamespace, Operator::kForm> {
   static void call(KernelRuntimeContext& context, Span<EValue*> stack) {
     static const auto kernel =
         executorch::runtime::get_op_function_from_registry(Operator::kOfExecuTorch);
-    const KernelStack values{stack.data(), stack.size()};
-    ProgramArguments arguments(values, In::kSchema.argument_count());
-    const bool is_possible = arguments.status() && Operator::shape(arguments);
-    if (is_possible && has_products(values) && kernel.ok() &&
-        arguments.tensor(0).dtype() != DType::kFloat32) {
+    ProgramArguments arguments({stack.data(), stack.size()}, ProductIn::kSchema.argument_count());
+    const Result<Operands> operands = Operator::kRead(arguments);
+    const bool is_ours = !operands || !operands->has_products() || !kernel.ok() ||
+                         operands->left.dtype() == DType::kFloat32;
+    if (is_ours) {
+      polystate::call<ProductIn>(context, stack);
+    } else {
       const OpFunction function = *kernel;
       function(context, stack);
-    } else {
-      polystate::call<In>(context, stack);
     }
   }
 
-  static ListedOperator listed() { return {In::kSchema, name_of<In>(), &In::call}; }
+  static ListedOperator listed() {
+    return {ProductIn::kSchema, name_of<ProductIn>(), &ProductIn::call};
+  }
 };
 
 }  // namespace
 
 std::span<const ListedOperator> product_operators() {
   static const std::array list = {
-      In<Mm, kOwnNamespace>::listed(),     In<Bmm, kOwnNamespace>::listed(),
-      In<Linear, kOwnNamespace>::listed(), In<Mm, kFasterNamespace>::listed(),
-      In<Bmm, kFasterNamespace>::listed(), In<Linear, kFasterNamespace>::listed()};
+      ProductIn<Mm, kOwnNamespace>::listed(),     ProductIn<Bmm, kOwnNamespace>::listed(),
+      ProductIn<Linear, kOwnNamespace>::listed(), ProductIn<Mm, kFasterNamespace>::listed(),
+      ProductIn<Bmm, kFasterNamespace>::listed(), ProductIn<Linear, kFasterNamespace>::listed()};
   return list;
 }
 

@@ -17,29 +17,6 @@ from polystate.export.tracing.decompositions.precision import in_single
 aten = torch.ops.aten
 
 
-def _convolution_of_mode(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: str,
-    dilation: Sequence[int],
-    groups: int,
-) -> Any:
-    """Pads a volume as the mode says; with "same", the odd plane of zeros comes last."""
-    if x.dim() != 5:
-        write = composed(aten._convolution_mode.default)
-        return write(x, weight, bias, stride, padding, dilation, groups)
-    dilations = list(dilation) * (3 // len(dilation))
-    if padding == "same":
-        added = []
-        for size, step in zip(weight.shape[:1:-1], reversed(dilations), strict=True):
-            more = step * (size - 1)
-            added += [more // 2, more - more // 2]
-        x = aten.constant_pad_nd.default(x, added)
-    return aten.convolution.default(x, weight, bias, stride, [0], dilations, False, [0], groups)
-
-
 def _embedding_bag(
     weight: Tensor,
     indices: Tensor,
@@ -140,7 +117,6 @@ def _rrelu(
 
 
 OPERATORS: dict[Any, Callable[..., Any]] = {
-    aten._convolution_mode.default: _convolution_of_mode,
     aten._embedding_bag.default: _embedding_bag,
     aten._embedding_bag_forward_only.default: _embedding_bag,
     aten.col2im.default: decomposition_table[aten.col2im.default],
@@ -150,6 +126,7 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     **{
         operator: composed(operator)
         for operator in (
+            aten._convolution_mode.default,
             aten.conv3d.default,
             aten.conv3d.padding,
             aten.conv_transpose3d.input,

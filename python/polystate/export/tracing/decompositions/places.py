@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
 from torch._prims_common import is_contiguous_or_false
-from torch.fx.experimental.symbolic_shapes import statically_known_true
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols, statically_known_true
 
-from polystate.export.graph.sizes import is_unbacked, may_be_zero
+from polystate.export.graph.sizes import may_be_zero
 from polystate.export.tracing.decompositions.composites import composed
 
 aten = torch.ops.aten
@@ -61,9 +61,11 @@ def _as_strided(
 ) -> Any:
     """Selects elements where their places are read from a tensor, which checks them."""
     offset = 0 if storage_offset is None else storage_offset
-    are_read = any(map(is_unbacked, (*size, *stride, offset)))
-    if not are_read or not is_contiguous_or_false(x) or x.storage_offset() != 0:
+    is_row_by_row = is_contiguous_or_false(x) and x.storage_offset() == 0
+    if not is_row_by_row or not _are_read(x, size, stride, offset):
         return NotImplemented
+    for step in stride:
+        torch._check(step >= 0)  # type: ignore[no-untyped-call]
     last = offset + sum((count - 1) * step for count, step in zip(size, stride, strict=True))
     if statically_known_true(offset >= 0) and statically_known_true(last < x.numel()):
         return NotImplemented
@@ -83,10 +85,16 @@ def _as_strided_scatter(
         return NotImplemented
     offset = 0 if storage_offset is None else storage_offset
     places = _strided_places(x, size, stride, offset)
-    if any(map(is_unbacked, (*size, *stride, offset))):  # negative places are checked, too
+    if _are_read(x, size, stride, offset):  # negative places are checked, too
         written = x.flatten().scatter(0, places.flatten(), source.to(x.dtype).flatten())
         return written.view(x.shape)
     return torch.index_put(x.flatten(), (places,), source.to(x.dtype)).view(x.shape)
+
+
+def _are_read(x: Tensor, size: Sequence[int], stride: Sequence[int], offset: int) -> bool:
+    """Tell whether a view depends on values, but for those that decide the tensor's own sizes."""
+    of_sizes = free_unbacked_symbols(x.shape)
+    return any(free_unbacked_symbols(each) - of_sizes for each in (*size, *stride, offset))
 
 
 def _strided_places(x: Tensor, size: Sequence[int], stride: Sequence[int], offset: int) -> Tensor:
@@ -114,7 +122,7 @@ def _max_unpool(x: Tensor, indices: Tensor, sizes: Sequence[int], *_: Any) -> An
 
     PyTorch's own decomposition writes what lies outside of a plane into another one.
     """
-    if x.shape != indices.shape:
+    if x.shape != indices.shape or 0 in x.shape[-len(sizes) - 1 :]:  # which PyTorch refuses
         return NotImplemented
     first = -len(sizes)
     planes = x.new_zeros([*x.shape[:first], math.prod(sizes)])
