@@ -14,6 +14,7 @@
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/pooling.h"
 #include "engine/executorch/aten/reductions.h"
+#include "engine/executorch/aten/triples.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
