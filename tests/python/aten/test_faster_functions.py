@@ -336,3 +336,16 @@ def test_operands_that_go_with_rows_or_columns(dtype: torch.dtype, shape: tuple[
     memory = x.clone()
     _core.call_operator(kernel_name(aten.mul.Tensor), [memory, others[0], memory], 1)
     assert torch.equal(memory, x * others[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_all_numbers_of_16_bits_are_converted_as_pytorch_does(dtype: torch.dtype) -> None:
+    """NaN, infinities and the smallest ones too, and results that are rounded to any of them."""
+    x = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(dtype)
+    with ComparedKernels((0, 0), with_common=True) as compared:
+        torch.neg(x)
+        for factor in (0.1, 3.0, 1e-3, 6e4):
+            torch.mul(x, torch.full_like(x, factor))
+        torch.add(x, x.flip(0))
+        torch.sub(x[:7], x[9:16])  # fewer than a vector has
+    assert sum(compared.counts.values()) == 7

@@ -69,6 +69,10 @@ template <typename T>
 inline constexpr bool kIsFloat =
     std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
+// Whether numbers of a type are floats of 16 bits.
+template <typename T>
+inline constexpr bool kIsHalf = kIsFloat<T> && sizeof(T) == 2;
+
 bool is_float(DType dtype);
 
 // What an operator returns that does not take its arguments.

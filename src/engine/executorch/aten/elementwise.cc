@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
+#include "engine/executorch/aten/halves.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/parallel.h"
 #include "kernels/tensor_argument.h"
@@ -144,6 +145,8 @@ class OperandReader {
     };
     if (stride == 0) {
       std::fill_n(to, count, number(*from));
+    } else if constexpr (kIsHalf<From> && std::is_same_v<Number, float>) {
+      widen(from, count, to);
     } else {
       for (std::int64_t i = 0; i < count; ++i) to[i] = number(from[i]);
     }
@@ -250,7 +253,7 @@ class RangeOfElements {
         compute_chunk(count, out + first);
       } else {
         compute_chunk(count, results_);
-        for (std::int64_t i = 0; i < count; ++i) out[first + i] = static_cast<T>(results_[i]);
+        store(count, out + first);
       }
     }
   }
@@ -260,6 +263,14 @@ class RangeOfElements {
     if (!is_direct_) return readers_.size() + 1;  // and one for results
     return static_cast<std::size_t>(
         std::ranges::count_if(readers_, &OperandReader<Number>::is_number));
+  }
+
+  void store(std::int64_t count, T* out) const {
+    if constexpr (kIsHalf<T> && std::is_same_v<Output, float>) {
+      narrow(results_, count, out);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(results_[i]);
+    }
   }
 
   // Points to the elements of a chunk.
