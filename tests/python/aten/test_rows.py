@@ -27,7 +27,8 @@ def drawn(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
 
 def test_samples_of_pytorch() -> None:
     names = """
-        __getitem__ as_strided_copy expand_copy flip gather index_put index_select repeat roll
+        __getitem__ as_strided_copy expand_copy flip gather index_put index_select permute_copy
+        repeat roll
         rot90 take_along_dim tile
     """
     assert compare_samples(names.split()).keys() >= {
@@ -38,6 +39,7 @@ def test_samples_of_pytorch() -> None:
         "aten.index.Tensor",
         "aten.index_put.default",
         "aten.index_select.default",
+        "aten.permute_copy.default",
         "aten.repeat.default",
         "aten.roll.default",
     }
@@ -60,6 +62,20 @@ def test_copies_in_another_order(dtype: torch.dtype) -> None:
         aten.roll(drawn((3, 5), dtype), [1, 7, -(2**62)], [1, -1, 0])
         aten.flip(drawn((4, 6), dtype).t(), [0])
     assert sum(kernels.counts.values()) > 50
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.bool])
+def test_dimensions_in_another_order(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    shapes = (*SHAPES, (9, 17, 33), (8, 16), (7, 300), (65, 3), (2, 40, 1, 13), (3, 2, 4, 5, 2))
+    with compared() as kernels:
+        for shape in shapes:
+            x = drawn(shape, dtype)
+            for order in itertools.permutations(range(len(shape))):
+                aten.permute_copy(x, order)
+                aten.permute_copy(x, [dim - len(shape) for dim in order])
+        aten.permute_copy(drawn((6, 200, 100), dtype), [2, 0, 1])
+    assert kernels.counts["aten.permute_copy.default"] > 200
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.bool])
@@ -156,6 +172,9 @@ X = torch.ones(2, 3)
         ("roll.out", [X, (1,), (0, 1)], "1 shifts along 2 dimensions"),
         ("expand_copy.out", [X, (2, 4), False], "of 3 elements cannot have 4"),
         ("expand_copy.out", [X, (-1, 2, 3), False], "of 1 elements cannot have -1"),
+        ("permute_copy.out", [X, (0,)], "1 dimensions of 2"),
+        ("permute_copy.out", [X, (0, -2)], "dimension -2 is there twice"),
+        ("permute_copy.out", [X, (0, 2)], r"dimension 2 of a tensor of shape \[2, 3\]"),
         ("repeat.out", [X, (2,)], "fewer dimensions than self"),
         ("repeat.out", [X, (1, -1)], "repeats has -1"),
         ("as_strided_copy.out", [X, (2, 2), (4, 2), None], "outside of self"),
@@ -204,6 +223,7 @@ def test_a_result_that_lies_where_an_operand_does_is_refused() -> None:
     x, index = torch.arange(6.0).reshape(2, 3), torch.zeros(1, dtype=torch.int64)
     for name, arguments in (
         ("flip.out", [x, (0,)]),
+        ("permute_copy.out", [x, (0, 1)]),
         ("index_select.out", [x, 0, index.repeat(2)]),
         ("index.Tensor_out", [x, [index.repeat(2)]]),
         ("index_put.out", [x, [index], torch.ones(1, 3), False]),

@@ -128,6 +128,41 @@ struct ExpandCopy {
   }
 };
 
+struct PermuteCopy {
+  static constexpr OperatorSchema kSchema{
+      "polystate_faster::permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> "
+      "Tensor(a!)"};
+
+  static Status run(ProgramArguments& arguments) {
+    const TensorArgument self = arguments.tensor(0);
+    const std::vector<std::int64_t> order = arguments.integers(1);
+    if (!arguments.status()) return arguments.status();
+    if (Status is = require_row_major(self, "self"); !is) return is;
+    const std::vector<Even> own = even_dimensions(self);
+    if (order.size() != own.size()) {
+      return refused("dims has " + std::to_string(order.size()) + " dimensions of " +
+                     std::to_string(own.size()));
+    }
+    std::vector<bool> is_taken(own.size());
+    std::vector<std::int64_t> shape;
+    std::vector<Even> dimensions;
+    for (const std::int64_t dimension : order) {
+      const Result<std::size_t> place = resolve_dimension(self.shape(), dimension);
+      if (!place) return place.error();
+      if (is_taken[*place]) {
+        return refused("dimension " + std::to_string(dimension) + " is there twice");
+      }
+      is_taken[*place] = true;
+      dimensions.push_back(own[*place]);
+      shape.push_back(own[*place].size);
+    }
+    const Result<TensorArgument> out = result_beside(arguments, 2, self, shape);
+    if (!out) return out.error();
+    copy_even(self, 0, dimensions, *out);
+    return {};
+  }
+};
+
 struct Repeat {
   static constexpr OperatorSchema kSchema{
       "polystate_faster::repeat.out(Tensor self, SymInt[] repeats, *, Tensor(a!) out) -> "
@@ -270,7 +305,7 @@ struct Roll {
 }  // namespace
 
 std::span<const ListedOperator> copy_operators() {
-  return listed<AsStridedCopy, ExpandCopy, Flip, Repeat, Roll>();
+  return listed<AsStridedCopy, ExpandCopy, Flip, PermuteCopy, Repeat, Roll>();
 }
 
 }  // namespace polystate

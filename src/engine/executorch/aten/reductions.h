@@ -62,7 +62,8 @@ struct Larger {
   }
   template <typename V>
   static V of(V a, V b) {
-    return is_nan(b) || a < b ? b : a;
+    const V larger = a < b ? b : a;
+    return is_nan(b) ? b : larger;
   }
 };
 
@@ -77,7 +78,8 @@ struct Smaller {
   }
   template <typename V>
   static V of(V a, V b) {
-    return is_nan(b) || b < a ? b : a;
+    const V smaller = b < a ? b : a;
+    return is_nan(b) ? b : smaller;
   }
 };
 

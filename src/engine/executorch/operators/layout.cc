@@ -79,6 +79,52 @@ void copy_short_lines(const CopyDimension& lines, const CopyDimension& line,
   }
 }
 
+// Lines that are copied across at a time: as many as lie side by side in a processor's nearest
+// cache whatever the distance between them.
+constexpr std::int64_t kLinesAcross = 8;
+
+// Copies blocks of lines whose first blocks lie one after another where they come from.
+template <std::size_t kBytes>
+void copy_lines_across(const CopyDimension& line, std::int64_t to_stride, std::byte* to,
+                       const std::byte* from) {
+  constexpr auto kStep = static_cast<std::int64_t>(kBytes);
+  constexpr Block<kBytes> kCopy{};
+  for (std::int64_t i = 0; i < line.size; ++i) {
+    for (std::int64_t k = 0; k < kLinesAcross; ++k) kCopy(to + k * to_stride, from + k * kStep);
+    to += line.to_stride;
+    from += line.from_stride;
+  }
+}
+
+// The loop for blocks of a size; null: there is none.
+auto loop_across(std::size_t block_bytes) -> decltype(&copy_lines_across<1>) {
+  switch (block_bytes) {
+    case 1:
+      return &copy_lines_across<1>;
+    case 2:
+      return &copy_lines_across<2>;
+    case 4:
+      return &copy_lines_across<4>;
+    case 8:
+      return &copy_lines_across<8>;
+    default:
+      return nullptr;
+  }
+}
+
+// Copies lines across, and those that are left one by one.
+void transpose(const CopyDimension& lines, const CopyDimension& line, std::size_t block_bytes,
+               std::byte* to, const std::byte* from) {
+  const auto across = loop_across(block_bytes);
+  std::int64_t i = 0;
+  for (; across != nullptr && i + kLinesAcross <= lines.size; i += kLinesAcross) {
+    across(line, lines.to_stride, to + i * lines.to_stride, from + i * lines.from_stride);
+  }
+  for (; i < lines.size; ++i) {
+    copy_line(line, block_bytes, to + i * lines.to_stride, from + i * lines.from_stride);
+  }
+}
+
 void copy_blocks(std::span<const CopyDimension> dimensions, std::size_t block_bytes, std::byte* to,
                  const std::byte* from) {
   if (dimensions.empty()) {
@@ -89,6 +135,9 @@ void copy_blocks(std::span<const CopyDimension> dimensions, std::size_t block_by
   if (dimensions.size() == 1) return copy_line(outer, block_bytes, to, from);
   if (dimensions.size() == 2 && dimensions[1].size <= kShort && outer.size > kShort) {
     return copy_short_lines(outer, dimensions[1], block_bytes, to, from);
+  }
+  if (dimensions.size() == 2 && outer.from_stride == static_cast<std::int64_t>(block_bytes)) {
+    return transpose(outer, dimensions[1], block_bytes, to, from);
   }
   for (std::int64_t i = 0; i < outer.size; ++i) {
     copy_blocks(dimensions.subspan(1), block_bytes, to + i * outer.to_stride,
@@ -218,10 +267,21 @@ ElementsCopy::ElementsCopy(std::span<const CopyDimension> dimensions, std::size_
   const auto bytes = static_cast<std::int64_t>(element_bytes);
   if (dimensions_.empty() || dimensions_.back().to_stride != bytes ||
       dimensions_.back().from_stride != bytes) {
+    bring_dense_lines_together();
     return;
   }
   block_bytes_ *= static_cast<std::size_t>(dimensions_.back().size);
   dimensions_.pop_back();
+}
+
+void ElementsCopy::bring_dense_lines_together() {
+  if (dimensions_.size() < 3) return;
+  const auto bytes = static_cast<std::int64_t>(block_bytes_);
+  const auto last = dimensions_.end() - 1;
+  const auto dense = std::find_if(dimensions_.begin(), last, [bytes](const CopyDimension& each) {
+    return each.from_stride == bytes;
+  });
+  if (dense != last) std::rotate(dense, dense + 1, last);
 }
 
 void ElementsCopy::operator()(std::byte* to, const std::byte* from) const {

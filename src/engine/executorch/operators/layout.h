@@ -90,6 +90,10 @@ class ElementsCopy {
   }
 
  private:
+  // Lets the dimension whose elements lie one after another where they come from be the last but
+  // one, so that a transposition is seen.
+  void bring_dense_lines_together();
+
   std::vector<CopyDimension> dimensions_;
   std::size_t block_bytes_;  // what lies behind them, dense on both sides
 };
