@@ -348,4 +348,5 @@ def test_all_numbers_of_16_bits_are_converted_as_pytorch_does(dtype: torch.dtype
             torch.mul(x, torch.full_like(x, factor))
         torch.add(x, x.flip(0))
         torch.sub(x[:7], x[9:16])  # fewer than a vector has
-    assert sum(compared.counts.values()) == 7
+    assert compared.counts.keys() > {"aten.neg.default", "aten.mul.Tensor", "aten.add.Tensor"}
+    assert sum(compared.counts.values()) == 8
