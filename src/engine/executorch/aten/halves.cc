@@ -57,19 +57,23 @@ struct Narrowing {
 }  // namespace
 
 void widen(const Half* from, std::int64_t count, float* to) {
-  compiled_for<Widening>(best_instruction_set())(from, count, to);
+  const auto loop = compiled_for<Widening>(best_instruction_set());
+  loop(from, count, to);
 }
 
 void widen(const BFloat16* from, std::int64_t count, float* to) {
-  vectorised<&convert<BFloat16, float>>(best_instruction_set())(from, count, to);
+  const auto loop = vectorised<&convert<BFloat16, float>>(best_instruction_set());
+  loop(from, count, to);
 }
 
 void narrow(const float* from, std::int64_t count, Half* to) {
-  compiled_for<Narrowing>(best_instruction_set())(from, count, to);
+  const auto loop = compiled_for<Narrowing>(best_instruction_set());
+  loop(from, count, to);
 }
 
 void narrow(const float* from, std::int64_t count, BFloat16* to) {
-  vectorised<&convert<float, BFloat16>>(best_instruction_set())(from, count, to);
+  const auto loop = vectorised<&convert<float, BFloat16>>(best_instruction_set());
+  loop(from, count, to);
 }
 
 }  // namespace polystate
