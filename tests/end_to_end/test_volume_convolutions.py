@@ -1,14 +1,14 @@
-"""Convolutions of volumes, on every backend of ExecuTorch, equal PyTorch's."""
+"""Convolutions of volumes, on every backend, equal PyTorch's."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 import torch
 from torch import Tensor, nn
 
 import polystate as ps
+from tests.end_to_end.twins import every_backend
 
 BATCH = torch.export.Dim("batch", min=1, max=4)
 DEPTH = torch.export.Dim("depth", min=4, max=9)
@@ -32,8 +32,8 @@ class Volumes(nn.Module):
         return self.plain(x), self.up(x)
 
 
-@pytest.mark.parametrize("backend", ["portable", "xnnpack"])
-def test_sizes_that_vary(backend: str, tmp_path: Path) -> None:
+@every_backend
+def test_sizes_that_vary(tmp_path: Path, backend: str) -> None:
     torch.manual_seed(0)
     model = Volumes().eval()
     forward = ps.Method(
@@ -41,7 +41,7 @@ def test_sizes_that_vary(backend: str, tmp_path: Path) -> None:
     )
     single = ps.Method("single", (torch.randn(4, 5, 3, 4),))
     program = ps.export(model, {"forward": forward, "single": single}, backend=backend)
-    session = ps.load(program.save(tmp_path / "artifact")).session()
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
     calls = [("forward", torch.randn(n, 4, d, 7, 6)) for n, d in ((1, 4), (4, 9), (3, 7))]
     for method, x in (*calls, ("single", torch.randn(4, 5, 3, 4))):
         right = getattr(model, method)(x)

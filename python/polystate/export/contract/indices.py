@@ -420,8 +420,8 @@ _BY_NAMES: dict[Any, Callable[[Mapping[str, Any]], Iterator[_Use]]] = {
     aten.fractional_max_pool2d_backward.default: _places_in_planes(2),
     aten.fractional_max_pool3d_backward.default: _places_in_planes(3),
     aten.linalg_lu_solve.default: _pivots("LU", "pivots"),
-    aten.max_pool3d_with_indices_backward.default: _places_in_planes(3),
     aten.lu_unpack.default: _pivots("LU_data", "LU_pivots"),
+    aten.max_pool3d_with_indices_backward.default: _places_in_planes(3),
     aten.searchsorted.Tensor: _uses_of_order,
 }
 

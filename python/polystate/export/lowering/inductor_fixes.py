@@ -35,7 +35,6 @@ DISPATCHER = "polystate_call_dispatcher"
 _SMALLER: Any = Min
 _LARGER: Any = Max
 
-
 _POOLS = (aten.max_pool2d_with_indices.default, aten.max_pool3d_with_indices.default)
 
 
@@ -59,7 +58,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
             is_boolean_type=_of_constants_too(lowering.is_boolean_type),
             use_two_step_variance=_of_nothing_too(lowering.use_two_step_variance),
         ),
-        mock.patch.object(compile_fx, "select_decomp_table", _without_kernels_own),
+        mock.patch.object(compile_fx, "select_decomp_table", _without_kept_operators),
         mock.patch.dict(
             lowering.lowerings,
             {
@@ -74,7 +73,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         yield
 
 
-def _without_kernels_own() -> dict[Any, Any]:
+def _without_kept_operators() -> dict[Any, Any]:
     """Keeps operators whole that would be decomposed.
 
     A sample of a grid at NaN is 0, of which the decomposition makes NaN. Pools are lowered here.
