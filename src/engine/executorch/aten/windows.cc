@@ -288,13 +288,22 @@ struct MaximaRow {
   std::vector<Place> places;
 };
 
+// Planes of so many elements that their places are wide are rare, and take one loop.
+template <typename T, typename Place>
+auto comparing_loop(std::int64_t stride) {
+  if constexpr (sizeof(Place) > sizeof(std::int32_t)) {
+    return &compare_tap<0, T, Place>;
+  } else {
+    return loop_of<&compare_tap<1, T, Place>, &compare_tap<2, T, Place>, &compare_tap<0, T, Place>>(
+        stride);
+  }
+}
+
 template <typename T, typename Place>
 void find_maxima(const Planes& planes, const Grid& grid, const Maxima& maxima) {
   const Windows windows = windows_of(grid, planes);
   const std::int64_t stride = grid.stride[2];
-  const auto compare =
-      loop_of<&compare_tap<1, T, Place>, &compare_tap<2, T, Place>, &compare_tap<0, T, Place>>(
-          stride);
+  const auto compare = comparing_loop<T, Place>(stride);
   using Row = MaximaRow<T, Place>;
   for_each_row<Row>(planes, grid.results, windows, [&](Row& row, const Results& results) {
     const auto& [plane, at, first, count, depth, height] = results;
