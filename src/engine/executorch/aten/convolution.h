@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "engine/executorch/aten/triples.h"
 #include "kernels/tensor_argument.h"
@@ -48,8 +49,8 @@ struct Reach {
   std::int64_t count = 0;
 };
 
-// What a tap along dimension `i` reaches: all that lies in both.
-Reach reach_of(const Convolution& convolution, std::size_t i, std::int64_t tap);
+// What each tap along dimension `i` reaches: all that lies in both.
+std::vector<Reach> reaches_along(const Convolution& convolution, std::size_t i);
 
 // Computes a convolution of any type, a row of results at a time, tap by tap. Taps that lie in the
 // padding add nothing.

@@ -253,13 +253,9 @@ std::vector<float> rows_of_transposed(const Convolution& call) {
 // What each tap of a channel of a transposed convolution adds to the channel's plane.
 class Spread {
  public:
-  explicit Spread(const Convolution& call) : call_(call) {
-    for (std::size_t i = 0; i < 3; ++i) {
-      for (std::int64_t tap = 0; tap < call.kernel[i]; ++tap) {
-        reaches_[i].push_back(reach_of(call, i, tap));
-      }
-    }
-  }
+  explicit Spread(const Convolution& call)
+      : call_(call),
+        reaches_{reaches_along(call, 0), reaches_along(call, 1), reaches_along(call, 2)} {}
 
   // `values` are of each tap, for each of a range of places.
   void add(const float* values, Range places, float* plane) const {

@@ -13,6 +13,7 @@
 #include "engine/executorch/aten/triples.h"
 
 namespace polystate {
+namespace {
 
 Reach reach_of(const Convolution& call, std::size_t i, std::int64_t tap) {
   const std::int64_t fine_size = call.fine()[i];
@@ -24,8 +25,6 @@ Reach reach_of(const Convolution& call, std::size_t i, std::int64_t tap) {
   const std::int64_t last = std::min(call.coarse()[i], first + (fine_size - 1 - fine) / stride + 1);
   return {first, fine, std::max<std::int64_t>(0, last - first)};
 }
-
-namespace {
 
 // The place of the input along dimension `i` that a tap has at a place of the result; none in the
 // padding, or between a transposed one's.
@@ -44,18 +43,13 @@ std::optional<std::int64_t> input_place(const Convolution& call, std::size_t i, 
   return place;
 }
 
-// From one element to the next, of what is added and of sums.
-struct Steps {
-  std::int64_t value;
-  std::int64_t sum;
-};
-
-// Adds multiples of elements to sums. Steps other than 0 are known to the compiler.
+// Adds multiples of elements to sums. The elements lie kValue apart and the sums kSum, or `stride`
+// where that is 0.
 template <std::int64_t kValue, std::int64_t kSum, typename T>
 void add_multiples(const T* values, Computed<T> factor, std::int64_t count, Computed<T>* sums,
-                   Steps steps) {
-  const std::int64_t from = kValue > 0 ? kValue : steps.value;
-  const std::int64_t to = kSum > 0 ? kSum : steps.sum;
+                   std::int64_t stride) {
+  const std::int64_t from = kValue > 0 ? kValue : stride;
+  const std::int64_t to = kSum > 0 ? kSum : stride;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto x = static_cast<Computed<T>>(values[i * from]);
     sums[i * to] = wrapping_sum(sums[i * to], wrapping_product(x, factor));
@@ -76,11 +70,8 @@ auto loop_for(const Convolution& call) {
 template <typename T>
 class Taps {
  public:
-  explicit Taps(const Convolution& call) : call_(call), add_(loop_for<T>(call)) {
-    for (std::int64_t tap = 0; tap < call.kernel[2]; ++tap) {
-      reaches_.push_back(reach_of(call, 2, tap));
-    }
-  }
+  explicit Taps(const Convolution& call)
+      : call_(call), add_(loop_for<T>(call)), reaches_(reaches_along(call, 2)) {}
 
   // Computes a row of results, `row` its number among all, in memory for sums.
   void compute(std::int64_t row, std::vector<Computed<T>>& sums) const {
@@ -124,7 +115,7 @@ class Taps {
       const auto factor = static_cast<Computed<T>>(weights[tap]);
       const std::int64_t from = call_.is_transposed ? reach.coarse : reach.fine;
       const std::int64_t to = call_.is_transposed ? reach.fine : reach.coarse;
-      add_(line + from, factor, reach.count, sums + to, {call_.stride[2], call_.stride[2]});
+      add_(line + from, factor, reach.count, sums + to, call_.stride[2]);
     }
   }
 
@@ -134,6 +125,13 @@ class Taps {
 };
 
 }  // namespace
+
+std::vector<Reach> reaches_along(const Convolution& call, std::size_t i) {
+  std::vector<Reach> reaches;
+  reaches.reserve(static_cast<std::size_t>(call.kernel[i]));
+  for (std::int64_t tap = 0; tap < call.kernel[i]; ++tap) reaches.push_back(reach_of(call, i, tap));
+  return reaches;
+}
 
 void convolve_by_taps(const Convolution& call) {
   const std::int64_t rows = call.out.element_count() / call.results[2];

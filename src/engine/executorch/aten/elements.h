@@ -80,7 +80,7 @@ Error refused(std::string why);
 
 // What PyTorch computes with on elements of a type: float for 16 bits, the type itself otherwise.
 template <typename T>
-using Computed = std::conditional_t<kIsFloat<T> && sizeof(T) == 2, float, T>;
+using Computed = std::conditional_t<kIsHalf<T>, float, T>;
 
 // What sums and scans of elements of a type are kept in. PyTorch scans float32 in double precision
 // on a CPU, and sums it in float32, some parts at a time: a sum whose parts leave float32's range

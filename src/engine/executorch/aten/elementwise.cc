@@ -193,7 +193,7 @@ class OperandReader {
   std::vector<Dimension> dimensions_;  // of more than one element, where it is broadcast
 };
 
-// How many elements are computed at a time: some of each row, but for its last ones.
+// Elements are computed in chunks. Each row is cut into chunks of `size`; its last may be smaller.
 struct Chunks {
   std::int64_t row;
   std::int64_t size;

@@ -178,20 +178,25 @@ struct ProductIn : Named<kNamespace, Operator::kForm> {
   static void call(KernelRuntimeContext& context, Span<EValue*> stack) {
     static const auto kernel =
         executorch::runtime::get_op_function_from_registry(Operator::kOfExecuTorch);
-    ProgramArguments arguments({stack.data(), stack.size()}, ProductIn::kSchema.argument_count());
-    const Result<Operands> operands = Operator::kRead(arguments);
-    const bool is_ours = !operands || !operands->has_products() || !kernel.ok() ||
-                         operands->left.dtype() == DType::kFloat32;
-    if (is_ours) {
-      polystate::call<ProductIn>(context, stack);
-    } else {
+    if (kernel.ok() && is_executorchs(stack)) {
       const OpFunction function = *kernel;
       function(context, stack);
+    } else {
+      polystate::call<ProductIn>(context, stack);
     }
   }
 
   static ListedOperator listed() {
     return {ProductIn::kSchema, name_of<ProductIn>(), &ProductIn::call};
+  }
+
+ private:
+  // Whether there are products of another type than float32.
+  static bool is_executorchs(Span<EValue*> stack) {
+    ProgramArguments arguments({stack.data(), stack.size()}, ProductIn::kSchema.argument_count());
+    if (!arguments.status() || arguments.tensor(0).dtype() == DType::kFloat32) return false;
+    const Result<Operands> operands = Operator::kRead(arguments);
+    return operands && operands->has_products();
   }
 };
 

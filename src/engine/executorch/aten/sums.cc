@@ -233,7 +233,7 @@ Status sum_dimensions(ProgramArguments& arguments, Reduction reduction) {
       results[static_cast<std::size_t>(place)] = static_cast<T>(sum);
     };
     // PyTorch rounds a mean to 16 bits at the end alone.
-    if constexpr (kIsFloat<T> && sizeof(T) == 2) {
+    if constexpr (kIsHalf<T>) {
       if (reduction == Reduction::kMean && call->self.dtype() != call->out.dtype()) {
         reduce_all<Way<Plus, Sum>>(call->operands, converted<float>(call->self).data(), finish);
         return {};

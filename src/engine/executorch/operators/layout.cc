@@ -96,7 +96,7 @@ void copy_lines_across(const CopyDimension& line, std::int64_t to_stride, std::b
   }
 }
 
-// The loop for blocks of a size; null: there is none.
+// Returns the loop for blocks of so many bytes, or null where there is none.
 auto loop_across(std::size_t block_bytes) -> decltype(&copy_lines_across<1>) {
   switch (block_bytes) {
     case 1:

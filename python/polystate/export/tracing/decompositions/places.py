@@ -92,7 +92,7 @@ def _as_strided_scatter(
 
 
 def _are_read(x: Tensor, size: Sequence[int], stride: Sequence[int], offset: int) -> bool:
-    """Tell whether a view depends on values, but for those that decide the tensor's own sizes."""
+    """Tell whether elements of tensors decide the view, other than those that decide x's sizes."""
     of_sizes = free_unbacked_symbols(x.shape)
     return any(free_unbacked_symbols(each) - of_sizes for each in (*size, *stride, offset))
 
