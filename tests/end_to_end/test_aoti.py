@@ -458,7 +458,8 @@ class Windows(nn.Module):
         )
 
 
-def test_nan_has_a_place_in_a_window_and_none_in_an_image(tmp_path):
+def test_nan_has_a_place_in_a_window_and_none_in_an_image(tmp_path, monkeypatch):
+    monkeypatch.setenv("CI", "true")  # by which AOTInductor would refuse what is kept whole
     torch.manual_seed(0)
     x, grid = torch.randn(12, 8), 2 * torch.rand(1, 4, 5, 2) - 1
     program = exported(Windows(), {"forward": ps.Method("forward", (x, grid))}, "aoti")
