@@ -14,7 +14,7 @@ template <typename Value, typename... Arguments, Value (*kLoop)(Arguments...)>
 struct Vectorised<kLoop> {
   static constexpr auto kScalar = kLoop;
 #if defined(__x86_64__)
-  [[gnu::target("avx2"), gnu::flatten]] static Value avx2(Arguments... arguments) {
+  [[gnu::target("avx2,fma"), gnu::flatten]] static Value avx2(Arguments... arguments) {
     return kLoop(arguments...);
   }
   [[gnu::target("avx512f"), gnu::flatten]] static Value avx512(Arguments... arguments) {

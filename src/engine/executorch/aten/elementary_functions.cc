@@ -115,24 +115,44 @@ struct Lcm {
   }
 };
 
-// Has the sign of the divisor. ExecuTorch's own computes float64 in float32.
+// What a division leaves that is rounded to zero.
+struct OfTruncated {
+  template <typename T>
+  static T of(T rest, T /*divisor*/) {
+    return rest;
+  }
+};
+
+// What a division leaves that is rounded down. Both values are there before one is chosen, so that
+// a compiler can do so for several at once.
+struct OfFloored {
+  template <typename T>
+  static T of(T rest, T divisor) {
+    const T moved = Plus::of(rest, divisor);
+    return (rest != T{0}) & ((rest < T{0}) != (divisor < T{0})) ? moved : rest;
+  }
+};
+
+// ExecuTorch's own computes what a floored division of float64 leaves in float32.
+template <typename Division>
 struct RemainderFunction {
   template <typename T>
   static T of(T x, T divisor) {
-    return with_sign_of(divisor, std::fmod(x, divisor));
+    return Division::of(std::fmod(x, divisor), divisor);
   }
   static std::int64_t of(std::int64_t x, std::int64_t divisor) {
-    return divisor == 0 || divisor == -1 ? 0 : with_sign_of(divisor, x % divisor);
+    return divisor == 0 || divisor == -1 ? 0 : Division::of(x % divisor, divisor);
   }
 
-  // float32 some at a time.
-  static void of_floats(const float* const* operands, float* results, std::int64_t count) {
-    std::array<float, 256> rests{};
+  // Floats, some at a time.
+  template <typename T>
+  static void of_floats(const T* const* operands, T* results, std::int64_t count) {
+    std::array<T, 256> rests{};
     const auto block = static_cast<std::int64_t>(rests.size());
     for (std::int64_t first = 0; first < count; first += block) {
       const std::int64_t size = std::min(block, count - first);
-      const float* const x = operands[0] + first;
-      const float* const divisors = operands[1] + first;
+      const T* const x = operands[0] + first;
+      const T* const divisors = operands[1] + first;
       if (!of_small_quotients(x, divisors, rests.data(), size)) {
         for (std::int64_t i = 0; i < size; ++i) {
           rests[static_cast<std::size_t>(i)] = of(x[i], divisors[i]);
@@ -143,30 +163,29 @@ struct RemainderFunction {
   }
 
  private:
-  // Both values are there before one is chosen, so that a compiler can do so for several at once.
-  template <typename T>
-  static T with_sign_of(T divisor, T rest) {
-    const T moved = Plus::of(rest, divisor);
-    return (rest != T{0}) & ((rest < T{0}) != (divisor < T{0})) ? moved : rest;
+  // What whole steps leave of a size, exactly: float64 holds the products of floats.
+  static double rest_of(float size, float whole, float step) {
+    return double{size} - double{whole} * double{step};
+  }
+  static double rest_of(double size, double whole, double step) {
+    return std::fma(-whole, step, size);
   }
 
-  // float64 holds the products of quotients and divisors. False where a quotient is too large for
-  // that or no number, or a divisor is infinite.
-  static bool of_small_quotients(const float* x, const float* divisors, float* rests,
-                                 std::int64_t count) {
-    constexpr float kLargestQuotient = 0x1p22F;
+  // False where a quotient is too large for exact rests or no number, or a divisor is infinite.
+  template <typename T>
+  static bool of_small_quotients(const T* x, const T* divisors, T* rests, std::int64_t count) {
+    constexpr T kLargestQuotient = std::is_same_v<T, float> ? 0x1p22F : 0x1p51;
     std::uint32_t misfits = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      const float size = std::abs(x[i]);
-      const float step = std::abs(divisors[i]);
-      const float quotient = size / step;  // rounded: its whole part is at most one too large
-      const bool fits = (quotient < kLargestQuotient) & (step <= std::numeric_limits<float>::max());
+      const T size = std::abs(x[i]);
+      const T step = std::abs(divisors[i]);
+      const T quotient = size / step;  // rounded: its whole part is at most one too large
+      const bool fits = (quotient < kLargestQuotient) & (step <= std::numeric_limits<T>::max());
       misfits |= static_cast<std::uint32_t>(!fits);
-      const auto whole = static_cast<std::int32_t>(fits ? quotient : 0.0F);
-      const double rest = double{size} - static_cast<double>(whole) * double{step};
+      const double rest = rest_of(size, std::trunc(fits ? quotient : T{0}), step);
       const double raised = rest + double{step};
-      const auto least = static_cast<float>(rest < 0.0 ? raised : rest);
-      rests[i] = with_sign_of(divisors[i], std::copysign(least, x[i]));
+      const auto least = static_cast<T>(rest < 0.0 ? raised : rest);
+      rests[i] = Division::of(std::copysign(least, x[i]), divisors[i]);
     }
     return misfits == 0;
   }
@@ -290,6 +309,10 @@ struct Abs {
   }
 };
 
+constexpr char kTruncatedRemainder[] =
+    "polystate_faster::fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)";
+constexpr char kTruncatedRemainderOfScalar[] =
+    "polystate_faster::fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)";
 constexpr char kRemainder[] =
     "polystate_aten::remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> "
     "Tensor(a!)";
@@ -344,15 +367,18 @@ bool divides_integers_by_zero(ProgramArguments& arguments, const OperatorSchema&
   });
 }
 
-template <const auto& kText>
+template <typename Division, const auto& kText>
 struct Remainder {
   static constexpr OperatorSchema kSchema{kText};
   static Status run(ProgramArguments& arguments) {
     const bool has_no_value = divides_integers_by_zero(arguments, kSchema);
     if (!arguments.status()) return arguments.status();
     if (has_no_value) return Error{ErrorCode::kEngine, "an integer is divided by zero"};
-    Loops loops = kAllLoops<RemainderFunction>;
-    loops.of_floats = vectorised<&RemainderFunction::of_floats>(best_instruction_set());
+    using Function = RemainderFunction<Division>;
+    Loops loops = kAllLoops<Function>;
+    const InstructionSet set = best_instruction_set();
+    loops.of_floats = vectorised<&Function::template of_floats<float>>(set);
+    loops.of_doubles = vectorised<&Function::template of_floats<double>>(set);
     return compute_elements<kSchema>(arguments, loops);
   }
 };
@@ -497,15 +523,17 @@ struct Frexp {
 }  // namespace
 
 std::span<const ListedOperator> elementary_operators() {
-  return listed<OfOne<Sinc>, OfOne<Entr>, OfFloats<Xlogy, kXlogyOfTensors>,
-                OfFloats<Xlogy, kXlogyOfNumber>, OfFloats<Xlogy, kXlogyWithNumber>, OfTwo<Xlog1py>,
-                OfNumberAndOther<Xlog1py>, OfSelfAndNumber<Xlog1py>, Abs, Remainder<kRemainder>,
-                Remainder<kRemainderOfScalar>, Power<kPower>, Power<kPowerOfScalar>,
-                PowerWithNumber, Replacing<kLeftShift, kIntegerLoops<LeftShiftFunction>>,
-                Replacing<kLeftShiftByNumber, kIntegerLoops<LeftShiftFunction>>,
-                Replacing<kRightShift, kIntegerLoops<RightShiftFunction>>,
-                Replacing<kRightShiftByNumber, kIntegerLoops<RightShiftFunction>>, Gcd, Lcm,
-                Heaviside, Nextafter, Frexp>();
+  return listed<
+      OfOne<Sinc>, OfOne<Entr>, OfFloats<Xlogy, kXlogyOfTensors>, OfFloats<Xlogy, kXlogyOfNumber>,
+      OfFloats<Xlogy, kXlogyWithNumber>, OfTwo<Xlog1py>, OfNumberAndOther<Xlog1py>,
+      OfSelfAndNumber<Xlog1py>, Abs, Remainder<OfFloored, kRemainder>,
+      Remainder<OfFloored, kRemainderOfScalar>, Remainder<OfTruncated, kTruncatedRemainder>,
+      Remainder<OfTruncated, kTruncatedRemainderOfScalar>, Power<kPower>, Power<kPowerOfScalar>,
+      PowerWithNumber, Replacing<kLeftShift, kIntegerLoops<LeftShiftFunction>>,
+      Replacing<kLeftShiftByNumber, kIntegerLoops<LeftShiftFunction>>,
+      Replacing<kRightShift, kIntegerLoops<RightShiftFunction>>,
+      Replacing<kRightShiftByNumber, kIntegerLoops<RightShiftFunction>>, Gcd, Lcm, Heaviside,
+      Nextafter, Frexp>();
 }
 
 }  // namespace polystate

@@ -10,8 +10,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/executorch/aten/conversions.h"
 #include "engine/executorch/aten/elements.h"
-#include "engine/executorch/aten/halves.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/parallel.h"
 #include "kernels/tensor_argument.h"
@@ -82,6 +83,7 @@ class OperandReader {
   // `is_kept`: what has other types than the results, and one element, keeps its digits.
   OperandReader(const Operand& operand, const TensorArgument& out, bool is_kept)
       : operand_(operand),
+        elements_(operand.is_number ? ReadAs<Number>() : ReadAs<Number>(operand.tensor)),
         is_whole_(!operand.is_number && operand.tensor.element_count() == out.element_count()),
         is_kept_(is_kept) {
     if (operand.is_number || is_whole_) return;
@@ -100,10 +102,7 @@ class OperandReader {
 
   // Whether its elements lie as loops of the type `common` take them; a number is written once.
   [[nodiscard]] bool is_direct(DType common) const {
-    constexpr bool kIsOfBools = std::is_same_v<Number, std::uint8_t>;
-    constexpr DType kType = kIsOfBools ? DType::kBool : dtype_of<Number>();
-    if (operand_.is_number) return true;
-    return is_whole_ && operand_.tensor.dtype() == kType && !is_rounded_to(common);
+    return operand_.is_number || (is_whole_ && !elements_.converts() && !is_rounded_to(common));
   }
 
   // Whether its elements are rounded to another type, `dtype`.
@@ -117,18 +116,8 @@ class OperandReader {
       std::fill_n(buffer, count, number_of());
       return {buffer};
     }
-    return with_element_type(operand_.tensor.dtype(), [&]<typename From>() -> Read<Number> {
-      const From* from = elements<const From>(operand_.tensor).data();
-      if (!is_whole_) return read_broadcast(from, first, count, buffer);
-      if constexpr (std::is_same_v<From, Number>) {
-        return {from + first};
-      } else if constexpr (std::is_same_v<From, bool> && std::is_same_v<Number, std::uint8_t>) {
-        return {reinterpret_cast<const Number*>(from) + first};
-      } else {
-        convert(from + first, 1, count, buffer);
-        return {buffer};
-      }
-    });
+    if (is_whole_) return {elements_.at(first, count, buffer)};
+    return read_broadcast(first, count, buffer);
   }
 
  private:
@@ -137,25 +126,18 @@ class OperandReader {
                             : static_cast<Number>(operand_.number);
   }
 
-  // `stride` is 1, or 0 where one number goes with all.
-  template <typename From>
-  static void convert(const From* from, std::int64_t stride, std::int64_t count, Number* to) {
-    const auto number = [](From x) {
-      return static_cast<Number>(x);  // NOLINT(bugprone-signed-char-misuse): a number
-    };
+  // Writes numbers from an element on; `stride` is 1, or 0 where it goes with all.
+  void write(std::int64_t place, std::int64_t stride, std::int64_t count, Number* to) const {
     if (stride == 0) {
-      std::fill_n(to, count, number(*from));
-    } else if constexpr (kIsHalf<From> && std::is_same_v<Number, float>) {
-      widen(from, count, to);
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) to[i] = number(from[i]);
+      Number number;
+      std::fill_n(to, count, *elements_.at(place, 1, &number));
+    } else if (const Number* const numbers = elements_.at(place, count, to); numbers != to) {
+      std::copy_n(numbers, count, to);
     }
   }
 
   // Goes through the last dimension at once.
-  template <typename From>
-  Read<Number> read_broadcast(const From* from, std::int64_t first, std::int64_t count,
-                              Number* buffer) const {
+  Read<Number> read_broadcast(std::int64_t first, std::int64_t count, Number* buffer) const {
     std::array<std::int64_t, TensorArgument::kMaxRank> index{};
     std::int64_t offset = 0;
     for (std::size_t i = dimensions_.size(); i-- > 0; first /= dimensions_[i].size) {
@@ -164,16 +146,14 @@ class OperandReader {
     }
     const std::size_t last = dimensions_.size() - 1;
     const bool is_one_run = dimensions_[last].size - index[last] >= count;
-    if constexpr (std::is_same_v<From, Number>) {
-      if (is_one_run && dimensions_[last].stride == 1) return {from + offset};
-    }
-    if (is_one_run && dimensions_[last].stride == 0 && count > kRepeats) {
-      convert(from + offset, 0, kRepeats, buffer);
+    if (is_one_run && dimensions_[last].stride == 1) return {elements_.at(offset, count, buffer)};
+    if (is_one_run && count > kRepeats) {
+      write(offset, 0, kRepeats, buffer);
       return {buffer, true};
     }
     for (Number* to = buffer; count > 0;) {
       const std::int64_t run = std::min(count, dimensions_[last].size - index[last]);
-      convert(from + offset, dimensions_[last].stride, run, to);
+      write(offset, dimensions_[last].stride, run, to);
       to += run;
       count -= run;
       index[last] += run;
@@ -188,6 +168,7 @@ class OperandReader {
   }
 
   const Operand& operand_;
+  ReadAs<Number> elements_;
   bool is_whole_;  // has the result's elements in their order
   bool is_kept_;
   std::vector<Dimension> dimensions_;  // of more than one element, where it is broadcast
@@ -214,22 +195,33 @@ Chunks chunks_of(const TensorArgument& out) {
   return {row, (row + parts - 1) / parts};
 }
 
-// Calls `loop` for the elements of a range, a chunk at a time. The operands are converted to
-// `Common` first, and the results are of type T.
-template <typename Number, typename Output, typename Common, typename T>
+// The conversion to the common type, which is bool where the loop's is std::uint8_t.
+template <typename Number>
+ConversionTo<Number> conversion_to_common(DType common) {
+  if constexpr (std::is_same_v<Number, std::uint8_t>) {
+    return nullptr;
+  } else {
+    return conversion_to<Number>(common);
+  }
+}
+
+// Calls `loop` for the elements of a range, a chunk at a time. The operands are converted to the
+// type `common` first.
+template <typename Number, typename Output>
 class RangeOfElements {
  public:
   RangeOfElements(const std::vector<OperandReader<Number>>& readers, Loop<Number, Output> loop,
-                  DType common, const Chunks& chunks, std::int64_t count)
+                  DType common, const TensorArgument& out, std::int64_t count)
       : readers_(readers),
         loop_(loop),
         common_(common),
-        is_direct_(std::is_same_v<T, Output> &&
+        to_common_(conversion_to_common<Number>(common)),
+        is_direct_(!converts_results() &&
                    std::ranges::all_of(readers,
                                        [common](const OperandReader<Number>& reader) {
                                          return reader.is_direct(common);
                                        })),
-        chunks_(is_direct_ ? Chunks{kLargeChunk, kLargeChunk} : chunks),
+        chunks_(is_direct_ ? Chunks{kLargeChunk, kLargeChunk} : chunks_of(out)),
         room_(std::min(chunks_.size, count)),
         buffers_(static_cast<std::size_t>(room_) * buffer_count()),
         pointers_(readers.size()),
@@ -245,32 +237,33 @@ class RangeOfElements {
     others_ = buffer;
   }
 
-  void compute(std::int64_t first, std::int64_t last, T* out) {
+  void compute(std::int64_t first, std::int64_t last, const TensorArgument& out) {
+    const std::size_t size = size_of(out.dtype());
     for (std::int64_t count = 0; first < last; first += count) {
       count = chunks_.count(first, last);
       read_operands(first, count);
-      if constexpr (std::is_same_v<T, Output>) {
-        compute_chunk(count, out + first);
-      } else {
-        compute_chunk(count, results_);
-        store(count, out + first);
+      std::byte* const to = out.bytes() + static_cast<std::size_t>(first) * size;
+      if constexpr (std::is_same_v<Output, Number>) {
+        if (converts_results()) {
+          compute_chunk(count, results_);
+          to_common_(results_, count, to);
+          continue;
+        }
       }
+      compute_chunk(count, reinterpret_cast<Output*>(to));
     }
   }
 
  private:
+  // Results are of the common type, or bools.
+  [[nodiscard]] bool converts_results() const {
+    return std::is_same_v<Output, Number> && to_common_ != nullptr;
+  }
+
   [[nodiscard]] std::size_t buffer_count() const {
     if (!is_direct_) return readers_.size() + 1;  // and one for results
     return static_cast<std::size_t>(
         std::ranges::count_if(readers_, &OperandReader<Number>::is_number));
-  }
-
-  void store(std::int64_t count, T* out) const {
-    if constexpr (kIsHalf<T> && std::is_same_v<Output, float>) {
-      narrow(results_, count, out);
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(results_[i]);
-    }
   }
 
   // Points to the elements of a chunk.
@@ -307,20 +300,23 @@ class RangeOfElements {
     return {buffer, read.is_repeated};
   }
 
-  // Numbers of another type than `Common` are what that makes of them.
-  static void round(std::int64_t count, Number* buffer) {
-    if constexpr (!std::is_same_v<Common, Number>) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        const auto value = static_cast<Common>(buffer[i]);
-        buffer[i] = static_cast<Number>(value);  // NOLINT(bugprone-signed-char-misuse): a number
-      }
+  // Numbers of another type than the common one are what that makes of them.
+  void round(std::int64_t count, Number* numbers) const {
+    if (to_common_ == nullptr) return;
+    std::array<std::byte, kChunk * sizeof(Number)> elements;
+    const ConversionFrom<Number> from_common = conversion_from<Number>(common_);
+    for (std::int64_t at = 0; at < count; at += kChunk) {
+      const std::int64_t some = std::min(kChunk, count - at);
+      to_common_(numbers + at, some, elements.data());
+      from_common(elements.data(), some, numbers + at);
     }
   }
 
   const std::vector<OperandReader<Number>>& readers_;
   Loop<Number, Output> loop_;
   DType common_;
-  bool is_direct_;  // nothing but numbers is written into buffers
+  ConversionTo<Number> to_common_;  // none where the loop's numbers are of that type
+  bool is_direct_;                  // nothing but numbers is written into buffers
   Chunks chunks_;
   std::int64_t room_;         // in each buffer
   std::int64_t at_once_ = 0;  // elements of a call of the loop
@@ -330,14 +326,6 @@ class RangeOfElements {
   Number* others_ = nullptr;         // the buffers behind those of numbers
   Number* results_ = nullptr;        // the one behind those of all operands
 };
-
-// Whether loops over `Number` compute an operator of operands of type T.
-template <typename Number, typename T>
-constexpr bool kComputes =
-    std::is_same_v<Number, double>         ? std::is_same_v<T, double>
-    : std::is_same_v<Number, float>        ? kIsFloat<T> && !std::is_same_v<T, double>
-    : std::is_same_v<Number, std::uint8_t> ? std::is_same_v<T, bool>
-                                           : std::is_integral_v<T>;
 
 // Whether an operand keeps its digits, whatever the type of the results.
 bool keeps_digits(ScalarRule rule, const Operand& operand, std::size_t place) {
@@ -355,18 +343,11 @@ void fill(const std::vector<Operand>& operands, DType common, const TensorArgume
   for (const Operand& operand : operands) {
     readers.emplace_back(operand, out, keeps_digits(rule, operand, readers.size()));
   }
-  with_element_type(common, [&]<typename Common>() {
-    if constexpr (kComputes<Number, Common>) {
-      using T = std::conditional_t<std::is_same_v<Output, bool>, bool, Common>;
-      T* results = elements<T>(out).data();
-      const auto compute = [&](std::int64_t first, std::int64_t last) {
-        RangeOfElements<Number, Output, Common, T>(readers, loop, common, chunks_of(out),
-                                                   last - first)
-            .compute(first, last, results);
-      };
-      parallel_for(out.element_count(), kResultsWorthAThread, compute);
-    }
-  });
+  const auto compute = [&](std::int64_t first, std::int64_t last) {
+    RangeOfElements<Number, Output>(readers, loop, common, out, last - first)
+        .compute(first, last, out);
+  };
+  parallel_for(out.element_count(), kResultsWorthAThread, compute);
 }
 
 Result<std::vector<Operand>> read_operands(ProgramArguments& arguments, const OperandKinds& kinds) {

@@ -64,9 +64,10 @@ Result<Reduction> reduction_named(std::string_view name) {
 
 Result<ReductionCall> reduction_call(ProgramArguments& arguments,
                                      const std::optional<std::vector<std::int64_t>>& dimensions,
-                                     std::size_t keepdim_index, std::size_t out_index) {
+                                     std::optional<std::size_t> keepdim_index,
+                                     std::size_t out_index) {
   const TensorArgument self = arguments.tensor(0);
-  const bool keeps_dimensions = arguments.boolean(keepdim_index);
+  const bool keeps_dimensions = keepdim_index && arguments.boolean(*keepdim_index);
   if (!arguments.status()) return arguments.status().error();
   if (const Status row_major = require_row_major(self, "self"); !row_major) {
     return row_major.error();

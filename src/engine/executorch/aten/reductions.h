@@ -136,10 +136,11 @@ struct ReductionCall {
   ReducedElements operands;
 };
 
-// Reads a row-major tensor, which is the first argument, and `keepdim` and the results at their
-// places. No dimensions or an empty list: all are reduced.
+// Reads a row-major tensor, which is the first argument, and `keepdim`, if there is one, and the
+// results at their places. No dimensions or an empty list: all are reduced.
 Result<ReductionCall> reduction_call(ProgramArguments& arguments,
                                      const std::optional<std::vector<std::int64_t>>& dimensions,
-                                     std::size_t keepdim_index, std::size_t out_index);
+                                     std::optional<std::size_t> keepdim_index,
+                                     std::size_t out_index);
 
 }  // namespace polystate

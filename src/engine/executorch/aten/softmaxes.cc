@@ -5,17 +5,19 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <type_traits>
+#include <vector>
 
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
 #include "engine/executorch/aten/branchless.h"
+#include "engine/executorch/aten/conversions.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
 #include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 // softmax and log_softmax.
@@ -33,14 +35,14 @@ inline double power_of(double x) { return std::exp(x); }
 
 // Of `size` rows of `width` numbers, `stride` apart from each other, each column by itself. What
 // has a NaN, or no largest number, becomes NaN.
-template <typename T, bool kIsLogarithm>
-void of_columns(const T* from, T* to, std::int64_t size, std::int64_t width, std::int64_t stride) {
-  using Number = Computed<T>;
+template <typename Number, bool kIsLogarithm>
+void of_columns(const Number* from, Number* to, std::int64_t size, std::int64_t width,
+                std::int64_t stride) {
   std::array<Number, kWidth> largest;
   largest.fill(-std::numeric_limits<Number>::infinity());
   for (std::int64_t i = 0; i < size; ++i) {
     for (std::int64_t j = 0; j < width; ++j) {
-      const auto x = static_cast<Number>(from[i * stride + j]);
+      const Number x = from[i * stride + j];
       auto& most = largest[static_cast<std::size_t>(j)];
       most = x > most ? x : most;
     }
@@ -49,18 +51,17 @@ void of_columns(const T* from, T* to, std::int64_t size, std::int64_t width, std
   for (std::int64_t i = 0; i < size; ++i) {
     for (std::int64_t j = 0; j < width; ++j) {
       const auto place = static_cast<std::size_t>(j);
-      const auto x = static_cast<Number>(from[i * stride + j]);
-      sums[place] += static_cast<double>(power_of(x - largest[place]));
+      sums[place] += static_cast<double>(power_of(from[i * stride + j] - largest[place]));
     }
   }
   for (std::int64_t i = 0; i < size; ++i) {
     for (std::int64_t j = 0; j < width; ++j) {
       const auto place = static_cast<std::size_t>(j);
-      const Number less = static_cast<Number>(from[i * stride + j]) - largest[place];
+      const Number less = from[i * stride + j] - largest[place];
       if constexpr (kIsLogarithm) {
-        to[i * stride + j] = static_cast<T>(less - static_cast<Number>(std::log(sums[place])));
+        to[i * stride + j] = less - static_cast<Number>(std::log(sums[place]));
       } else {
-        to[i * stride + j] = static_cast<T>(power_of(less) / static_cast<Number>(sums[place]));
+        to[i * stride + j] = power_of(less) / static_cast<Number>(sums[place]);
       }
     }
   }
@@ -101,7 +102,7 @@ double sum_of_powers(const Number* numbers, std::int64_t count, Number largest, 
   return sum;
 }
 
-// Of numbers that lie one after another.
+// Of numbers that lie one after another; `to` may be where they lie.
 template <typename Number, bool kIsLogarithm>
 void of_row(const Number* from, Number* to, std::int64_t count) {
   const Number largest = largest_of(from, count);
@@ -119,20 +120,18 @@ void of_row(const Number* from, Number* to, std::int64_t count) {
   }
 }
 
-template <typename T, bool kIsLogarithm>
-void fill(const Lanes& lanes, const T* from, T* to) {
-  if constexpr (std::is_same_v<T, Computed<T>>) {
-    if (lanes.inner == 1) {
-      const auto row = vectorised<&of_row<T, kIsLogarithm>>(best_instruction_set());
-      for_each_range(lanes.outer, lanes.size, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i) {
-          row(from + i * lanes.size, to + i * lanes.size, lanes.size);
-        }
-      });
-      return;
-    }
+template <typename Number, bool kIsLogarithm>
+void fill(const Lanes& lanes, const Number* from, Number* to) {
+  if (lanes.inner == 1) {
+    const auto row = vectorised<&of_row<Number, kIsLogarithm>>(best_instruction_set());
+    for_each_range(lanes.outer, lanes.size, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) {
+        row(from + i * lanes.size, to + i * lanes.size, lanes.size);
+      }
+    });
+    return;
   }
-  const auto columns = vectorised<&of_columns<T, kIsLogarithm>>(best_instruction_set());
+  const auto columns = vectorised<&of_columns<Number, kIsLogarithm>>(best_instruction_set());
   const std::int64_t blocks = (lanes.inner + kWidth - 1) / kWidth;
   for_each_range(lanes.outer * blocks, lanes.size * kWidth,
                  [&](std::int64_t first, std::int64_t last) {
@@ -155,16 +154,22 @@ Status compute(ProgramArguments& arguments) {
   if (!lanes) return lanes.error();
   const Result<TensorArgument> out = arguments.result_at(3, self.dtype(), self.shape());
   if (!out) return out.error();
-  return with_element_type(self.dtype(), [&]<typename T>() -> Status {
-    if constexpr (kIsFloat<T>) {
-      if (self.element_count() > 0) {
-        fill<T, kIsLogarithm>(*lanes, elements<const T>(self).data(), elements<T>(*out).data());
-      }
-      return {};
-    } else {
-      return refused("it computes floats");
-    }
-  });
+  if (!is_float(self.dtype())) return refused("it computes floats");
+  const std::int64_t count = self.element_count();
+  if (count == 0) return {};
+  if (self.dtype() == DType::kFloat64) {
+    fill<double, kIsLogarithm>(*lanes, elements<const double>(self).data(),
+                               elements<double>(*out).data());
+  } else if (self.dtype() == DType::kFloat32) {
+    fill<float, kIsLogarithm>(*lanes, elements<const float>(self).data(),
+                              elements<float>(*out).data());
+  } else {
+    std::vector<float> numbers(static_cast<std::size_t>(count));
+    conversion_from<float>(self.dtype())(self.bytes(), count, numbers.data());
+    fill<float, kIsLogarithm>(*lanes, numbers.data(), numbers.data());
+    conversion_to<float>(self.dtype())(numbers.data(), count, out->bytes());
+  }
+  return {};
 }
 
 struct Softmax {

@@ -12,154 +12,257 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/offsets.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
 #include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
-// Sums, means, largest and smallest elements over dimensions. ExecuTorch's own add in float32, also
-// elements of float64, one after another, so that long sums are off by more than PyTorch's; its
-// largest and smallest elements end the process where a tensor has none.
+// Sums, products, means, largest and smallest elements over dimensions. ExecuTorch's own add in
+// float32, also elements of float64, one after another, so that long sums are off by more than
+// PyTorch's; its largest and smallest elements end the process where a tensor has none.
 namespace polystate {
 namespace {
 
 // Results that are computed at a time where their elements lie side by side.
 constexpr std::int64_t kColumns = 256;
 
-// How elements of a type are combined, and what in.
-template <typename Combination, typename Total>
+// How numbers of a type are combined, and what in.
+template <typename Combination, typename Element, typename Total>
 struct Way {
   using Combine = Combination;
+  using Number = Element;
   using Sum = Total;
 };
 
-// Whether a few elements are added in their own type first. In the wider one, which half as many of
-// fit a vector, they would take twice as long; a sum of eight is as exact as PyTorch's.
-template <typename Way, typename T>
-constexpr bool kAddsFewFirst =
-    std::is_same_v<T, float> && std::is_same_v<typename Way::Combine, Plus>;
+template <typename Number>
+using Sums = Way<Plus, Number, Accumulated<Number>>;
+template <typename Combine, typename Number>
+using InTheirType = Way<Combine, Number, Number>;
 
-// Elements that lie one after another: as many results side by side as vectors take.
-template <typename Way, typename T>
-typename Way::Sum reduce_run(const T* values, std::int64_t count) {
-  using Combine = typename Way::Combine;
-  using Sum = typename Way::Sum;
-  constexpr std::int64_t kLanes = 32;
-  std::array<Sum, kLanes> lanes;
-  lanes.fill(Combine::template nothing<Sum>());
-  const auto add = [&lanes](const T* block, std::int64_t size) {
-    for (std::int64_t i = 0; i < size; ++i) {
-      Sum& sum = lanes[static_cast<std::size_t>(i)];
-      sum = Combine::of(sum, static_cast<Sum>(block[i]));
-    }
-  };
-  std::int64_t i = 0;
-  if constexpr (kAddsFewFirst<Way, T>) {
-    for (; i + 4 * kLanes <= count; i += 4 * kLanes) {
-      std::array<T, kLanes> fours;
-      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-        const T* const first = values + i + lane;
-        fours[static_cast<std::size_t>(lane)] =
-            (first[0] + first[kLanes]) + (first[2 * kLanes] + first[3 * kLanes]);
-      }
-      add(fours.data(), kLanes);
-    }
-  }
-  for (; i + kLanes <= count; i += kLanes) add(values + i, kLanes);
-  add(values + i, count - i);
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::size_t lane = 0; lane < half; ++lane) {
-      lanes[lane] = Combine::of(lanes[lane], lanes[lane + half]);
-    }
-  }
-  return lanes[0];
-}
+// Whether a few numbers are added in their own type first. In the wider one, which half as many of
+// fit a vector, they would take twice as long; a sum of eight is as exact as PyTorch's.
+template <typename Way>
+constexpr bool kAddsFewFirst = !std::is_same_v<typename Way::Number, typename Way::Sum>;
 
 // Rows that are combined at a time with results, which are read and written once for all of them.
 constexpr std::size_t kRows = 8;
 
-template <typename T>
-using RowPointers = std::array<const T*, kRows>;
+template <typename Way>
+using RowPointers = std::array<const typename Way::Number*, kRows>;
 
 // Combines what lies side by side in rows with as many results.
-template <typename Way, typename T>
-void add_rows(typename Way::Sum* sums, const RowPointers<T>& rows, std::int64_t count) {
+template <typename Way>
+void add_rows(typename Way::Sum* sums, const RowPointers<Way>& rows, std::int64_t count) {
   using Combine = typename Way::Combine;
-  using Sum = typename Way::Sum;
-  using Part = std::conditional_t<kAddsFewFirst<Way, T>, T, Sum>;
   const auto of_two = [&rows](std::size_t first, std::int64_t i) {
-    return Combine::of(static_cast<Part>(rows[first][i]), static_cast<Part>(rows[first + 1][i]));
+    return Combine::of(rows[first][i], rows[first + 1][i]);
   };
   for (std::int64_t i = 0; i < count; ++i) {
-    const Part half = Combine::of(of_two(0, i), of_two(2, i));
-    const Part other = Combine::of(of_two(4, i), of_two(6, i));
-    sums[i] = Combine::of(sums[i], static_cast<Sum>(Combine::of(half, other)));
+    const auto half = Combine::of(of_two(0, i), of_two(2, i));
+    const auto other = Combine::of(of_two(4, i), of_two(6, i));
+    sums[i] = Combine::of(sums[i], static_cast<typename Way::Sum>(Combine::of(half, other)));
   }
 }
 
-template <typename Way, typename T>
-void add_row(typename Way::Sum* sums, const T* row, std::int64_t count) {
+template <typename Way>
+void add_row(typename Way::Sum* sums, const typename Way::Number* row, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     sums[i] = Way::Combine::of(sums[i], static_cast<typename Way::Sum>(row[i]));
   }
 }
 
-// Results whose elements lie in runs of `run`.
-template <typename Way, typename T, typename Finish>
-void reduce_runs(const ReducedElements& operands, std::int64_t run, const T* values,
-                 const Finish& finish) {
-  using Sum = typename Way::Sum;
-  const auto reduce = vectorised<&reduce_run<Way, T>>(best_instruction_set());
-  const std::int64_t runs = operands.reduced.count();
-  for_each_range(operands.kept.count(), runs * run, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t place = first; place < last; ++place) {
-      const T* const of_result = values + operands.kept.at(place);
-      Sum sum = Way::Combine::template nothing<Sum>();
-      for (std::int64_t i = 0; i < runs; ++i) {
-        sum = Way::Combine::of(sum, reduce(of_result + operands.reduced.at(i), run));
+// Results that are computed side by side from numbers that lie one after another, as many as
+// vectors take.
+constexpr std::int64_t kLanes = 32;
+
+template <typename Way>
+using Lanes = std::array<typename Way::Sum, kLanes>;
+
+// Combines a run of numbers with what lanes have.
+template <typename Way>
+void add_run(Lanes<Way>& to, const typename Way::Number* values, std::int64_t count) {
+  using Number = typename Way::Number;
+  constexpr auto kAtOnce = static_cast<std::int64_t>(kRows) * kLanes;
+  Lanes<Way> lanes = to;  // which the compiler can keep in registers
+  std::int64_t i = 0;
+  if constexpr (kAddsFewFirst<Way>) {
+    for (; i + kAtOnce <= count; i += kAtOnce) {
+      RowPointers<Way> rows{};
+      for (std::size_t row = 0; row < kRows; ++row) {
+        rows[row] = values + i + static_cast<std::int64_t>(row) * kLanes;
       }
-      finish(place, sum);
+      add_rows<Way>(lanes.data(), rows, kLanes);
+    }
+    if (i + kLanes <= count) {
+      std::array<Number, kLanes> few;
+      std::copy_n(values + i, kLanes, few.data());
+      for (i += kLanes; i + kLanes <= count; i += kLanes) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+          few[lane] = Way::Combine::of(few[lane], values[i + static_cast<std::int64_t>(lane)]);
+        }
+      }
+      add_row<Way>(lanes.data(), few.data(), kLanes);
+    }
+  }
+  for (; i + kLanes <= count; i += kLanes) add_row<Way>(lanes.data(), values + i, kLanes);
+  add_row<Way>(lanes.data(), values + i, count - i);
+  to = lanes;
+}
+
+template <typename Way>
+typename Way::Sum sum_of(Lanes<Way> lanes) {
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) {
+      lanes[lane] = Way::Combine::of(lanes[lane], lanes[lane + half]);
+    }
+  }
+  return lanes[0];
+}
+
+// Combines each of `count` runs of `size` numbers, which lie one after another.
+template <typename Way>
+void reduce_each(const typename Way::Number* values, std::int64_t size, std::int64_t count,
+                 typename Way::Sum* sums) {
+  using Sum = typename Way::Sum;
+  for (std::int64_t run = 0; run < count; ++run, values += size) {
+    Sum sum = Way::Combine::template nothing<Sum>();
+    for (std::int64_t i = 0; i < size; ++i) {
+      sum = Way::Combine::of(sum, static_cast<Sum>(values[i]));
+    }
+    sums[run] = sum;
+  }
+}
+
+// Where results go, as elements of a tensor.
+template <typename Sum>
+class Results {
+ public:
+  // Each is divided by `divisor`.
+  Results(const TensorArgument& out, Sum divisor) : bytes_(out.bytes()), divisor_(divisor) {
+    with_element_type(out.dtype(), [this]<typename T>() { write_ = &write<T>; });
+  }
+  explicit Results(const TensorArgument& out) : Results(out, Sum{1}) {}
+
+  void set(std::int64_t place, const Sum* sums, std::int64_t count) const {
+    write_(sums, divisor_, bytes_, place, count);
+  }
+
+ private:
+  // PyTorch divides what is a float already: the mean of a sum that is too large is infinite.
+  template <typename T>
+  static void write(const Sum* sums, Sum divisor, std::byte* out, std::int64_t place,
+                    std::int64_t count) {
+    using Value = Computed<T>;
+    T* const results = reinterpret_cast<T*>(out) + place;
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto value = static_cast<Value>(sums[i]);
+      if constexpr (kIsFloat<T>) value /= static_cast<Value>(divisor);
+      results[i] = static_cast<T>(value);
+    }
+  }
+
+  std::byte* bytes_;
+  Sum divisor_;
+  void (*write_)(const Sum* sums, Sum divisor, std::byte* out, std::int64_t place,
+                 std::int64_t count) = nullptr;
+};
+
+// Results whose elements lie in runs of `run`.
+template <typename Way>
+void reduce_runs(const ReducedElements& operands, std::int64_t run,
+                 const ReadAs<typename Way::Number>& values,
+                 const Results<typename Way::Sum>& results) {
+  using Sum = typename Way::Sum;
+  using Numbers = ReadAs<typename Way::Number>;
+  const InstructionSet set = best_instruction_set();
+  const auto add = vectorised<&add_run<Way>>(set);
+  const auto sum_lanes = vectorised<&sum_of<Way>>(set);
+  const std::int64_t runs = operands.reduced.count();
+  const std::int64_t part = values.converts() ? std::min(run, Numbers::kMost) : run;
+  for_each_range(operands.kept.count(), runs * run, [&](std::int64_t first, std::int64_t last) {
+    std::array<typename Way::Number, Numbers::kMost> buffer;
+    for (std::int64_t place = first; place < last; ++place) {
+      Lanes<Way> lanes;
+      lanes.fill(Way::Combine::template nothing<Sum>());
+      for (std::int64_t i = 0; i < runs; ++i) {
+        const std::int64_t start = operands.kept.at(place) + operands.reduced.at(i);
+        for (std::int64_t done = 0; done < run; done += part) {
+          const std::int64_t some = std::min(part, run - done);
+          add(lanes, values.at(start + done, some, buffer.data()), some);
+        }
+      }
+      const Sum sum = sum_lanes(lanes);
+      results.set(place, &sum, 1);
+    }
+  });
+}
+
+// Results of fewer elements than there are lanes, each of one run: those of all lie one after
+// another.
+template <typename Way>
+void reduce_short_runs(std::int64_t count, std::int64_t run,
+                       const ReadAs<typename Way::Number>& values,
+                       const Results<typename Way::Sum>& results) {
+  using Numbers = ReadAs<typename Way::Number>;
+  const auto reduce = vectorised<&reduce_each<Way>>(best_instruction_set());
+  constexpr std::int64_t kAtOnce = Numbers::kMost / kLanes;
+  for_each_range(count, run, [&](std::int64_t first, std::int64_t last) {
+    std::array<typename Way::Number, Numbers::kMost> buffer;
+    std::array<typename Way::Sum, static_cast<std::size_t>(kAtOnce)> sums;
+    for (; first < last; first += kAtOnce) {
+      const std::int64_t some = std::min(kAtOnce, last - first);
+      reduce(values.at(first * run, some * run, buffer.data()), run, some, sums.data());
+      results.set(first, sums.data(), some);
     }
   });
 }
 
 // Some results whose elements lie side by side.
-template <typename Way, typename T>
+template <typename Way>
 class Columns {
  public:
-  Columns() { sums_.fill(Way::Combine::template nothing<typename Way::Sum>()); }
+  using Number = typename Way::Number;
+  using Sum = typename Way::Sum;
 
-  // Combines the rows of `count` elements each that begin at offsets from `values`.
-  void add(const Offsets& offsets, const T* values, std::int64_t count) {
+  Columns() { sums_.fill(Way::Combine::template nothing<Sum>()); }
+
+  // Combines rows of `count` elements each, which begin at offsets from `first`.
+  void add(const Offsets& offsets, const ReadAs<Number>& values, std::int64_t first,
+           std::int64_t count) {
+    const auto row_at = [&](std::int64_t i, std::size_t buffer) {
+      return values.at(first + offsets.at(i), count, buffers_.data() + buffer * kColumns);
+    };
     std::int64_t i = 0;
     for (; i + kRowsAtOnce <= offsets.count(); i += kRowsAtOnce) {
-      RowPointers<T> rows{};
+      RowPointers<Way> rows{};
       for (std::size_t row = 0; row < kRows; ++row) {
-        rows[row] = values + offsets.at(i + static_cast<std::int64_t>(row));
+        rows[row] = row_at(i + static_cast<std::int64_t>(row), row);
       }
       add_rows_(sums_.data(), rows, count);
     }
-    for (; i < offsets.count(); ++i) add_row_(sums_.data(), values + offsets.at(i), count);
+    for (; i < offsets.count(); ++i) add_row_(sums_.data(), row_at(i, 0), count);
   }
 
-  [[nodiscard]] typename Way::Sum of(std::int64_t column) const {
-    return sums_[static_cast<std::size_t>(column)];
-  }
+  [[nodiscard]] const Sum* sums() const { return sums_.data(); }
 
  private:
   static constexpr auto kRowsAtOnce = static_cast<std::int64_t>(kRows);
 
-  std::array<typename Way::Sum, kColumns> sums_;
+  std::array<Sum, kColumns> sums_;
+  std::array<Number, kRows * kColumns> buffers_;  // of rows that are converted
   InstructionSet set_ = best_instruction_set();
-  decltype(&add_rows<Way, T>) add_rows_ = vectorised<&add_rows<Way, T>>(set_);
-  decltype(&add_row<Way, T>) add_row_ = vectorised<&add_row<Way, T>>(set_);
+  decltype(&add_rows<Way>) add_rows_ = vectorised<&add_rows<Way>>(set_);
+  decltype(&add_row<Way>) add_row_ = vectorised<&add_row<Way>>(set_);
 };
 
 // Results whose elements lie side by side, some of them at a time.
-template <typename Way, typename T, typename Finish>
-void reduce_columns(ReducedElements operands, const T* values, const Finish& finish) {
+template <typename Way>
+void reduce_columns(ReducedElements operands, const ReadAs<typename Way::Number>& values,
+                    const Results<typename Way::Sum>& results) {
   const std::int64_t each = operands.reduced.count();
   const std::int64_t width = operands.kept.take_run();
   const std::int64_t pieces = (width + kColumns - 1) / kColumns;
@@ -168,24 +271,24 @@ void reduce_columns(ReducedElements operands, const T* values, const Finish& fin
                    for (std::int64_t piece = first; piece < last; ++piece) {
                      const std::int64_t row = piece / pieces;
                      const std::int64_t column = piece % pieces * kColumns;
-                     const std::int64_t count = std::min(kColumns, width - column);
-                     Columns<Way, T> columns;
-                     columns.add(operands.reduced, values + operands.kept.at(row) + column, count);
-                     for (std::int64_t i = 0; i < count; ++i) {
-                       finish(row * width + column + i, columns.of(i));
-                     }
+                     const std::int64_t count = std::min<std::int64_t>(kColumns, width - column);
+                     Columns<Way> columns;
+                     columns.add(operands.reduced, values, operands.kept.at(row) + column, count);
+                     results.set(row * width + column, columns.sums(), count);
                    }
                  });
 }
 
-// Calls `finish(place, sum)` for each result.
-template <typename Way, typename T, typename Finish>
-void reduce_all(ReducedElements operands, const T* values, const Finish& finish) {
+template <typename Way>
+void reduce(ReducedElements operands, const ReadAs<typename Way::Number>& values,
+            const Results<typename Way::Sum>& results) {
   const std::int64_t run = operands.reduced.take_run();
-  if (run > 1 || operands.reduced.count() <= 1) {
-    reduce_runs<Way>(operands, run, values, finish);
+  if (operands.reduced.count() == 1 && run < kLanes) {
+    reduce_short_runs<Way>(operands.kept.count(), run, values, results);
+  } else if (run > 1 || operands.reduced.count() <= 1) {
+    reduce_runs<Way>(operands, run, values, results);
   } else {
-    reduce_columns<Way>(std::move(operands), values, finish);
+    reduce_columns<Way>(std::move(operands), values, results);
   }
 }
 
@@ -199,49 +302,75 @@ std::vector<std::uint8_t> truths(const TensorArgument& tensor) {
   });
 }
 
-// The elements in the type of the results, where they lie or in a copy.
-template <typename Way, typename T, typename Finish>
-void reduce(const ReductionCall& call, const Finish& finish) {
-  if (call.self.dtype() == call.out.dtype()) {
-    reduce_all<Way>(call.operands, elements<const T>(call.self).data(), finish);
-  } else if constexpr (std::is_same_v<T, bool>) {
-    reduce_all<Way>(call.operands, truths(call.self).data(), finish);
+// What sums and products of elements of a type are computed from.
+template <typename T>
+using SummedNumber = std::conditional_t<std::is_integral_v<T>, std::int64_t, Computed<T>>;
+
+// Whether elements are combined as they are, and not converted to the type of the results first.
+// Integers that wrap have the same low bits.
+bool combines_as_they_are(DType dtype, DType of_results, Reduction reduction) {
+  if (dtype == of_results) return true;
+  if (!is_float(of_results)) return !is_float(dtype);
+  if (!is_float(dtype) || dtype == DType::kFloat64 || of_results == DType::kFloat64) return false;
+  // PyTorch rounds a mean to 16 bits at the end alone.
+  return of_results == DType::kFloat32 || reduction == Reduction::kMean;
+}
+
+template <typename Number>
+void combine(const ReductionCall& call, const ReadAs<Number>& values, Reduction reduction) {
+  if (reduction == Reduction::kProduct) {
+    reduce<InTheirType<Times, Number>>(call.operands, values, Results<Number>(call.out));
+    return;
+  }
+  using Sum = Accumulated<Number>;
+  const std::int64_t each = call.operands.reduced.count();
+  const auto divisor = reduction == Reduction::kMean ? static_cast<Sum>(each) : Sum{1};
+  reduce<Sums<Number>>(call.operands, values, Results<Sum>(call.out, divisor));
+}
+
+// As `with_combination` says.
+void combine_truths(const ReductionCall& call, Reduction reduction) {
+  const std::vector<std::uint8_t> bytes = truths(call.self);
+  const ReadAs<std::int32_t> values(bytes.data(), DType::kBool);
+  const Results<std::int32_t> results(call.out);
+  if (reduction == Reduction::kProduct) {
+    reduce<InTheirType<Smaller, std::int32_t>>(call.operands, values, results);
   } else {
-    reduce_all<Way>(call.operands, converted<T>(call.self).data(), finish);
+    reduce<InTheirType<Larger, std::int32_t>>(call.operands, values, results);
   }
 }
 
-// The arguments of PyTorch's operators: self, dim, keepdim, dtype, out.
-Status sum_dimensions(ProgramArguments& arguments, Reduction reduction) {
-  const Result<ReductionCall> call =
-      reduction_call(arguments, arguments.optional_integers(1), 2, 4);
+// A sum, a product or a mean.
+Status combined_elements(const Result<ReductionCall>& call, Reduction reduction) {
   if (!call) return call.error();
-  const std::int64_t each = call->operands.reduced.count();
-  return with_element_type(call->out.dtype(), [&]<typename T>() -> Status {
-    if constexpr (!kIsFloat<T>) {
-      if (reduction == Reduction::kMean) return Error{ErrorCode::kEngine, "a mean of integers"};
+  const DType type = call->out.dtype();
+  if (reduction == Reduction::kMean && !is_float(type)) {
+    return Error{ErrorCode::kEngine, "a mean of integers"};
+  }
+  with_element_type(type, [&]<typename T>() {
+    using Number = SummedNumber<T>;
+    if constexpr (std::is_same_v<T, bool>) {
+      combine_truths(*call, reduction);
+    } else if (combines_as_they_are(call->self.dtype(), type, reduction)) {
+      combine(*call, ReadAs<Number>(call->self), reduction);
+    } else {
+      const std::vector<T> values = converted<T>(call->self);
+      combine(*call, ReadAs<Number>(values.data(), type), reduction);
     }
-    using Sum = Accumulated<T>;
-    const std::span<T> results = elements<T>(call->out);
-    const auto finish = [&](std::int64_t place, Sum sum) {
-      // PyTorch divides what is a float already: the mean of a sum that is too large is infinite.
-      if constexpr (kIsFloat<T>) {
-        if (reduction == Reduction::kMean) {
-          sum = static_cast<Sum>(static_cast<Computed<T>>(sum) / static_cast<Computed<T>>(each));
-        }
-      }
-      results[static_cast<std::size_t>(place)] = static_cast<T>(sum);
-    };
-    // PyTorch rounds a mean to 16 bits at the end alone.
-    if constexpr (kIsHalf<T>) {
-      if (reduction == Reduction::kMean && call->self.dtype() != call->out.dtype()) {
-        reduce_all<Way<Plus, Sum>>(call->operands, converted<float>(call->self).data(), finish);
-        return {};
-      }
-    }
-    reduce<Way<Plus, Sum>, T>(*call, finish);
-    return {};
   });
+  return {};
+}
+
+// The arguments of PyTorch's operators: self, dim, keepdim, dtype, out.
+Status combined_along_dimensions(ProgramArguments& arguments, Reduction reduction) {
+  return combined_elements(reduction_call(arguments, arguments.optional_integers(1), 2, 4),
+                           reduction);
+}
+
+template <typename Combine, typename Number>
+void find_extremes(const ReductionCall& call) {
+  reduce<InTheirType<Combine, Number>>(call.operands, ReadAs<Number>(call.self),
+                                       Results<Number>(call.out));
 }
 
 // The arguments of PyTorch's operators: self, dim, keepdim, out.
@@ -249,19 +378,14 @@ template <typename Combine>
 Status extreme_elements(ProgramArguments& arguments) {
   const Result<ReductionCall> call = reduction_call(arguments, arguments.integers(1), 2, 3);
   if (!call) return call.error();
-  if (call->self.dtype() != call->out.dtype()) {
+  const DType type = call->self.dtype();
+  if (type != call->out.dtype()) {
     return Error{ErrorCode::kEngine, "self and out differ in their type"};
   }
   if (call->operands.reduced.count() == 0) {
     return Error{ErrorCode::kEngine, "of no elements none is the largest or the smallest"};
   }
-  with_element_type(call->out.dtype(), [&]<typename T>() {
-    using Extreme = Combined<T>;
-    const std::span<T> results = elements<T>(call->out);
-    reduce<Way<Combine, Extreme>, T>(*call, [&](std::int64_t place, Extreme found) {
-      results[static_cast<std::size_t>(place)] = static_cast<T>(found);
-    });
-  });
+  with_number_type(type, [&]<typename Number>() { find_extremes<Combine, Number>(*call); });
   return {};
 }
 
@@ -270,7 +394,7 @@ struct Sum {
       "polystate_aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, "
       "ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return sum_dimensions(arguments, Reduction::kSum);
+    return combined_along_dimensions(arguments, Reduction::kSum);
   }
 };
 
@@ -279,7 +403,26 @@ struct Mean {
       "polystate_aten::mean.out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? "
       "dtype=None, Tensor(a!) out) -> Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return sum_dimensions(arguments, Reduction::kMean);
+    return combined_along_dimensions(arguments, Reduction::kMean);
+  }
+};
+
+struct Product {
+  static constexpr OperatorSchema kSchema{
+      "polystate_faster::prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> "
+      "Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    return combined_elements(reduction_call(arguments, {}, {}, 2), Reduction::kProduct);
+  }
+};
+
+struct ProductAlong {
+  static constexpr OperatorSchema kSchema{
+      "polystate_faster::prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? "
+      "dtype=None, Tensor(a!) out) -> Tensor(a!)"};
+  static Status run(ProgramArguments& arguments) {
+    const std::vector<std::int64_t> dimension{arguments.integer(1)};
+    return combined_elements(reduction_call(arguments, dimension, 2, 4), Reduction::kProduct);
   }
 };
 
@@ -299,6 +442,8 @@ struct Amin {
 
 }  // namespace
 
-std::span<const ListedOperator> sum_operators() { return listed<Amax, Amin, Mean, Sum>(); }
+std::span<const ListedOperator> sum_operators() {
+  return listed<Amax, Amin, Mean, Product, ProductAlong, Sum>();
+}
 
 }  // namespace polystate

@@ -13,6 +13,7 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/pooling.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/aten/triples.h"
 #include "engine/executorch/operators/listed.h"
@@ -109,7 +110,6 @@ struct Tap {
 
 // Some neighbours in a row of results, those from `first` on, of which the place among all is `at`.
 struct Results {
-  std::int64_t plane;
   std::int64_t at;
   std::int64_t first;
   std::int64_t count;
@@ -149,7 +149,21 @@ void for_each_tap(const Planes& planes, const Grid& grid, const Results& results
 // As many results at a time as stay in a processor's nearest cache.
 constexpr std::int64_t kResultsAtOnce = 1024;
 
-// Calls `work(row, results)` for parts of each row of results. `row` is a Row of the thread's own.
+// What a thread has: a plane, as numbers of one type.
+template <typename Number>
+struct PlaneOfNumbers {
+  const Number* plane = nullptr;
+  std::vector<Number> converted;  // of a plane whose elements are of another type
+
+  void read(const Planes& planes, std::int64_t index) {
+    const ReadAs<Number> elements(planes.self);
+    if (elements.converts()) converted.resize(static_cast<std::size_t>(planes.elements()));
+    plane = elements.at(index * planes.elements(), planes.elements(), converted.data());
+  }
+};
+
+// Calls `work(row, results)` for parts of each row of results. `row` is a Row of the thread's own,
+// a PlaneOfNumbers that has read the results' plane.
 template <typename Row, typename Work>
 void for_each_row(const Planes& planes, const Triple& counts, const Windows& windows,
                   const Work& work) {
@@ -159,12 +173,13 @@ void for_each_row(const Planes& planes, const Triple& counts, const Windows& win
   parallel_for(planes.count, grain, [&](std::int64_t begin, std::int64_t end) {
     Row row;
     for (std::int64_t plane = begin; plane < end; ++plane) {
+      row.read(planes, plane);
       std::int64_t at = plane * of_plane;
       for (const Window& depth : windows[0]) {
         for (const Window& height : windows[1]) {
           for (std::int64_t first = 0; first < counts[2]; first += kResultsAtOnce) {
             const std::int64_t count = std::min(kResultsAtOnce, counts[2] - first);
-            work(row, Results{plane, at, first, count, depth, height});
+            work(row, Results{at, first, count, depth, height});
             at += count;
           }
         }
@@ -173,32 +188,30 @@ void for_each_row(const Planes& planes, const Triple& counts, const Windows& win
   });
 }
 
-// Adds elements that lie `stride` apart to sums that lie side by side.
-template <std::int64_t kStride, typename T>
-void add_tap(const T* values, std::int64_t stride, std::int64_t count, Computed<T>* sums) {
+// Adds numbers that lie `stride` apart to sums that lie side by side.
+template <std::int64_t kStride, typename Number>
+void add_tap(const Number* values, std::int64_t stride, std::int64_t count, Number* sums) {
   const std::int64_t step = kStride > 0 ? kStride : stride;
-  for (std::int64_t i = 0; i < count; ++i) {
-    sums[i] = wrapping_sum(sums[i], static_cast<Computed<T>>(values[i * step]));
-  }
+  for (std::int64_t i = 0; i < count; ++i) sums[i] = wrapping_sum(sums[i], values[i * step]);
 }
 
-// The largest elements of neighbouring windows so far, and their places.
-template <typename T, typename Place>
+// The largest numbers of neighbouring windows so far, and their places.
+template <typename Number, typename Place>
 struct Largest {
-  Combined<T>* values;
+  Number* values;
   Place* places;
 };
 
-// Keeps the larger ones of elements that lie `stride` apart, the first at `first`, and of the
+// Keeps the larger ones of numbers that lie `stride` apart, the first at `first`, and of the
 // largest ones so far.
-template <std::int64_t kStride, typename T, typename Place>
-void compare_tap(const T* values, std::int64_t stride, std::int64_t count, Place first,
-                 Largest<T, Place> largest) {
-  Combined<T>* const most = largest.values;
+template <std::int64_t kStride, typename Number, typename Place>
+void compare_tap(const Number* values, std::int64_t stride, std::int64_t count, Place first,
+                 Largest<Number, Place> largest) {
+  Number* const most = largest.values;
   Place* const places = largest.places;
   const std::int64_t step = kStride > 0 ? kStride : stride;
   for (std::int64_t i = 0; i < count; ++i) {
-    const auto x = static_cast<Combined<T>>(values[i * step]);
+    const Number x = values[i * step];
     const bool is_larger = x > most[i] || x != x;
     most[i] = is_larger ? x : most[i];
     places[i] = is_larger ? static_cast<Place>(first + i * step) : places[i];
@@ -213,28 +226,34 @@ auto loop_of(std::int64_t stride) {
   return stride == 2 ? vectorised<kOfTwo>(set) : vectorised<kOfAny>(set);
 }
 
+// A row of results: the sums of windows so far.
+template <typename Number>
+struct SumsRow : PlaneOfNumbers<Number> {
+  std::vector<Number> sums;
+};
+
 // Calls `divisor(depth, height, width)` for what the sum of a window is divided by.
-template <typename T, typename Divisor>
+template <typename Number, typename Divisor>
 void find_means(const Planes& planes, const Grid& grid, const TensorArgument& out,
                 const Divisor& divisor) {
   const Windows windows = windows_of(grid, planes);
   const std::int64_t stride = grid.stride[2];
-  const auto add = loop_of<&add_tap<1, T>, &add_tap<2, T>, &add_tap<0, T>>(stride);
-  using Sums = std::vector<Computed<T>>;
-  for_each_row<Sums>(planes, grid.results, windows, [&](Sums& sums, const Results& results) {
-    const auto& [plane, at, first, count, depth, height] = results;
-    const T* const values = elements<const T>(planes.self).data() + plane * planes.elements();
-    sums.assign(static_cast<std::size_t>(count), Computed<T>{});
+  const auto add = loop_of<&add_tap<1, Number>, &add_tap<2, Number>, &add_tap<0, Number>>(stride);
+  const WriteAs<Number> means(out);
+  using Row = SumsRow<Number>;
+  for_each_row<Row>(planes, grid.results, windows, [&](Row& row, const Results& results) {
+    const auto& [at, first, count, depth, height] = results;
+    row.sums.assign(static_cast<std::size_t>(count), Number{});
     for_each_tap(planes, grid, results, [&](const Tap& tap) {
-      add(values + tap.place, stride, tap.count, sums.data() + tap.first);
+      add(row.plane + tap.place, stride, tap.count, row.sums.data() + tap.first);
     });
-    T* const means = elements<T>(out).data() + at;
-    for (std::size_t i = 0; i < sums.size(); ++i) {
+    for (std::size_t i = 0; i < row.sums.size(); ++i) {
       const Window& width = windows[2][static_cast<std::size_t>(first) + i];
       const bool is_empty = depth.count() * height.count() * width.count() == 0;
-      const auto by = static_cast<Computed<T>>(divisor(depth, height, width));
-      means[i] = is_empty ? T{} : static_cast<T>(quotient(sums[i], by));
+      const auto by = static_cast<Number>(divisor(depth, height, width));
+      row.sums[i] = is_empty ? Number{} : quotient(row.sums[i], by);
     }
+    means.put(at, row.sums.data(), count);
   });
 }
 
@@ -257,9 +276,9 @@ Status means_of_windows(ProgramArguments& arguments, std::size_t rank) {
     if (with_padding) return depth.padded * height.padded * width.padded;
     return depth.count() * height.count() * width.count();
   };
-  with_element_type(dtype, [&]<typename T>() {
-    if constexpr (kIsFloat<T> || std::is_same_v<T, std::int64_t>) {
-      find_means<T>(*planes, *grid, *out, divisor);
+  with_number_type(dtype, [&]<typename Number>() {
+    if constexpr (sizeof(Number) == sizeof(std::int64_t) || std::is_same_v<Number, float>) {
+      find_means<Number>(*planes, *grid, *out, divisor);
     }
   });
   return {};
@@ -281,34 +300,42 @@ struct AvgPool3d {
   static Status run(ProgramArguments& arguments) { return means_of_windows(arguments, 3); }
 };
 
-// A row of results: the largest elements of windows so far, and their places.
-template <typename T, typename Place>
-struct MaximaRow {
-  std::vector<Combined<T>> most;
+// A row of results: the largest numbers of windows so far, and their places.
+template <typename Number, typename Place>
+struct MaximaRow : PlaneOfNumbers<Number> {
+  std::vector<Number> most;
   std::vector<Place> places;
 };
 
 // Planes of so many elements that their places are wide are rare, and take one loop.
-template <typename T, typename Place>
+template <typename Number, typename Place>
 auto comparing_loop(std::int64_t stride) {
   if constexpr (sizeof(Place) > sizeof(std::int32_t)) {
-    return &compare_tap<0, T, Place>;
+    return &compare_tap<0, Number, Place>;
   } else {
-    return loop_of<&compare_tap<1, T, Place>, &compare_tap<2, T, Place>, &compare_tap<0, T, Place>>(
-        stride);
+    return loop_of<&compare_tap<1, Number, Place>, &compare_tap<2, Number, Place>,
+                   &compare_tap<0, Number, Place>>(stride);
   }
 }
 
-template <typename T, typename Place>
+// Of a window without elements.
+template <typename Number>
+Number least_of(DType dtype) {
+  return with_element_type(
+      dtype, []<typename T>() { return static_cast<Number>(Larger::nothing<Combined<T>>()); });
+}
+
+template <typename Number, typename Place>
 void find_maxima(const Planes& planes, const Grid& grid, const Maxima& maxima) {
   const Windows windows = windows_of(grid, planes);
   const std::int64_t stride = grid.stride[2];
-  const auto compare = comparing_loop<T, Place>(stride);
-  using Row = MaximaRow<T, Place>;
+  const auto compare = comparing_loop<Number, Place>(stride);
+  const Number least = least_of<Number>(maxima.values.dtype());
+  const WriteAs<Number> values(maxima.values);
+  using Row = MaximaRow<Number, Place>;
   for_each_row<Row>(planes, grid.results, windows, [&](Row& row, const Results& results) {
-    const auto& [plane, at, first, count, depth, height] = results;
-    const T* const values = elements<const T>(planes.self).data() + plane * planes.elements();
-    row.most.assign(static_cast<std::size_t>(count), Larger::nothing<Combined<T>>());
+    const auto& [at, first, count, depth, height] = results;
+    row.most.assign(static_cast<std::size_t>(count), least);
     row.places.clear();
     const std::int64_t line = (depth.first * planes.sizes[1] + height.first) * planes.sizes[2];
     for (std::int64_t i = first; i < first + count; ++i) {
@@ -316,11 +343,10 @@ void find_maxima(const Planes& planes, const Grid& grid, const Maxima& maxima) {
       row.places.push_back(static_cast<Place>(line + width.first));
     }
     for_each_tap(planes, grid, results, [&](const Tap& tap) {
-      compare(values + tap.place, stride, tap.count, static_cast<Place>(tap.place),
-              Largest<T, Place>{row.most.data() + tap.first, row.places.data() + tap.first});
+      compare(row.plane + tap.place, stride, tap.count, static_cast<Place>(tap.place),
+              Largest<Number, Place>{row.most.data() + tap.first, row.places.data() + tap.first});
     });
-    std::ranges::transform(row.most, elements<T>(maxima.values).data() + at,
-                           [](Combined<T> x) { return static_cast<T>(x); });
+    values.put(at, row.most.data(), count);
     std::ranges::copy(row.places, elements<std::int64_t>(maxima.indices).data() + at);
   });
 }
@@ -335,9 +361,9 @@ Status maxima_of_windows(ProgramArguments& arguments, std::size_t rank) {
   if (maxima->values.element_count() == 0) return {};
   // Places of 32 bits are compared beside elements as narrow.
   const bool is_small = planes->elements() <= std::numeric_limits<std::int32_t>::max();
-  with_element_type(maxima->values.dtype(), [&]<typename T>() {
-    is_small ? find_maxima<T, std::int32_t>(*planes, *grid, *maxima)
-             : find_maxima<T, std::int64_t>(*planes, *grid, *maxima);
+  with_number_type(maxima->values.dtype(), [&]<typename Number>() {
+    is_small ? find_maxima<Number, std::int32_t>(*planes, *grid, *maxima)
+             : find_maxima<Number, std::int64_t>(*planes, *grid, *maxima);
   });
   return {};
 }

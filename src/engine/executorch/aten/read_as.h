@@ -1,0 +1,81 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/executorch/aten/conversions.h"
+#include "engine/executorch/aten/elements.h"
+#include "kernels/tensor_argument.h"
+#include "polystate/core/dtype.h"
+
+namespace polystate {
+
+// Calls `work.operator()<Number>()` with a type that elements of a type can be read and computed
+// as: float for floats of 16 bits, std::int32_t for bools and small integers.
+template <typename Work>
+void with_number_type(DType dtype, const Work& work) {
+  if (dtype == DType::kFloat64) return work.template operator()<double>();
+  if (is_float(dtype)) return work.template operator()<float>();
+  if (dtype == DType::kInt64) return work.template operator()<std::int64_t>();
+  work.template operator()<std::int32_t>();
+}
+
+// Elements of a row-major tensor, read as numbers of type T (conversions.h says of which) a run at
+// a time.
+template <typename T>
+class ReadAs {
+ public:
+  // Numbers that are converted at a time, which the processor's nearest cache holds.
+  static constexpr std::int64_t kMost = 512;
+
+  ReadAs() = default;
+  explicit ReadAs(const TensorArgument& tensor) : ReadAs(tensor.bytes(), tensor.dtype()) {}
+  ReadAs(const void* elements, DType dtype)
+      : bytes_(static_cast<const std::byte*>(elements)),
+        size_(size_of(dtype)),
+        convert_(conversion_from<T>(dtype)) {}
+
+  [[nodiscard]] bool converts() const { return convert_ != nullptr; }
+
+  // `count` numbers from an element on: where they lie, or converted in `buffer`, which then has
+  // room for them.
+  [[nodiscard]] const T* at(std::int64_t place, std::int64_t count, T* buffer) const {
+    const std::byte* const from = bytes_ + static_cast<std::size_t>(place) * size_;
+    if (convert_ == nullptr) return reinterpret_cast<const T*>(from);
+    convert_(from, count, buffer);
+    return buffer;
+  }
+
+ private:
+  const std::byte* bytes_ = nullptr;
+  std::size_t size_ = sizeof(T);  // of an element
+  ConversionFrom<T> convert_ = nullptr;
+};
+
+// Numbers of type T, written as elements of a row-major tensor of any type.
+template <typename T>
+class WriteAs {
+ public:
+  explicit WriteAs(const TensorArgument& tensor)
+      : bytes_(tensor.bytes()),
+        size_(size_of(tensor.dtype())),
+        convert_(conversion_to<T>(tensor.dtype())) {}
+
+  // Writes `count` numbers from an element on.
+  void put(std::int64_t place, const T* numbers, std::int64_t count) const {
+    std::byte* const to = bytes_ + static_cast<std::size_t>(place) * size_;
+    if (convert_ != nullptr) {
+      convert_(numbers, count, to);
+    } else {
+      std::copy_n(numbers, count, reinterpret_cast<T*>(to));
+    }
+  }
+
+ private:
+  std::byte* bytes_;
+  std::size_t size_;  // of an element
+  ConversionTo<T> convert_;
+};
+
+}  // namespace polystate
