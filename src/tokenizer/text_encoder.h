@@ -13,11 +13,12 @@
 #include "tokenizer/added_vocabulary.h"
 #include "tokenizer/plain_ranges.h"
 #include "tokenizer/pre_tokenizers/pre_tokenized_text.h"
-#include "tokenizer/regex/deadline.h"
 #include "tokenizer/scratch.h"
 #include "tokenizer/stages.h"
 
 namespace polystate::tokenizer {
+
+class Deadline;
 
 // Encodes one text: finds added tokens, normalizes what lies between them, splits it into pieces,
 // and gives each to the model. What the post-processor adds is not its concern.

@@ -8,10 +8,11 @@
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
-#include "tokenizer/regex/deadline.h"
 #include "tokenizer/regex/regex.h"
 
 namespace polystate::tokenizer {
+
+class Deadline;
 
 // A string or a regular expression to look for.
 class Pattern {

@@ -11,9 +11,10 @@
 
 #include "polystate/core/result.h"
 #include "polystate/tokenizer/encoding.h"
-#include "tokenizer/regex/deadline.h"
 
 namespace polystate::tokenizer {
+
+class Deadline;
 
 // Whose syntax a regular expression is written in.
 enum class RegexSyntax : std::uint8_t {

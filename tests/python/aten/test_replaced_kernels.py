@@ -47,9 +47,13 @@ def test_samples_of_pytorch() -> None:
 
 
 def test_samples_of_types_that_are_not_rounded_on_the_way() -> None:
-    counts = compare_samples(["remainder"], dtypes=FLOATS)
+    counts = compare_samples(["remainder", "fmod"], dtypes=FLOATS)
     counts |= compare_samples(["grid_sampler_2d", "nn.functional.grid_sample"], dtypes=EXACT)
-    assert counts.keys() >= {"aten.remainder.Tensor", "aten.grid_sampler_2d.default"}
+    assert counts.keys() >= {
+        "aten.remainder.Tensor",
+        "aten.fmod.Tensor",
+        "aten.grid_sampler_2d.default",
+    }
 
 
 def test_sums_over_any_dimensions() -> None:
@@ -94,13 +98,18 @@ def test_extremes_of_no_elements_are_refused() -> None:
 def test_remainders_of_integers() -> None:
     ends = torch.iinfo(torch.int64)
     x = torch.tensor([7, -7, 0, ends.min, ends.max, -1])
-    name = "polystate_aten::remainder.Tensor_out"
-    for divisor in (3, -3, 1, -1, ends.max):
-        found = torch.zeros(6, dtype=torch.int64)
-        _core.call_operator(name, [x, torch.full((6,), divisor), found], 1)
-        torch.testing.assert_close(found, torch.remainder(x, divisor))
-    with pytest.raises(EngineError, match="an integer is divided by zero"):
-        _core.call_operator(name, [x, torch.zeros(6, dtype=torch.int64), torch.zeros_like(x)], 1)
+    for name, right in (
+        ("polystate_aten::remainder.Tensor_out", torch.remainder),
+        ("polystate_faster::fmod.Tensor_out", torch.fmod),
+    ):
+        for divisor in (3, -3, 1, -1, ends.max):
+            found = torch.zeros(6, dtype=torch.int64)
+            _core.call_operator(name, [x, torch.full((6,), divisor), found], 1)
+            expected = torch.zeros(6).long() if divisor == -1 else right(x, divisor)
+            torch.testing.assert_close(found, expected)
+        with pytest.raises(EngineError, match="an integer is divided by zero"):
+            call = [x, torch.zeros(6, dtype=torch.int64), torch.zeros_like(x)]
+            _core.call_operator(name, call, 1)
 
 
 def test_remainders_of_large_quotients() -> None:
@@ -110,11 +119,16 @@ def test_remainders_of_large_quotients() -> None:
     odd = torch.tensor([0.0, -0.0, math.inf, -math.inf, math.nan, 0.1, 3.0, -3.0])
     odd_divisors = odd.repeat(8)
     with ComparedKernels() as compared:
-        aten.remainder.Tensor(x, divisors)
-        aten.remainder.Tensor(divisors, x)
-        aten.remainder.Tensor(odd.repeat_interleave(8), odd_divisors)
-        aten.remainder.Tensor(x.round(), torch.full_like(x, 0.1))
-    assert sum(compared.counts.values()) == 4
+        for dtype, remainder in itertools.product(
+            (torch.float32, torch.float64), (aten.remainder.Tensor, aten.fmod.Tensor)
+        ):
+            a, b = x.to(dtype), divisors.to(dtype)
+            remainder(a, b)
+            remainder(b, a)
+            remainder(a * (1 + torch.rand(10_000)), b * (1 + torch.rand(10_000, dtype=dtype)))
+            remainder(odd.repeat_interleave(8).to(dtype), odd_divisors.to(dtype))
+            remainder(a.round(), torch.full_like(a, 0.1))
+    assert sum(compared.counts.values()) == 20
 
 
 def test_long_sums_are_as_exact_as_pytorchs() -> None:

@@ -76,30 +76,27 @@ Status read_tensors(ProgramArguments& arguments, Convolution& call) {
 // How the kernel lies, and the sizes of the result that follow.
 Status read_places(ProgramArguments& arguments, Convolution& call) {
   const auto rank = static_cast<std::size_t>(call.input.rank() - 2);
-  Triple more{};  // places of a transposed one's result behind the last
-  const auto read = [&](std::size_t index, std::int64_t otherwise, std::int64_t least,
-                        Triple& numbers) -> Status {
-    const Result<Triple> found = triple(arguments, index, rank, otherwise, least);
-    if (!found) return found.error();
-    numbers = *found;
-    return {};
-  };
-  if (const Status status = read(3, 1, 1, call.stride); !status) return status;
-  if (const Status status = read(4, 0, 0, call.padding); !status) return status;
-  if (const Status status = read(5, 1, 1, call.dilation); !status) return status;
-  if (call.is_transposed) {
-    if (const Status status = read(7, 0, 0, more); !status) return status;
-  }
+  const Result<Triple> stride = triple(arguments, 3, rank, 1, 1);
+  if (!stride) return stride.error();
+  const Result<Triple> padding = triple(arguments, 4, rank, 0, 0);
+  if (!padding) return padding.error();
+  const Result<Triple> dilation = triple(arguments, 5, rank, 1, 1);
+  if (!dilation) return dilation.error();
+  const Result<Triple> more = call.is_transposed ? triple(arguments, 7, rank, 0, 0) : Triple{};
+  if (!more) return more.error();
+  call.stride = *stride;
+  call.padding = *padding;
+  call.dilation = *dilation;
   for (std::size_t i = 3 - rank; i < 3; ++i) {
     if (call.kernel[i] < 1) return refused("the kernel has no elements");
     const std::int64_t reach = call.dilation[i] * (call.kernel[i] - 1) + 1;
-    const std::int64_t padding = 2 * call.padding[i];
+    const std::int64_t both_sides = 2 * call.padding[i];
     const std::int64_t size = call.sizes[i];
-    const std::int64_t stride = call.stride[i];
-    const std::int64_t room = size + padding - reach;
-    call.results[i] = call.is_transposed ? (size - 1) * stride - padding + reach + more[i]
+    const std::int64_t step = call.stride[i];
+    const std::int64_t room = size + both_sides - reach;
+    call.results[i] = call.is_transposed ? (size - 1) * step - both_sides + reach + (*more)[i]
                       : room < 0         ? 0
-                                         : room / stride + 1;
+                                         : room / step + 1;
     if (call.results[i] < 1) return refused("the input is smaller than the kernel");
   }
   return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "engine/executorch/aten/conversions.h"
 #include "engine/executorch/aten/elements.h"
@@ -52,6 +53,15 @@ class ReadAs {
   std::size_t size_ = sizeof(T);  // of an element
   ConversionFrom<T> convert_ = nullptr;
 };
+
+// All elements of a row-major tensor, converted.
+template <typename T>
+std::vector<T> numbers_of(const TensorArgument& tensor) {
+  std::vector<T> numbers(static_cast<std::size_t>(tensor.element_count()));
+  const T* const found = ReadAs<T>(tensor).at(0, tensor.element_count(), numbers.data());
+  if (found != numbers.data()) numbers.assign(found, found + tensor.element_count());
+  return numbers;
+}
 
 // Numbers of type T, written as elements of a row-major tensor of any type.
 template <typename T>

@@ -10,9 +10,9 @@
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
 #include "engine/executorch/aten/branchless.h"
-#include "engine/executorch/aten/conversions.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -164,10 +164,9 @@ Status compute(ProgramArguments& arguments) {
     fill<float, kIsLogarithm>(*lanes, elements<const float>(self).data(),
                               elements<float>(*out).data());
   } else {
-    std::vector<float> numbers(static_cast<std::size_t>(count));
-    conversion_from<float>(self.dtype())(self.bytes(), count, numbers.data());
+    std::vector<float> numbers = numbers_of<float>(self);
     fill<float, kIsLogarithm>(*lanes, numbers.data(), numbers.data());
-    conversion_to<float>(self.dtype())(numbers.data(), count, out->bytes());
+    WriteAs<float>(*out).put(0, numbers.data(), count);
   }
   return {};
 }

@@ -306,14 +306,13 @@ std::vector<std::uint8_t> truths(const TensorArgument& tensor) {
 template <typename T>
 using SummedNumber = std::conditional_t<std::is_integral_v<T>, std::int64_t, Computed<T>>;
 
-// Whether elements are combined as they are, and not converted to the type of the results first.
-// Integers that wrap have the same low bits.
-bool combines_as_they_are(DType dtype, DType of_results, Reduction reduction) {
-  if (dtype == of_results) return true;
-  if (!is_float(of_results)) return !is_float(dtype);
-  if (!is_float(dtype) || dtype == DType::kFloat64 || of_results == DType::kFloat64) return false;
+// Whether elements are converted to the type of the results before they are read as numbers. What
+// an integer that is too large has of its low bits is the same either way.
+bool converts_first(DType dtype, DType of_results, Reduction reduction) {
+  if (dtype == of_results) return false;
+  if (!is_float(of_results)) return is_float(dtype);
   // PyTorch rounds a mean to 16 bits at the end alone.
-  return of_results == DType::kFloat32 || reduction == Reduction::kMean;
+  return size_of(of_results) == 2 && reduction != Reduction::kMean;
 }
 
 template <typename Number>
@@ -328,18 +327,6 @@ void combine(const ReductionCall& call, const ReadAs<Number>& values, Reduction 
   reduce<Sums<Number>>(call.operands, values, Results<Sum>(call.out, divisor));
 }
 
-// As `with_combination` says.
-void combine_truths(const ReductionCall& call, Reduction reduction) {
-  const std::vector<std::uint8_t> bytes = truths(call.self);
-  const ReadAs<std::int32_t> values(bytes.data(), DType::kBool);
-  const Results<std::int32_t> results(call.out);
-  if (reduction == Reduction::kProduct) {
-    reduce<InTheirType<Smaller, std::int32_t>>(call.operands, values, results);
-  } else {
-    reduce<InTheirType<Larger, std::int32_t>>(call.operands, values, results);
-  }
-}
-
 // A sum, a product or a mean.
 Status combined_elements(const Result<ReductionCall>& call, Reduction reduction) {
   if (!call) return call.error();
@@ -350,12 +337,14 @@ Status combined_elements(const Result<ReductionCall>& call, Reduction reduction)
   with_element_type(type, [&]<typename T>() {
     using Number = SummedNumber<T>;
     if constexpr (std::is_same_v<T, bool>) {
-      combine_truths(*call, reduction);
-    } else if (combines_as_they_are(call->self.dtype(), type, reduction)) {
-      combine(*call, ReadAs<Number>(call->self), reduction);
-    } else {
+      // "or" and "and": whether a sum or a product of bools is not zero.
+      const std::vector<std::uint8_t> bytes = truths(call->self);
+      combine(*call, ReadAs<Number>(bytes.data(), type), reduction);
+    } else if (converts_first(call->self.dtype(), type, reduction)) {
       const std::vector<T> values = converted<T>(call->self);
       combine(*call, ReadAs<Number>(values.data(), type), reduction);
+    } else {
+      combine(*call, ReadAs<Number>(call->self), reduction);
     }
   });
   return {};

@@ -9,10 +9,12 @@
 #include "core/vectorised.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
+#include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
 
 // Variances over dimensions: first the means, then the squares of what elements differ from them.
@@ -104,24 +106,21 @@ std::vector<Accumulated<T>> sums_of(ReducedElements operands, const T* values,
   return sums;
 }
 
-template <typename T>
-void fill(const ReductionCall& call, double correction) {
-  using Sum = Accumulated<T>;
+template <typename Number>
+void fill(const ReductionCall& call, const Number* values, double correction) {
+  using Sum = Accumulated<Number>;
   const std::int64_t each = call.operands.reduced.count();
-  const T* const values = elements<const T>(call.self).data();
-  const std::span<T> results = elements<T>(call.out);
   // Of what elements differ from the first: sums of large elements would overflow.
-  std::vector<Sum> means(results.size());
+  std::vector<Sum> means(static_cast<std::size_t>(call.out.element_count()));
   for (std::size_t i = 0; i < means.size() && each > 0; ++i) {
     means[i] = static_cast<Sum>(values[call.operands.kept.at(static_cast<std::int64_t>(i))]);
   }
   const std::vector<Sum> sums = sums_of<Itself>(call.operands, values, means);
   for (std::size_t i = 0; i < means.size(); ++i) means[i] += sums[i] / static_cast<Sum>(each);
-  const std::vector<Sum> squares = sums_of<Square>(call.operands, values, means);
+  std::vector<Sum> results = sums_of<Square>(call.operands, values, means);
   const auto divisor = static_cast<Sum>(std::max(0.0, static_cast<double>(each) - correction));
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    results[i] = static_cast<T>(squares[i] / divisor);
-  }
+  for (Sum& result : results) result /= divisor;
+  WriteAs<Sum>(call.out).put(0, results.data(), std::ssize(results));
 }
 
 struct Variance {
@@ -137,14 +136,16 @@ struct Variance {
     if (call->self.dtype() != call->out.dtype()) {
       return Error{ErrorCode::kEngine, "self and out differ in their type"};
     }
-    return with_element_type(call->self.dtype(), [&]<typename T>() -> Status {
-      if constexpr (kIsFloat<T>) {
-        fill<T>(*call, correction);
-        return {};
-      } else {
-        return Error{ErrorCode::kEngine, "a variance of integers"};
-      }
-    });
+    const DType type = call->self.dtype();
+    if (!is_float(type)) return Error{ErrorCode::kEngine, "a variance of integers"};
+    if (type == DType::kFloat64) {
+      fill(*call, elements<const double>(call->self).data(), correction);
+    } else if (type == DType::kFloat32) {
+      fill(*call, elements<const float>(call->self).data(), correction);
+    } else {
+      fill(*call, numbers_of<float>(call->self).data(), correction);
+    }
+    return {};
   }
 };
 

@@ -57,22 +57,20 @@ std::int64_t window_count(const Grid& grid, std::size_t i, std::int64_t size) {
 // padding and, of max pools, dilation; then ceil_mode.
 Result<Grid> grid_of(ProgramArguments& arguments, const Planes& planes, bool has_dilation) {
   Grid grid;
-  const auto read = [&](std::size_t index, Triple& numbers, std::int64_t otherwise,
-                        std::int64_t least) -> Status {
-    const Result<Triple> found = triple(arguments, index, planes.rank, otherwise, least);
-    if (!found) return found.error();
-    numbers = *found;
-    return {};
-  };
-  if (const Status status = read(1, grid.kernel, 1, 1); !status) return status.error();
-  grid.stride = grid.kernel;
-  if (!arguments.integers(2).empty()) {
-    if (const Status status = read(2, grid.stride, 1, 1); !status) return status.error();
-  }
-  if (const Status status = read(3, grid.padding, 0, 0); !status) return status.error();
-  if (has_dilation) {
-    if (const Status status = read(4, grid.dilation, 1, 1); !status) return status.error();
-  }
+  const Result<Triple> kernel = triple(arguments, 1, planes.rank, 1, 1);
+  if (!kernel) return kernel.error();
+  const bool has_stride = !arguments.integers(2).empty();
+  const Result<Triple> stride = has_stride ? triple(arguments, 2, planes.rank, 1, 1) : *kernel;
+  if (!stride) return stride.error();
+  const Result<Triple> padding = triple(arguments, 3, planes.rank, 0, 0);
+  if (!padding) return padding.error();
+  const Result<Triple> dilation =
+      has_dilation ? triple(arguments, 4, planes.rank, 1, 1) : grid.dilation;
+  if (!dilation) return dilation.error();
+  grid.kernel = *kernel;
+  grid.stride = *stride;
+  grid.padding = *padding;
+  grid.dilation = *dilation;
   grid.ceil_mode = arguments.boolean(has_dilation ? 5 : 4);
   if (!arguments.status()) return arguments.status().error();
   for (std::size_t i = planes.begin(); i < 3; ++i) {

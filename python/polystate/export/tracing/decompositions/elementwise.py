@@ -111,7 +111,8 @@ def _fmin(x: Tensor, y: Tensor) -> Tensor:
 def _angle(x: Tensor) -> Any:
     if x.is_complex():
         return NotImplemented
-    return torch.where(x.isnan(), x, torch.where(x < 0, math.pi, 0.0).to(x.dtype))
+    dtype = x.dtype if x.is_floating_point() else torch.get_default_dtype()
+    return torch.where(x.isnan(), x, torch.where(x < 0, math.pi, 0.0).to(dtype))
 
 
 OPERATORS: dict[Any, Callable[..., Any]] = {

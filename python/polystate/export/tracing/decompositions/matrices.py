@@ -22,6 +22,8 @@ def _addbmm(
 
 
 def _addmv(x: Tensor, matrix: Tensor, vector: Tensor, *, beta: float = 1, alpha: float = 1) -> Any:
+    if not (x.is_floating_point() or x.is_complex()):
+        beta, alpha = int(beta), int(alpha)  # as PyTorch has it
     product = torch.mv(matrix, vector)
     product = product if alpha == 1 else product * alpha
     if beta == 0:  # whatever x has
