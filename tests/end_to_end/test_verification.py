@@ -346,6 +346,27 @@ def test_the_documentations_program_draws_valid_arguments(tmp_path):
     assert "verified with 20 drawn calls of seed 7" in told
 
 
+class Weighted(nn.Module):
+    def forward(self, weights, x):
+        total = weights.sum().item()
+        torch._check(total > 0)
+        return x * weights / total
+
+
+def test_what_the_modules_own_check_rejects_is_refused_and_the_other_draws_agree(tmp_path):
+    methods = {"forward": ps.Method("forward", (torch.ones(3), torch.ones(3)))}
+    program = ps.export(Weighted(), methods, backend="portable", draws=ps.Draws(seed=1, count=40))
+    tally = program.verification.tallies["forward"]
+    assert tally.drawn == 40 and 10 < tally.agreed <= 40
+    assert sum(tally.left_out.values()) == 40 - tally.agreed
+    assert "sum(weights) > 0" in program.report() and "a tenth" not in program.report()
+    session = ps.load(program.save(tmp_path / "artifact")).session()
+    x = torch.tensor([1.0, 2.0, 3.0])
+    with pytest.raises(ps.ContractError, match=r"'sum\(weights\) > 0' does not hold"):
+        session.run("forward", -torch.ones(3), x)
+    torch.testing.assert_close(session.run("forward", torch.ones(3), x)[0], x / 3)
+
+
 class Symmetric(nn.Module):
     def forward(self, matrix):
         torch._assert_async((matrix == matrix.mT).all(), "not symmetric")
