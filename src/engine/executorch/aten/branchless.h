@@ -12,6 +12,21 @@
 // Functions without branches or calls, so that a compiler can compute several numbers at once.
 namespace polystate::branchless {
 
+// A number of at most 2^22 as the nearest whole one and what is left, from -1/2 to 1/2.
+struct NearestWhole {
+  float number;
+  float rest;
+  std::uint32_t bits;  // `number`, modulo 2^32
+};
+
+inline NearestWhole nearest_whole(float x) {
+  constexpr float kShift = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
+  const float shifted = x + kShift;
+  const float whole = shifted - kShift;
+  return {whole, x - whole,
+          std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kShift)};
+}
+
 // e^x as 1 + `above_one`, which is around 1, times a power of two.
 struct Exponential {
   float above_one;
@@ -20,14 +35,11 @@ struct Exponential {
 
 // For -104 <= x <= 88.75. Cephes' polynomial.
 inline Exponential exponential_parts(float x) {
-  constexpr float kShift = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
-  const float shifted = x * std::numbers::log2e_v<float> + kShift;
-  const float n = shifted - kShift;
-  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+  const NearestWhole twos = nearest_whole(x * std::numbers::log2e_v<float>);
+  const float r = (x - twos.number * 0.693359375F) + twos.number * 2.12194440e-4F;
   constexpr auto kSeries = coefficients<float>({1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
                                                 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
-  return {polynomial(kSeries, r) * r * r + r,
-          std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(kShift)};
+  return {polynomial(kSeries, r) * r * r + r, twos.bits};
 }
 
 // e^x for x <= 0, within 2 units in the last place; 0 where that is no normal number.
@@ -39,19 +51,32 @@ inline float exponential(float x) {
   return x < kLowest ? 0.0F : result;
 }
 
+// `x` times a power of two, in two factors: neither 2^128 nor 2^-150 is a float.
+inline float scaled(float x, std::int32_t exponent) {
+  const std::int32_t half = exponent / 2;
+  const auto power_of_two = [](std::int32_t power) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(power + 127) << 23U);
+  };
+  return x * power_of_two(half) * power_of_two(exponent - half);
+}
+
 // e^x within 2 units in the last place, of every x.
 inline float exponential_of_any(float x) {
   constexpr float kLowest = -104.0F;  // less than half of the smallest number
   constexpr float kHighest = 88.75F;  // infinite
   const float raised = x < kLowest ? kLowest : x;
   const Exponential parts = exponential_parts(raised > kHighest ? kHighest : raised);
-  // In two factors: neither 2^128 nor 2^-150 is a float.
-  const auto whole = static_cast<std::int32_t>(parts.exponent);
-  const std::int32_t half = whole / 2;
-  const auto power_of_two = [](std::int32_t exponent) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(exponent + 127) << 23U);
-  };
-  return (parts.above_one + 1.0F) * power_of_two(half) * power_of_two(whole - half);
+  return scaled(parts.above_one + 1.0F, static_cast<std::int32_t>(parts.exponent));
+}
+
+// 2^x within 2 units in the last place, of every x; exact where x is whole.
+inline float binary_exponential_of_any(float x) {
+  constexpr float kLowest = -151.0F;  // less than half of the smallest number
+  constexpr float kHighest = 128.0F;  // infinite
+  const float raised = x < kLowest ? kLowest : x;
+  const NearestWhole power = nearest_whole(raised > kHighest ? kHighest : raised);
+  const Exponential parts = exponential_parts(power.rest * std::numbers::ln2_v<float>);
+  return scaled(parts.above_one + 1.0F, static_cast<std::int32_t>(parts.exponent + power.bits));
 }
 
 // e^x - 1 within 2 units in the last place, of every x.

@@ -23,6 +23,12 @@ struct Exp : OfFloatsAlone {
   static double of(double x) { return std::exp(x); }
 };
 
+struct Exp2 : OfFloatsAlone {
+  static constexpr char kName[] = "exp2";
+  static float of(float x) { return branchless::binary_exponential_of_any(x); }
+  static double of(double x) { return std::exp2(x); }
+};
+
 struct Expm1 : OfFloatsAlone {
   static constexpr char kName[] = "expm1";
   static float of(float x) { return branchless::exponential_less_one(x); }
@@ -217,12 +223,12 @@ struct Where : OfAllNumbers {
 }  // namespace
 
 std::span<const ListedOperator> faster_operators() {
-  return listed<FasterOfOne<Exp>, FasterOfOne<Expm1>, FasterOfOne<Log>, FasterOfOne<Log1p>,
-                FasterOfOne<Log2>, FasterOfOne<Log10>, FasterOfOne<Sigmoid>, FasterOfOne<Tanh>,
-                FasterOfOne<Erf>, FasterOfOne<Sqrt>, FasterOfOne<Rsqrt>, FasterOfOne<Reciprocal>,
-                FasterOfOne<Floor>, FasterOfOne<Ceil>, FasterOfOne<Trunc>, FasterOfOne<Round>,
-                FasterOfOne<Neg>, FasterOfOne<Sign>, FasterOfTwo<Maximum>, FasterOfTwo<Minimum>,
-                Faster<Where, kFormOfWhere>>();
+  return listed<FasterOfOne<Exp>, Added<Exp2, kFormOfOne>, FasterOfOne<Expm1>, FasterOfOne<Log>,
+                FasterOfOne<Log1p>, FasterOfOne<Log2>, FasterOfOne<Log10>, FasterOfOne<Sigmoid>,
+                FasterOfOne<Tanh>, FasterOfOne<Erf>, FasterOfOne<Sqrt>, FasterOfOne<Rsqrt>,
+                FasterOfOne<Reciprocal>, FasterOfOne<Floor>, FasterOfOne<Ceil>, FasterOfOne<Trunc>,
+                FasterOfOne<Round>, FasterOfOne<Neg>, FasterOfOne<Sign>, FasterOfTwo<Maximum>,
+                FasterOfTwo<Minimum>, Faster<Where, kFormOfWhere>>();
 }
 
 }  // namespace polystate

@@ -43,26 +43,20 @@ def _round(x: Tensor, *, decimals: int) -> Tensor:
     return found.to(x.dtype)
 
 
-def _exp2(x: Tensor) -> Tensor:
-    """As a power of tensors: PyTorch writes a power of the number 2 as ``exp2`` again."""
-    x = x * 1.0  # of integers, too, the result is a float
-    return torch.pow(torch.full_like(x, 2.0), x)
-
-
 def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
-    more = _exp2(-(x - y).abs()).log1p() / math.log(2)
+    more = torch.exp2(-(x - y).abs()).log1p() / math.log(2)
     return torch.where(x.isinf() & (x == y), x, torch.maximum(x, y) + more)
 
 
 def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
     """As a product with several powers of two, each of which is in range where the result is."""
     if exponent.is_floating_point() or not x.is_floating_point():
-        return x * _exp2(exponent)
+        return x * torch.exp2(exponent)
     computed, largest = (x.dtype, 2200) if x.dtype == torch.float64 else (torch.float32, 300)
     exponent = exponent.to(torch.int32).clamp(-largest, largest).to(computed)
     third = torch.trunc(exponent / 3)
-    power = _exp2(third)
-    return (x.to(computed) * power * power * _exp2(exponent - 2 * third)).to(x.dtype)
+    power = torch.exp2(third)
+    return (x.to(computed) * power * power * torch.exp2(exponent - 2 * third)).to(x.dtype)
 
 
 def _logit(x: Tensor, eps: float | None = None) -> Tensor:
@@ -127,7 +121,6 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.copysign.Scalar: _copysign_of_number,
     aten.copysign.Tensor: _copysign,
     aten.div.Scalar: aten.div.Tensor,
-    aten.exp2.default: _exp2,
     aten.fmax.default: _fmax,
     aten.fmin.default: _fmin,
     aten.ldexp.Tensor: _ldexp,
