@@ -24,6 +24,7 @@ aten = torch.ops.aten
 # The largest error in units of the last place, against float64.
 OF_ONE = {
     aten.exp.default: 1.1,
+    aten.exp2.default: 1.1,
     aten.expm1.default: 1.6,
     aten.log.default: 1.1,
     aten.log1p.default: 1.6,

@@ -15,6 +15,7 @@ from unittest import mock
 
 import sympy  # type: ignore[import-untyped]
 import torch
+from torch._decomp import decompositions
 from torch._inductor import compile_fx, decomposition, graph, lowering
 from torch._inductor.codegen.cpp import CppVecOverrides
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
@@ -26,6 +27,7 @@ from torch.utils._sympy.functions import Max, Min
 from torchgen.aoti.fallback_ops import inductor_fallback_ops
 
 from polystate.export.lowering import inductor_memory
+from polystate.export.lowering.inductor_upsampling import of_weighted_neighbours
 
 aten = torch.ops.aten
 
@@ -48,6 +50,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
     with_shims
         Operators of PyTorch that libraries call by functions of ours.
     """
+    upsample_linear = of_weighted_neighbours(decompositions._upsample_linear)
     call = _through_the_dispatcher(CppWrapperCpu.generate_fallback_kernel_with_runtime_lookup)
     with (
         inductor_memory.applied(),
@@ -60,6 +63,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
             use_two_step_variance=_of_nothing_too(lowering.use_two_step_variance),
         ),
         mock.patch.object(compile_fx, "select_decomp_table", _without_kept_operators),
+        mock.patch.object(decompositions, "_upsample_linear", upsample_linear),
         mock.patch.dict(
             lowering.lowerings,
             {
