@@ -106,7 +106,7 @@ def _angle(x: Tensor) -> Any:
     if x.is_complex():
         return NotImplemented
     dtype = x.dtype if x.is_floating_point() else torch.get_default_dtype()
-    return torch.where(x.isnan(), x, torch.where(x < 0, math.pi, 0.0).to(dtype))
+    return torch.where(x.isnan(), x, (x < 0).to(dtype) * math.pi)
 
 
 OPERATORS: dict[Any, Callable[..., Any]] = {

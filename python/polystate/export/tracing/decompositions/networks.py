@@ -122,6 +122,7 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.col2im.default: decomposition_table[aten.col2im.default],
     aten.glu.default: _glu,
     aten.max_pool2d_with_indices_backward.default: _max_pool2d_backward,
+    aten.native_dropout_backward.default: decomposition_table[aten.native_dropout_backward.default],
     aten.rrelu.default: _rrelu,
     **{
         operator: composed(operator)

@@ -43,7 +43,11 @@ OF_ONE_TYPE: dict[Any, Callable[..., Any]] = {
             aten.addcmul.default,
             aten.baddbmm.default,
             aten.celu.default,
+            aten.deg2rad.default,
+            aten.mvlgamma.default,
             aten.native_group_norm.default,
+            aten.native_layer_norm.default,
+            aten.rad2deg.default,
             aten.renorm.default,
             aten.softplus.default,
         )
