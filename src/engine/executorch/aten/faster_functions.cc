@@ -5,6 +5,7 @@
 
 #include "core/wrapping.h"
 #include "engine/executorch/aten/branchless.h"
+#include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/faster.h"
 #include "engine/executorch/aten/polynomials.h"

@@ -156,12 +156,14 @@ class Results {
   template <typename T>
   static void write(const Sum* sums, Sum divisor, std::byte* out, std::int64_t place,
                     std::int64_t count) {
-    using Value = Computed<T>;
     T* const results = reinterpret_cast<T*>(out) + place;
     for (std::int64_t i = 0; i < count; ++i) {
-      auto value = static_cast<Value>(sums[i]);
-      if constexpr (kIsFloat<T>) value /= static_cast<Value>(divisor);
-      results[i] = static_cast<T>(value);
+      if constexpr (kIsFloat<T>) {
+        using Value = Computed<T>;
+        results[i] = static_cast<T>(static_cast<Value>(sums[i]) / static_cast<Value>(divisor));
+      } else {
+        results[i] = static_cast<T>(sums[i]);
+      }
     }
   }
 
