@@ -454,9 +454,36 @@ class Windows(nn.Module):
             *nn.functional.max_pool3d(volumes, 2, return_indices=True),
             nn.functional.max_pool2d(images, 3),
             nn.functional.grid_sample(images, grid),
-            nn.functional.interpolate(images, scale_factor=2.5, mode="bilinear"),
             *torch.var_mean(x[:0], correction=0),
         )
+
+
+class Upsampled(nn.Module):
+    """Sizes that grow, that stay, and that stay although a scale is given."""
+
+    def forward(self, x):
+        images, volumes = x[None, None], x.reshape(1, 1, 2, 6, 8)
+        return (
+            nn.functional.interpolate(images, scale_factor=2.5, mode="bilinear"),
+            nn.functional.interpolate(images, size=(24, 8), mode="bilinear"),
+            nn.functional.interpolate(images, size=(5, 20), mode="bilinear", align_corners=True),
+            nn.functional.interpolate(x[None], scale_factor=1.1, mode="linear"),
+            nn.functional.interpolate(x[None], size=8, mode="linear"),
+            nn.functional.interpolate(volumes, scale_factor=(2, 1, 1.5), mode="trilinear"),
+            nn.functional.interpolate(images.half(), scale_factor=1.5, mode="bilinear"),
+        )
+
+
+def test_neighbours_are_weighed_as_by_pytorchs_kernels(tmp_path):
+    torch.manual_seed(0)
+    x = torch.randn(12, 8)
+    program = exported(Upsampled(), {"forward": ps.Method("forward", (x,))}, "aoti")
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    odd = x.clone()
+    odd[11, 6:], odd[3, 4], odd[0, 7] = math.inf, -math.inf, math.nan
+    for given in (x, odd):
+        for value, right in zip(session.run("forward", given), Upsampled()(given), strict=True):
+            torch.testing.assert_close(value, right, equal_nan=True)
 
 
 def test_nan_has_a_place_in_a_window_and_none_in_an_image(tmp_path, monkeypatch):

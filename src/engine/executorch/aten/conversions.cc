@@ -1,14 +1,19 @@
 #include "engine/executorch/aten/conversions.h"
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "core/compiled_for.h"
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
 #include "engine/executorch/aten/elements.h"
-#include "engine/executorch/aten/halves.h"
 #include "polystate/core/dtype.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace polystate {
 namespace {
@@ -20,14 +25,50 @@ void convert_each(const From* from, std::int64_t count, To* to) {
   }
 }
 
+// x86-64 has instructions for halves, of which compilers do not think in loops. What has AVX2 has
+// these (core/instruction_set.cc).
+struct Widening {
+  static constexpr auto kScalar = &convert_each<Half, float>;
+#if defined(__x86_64__)
+  [[gnu::target("avx2,f16c")]] static void avx2(const Half* from, std::int64_t count, float* to) {
+    constexpr std::int64_t kLanes = 8;
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
+    }
+    for (; i < count; ++i) to[i] = static_cast<float>(from[i]);
+  }
+  static constexpr auto kAvx2 = &avx2;
+#endif
+};
+
+struct Narrowing {
+  static constexpr auto kScalar = &convert_each<float, Half>;
+#if defined(__x86_64__)
+  [[gnu::target("avx2,f16c")]] static void avx2(const float* from, std::int64_t count, Half* to) {
+    constexpr std::int64_t kLanes = 8;
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      const __m128i halves =
+          _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), halves);
+    }
+    for (; i < count; ++i) to[i] = static_cast<Half>(from[i]);
+  }
+  static constexpr auto kAvx2 = &avx2;
+#endif
+};
+
 template <typename From, typename To>
 void convert(const From* from, std::int64_t count, To* to) {
-  if constexpr (kIsHalf<From> && std::is_same_v<To, float>) {
-    widen(from, count, to);
-  } else if constexpr (std::is_same_v<From, float> && kIsHalf<To>) {
-    narrow(from, count, to);
+  const InstructionSet set = best_instruction_set();
+  if constexpr (std::is_same_v<From, Half> && std::is_same_v<To, float>) {
+    compiled_for<Widening>(set)(from, count, to);
+  } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, Half>) {
+    compiled_for<Narrowing>(set)(from, count, to);
   } else {
-    vectorised<&convert_each<From, To>>(best_instruction_set())(from, count, to);
+    vectorised<&convert_each<From, To>>(set)(from, count, to);
   }
 }
 
@@ -50,10 +91,13 @@ void convert_to_elements(const From* from, std::int64_t count, std::byte* elemen
 template <typename Number>
 ConversionFrom<Number> conversion_from(DType dtype) {
   return with_element_type(dtype, []<typename From>() -> ConversionFrom<Number> {
-    if constexpr (std::is_same_v<Read<From>, Number>) {
-      return nullptr;
-    } else {
+    constexpr bool kIsWanted =
+        std::is_floating_point_v<Number> || !kIsFloat<From> || std::is_same_v<Number, std::int64_t>;
+    if constexpr (!std::is_same_v<Read<From>, Number> && kIsWanted) {
       return &convert_elements<From, Number>;
+    } else {
+      assert(kIsWanted);
+      return nullptr;
     }
   });
 }
@@ -61,10 +105,12 @@ ConversionFrom<Number> conversion_from(DType dtype) {
 template <typename Number>
 ConversionTo<Number> conversion_to(DType dtype) {
   return with_element_type(dtype, []<typename To>() -> ConversionTo<Number> {
-    if constexpr (std::is_same_v<To, Number>) {
-      return nullptr;
-    } else {
+    constexpr bool kIsWanted = kIsFloat<To> == std::is_floating_point_v<Number>;
+    if constexpr (!std::is_same_v<To, Number> && kIsWanted) {
       return &convert_to_elements<Number, To>;
+    } else {
+      assert(kIsWanted);
+      return nullptr;
     }
   });
 }

@@ -14,12 +14,14 @@ using ConversionFrom = void (*)(const std::byte* elements, std::int64_t count, N
 template <typename Number>
 using ConversionTo = void (*)(const Number* from, std::int64_t count, std::byte* elements);
 
-// Of elements of any type to float, double, std::int64_t, std::int32_t and std::uint8_t; null where
-// they lie as such numbers. Bools lie as bytes of 0 and 1.
+// Of elements of any type to float, double and std::int64_t, and of bools and integers to
+// std::int32_t and std::uint8_t; null where they lie as such numbers. Bools lie as bytes of 0
+// and 1.
 template <typename Number>
 ConversionFrom<Number> conversion_from(DType dtype);
 
-// The other way around: from float, double, std::int64_t and std::int32_t.
+// The other way around: from float and double to floats, and from std::int64_t and std::int32_t to
+// bools and integers.
 template <typename Number>
 ConversionTo<Number> conversion_to(DType dtype);
 

@@ -133,7 +133,7 @@ struct OfFloored {
   }
 };
 
-// ExecuTorch's own computes what a floored division of float64 leaves in float32.
+// ExecuTorch's own computes remainders of float64 in float32.
 template <typename Division>
 struct RemainderFunction {
   template <typename T>
@@ -375,7 +375,7 @@ struct Remainder {
     if (!arguments.status()) return arguments.status();
     if (has_no_value) return Error{ErrorCode::kEngine, "an integer is divided by zero"};
     using Function = RemainderFunction<Division>;
-    Loops loops = kAllLoops<Function>;
+    Loops loops = kIntegerLoops<Function>;
     const InstructionSet set = best_instruction_set();
     loops.of_floats = vectorised<&Function::template of_floats<float>>(set);
     loops.of_doubles = vectorised<&Function::template of_floats<double>>(set);

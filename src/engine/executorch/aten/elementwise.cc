@@ -131,8 +131,8 @@ class OperandReader {
     if (stride == 0) {
       Number number;
       std::fill_n(to, count, *elements_.at(place, 1, &number));
-    } else if (const Number* const numbers = elements_.at(place, count, to); numbers != to) {
-      std::copy_n(numbers, count, to);
+    } else {
+      elements_.read(place, count, to);
     }
   }
 
@@ -303,7 +303,7 @@ class RangeOfElements {
   // Numbers of another type than the common one are what that makes of them.
   void round(std::int64_t count, Number* numbers) const {
     if (to_common_ == nullptr) return;
-    std::array<std::byte, kChunk * sizeof(Number)> elements;
+    alignas(Number) std::array<std::byte, kChunk * sizeof(Number)> elements;
     const ConversionFrom<Number> from_common = conversion_from<Number>(common_);
     for (std::int64_t at = 0; at < count; at += kChunk) {
       const std::int64_t some = std::min(kChunk, count - at);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "engine/executorch/aten/conversions.h"
 #include "engine/executorch/aten/elements.h"
@@ -42,26 +41,26 @@ class ReadAs {
   // `count` numbers from an element on: where they lie, or converted in `buffer`, which then has
   // room for them.
   [[nodiscard]] const T* at(std::int64_t place, std::int64_t count, T* buffer) const {
-    const std::byte* const from = bytes_ + static_cast<std::size_t>(place) * size_;
-    if (convert_ == nullptr) return reinterpret_cast<const T*>(from);
-    convert_(from, count, buffer);
+    if (convert_ == nullptr) return reinterpret_cast<const T*>(element(place));
+    convert_(element(place), count, buffer);
     return buffer;
   }
 
+  // Copies or converts `count` numbers from an element on.
+  void read(std::int64_t place, std::int64_t count, T* to) const {
+    const T* const found = at(place, count, to);
+    if (found != to) std::copy_n(found, count, to);
+  }
+
  private:
+  [[nodiscard]] const std::byte* element(std::int64_t place) const {
+    return bytes_ + static_cast<std::size_t>(place) * size_;
+  }
+
   const std::byte* bytes_ = nullptr;
   std::size_t size_ = sizeof(T);  // of an element
   ConversionFrom<T> convert_ = nullptr;
 };
-
-// All elements of a row-major tensor, converted.
-template <typename T>
-std::vector<T> numbers_of(const TensorArgument& tensor) {
-  std::vector<T> numbers(static_cast<std::size_t>(tensor.element_count()));
-  const T* const found = ReadAs<T>(tensor).at(0, tensor.element_count(), numbers.data());
-  if (found != numbers.data()) numbers.assign(found, found + tensor.element_count());
-  return numbers;
-}
 
 // Numbers of type T, written as elements of a row-major tensor of any type.
 template <typename T>

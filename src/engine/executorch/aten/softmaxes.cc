@@ -120,29 +120,71 @@ void of_row(const Number* from, Number* to, std::int64_t count) {
   }
 }
 
+// Floats of 16 bits are converted a row, or a block of columns, at a time.
 template <typename Number, bool kIsLogarithm>
-void fill(const Lanes& lanes, const Number* from, Number* to) {
-  if (lanes.inner == 1) {
+class Shares {
+ public:
+  Shares(const Lanes& lanes, const TensorArgument& self, const TensorArgument& out)
+      : lanes_(lanes), numbers_(self), results_(out), out_(out.bytes()) {}
+
+  void fill() const { lanes_.inner == 1 ? fill_rows() : fill_columns(); }
+
+ private:
+  // Where results that are not converted go.
+  [[nodiscard]] Number* at(std::int64_t place) const {
+    return reinterpret_cast<Number*>(out_) + place;
+  }
+
+  [[nodiscard]] std::vector<Number> buffer(std::int64_t count) const {
+    return std::vector<Number>(static_cast<std::size_t>(numbers_.converts() ? count : 0));
+  }
+
+  void fill_rows() const {
     const auto row = vectorised<&of_row<Number, kIsLogarithm>>(best_instruction_set());
-    for_each_range(lanes.outer, lanes.size, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t i = first; i < last; ++i) {
-        row(from + i * lanes.size, to + i * lanes.size, lanes.size);
+    const std::int64_t size = lanes_.size;
+    for_each_range(lanes_.outer, size, [&](std::int64_t first, std::int64_t last) {
+      std::vector<Number> converted = buffer(size);
+      for (std::int64_t start = first * size; start < last * size; start += size) {
+        const Number* const from = numbers_.at(start, size, converted.data());
+        row(from, numbers_.converts() ? converted.data() : at(start), size);
+        if (numbers_.converts()) results_.put(start, converted.data(), size);
       }
     });
-    return;
   }
-  const auto columns = vectorised<&of_columns<Number, kIsLogarithm>>(best_instruction_set());
-  const std::int64_t blocks = (lanes.inner + kWidth - 1) / kWidth;
-  for_each_range(lanes.outer * blocks, lanes.size * kWidth,
-                 [&](std::int64_t first, std::int64_t last) {
-                   for (std::int64_t i = first; i < last; ++i) {
-                     const std::int64_t column = i % blocks * kWidth;
-                     const std::int64_t start = i / blocks * lanes.size * lanes.inner + column;
-                     columns(from + start, to + start, lanes.size,
-                             std::min(kWidth, lanes.inner - column), lanes.inner);
-                   }
-                 });
-}
+
+  void fill_columns() const {
+    const std::int64_t blocks = (lanes_.inner + kWidth - 1) / kWidth;
+    for_each_range(lanes_.outer * blocks, lanes_.size * kWidth,
+                   [&](std::int64_t first, std::int64_t last) {
+                     std::vector<Number> converted = buffer(lanes_.size * kWidth);
+                     for (std::int64_t i = first; i < last; ++i) {
+                       const std::int64_t column = i % blocks * kWidth;
+                       const std::int64_t start = i / blocks * lanes_.size * lanes_.inner + column;
+                       fill_block(start, std::min(kWidth, lanes_.inner - column), converted.data());
+                     }
+                   });
+  }
+
+  void fill_block(std::int64_t start, std::int64_t width, Number* converted) const {
+    const auto columns = vectorised<&of_columns<Number, kIsLogarithm>>(best_instruction_set());
+    if (!numbers_.converts()) {
+      columns(numbers_.at(start, width, nullptr), at(start), lanes_.size, width, lanes_.inner);
+      return;
+    }
+    for (std::int64_t i = 0; i < lanes_.size; ++i) {
+      numbers_.read(start + i * lanes_.inner, width, converted + i * width);
+    }
+    columns(converted, converted, lanes_.size, width, width);
+    for (std::int64_t i = 0; i < lanes_.size; ++i) {
+      results_.put(start + i * lanes_.inner, converted + i * width, width);
+    }
+  }
+
+  const Lanes& lanes_;
+  ReadAs<Number> numbers_;
+  WriteAs<Number> results_;
+  std::byte* out_;
+};
 
 template <bool kIsLogarithm>
 Status compute(ProgramArguments& arguments) {
@@ -155,18 +197,11 @@ Status compute(ProgramArguments& arguments) {
   const Result<TensorArgument> out = arguments.result_at(3, self.dtype(), self.shape());
   if (!out) return out.error();
   if (!is_float(self.dtype())) return refused("it computes floats");
-  const std::int64_t count = self.element_count();
-  if (count == 0) return {};
+  if (self.element_count() == 0) return {};
   if (self.dtype() == DType::kFloat64) {
-    fill<double, kIsLogarithm>(*lanes, elements<const double>(self).data(),
-                               elements<double>(*out).data());
-  } else if (self.dtype() == DType::kFloat32) {
-    fill<float, kIsLogarithm>(*lanes, elements<const float>(self).data(),
-                              elements<float>(*out).data());
+    Shares<double, kIsLogarithm>(*lanes, self, *out).fill();
   } else {
-    std::vector<float> numbers = numbers_of<float>(self);
-    fill<float, kIsLogarithm>(*lanes, numbers.data(), numbers.data());
-    WriteAs<float>(*out).put(0, numbers.data(), count);
+    Shares<float, kIsLogarithm>(*lanes, self, *out).fill();
   }
   return {};
 }

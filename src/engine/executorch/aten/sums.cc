@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -23,7 +24,8 @@
 
 // Sums, products, means, largest and smallest elements over dimensions. ExecuTorch's own add in
 // float32, also elements of float64, one after another, so that long sums are off by more than
-// PyTorch's; its largest and smallest elements end the process where a tensor has none.
+// PyTorch's; its products take 15 times as long, and its largest and smallest elements end the
+// process where a tensor has none.
 namespace polystate {
 namespace {
 
@@ -80,14 +82,14 @@ void add_row(typename Way::Sum* sums, const typename Way::Number* row, std::int6
 constexpr std::int64_t kLanes = 32;
 
 template <typename Way>
-using Lanes = std::array<typename Way::Sum, kLanes>;
+using SumsOfLanes = std::array<typename Way::Sum, kLanes>;
 
 // Combines a run of numbers with what lanes have.
 template <typename Way>
-void add_run(Lanes<Way>& to, const typename Way::Number* values, std::int64_t count) {
+void add_run(SumsOfLanes<Way>& to, const typename Way::Number* values, std::int64_t count) {
   using Number = typename Way::Number;
   constexpr auto kAtOnce = static_cast<std::int64_t>(kRows) * kLanes;
-  Lanes<Way> lanes = to;  // which the compiler can keep in registers
+  SumsOfLanes<Way> lanes = to;  // which the compiler can keep in registers
   std::int64_t i = 0;
   if constexpr (kAddsFewFirst<Way>) {
     for (; i + kAtOnce <= count; i += kAtOnce) {
@@ -114,7 +116,7 @@ void add_run(Lanes<Way>& to, const typename Way::Number* values, std::int64_t co
 }
 
 template <typename Way>
-typename Way::Sum sum_of(Lanes<Way> lanes) {
+typename Way::Sum sum_of(SumsOfLanes<Way> lanes) {
   for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
     for (std::size_t lane = 0; lane < half; ++lane) {
       lanes[lane] = Way::Combine::of(lanes[lane], lanes[lane + half]);
@@ -137,40 +139,32 @@ void reduce_each(const typename Way::Number* values, std::int64_t size, std::int
   }
 }
 
-// Where results go, as elements of a tensor.
+// Where results go: sums, or means of `each` elements.
 template <typename Sum>
 class Results {
  public:
-  // Each is divided by `divisor`.
-  Results(const TensorArgument& out, Sum divisor) : bytes_(out.bytes()), divisor_(divisor) {
-    with_element_type(out.dtype(), [this]<typename T>() { write_ = &write<T>; });
-  }
-  explicit Results(const TensorArgument& out) : Results(out, Sum{1}) {}
+  explicit Results(const TensorArgument& out, std::optional<std::int64_t> each = {})
+      : results_(out), each_(each), is_double_(out.dtype() == DType::kFloat64) {}
 
-  void set(std::int64_t place, const Sum* sums, std::int64_t count) const {
-    write_(sums, divisor_, bytes_, place, count);
+  // Writes `count` results from a place on, and may change what `sums` has.
+  void set(std::int64_t place, Sum* sums, std::int64_t count) const {
+    if (each_) is_double_ ? divide<double>(sums, count) : divide<float>(sums, count);
+    results_.put(place, sums, count);
   }
 
  private:
   // PyTorch divides what is a float already: the mean of a sum that is too large is infinite.
-  template <typename T>
-  static void write(const Sum* sums, Sum divisor, std::byte* out, std::int64_t place,
-                    std::int64_t count) {
-    T* const results = reinterpret_cast<T*>(out) + place;
+  template <typename Value>
+  void divide(Sum* sums, std::int64_t count) const {
+    const auto each = static_cast<Value>(*each_);
     for (std::int64_t i = 0; i < count; ++i) {
-      if constexpr (kIsFloat<T>) {
-        using Value = Computed<T>;
-        results[i] = static_cast<T>(static_cast<Value>(sums[i]) / static_cast<Value>(divisor));
-      } else {
-        results[i] = static_cast<T>(sums[i]);
-      }
+      sums[i] = static_cast<Sum>(static_cast<Value>(sums[i]) / each);
     }
   }
 
-  std::byte* bytes_;
-  Sum divisor_;
-  void (*write_)(const Sum* sums, Sum divisor, std::byte* out, std::int64_t place,
-                 std::int64_t count) = nullptr;
+  WriteAs<Sum> results_;
+  std::optional<std::int64_t> each_;
+  bool is_double_;
 };
 
 // Results whose elements lie in runs of `run`.
@@ -188,7 +182,7 @@ void reduce_runs(const ReducedElements& operands, std::int64_t run,
   for_each_range(operands.kept.count(), runs * run, [&](std::int64_t first, std::int64_t last) {
     std::array<typename Way::Number, Numbers::kMost> buffer;
     for (std::int64_t place = first; place < last; ++place) {
-      Lanes<Way> lanes;
+      SumsOfLanes<Way> lanes;
       lanes.fill(Way::Combine::template nothing<Sum>());
       for (std::int64_t i = 0; i < runs; ++i) {
         const std::int64_t start = operands.kept.at(place) + operands.reduced.at(i);
@@ -197,27 +191,26 @@ void reduce_runs(const ReducedElements& operands, std::int64_t run,
           add(lanes, values.at(start + done, some, buffer.data()), some);
         }
       }
-      const Sum sum = sum_lanes(lanes);
+      Sum sum = sum_lanes(lanes);
       results.set(place, &sum, 1);
     }
   });
 }
 
-// Results of fewer elements than there are lanes, each of one run: those of all lie one after
-// another.
+// Results of one run each, shorter than there are lanes. All these runs lie one after another.
 template <typename Way>
 void reduce_short_runs(std::int64_t count, std::int64_t run,
                        const ReadAs<typename Way::Number>& values,
                        const Results<typename Way::Sum>& results) {
   using Numbers = ReadAs<typename Way::Number>;
-  const auto reduce = vectorised<&reduce_each<Way>>(best_instruction_set());
+  const auto reduce_all = vectorised<&reduce_each<Way>>(best_instruction_set());
   constexpr std::int64_t kAtOnce = Numbers::kMost / kLanes;
   for_each_range(count, run, [&](std::int64_t first, std::int64_t last) {
     std::array<typename Way::Number, Numbers::kMost> buffer;
     std::array<typename Way::Sum, static_cast<std::size_t>(kAtOnce)> sums;
     for (; first < last; first += kAtOnce) {
       const std::int64_t some = std::min(kAtOnce, last - first);
-      reduce(values.at(first * run, some * run, buffer.data()), run, some, sums.data());
+      reduce_all(values.at(first * run, some * run, buffer.data()), run, some, sums.data());
       results.set(first, sums.data(), some);
     }
   });
@@ -249,7 +242,7 @@ class Columns {
     for (; i < offsets.count(); ++i) add_row_(sums_.data(), row_at(i, 0), count);
   }
 
-  [[nodiscard]] const Sum* sums() const { return sums_.data(); }
+  [[nodiscard]] Sum* sums() { return sums_.data(); }
 
  private:
   static constexpr auto kRowsAtOnce = static_cast<std::int64_t>(kRows);
@@ -273,7 +266,7 @@ void reduce_columns(ReducedElements operands, const ReadAs<typename Way::Number>
                    for (std::int64_t piece = first; piece < last; ++piece) {
                      const std::int64_t row = piece / pieces;
                      const std::int64_t column = piece % pieces * kColumns;
-                     const std::int64_t count = std::min<std::int64_t>(kColumns, width - column);
+                     const std::int64_t count = std::min(kColumns, width - column);
                      Columns<Way> columns;
                      columns.add(operands.reduced, values, operands.kept.at(row) + column, count);
                      results.set(row * width + column, columns.sums(), count);
@@ -312,6 +305,7 @@ using SummedNumber = std::conditional_t<std::is_integral_v<T>, std::int64_t, Com
 // an integer that is too large has of its low bits is the same either way.
 bool converts_first(DType dtype, DType of_results, Reduction reduction) {
   if (dtype == of_results) return false;
+  if (of_results == DType::kBool) return true;
   if (!is_float(of_results)) return is_float(dtype);
   // PyTorch rounds a mean to 16 bits at the end alone.
   return size_of(of_results) == 2 && reduction != Reduction::kMean;
@@ -323,10 +317,9 @@ void combine(const ReductionCall& call, const ReadAs<Number>& values, Reduction 
     reduce<InTheirType<Times, Number>>(call.operands, values, Results<Number>(call.out));
     return;
   }
-  using Sum = Accumulated<Number>;
-  const std::int64_t each = call.operands.reduced.count();
-  const auto divisor = reduction == Reduction::kMean ? static_cast<Sum>(each) : Sum{1};
-  reduce<Sums<Number>>(call.operands, values, Results<Sum>(call.out, divisor));
+  std::optional<std::int64_t> each;
+  if (reduction == Reduction::kMean) each = call.operands.reduced.count();
+  reduce<Sums<Number>>(call.operands, values, Results<Accumulated<Number>>(call.out, each));
 }
 
 // A sum, a product or a mean.
@@ -338,15 +331,15 @@ Status combined_elements(const Result<ReductionCall>& call, Reduction reduction)
   }
   with_element_type(type, [&]<typename T>() {
     using Number = SummedNumber<T>;
-    if constexpr (std::is_same_v<T, bool>) {
+    if (!converts_first(call->self.dtype(), type, reduction)) {
+      combine(*call, ReadAs<Number>(call->self), reduction);
+    } else if constexpr (std::is_same_v<T, bool>) {
       // "or" and "and": whether a sum or a product of bools is not zero.
       const std::vector<std::uint8_t> bytes = truths(call->self);
       combine(*call, ReadAs<Number>(bytes.data(), type), reduction);
-    } else if (converts_first(call->self.dtype(), type, reduction)) {
+    } else {
       const std::vector<T> values = converted<T>(call->self);
       combine(*call, ReadAs<Number>(values.data(), type), reduction);
-    } else {
-      combine(*call, ReadAs<Number>(call->self), reduction);
     }
   });
   return {};
@@ -403,7 +396,8 @@ struct Product {
       "polystate_faster::prod.out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> "
       "Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return combined_elements(reduction_call(arguments, {}, {}, 2), Reduction::kProduct);
+    return combined_elements(reduction_call(arguments, std::nullopt, std::nullopt, 2),
+                             Reduction::kProduct);
   }
 };
 

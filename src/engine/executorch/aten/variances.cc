@@ -68,7 +68,7 @@ struct Square {
 
 // Adds up what `Power` makes of each element less its result's mean, for each result.
 template <typename Power, typename T>
-std::vector<Accumulated<T>> sums_of(ReducedElements operands, const T* values,
+std::vector<Accumulated<T>> sums_of(ReducedElements operands, const ReadAs<T>& values,
                                     const std::vector<Accumulated<T>>& means) {
   using Sum = Accumulated<T>;
   std::vector<Sum> sums(means.size());
@@ -76,12 +76,17 @@ std::vector<Accumulated<T>> sums_of(ReducedElements operands, const T* values,
   const std::int64_t runs = operands.reduced.count();
   if (run > 1 || runs <= 1) {
     const auto sum = vectorised<&sum_of_run<T, Power>>(best_instruction_set());
+    const std::int64_t part = values.converts() ? std::min(run, ReadAs<T>::kMost) : run;
     for_each_range(std::ssize(means), runs * run, [&](std::int64_t first, std::int64_t last) {
+      std::array<T, ReadAs<T>::kMost> buffer;
       for (std::int64_t place = first; place < last; ++place) {
         const auto at = static_cast<std::size_t>(place);
-        const T* const of_result = values + operands.kept.at(place);
         for (std::int64_t i = 0; i < runs; ++i) {
-          sums[at] += sum(of_result + operands.reduced.at(i), run, means[at]);
+          const std::int64_t start = operands.kept.at(place) + operands.reduced.at(i);
+          for (std::int64_t done = 0; done < run; done += part) {
+            const std::int64_t some = std::min(part, run - done);
+            sums[at] += sum(values.at(start + done, some, buffer.data()), some, means[at]);
+          }
         }
       }
     });
@@ -92,14 +97,16 @@ std::vector<Accumulated<T>> sums_of(ReducedElements operands, const T* values,
   const std::int64_t pieces = (width + kColumns - 1) / kColumns;
   for_each_range(
       operands.kept.count() * pieces, runs * kColumns, [&](std::int64_t first, std::int64_t last) {
+        std::array<T, kColumns> buffer;
         for (std::int64_t piece = first; piece < last; ++piece) {
           const std::int64_t row = piece / pieces;
           const std::int64_t column = piece % pieces * kColumns;
           const std::int64_t count = std::min(kColumns, width - column);
           const std::int64_t place = row * width + column;
-          const T* const of_row = values + operands.kept.at(row) + column;
+          const std::int64_t of_row = operands.kept.at(row) + column;
           for (std::int64_t i = 0; i < runs; ++i) {
-            add(of_row + operands.reduced.at(i), count, means.data() + place, sums.data() + place);
+            const T* const found = values.at(of_row + operands.reduced.at(i), count, buffer.data());
+            add(found, count, means.data() + place, sums.data() + place);
           }
         }
       });
@@ -107,13 +114,16 @@ std::vector<Accumulated<T>> sums_of(ReducedElements operands, const T* values,
 }
 
 template <typename Number>
-void fill(const ReductionCall& call, const Number* values, double correction) {
+void fill(const ReductionCall& call, double correction) {
   using Sum = Accumulated<Number>;
+  const ReadAs<Number> values(call.self);
   const std::int64_t each = call.operands.reduced.count();
   // Of what elements differ from the first: sums of large elements would overflow.
   std::vector<Sum> means(static_cast<std::size_t>(call.out.element_count()));
   for (std::size_t i = 0; i < means.size() && each > 0; ++i) {
-    means[i] = static_cast<Sum>(values[call.operands.kept.at(static_cast<std::int64_t>(i))]);
+    Number first{};
+    values.read(call.operands.kept.at(static_cast<std::int64_t>(i)), 1, &first);
+    means[i] = static_cast<Sum>(first);
   }
   const std::vector<Sum> sums = sums_of<Itself>(call.operands, values, means);
   for (std::size_t i = 0; i < means.size(); ++i) means[i] += sums[i] / static_cast<Sum>(each);
@@ -138,13 +148,7 @@ struct Variance {
     }
     const DType type = call->self.dtype();
     if (!is_float(type)) return Error{ErrorCode::kEngine, "a variance of integers"};
-    if (type == DType::kFloat64) {
-      fill(*call, elements<const double>(call->self).data(), correction);
-    } else if (type == DType::kFloat32) {
-      fill(*call, elements<const float>(call->self).data(), correction);
-    } else {
-      fill(*call, numbers_of<float>(call->self).data(), correction);
-    }
+    type == DType::kFloat64 ? fill<double>(*call, correction) : fill<float>(*call, correction);
     return {};
   }
 };

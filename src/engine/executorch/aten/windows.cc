@@ -275,7 +275,7 @@ Status means_of_windows(ProgramArguments& arguments, std::size_t rank) {
     return depth.count() * height.count() * width.count();
   };
   with_number_type(dtype, [&]<typename Number>() {
-    if constexpr (sizeof(Number) == sizeof(std::int64_t) || std::is_same_v<Number, float>) {
+    if constexpr (!std::is_same_v<Number, std::int32_t>) {  // small integers are refused above
       find_means<Number>(*planes, *grid, *out, divisor);
     }
   });
@@ -316,11 +316,14 @@ auto comparing_loop(std::int64_t stride) {
   }
 }
 
-// Of a window without elements.
+// What a window without elements gives.
 template <typename Number>
 Number least_of(DType dtype) {
-  return with_element_type(
-      dtype, []<typename T>() { return static_cast<Number>(Larger::nothing<Combined<T>>()); });
+  if constexpr (std::is_floating_point_v<Number>) return Larger::nothing<Number>();
+  return with_element_type(dtype, []<typename T>() -> Number {
+    if constexpr (!kIsFloat<T>) return static_cast<Number>(Larger::nothing<Combined<T>>());
+    return 0;  // which no integers are
+  });
 }
 
 template <typename Number, typename Place>
