@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -50,6 +51,18 @@ class ReadAs {
   void read(std::int64_t place, std::int64_t count, T* to) const {
     const T* const found = at(place, count, to);
     if (found != to) std::copy_n(found, count, to);
+  }
+
+  // Calls `work(numbers, some)` for `count` numbers from an element on: for all at once, or for
+  // those that are converted at a time.
+  template <typename Work>
+  void for_each_part(std::int64_t place, std::int64_t count, const Work& work) const {
+    if (!converts()) return work(at(place, count, nullptr), count);
+    std::array<T, kMost> buffer;
+    for (std::int64_t done = 0; done < count; done += kMost) {
+      const std::int64_t some = std::min(kMost, count - done);
+      work(at(place + done, some, buffer.data()), some);
+    }
   }
 
  private:

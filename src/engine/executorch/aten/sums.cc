@@ -148,17 +148,18 @@ class Results {
 
   // Writes `count` results from a place on, and may change what `sums` has.
   void set(std::int64_t place, Sum* sums, std::int64_t count) const {
-    if (each_) is_double_ ? divide<double>(sums, count) : divide<float>(sums, count);
+    if (each_) {
+      is_double_ ? divide<double>(*each_, sums, count) : divide<float>(*each_, sums, count);
+    }
     results_.put(place, sums, count);
   }
 
  private:
   // PyTorch divides what is a float already: the mean of a sum that is too large is infinite.
   template <typename Value>
-  void divide(Sum* sums, std::int64_t count) const {
-    const auto each = static_cast<Value>(*each_);
+  static void divide(std::int64_t each, Sum* sums, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
-      sums[i] = static_cast<Sum>(static_cast<Value>(sums[i]) / each);
+      sums[i] = static_cast<Sum>(static_cast<Value>(sums[i]) / static_cast<Value>(each));
     }
   }
 
@@ -173,23 +174,19 @@ void reduce_runs(const ReducedElements& operands, std::int64_t run,
                  const ReadAs<typename Way::Number>& values,
                  const Results<typename Way::Sum>& results) {
   using Sum = typename Way::Sum;
-  using Numbers = ReadAs<typename Way::Number>;
   const InstructionSet set = best_instruction_set();
   const auto add = vectorised<&add_run<Way>>(set);
   const auto sum_lanes = vectorised<&sum_of<Way>>(set);
   const std::int64_t runs = operands.reduced.count();
-  const std::int64_t part = values.converts() ? std::min(run, Numbers::kMost) : run;
   for_each_range(operands.kept.count(), runs * run, [&](std::int64_t first, std::int64_t last) {
-    std::array<typename Way::Number, Numbers::kMost> buffer;
     for (std::int64_t place = first; place < last; ++place) {
       SumsOfLanes<Way> lanes;
       lanes.fill(Way::Combine::template nothing<Sum>());
       for (std::int64_t i = 0; i < runs; ++i) {
-        const std::int64_t start = operands.kept.at(place) + operands.reduced.at(i);
-        for (std::int64_t done = 0; done < run; done += part) {
-          const std::int64_t some = std::min(part, run - done);
-          add(lanes, values.at(start + done, some, buffer.data()), some);
-        }
+        values.for_each_part(operands.kept.at(place) + operands.reduced.at(i), run,
+                             [&](const typename Way::Number* numbers, std::int64_t some) {
+                               add(lanes, numbers, some);
+                             });
       }
       Sum sum = sum_lanes(lanes);
       results.set(place, &sum, 1);

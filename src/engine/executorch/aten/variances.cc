@@ -76,17 +76,14 @@ std::vector<Accumulated<T>> sums_of(ReducedElements operands, const ReadAs<T>& v
   const std::int64_t runs = operands.reduced.count();
   if (run > 1 || runs <= 1) {
     const auto sum = vectorised<&sum_of_run<T, Power>>(best_instruction_set());
-    const std::int64_t part = values.converts() ? std::min(run, ReadAs<T>::kMost) : run;
     for_each_range(std::ssize(means), runs * run, [&](std::int64_t first, std::int64_t last) {
-      std::array<T, ReadAs<T>::kMost> buffer;
       for (std::int64_t place = first; place < last; ++place) {
         const auto at = static_cast<std::size_t>(place);
         for (std::int64_t i = 0; i < runs; ++i) {
-          const std::int64_t start = operands.kept.at(place) + operands.reduced.at(i);
-          for (std::int64_t done = 0; done < run; done += part) {
-            const std::int64_t some = std::min(part, run - done);
-            sums[at] += sum(values.at(start + done, some, buffer.data()), some, means[at]);
-          }
+          values.for_each_part(operands.kept.at(place) + operands.reduced.at(i), run,
+                               [&](const T* numbers, std::int64_t some) {
+                                 sums[at] += sum(numbers, some, means[at]);
+                               });
         }
       }
     });
