@@ -25,8 +25,8 @@ void convert_each(const From* from, std::int64_t count, To* to) {
   }
 }
 
-// x86-64 has instructions for halves, of which compilers do not think in loops. What has AVX2 has
-// these (core/instruction_set.cc).
+// x86-64 has instructions that convert halves, which compilers do not use in loops. A processor
+// with AVX2 counts as one only if it has them (core/instruction_set.cc).
 struct Widening {
   static constexpr auto kScalar = &convert_each<Half, float>;
 #if defined(__x86_64__)
@@ -37,7 +37,7 @@ struct Widening {
       const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
       _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
     }
-    for (; i < count; ++i) to[i] = static_cast<float>(from[i]);
+    convert_each(from + i, count - i, to + i);
   }
   static constexpr auto kAvx2 = &avx2;
 #endif
@@ -54,7 +54,7 @@ struct Narrowing {
           _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), halves);
     }
-    for (; i < count; ++i) to[i] = static_cast<Half>(from[i]);
+    convert_each(from + i, count - i, to + i);
   }
   static constexpr auto kAvx2 = &avx2;
 #endif

@@ -96,7 +96,7 @@ void copy_lines_across(const CopyDimension& line, std::int64_t to_stride, std::b
   }
 }
 
-// Returns the loop for blocks of so many bytes, or null where there is none.
+// `copy_lines_across` for blocks of `block_bytes`; null for a size that it is not compiled for.
 auto loop_across(std::size_t block_bytes) -> decltype(&copy_lines_across<1>) {
   switch (block_bytes) {
     case 1:
