@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "core/wrapping.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/read_as.h"
+#include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/aten/triples.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
@@ -71,21 +71,23 @@ Windows even_windows(const Triple& sizes, const Triple& results) {
   return windows;
 }
 
-// Calls `work(plane, at, depth, height, width)` for each result, `at` its place among all, with the
-// windows that `windows_of_plane(plane)` has.
-template <typename WindowsOfPlane, typename Work>
+// Calls `work(plane, at, depth, height, width)` for each result: with its plane, as numbers, its
+// place among all results, and its window of those that `windows_of_plane(index)` has.
+template <typename Number, typename WindowsOfPlane, typename Work>
 void for_each_window(const Planes& planes, const Triple& results,
                      const WindowsOfPlane& windows_of_plane, const Work& work) {
   const std::int64_t of_plane = results[0] * results[1] * results[2];
   const std::int64_t each = std::max<std::int64_t>({1, of_plane, planes.elements()});
   const std::int64_t grain = std::max<std::int64_t>(1, kPlaneElementsWorthAThread / each);
   parallel_for(planes.count, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t plane = begin; plane < end; ++plane) {
-      const Windows& windows = windows_of_plane(plane);
-      std::int64_t at = plane * of_plane;
+    PlaneOfNumbers<Number> numbers;
+    for (std::int64_t index = begin; index < end; ++index) {
+      numbers.read(planes, index);
+      const Windows& windows = windows_of_plane(index);
+      std::int64_t at = index * of_plane;
       for (const Window& depth : windows[0]) {
         for (const Window& height : windows[1]) {
-          for (const Window& width : windows[2]) work(plane, at++, depth, height, width);
+          for (const Window& width : windows[2]) work(numbers.plane, at++, depth, height, width);
         }
       }
     }
@@ -104,50 +106,58 @@ void for_each_place(const Triple& sizes, const Window& depth, const Window& heig
   }
 }
 
-// What a sum of elements is kept in.
-enum class Sums : std::uint8_t { kComputed, kRounded };
+// Whether a sum is rounded to the elements' type at each step, not at the end alone.
+enum class Rounds : std::uint8_t { kAtEachStep, kAtTheEnd };
 
-// Fills in the means of windows; `divisor(depth, height, width)` is what their sums are divided by.
-template <Sums kSums, typename Divisor>
-void average(const Planes& planes, const Triple& results, const Windows& windows,
-             const TensorArgument& out, const Divisor& divisor) {
-  with_element_type(out.dtype(), [&]<typename T>() {
-    using Sum = std::conditional_t<kSums == Sums::kRounded, T, Computed<T>>;
-    const std::span<const T> from = elements<const T>(planes.self);
-    const std::span<T> means = elements<T>(out);
-    for_each_window(
-        planes, results, [&](std::int64_t) -> const Windows& { return windows; },
-        [&](std::int64_t plane, std::int64_t at, const Window& depth, const Window& height,
-            const Window& width) {
-          const T* const values = from.data() + plane * planes.elements();
-          Sum sum{};
-          for_each_place(planes.sizes, depth, height, width, [&](std::int64_t place) {
-            sum = wrapping_sum(sum, static_cast<Sum>(values[place]));
-          });
-          const bool is_empty = depth.count() * height.count() * width.count() == 0;
-          const auto by = static_cast<Sum>(divisor(depth, height, width));
-          means[static_cast<std::size_t>(at)] = is_empty ? T{} : static_cast<T>(quotient(sum, by));
+// What floats of 16 bits that a number is rounded to have of it.
+float rounded_to(DType dtype, float x) {
+  return dtype == DType::kFloat16 ? rounded<Half>(x) : rounded<BFloat16>(x);
+}
+
+// Fills in the means of windows.
+template <typename Number>
+void find_means(const Planes& planes, const Triple& results, const TensorArgument& out,
+                Rounds rounds) {
+  const Windows windows = even_windows(planes.sizes, results);
+  const WriteAs<Number> means(out);
+  const bool rounds_steps = rounds == Rounds::kAtEachStep && size_of(out.dtype()) == 2;
+  const auto step = [&](Number x) {
+    if constexpr (std::is_same_v<Number, float>) {
+      if (rounds_steps) return rounded_to(out.dtype(), x);
+    }
+    return x;
+  };
+  for_each_window<Number>(
+      planes, results, [&](std::int64_t) -> const Windows& { return windows; },
+      [&](const Number* plane, std::int64_t at, const Window& depth, const Window& height,
+          const Window& width) {
+        Number sum{};
+        for_each_place(planes.sizes, depth, height, width, [&](std::int64_t place) {
+          sum = step(sum + plane[place]);
         });
-  });
+        const auto size = static_cast<Number>(depth.padded * height.padded * width.padded);
+        const Number mean = sum / step(size);
+        means.put(at, &mean, 1);
+      });
 }
 
 // The means of windows that cover planes of `rank` dimensions, as `_adaptive_avg_pool` has them.
-template <Sums kSums>
-Status adaptive_means(ProgramArguments& arguments, std::size_t rank) {
+Status adaptive_means(ProgramArguments& arguments, std::size_t rank, Rounds rounds) {
   const Result<Planes> planes = planes_of(arguments, rank);
   if (!planes) return planes.error();
   const Result<Triple> results = triple(arguments, 1, rank, 1, 0);
   if (!results) return results.error();
-  if (!is_float(planes->self.dtype())) return refused("self is of integers");
-  const Result<TensorArgument> out =
-      arguments.result_at(2, planes->self.dtype(), planes->shape(*results));
+  const DType dtype = planes->self.dtype();
+  if (!is_float(dtype)) return refused("self is of integers");
+  const Result<TensorArgument> out = arguments.result_at(2, dtype, planes->shape(*results));
   if (!out) return out.error();
   if (out->element_count() == 0) return {};
   if (planes->elements() == 0) return refused("a plane is empty");
-  average<kSums>(*planes, *results, even_windows(planes->sizes, *results), *out,
-                 [](const Window& depth, const Window& height, const Window& width) {
-                   return depth.padded * height.padded * width.padded;
-                 });
+  if (dtype == DType::kFloat64) {
+    find_means<double>(*planes, *results, *out, rounds);
+  } else {
+    find_means<float>(*planes, *results, *out, rounds);
+  }
   return {};
 }
 
@@ -156,7 +166,7 @@ struct AdaptiveAvgPool2d {
       "polystate_aten::_adaptive_avg_pool2d.out(Tensor self, SymInt[2] output_size, *, Tensor(a!) "
       "out) -> Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return adaptive_means<Sums::kComputed>(arguments, 2);
+    return adaptive_means(arguments, 2, Rounds::kAtTheEnd);
   }
 };
 
@@ -165,37 +175,34 @@ struct AdaptiveAvgPool3d {
       "aten::_adaptive_avg_pool3d.out(Tensor self, SymInt[3] output_size, *, Tensor(a!) out) -> "
       "Tensor(a!)"};
   static Status run(ProgramArguments& arguments) {
-    return adaptive_means<Sums::kRounded>(arguments, 3);
+    return adaptive_means(arguments, 3, Rounds::kAtEachStep);
   }
 };
 
 // Fills in the largest elements of windows.
 template <typename WindowsOfPlane>
-void find_maxima(const Planes& planes, const Triple& results, const TensorArgument& maxima,
-                 const TensorArgument& indices, const WindowsOfPlane& windows_of_plane) {
-  with_element_type(maxima.dtype(), [&]<typename T>() {
-    const std::span<const T> from = elements<const T>(planes.self);
-    const std::span<T> best = elements<T>(maxima);
-    const std::span<std::int64_t> where = elements<std::int64_t>(indices);
-    for_each_window(planes, results, windows_of_plane,
-                    [&](std::int64_t plane, std::int64_t at, const Window& depth,
-                        const Window& height, const Window& width) {
-                      const T* const values = from.data() + plane * planes.elements();
-                      using Limits = std::numeric_limits<Computed<T>>;
-                      Computed<T> most = kIsFloat<T> ? -Limits::infinity() : Limits::lowest();
-                      std::int64_t found =
-                          (depth.first * planes.sizes[1] + height.first) * planes.sizes[2] +
-                          width.first;
-                      for_each_place(planes.sizes, depth, height, width, [&](std::int64_t place) {
-                        const auto x = static_cast<Computed<T>>(values[place]);
-                        if (x > most || x != x) {
-                          most = x;
-                          found = place;
-                        }
-                      });
-                      best[static_cast<std::size_t>(at)] = static_cast<T>(most);
-                      where[static_cast<std::size_t>(at)] = found;
-                    });
+void find_maxima(const Planes& planes, const Triple& results, const Maxima& maxima,
+                 const WindowsOfPlane& windows_of_plane) {
+  std::int64_t* const where = elements<std::int64_t>(maxima.indices).data();
+  with_number_type(planes.self.dtype(), [&]<typename Number>() {
+    const WriteAs<Number> best(maxima.values);
+    for_each_window<Number>(
+        planes, results, windows_of_plane,
+        [&](const Number* plane, std::int64_t at, const Window& depth, const Window& height,
+            const Window& width) {
+          Number most = Larger::nothing<Number>();
+          std::int64_t found =
+              (depth.first * planes.sizes[1] + height.first) * planes.sizes[2] + width.first;
+          for_each_place(planes.sizes, depth, height, width, [&](std::int64_t place) {
+            const Number x = plane[place];
+            if (x > most || x != x) {
+              most = x;
+              found = place;
+            }
+          });
+          best.put(at, &most, 1);
+          where[at] = found;
+        });
   });
 }
 
@@ -209,7 +216,7 @@ Status adaptive_maxima(ProgramArguments& arguments, std::size_t rank) {
   if (maxima->values.element_count() == 0) return {};
   if (planes->elements() == 0) return refused("a plane is empty");
   const Windows windows = even_windows(planes->sizes, *results);
-  find_maxima(*planes, *results, maxima->values, maxima->indices,
+  find_maxima(*planes, *results, *maxima,
               [&](std::int64_t) -> const Windows& { return windows; });
   return {};
 }
@@ -228,27 +235,38 @@ struct AdaptiveMaxPool3d {
   static Status run(ProgramArguments& arguments) { return adaptive_maxima(arguments, 3); }
 };
 
-// Where windows begin that cover a dimension at about even distances, which `sample`, of 0 to 1,
-// moves. Rounded as PyTorch rounds numbers of the type.
-template <typename T>
-std::vector<Window> moved_windows(T sample, std::int64_t size, std::int64_t kernel,
-                                  std::int64_t count) {
-  std::vector<Window> windows(static_cast<std::size_t>(count));
-  const std::int64_t last = size - kernel;
-  const T distance = count > 1 ? static_cast<T>(last) / static_cast<T>(count - 1) : T{};
-  const auto whole = [size](T place) {  // 16-bit floats may be infinite
-    const auto number = static_cast<double>(place);
+// So many windows of one size.
+struct EqualWindows {
+  std::int64_t size;
+  std::int64_t count;
+};
+
+// Where windows begin that cover a dimension at about even distances, which a sample of 0 to 1
+// moves. Rounded as PyTorch rounds numbers of the samples' type.
+std::vector<Window> moved_windows(const TensorArgument& samples, std::size_t sample_index,
+                                  std::int64_t size, const EqualWindows& equal) {
+  std::vector<Window> windows(static_cast<std::size_t>(equal.count));
+  const std::int64_t last = size - equal.size;
+  const auto whole = [size](double place) {  // 16-bit floats may be infinite
     const auto limit = static_cast<double>(size);
-    return number > -limit && number < limit ? static_cast<std::int64_t>(number) : size;
+    return place > -limit && place < limit ? static_cast<std::int64_t>(place) : size;
   };
-  const std::int64_t before = whole(sample * distance);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T place = (static_cast<T>(i) + sample) * distance;
-    const std::int64_t moved = whole(place) - before;
-    const std::int64_t first = i == count - 1 ? last : std::clamp<std::int64_t>(moved, 0, last);
-    windows[static_cast<std::size_t>(i)] = {
-        .first = first, .last = first + kernel, .step = 1, .padded = kernel};
-  }
+  with_element_type(samples.dtype(), [&]<typename T>() {
+    if constexpr (kIsFloat<T>) {
+      const T sample = elements<const T>(samples)[sample_index];
+      const T distance =
+          equal.count > 1 ? static_cast<T>(last) / static_cast<T>(equal.count - 1) : T{};
+      const std::int64_t before = whole(static_cast<double>(sample * distance));
+      for (std::int64_t i = 0; i < equal.count; ++i) {
+        const T place = (static_cast<T>(i) + sample) * distance;
+        const std::int64_t moved = whole(static_cast<double>(place)) - before;
+        const bool is_last = i == equal.count - 1;
+        const std::int64_t first = is_last ? last : std::clamp<std::int64_t>(moved, 0, last);
+        windows[static_cast<std::size_t>(i)] = {
+            .first = first, .last = first + equal.size, .step = 1, .padded = equal.size};
+      }
+    }
+  });
   return windows;
 }
 
@@ -287,21 +305,16 @@ Status fractional_maxima(ProgramArguments& arguments, std::size_t rank) {
   }
   const Result<Maxima> maxima = maxima_at(arguments, 4, *planes, *results);
   if (!maxima) return maxima.error();
-  with_element_type(samples.dtype(), [&]<typename T>() {
-    if constexpr (kIsFloat<T>) {
-      const std::span<const T> moves = elements<const T>(samples);
-      find_maxima(*planes, *results, maxima->values, maxima->indices, [&](std::int64_t plane) {
-        Windows windows;
-        windows[0].resize(1);
-        for (std::size_t i = planes->begin(); i < 3; ++i) {
-          // Of planes of two dimensions, the width's sample comes first.
-          const std::size_t place = rank == 2 ? 2 - i : i;
-          const T sample = moves[static_cast<std::size_t>(plane) * rank + place];
-          windows[i] = moved_windows(sample, planes->sizes[i], (*kernel)[i], (*results)[i]);
-        }
-        return windows;
-      });
+  find_maxima(*planes, *results, *maxima, [&](std::int64_t plane) {
+    Windows windows;
+    windows[0].resize(1);
+    for (std::size_t i = planes->begin(); i < 3; ++i) {
+      // Of planes of two dimensions, the width's sample comes first.
+      const std::size_t place = static_cast<std::size_t>(plane) * rank + (rank == 2 ? 2 - i : i);
+      windows[i] =
+          moved_windows(samples, place, planes->sizes[i], {(*kernel)[i], (*results)[i]});
     }
+    return windows;
   });
   return {};
 }

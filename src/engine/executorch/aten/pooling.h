@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/aten/triples.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/tensor_argument.h"
@@ -50,6 +51,19 @@ struct Planes {
     shape.insert(shape.end(), of_plane.begin() + static_cast<std::ptrdiff_t>(begin()),
                  of_plane.end());
     return shape;
+  }
+};
+
+// A plane, as numbers of one type.
+template <typename Number>
+struct PlaneOfNumbers {
+  const Number* plane = nullptr;
+  std::vector<Number> converted;  // of a plane whose elements are of another type
+
+  void read(const Planes& planes, std::int64_t index) {
+    const ReadAs<Number> elements(planes.self);
+    if (elements.converts()) converted.resize(static_cast<std::size_t>(planes.elements()));
+    plane = elements.at(index * planes.elements(), planes.elements(), converted.data());
   }
 };
 

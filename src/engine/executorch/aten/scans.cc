@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,9 @@
 #include "core/wrapping.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/order.h"
+#include "engine/executorch/aten/read_as.h"
+#include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -29,11 +33,98 @@ T log_of_sum(T a, T b) {
   return std::log1p(std::exp(low - high)) + high;
 }
 
-// The first element is combined with `initial`, as every other with what is before it.
+// Calls `work.operator()<Number>()` with what scans of a type are kept in. PyTorch scans float32 in
+// double precision on a CPU.
+template <typename Work>
+void with_scanned_type(DType dtype, const Work& work) {
+  if (is_float(dtype) && size_of(dtype) == 2) return work.template operator()<float>();
+  if (is_float(dtype)) return work.template operator()<double>();
+  work.template operator()<std::int64_t>();
+}
+
+// Elements that are read, scanned and written at a time.
+constexpr std::int64_t kAtATime = 512;
+
+template <typename T>
+using Some = std::array<T, kAtATime>;
+
+// Elements that are scanned one after another: of one lane, if its elements lie side by side, or
+// of several lanes, of which each step has one element. `start` is the place of the first.
+struct Strip {
+  std::int64_t start;
+  std::int64_t lanes;
+  bool along;  // one lane
+};
+
+template <typename Work>
+void for_each_strip(const Lanes& lanes, const Work& work) {
+  const std::int64_t most = std::clamp<std::int64_t>(lanes.inner, 1, kAtATime);
+  const std::int64_t strips = (lanes.inner + most - 1) / most;
+  for_each_range(lanes.outer * strips, lanes.size * most, [&](auto first, auto last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const std::int64_t inner = i % strips * most;
+      work(Strip{.start = i / strips * lanes.size * lanes.inner + inner,
+                 .lanes = std::min(most, lanes.inner - inner),
+                 .along = lanes.inner == 1});
+    }
+  });
+}
+
+// Scans a strip: what is known after an element is `next(known before it, element, its place in its
+// lane)`. Calls `write(known, count, at)` for the places from `at` on.
+template <typename Number, typename Known, typename Next, typename Write>
+void scan(const ReadAs<Number>& from, const Lanes& lanes, const Strip& strip, Known nothing,
+          const Next& next, const Write& write) {
+  Some<Number> buffer;
+  Some<Known> known;
+  known.fill(nothing);
+  if (strip.along) {
+    for (std::int64_t done = 0; done < lanes.size; done += kAtATime) {
+      const std::int64_t count = std::min(kAtATime, lanes.size - done);
+      const Number* const x = from.at(strip.start + done, count, buffer.data());
+      for (std::int64_t i = 0; i < count; ++i) {
+        nothing = next(nothing, x[i], done + i);
+        known[static_cast<std::size_t>(i)] = nothing;
+      }
+      write(known, count, strip.start + done);
+    }
+    return;
+  }
+  for (std::int64_t place = 0; place < lanes.size; ++place) {
+    const std::int64_t at = strip.start + place * lanes.inner;
+    const Number* const x = from.at(at, strip.lanes, buffer.data());
+    for (std::int64_t i = 0; i < strip.lanes; ++i) {
+      Known& each = known[static_cast<std::size_t>(i)];
+      each = next(each, x[i], place);
+    }
+    write(known, strip.lanes, at);
+  }
+}
+
+// Writes all elements of a tensor as another's type has them.
+template <typename Number>
+void convert_as(const TensorArgument& from, const TensorArgument& to) {
+  const WriteAs<Number> write(to);
+  std::int64_t done = 0;
+  ReadAs<Number>(from).for_each_part(0, from.element_count(),
+                                     [&](const Number* numbers, std::int64_t count) {
+                                       write.put(done, numbers, count);
+                                       done += count;
+                                     });
+}
+
+void convert(const TensorArgument& from, const TensorArgument& to) {
+  if (to.dtype() == DType::kFloat64) return convert_as<double>(from, to);
+  if (is_float(to.dtype())) return convert_as<float>(from, to);
+  convert_as<std::int64_t>(from, to);
+}
+
+// The first element is combined with `initial`, as every other with what is before it. PyTorch
+// converts to the results' type first.
 template <typename Combine>
 Status accumulate(ProgramArguments& arguments, std::size_t out_index, double initial,
                   const Combine& combine) {
-  const TensorArgument self = arguments.tensor(0);
+  TensorArgument self = arguments.tensor(0);
   const std::int64_t dimension = arguments.integer(1);
   if (!arguments.status()) return arguments.status();
   if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
@@ -41,23 +132,21 @@ Status accumulate(ProgramArguments& arguments, std::size_t out_index, double ini
   if (!lanes) return lanes.error();
   const Result<TensorArgument> out = arguments.result_at(out_index, self.shape());
   if (!out) return out.error();
-  with_element_type(out->dtype(), [&]<typename T>() {
-    const std::span<T> results = elements<T>(*out);
-    const auto scan = [&](const auto& values) {
-      for_each_lane(*lanes, [&](std::int64_t start) {
-        auto total = static_cast<Accumulated<T>>(initial);
-        for (std::int64_t i = 0, at = start; i < lanes->size; ++i, at += lanes->inner) {
-          const auto place = static_cast<std::size_t>(at);
-          total = combine(total, static_cast<Accumulated<T>>(values[place]));
-          results[place] = static_cast<T>(total);
-        }
-      });
-    };
-    if (self.dtype() == out->dtype()) {
-      scan(elements<const T>(self));
-    } else {
-      scan(converted<T>(self));
-    }
+  if (self.dtype() != out->dtype()) {
+    convert(self, *out);
+    self = *out;
+  }
+  with_scanned_type(out->dtype(), [&]<typename Number>() {
+    const ReadAs<Number> from(self);
+    const WriteAs<Number> to(*out);
+    for_each_strip(*lanes, [&](const Strip& strip) {
+      scan(
+          from, *lanes, strip, static_cast<Number>(initial),
+          [&](Number total, Number x, std::int64_t) { return combine(total, x); },
+          [&](const Some<Number>& totals, std::int64_t count, std::int64_t at) {
+            to.put(at, totals.data(), count);
+          });
+    });
   });
   return {};
 }
@@ -97,9 +186,15 @@ struct Logcumsumexp {
   }
 };
 
+template <typename Number>
+struct Best {
+  Number value;
+  std::int64_t place;
+};
+
 // The largest so far, or the smallest, and where it was met last; NaN is met before any number.
-template <typename IsBetter>
-Status extremes(ProgramArguments& arguments, const IsBetter& is_better) {
+template <typename Better>
+Status extremes(ProgramArguments& arguments) {
   const TensorArgument self = arguments.tensor(0);
   const std::int64_t dimension = arguments.integer(1);
   if (!arguments.status()) return arguments.status();
@@ -110,23 +205,26 @@ Status extremes(ProgramArguments& arguments, const IsBetter& is_better) {
   if (!values) return values.error();
   const Result<TensorArgument> indices = arguments.result_at(3, DType::kInt64, self.shape());
   if (!indices) return indices.error();
-  with_element_type(self.dtype(), [&]<typename T>() {
-    const std::span<const T> from = elements<const T>(self);
-    const std::span<T> best = elements<T>(*values);
-    const std::span<std::int64_t> where = elements<std::int64_t>(*indices);
-    for_each_lane(*lanes, [&](std::int64_t start) {
-      if (lanes->size == 0) return;
-      auto found = static_cast<Computed<T>>(from[static_cast<std::size_t>(start)]);
-      std::int64_t place = 0;
-      for (std::int64_t i = 0, at = start; i < lanes->size; ++i, at += lanes->inner) {
-        const auto x = static_cast<Computed<T>>(from[static_cast<std::size_t>(at)]);
-        if (x != x || (found == found && is_better(x, found))) {
-          found = x;
-          place = i;
-        }
-        best[static_cast<std::size_t>(at)] = static_cast<T>(found);
-        where[static_cast<std::size_t>(at)] = place;
-      }
+  std::int64_t* const places = elements<std::int64_t>(*indices).data();
+  with_number_type(self.dtype(), [&]<typename Number>() {
+    const ReadAs<Number> from(self);
+    const WriteAs<Number> to(*values);
+    for_each_strip(*lanes, [&](const Strip& strip) {
+      scan(
+          from, *lanes, strip, Best<Number>{Better::template nothing<Number>(), 0},
+          [](const Best<Number>& best, Number x, std::int64_t place) {
+            const bool is_best = is_nan(x) || Better::of(best.value, x) == x;
+            return is_best ? Best<Number>{x, place} : best;
+          },
+          [&](const Some<Best<Number>>& best, std::int64_t count, std::int64_t at) {
+            Some<Number> numbers;
+            for (std::int64_t i = 0; i < count; ++i) {
+              const auto& [value, place] = best[static_cast<std::size_t>(i)];
+              numbers[static_cast<std::size_t>(i)] = value;
+              places[at + i] = place;
+            }
+            to.put(at, numbers.data(), count);
+          });
     });
   });
   return {};
@@ -137,7 +235,7 @@ struct Cummax {
       "aten::cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> "
       "(Tensor(a!) values, Tensor(b!) indices)"};
   static Status run(ProgramArguments& arguments) {
-    return extremes(arguments, [](auto x, auto best) { return x >= best; });
+    return extremes<Larger>(arguments);
   }
 };
 
@@ -146,7 +244,7 @@ struct Cummin {
       "aten::cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> "
       "(Tensor(a!) values, Tensor(b!) indices)"};
   static Status run(ProgramArguments& arguments) {
-    return extremes(arguments, [](auto x, auto best) { return x <= best; });
+    return extremes<Smaller>(arguments);
   }
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -6,12 +7,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/order.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -24,6 +25,7 @@ namespace polystate {
 namespace {
 
 constexpr std::int64_t kStepsOfASearch = 16;
+constexpr std::int64_t kAtATime = 512;  // values that are converted and looked up
 
 // What is looked up, and where.
 struct Lookup {
@@ -75,25 +77,25 @@ Status read_order(const std::optional<TensorArgument>& sorter, Lookup& lookup) {
 }
 
 // A row of boundaries.
-template <typename T>
+template <typename Number>
 struct Row {
-  const T* boundaries;
+  const Number* boundaries;
   const std::int64_t* order;  // or null
   std::int64_t size;
 
-  [[nodiscard]] Computed<T> at(std::int64_t i) const {
-    return static_cast<Computed<T>>(boundaries[order == nullptr ? i : order[i]]);
+  [[nodiscard]] Number at(std::int64_t i) const {
+    return boundaries[order == nullptr ? i : order[i]];
   }
 };
 
 // How many boundaries are less than a value, or not greater; every one of NaN.
-template <typename T>
-std::int64_t place_of(Computed<T> value, const Row<T>& row, bool after_equals) {
+template <typename Number>
+std::int64_t place_of(Number value, const Row<Number>& row, bool after_equals) {
   std::int64_t first = 0;
   std::int64_t last = row.size;
   while (first < last) {
     const std::int64_t middle = first + (last - first) / 2;
-    const Computed<T> boundary = row.at(middle);
+    const Number boundary = row.at(middle);
     if (after_equals ? boundary > value : boundary >= value) {
       last = middle;
     } else {
@@ -103,23 +105,33 @@ std::int64_t place_of(Computed<T> value, const Row<T>& row, bool after_equals) {
   return first;
 }
 
-template <typename T, typename Place>
+template <typename Number>
 void look_up(const Lookup& lookup, const TensorArgument& out) {
   const std::int64_t size = lookup.boundaries.size(lookup.boundaries.rank() - 1);
   const std::int64_t row_values = lookup.boundaries.rank() > 1
                                       ? lookup.values.size(lookup.values.rank() - 1)
                                       : lookup.values.element_count();
-  const T* const values = elements<const T>(lookup.values).data();
-  const T* const boundaries = elements<const T>(lookup.boundaries).data();
-  const std::span<Place> places = elements<Place>(out);
+  const std::int64_t boundary_count = lookup.boundaries.element_count();
+  const ReadAs<Number> read_boundaries(lookup.boundaries);
+  std::vector<Number> buffer(
+      static_cast<std::size_t>(read_boundaries.converts() ? boundary_count : 0));
+  const Number* const boundaries = read_boundaries.at(0, boundary_count, buffer.data());
+  const ReadAs<Number> values(lookup.values);
+  const WriteAs<std::int64_t> places(out);
   for_each_range(out.element_count(), kStepsOfASearch, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) {
-      const std::int64_t start = i / row_values * size;
-      const Row<T> row{.boundaries = boundaries + start,
-                       .order = lookup.order.empty() ? nullptr : lookup.order.data() + start,
-                       .size = size};
-      places[static_cast<std::size_t>(i)] = static_cast<Place>(
-          place_of<T>(static_cast<Computed<T>>(values[i]), row, lookup.after_equals));
+    std::array<Number, kAtATime> numbers;
+    std::array<std::int64_t, kAtATime> found;
+    for (std::int64_t done = first; done < last; done += kAtATime) {
+      const std::int64_t count = std::min(kAtATime, last - done);
+      const Number* const some = values.at(done, count, numbers.data());
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t start = (done + i) / row_values * size;
+        const Row<Number> row{.boundaries = boundaries + start,
+                              .order = lookup.order.empty() ? nullptr : lookup.order.data() + start,
+                              .size = size};
+        found[static_cast<std::size_t>(i)] = place_of(some[i], row, lookup.after_equals);
+      }
+      places.put(done, found.data(), count);
     }
   });
 }
@@ -132,13 +144,7 @@ Status run_lookup(ProgramArguments& arguments, Lookup& lookup,
   const Result<TensorArgument> out = arguments.result_at(
       lookup.out, lookup.is_small ? DType::kInt32 : DType::kInt64, lookup.values.shape());
   if (!out) return out.error();
-  with_element_type(lookup.values.dtype(), [&]<typename T>() {
-    if (lookup.is_small) {
-      look_up<T, std::int32_t>(lookup, *out);
-    } else {
-      look_up<T, std::int64_t>(lookup, *out);
-    }
-  });
+  with_number_type(lookup.values.dtype(), [&]<typename Number>() { look_up<Number>(lookup, *out); });
   return {};
 }
 
@@ -184,16 +190,36 @@ struct Bucketize {
 };
 
 // Whether a value is among sorted ones. Steps without branches: none of them can be foreseen.
-template <typename V>
-bool contains(std::span<const V> sorted, V x) {
+template <typename Number>
+bool contains(std::span<const Number> sorted, Number x) {
   if (sorted.empty()) return false;
-  const V* at = sorted.data();
+  const Number* at = sorted.data();
   for (std::size_t count = sorted.size(); count > 1;) {
     const std::size_t half = count / 2;
     at += at[half] <= x ? half : 0;
     count -= half;
   }
   return *at == x;
+}
+
+template <typename Number>
+void look_for(const TensorArgument& values, const TensorArgument& among, bool inverts,
+              std::span<bool> found) {
+  std::vector<Number> sorted(static_cast<std::size_t>(among.element_count()));
+  ReadAs<Number>(among).read(0, among.element_count(), sorted.data());
+  std::erase_if(sorted, [](Number x) { return is_nan(x); });  // equals nothing
+  std::ranges::sort(sorted);
+  const ReadAs<Number> read(values);
+  for_each_range(values.element_count(), kStepsOfASearch,
+                 [&](std::int64_t first, std::int64_t last) {
+                   auto next = found.begin() + first;
+                   const auto look = [&](const Number* some, std::int64_t count) {
+                     next = std::transform(some, some + count, next, [&](Number x) {
+                       return contains<Number>(sorted, x) != inverts;
+                     });
+                   };
+                   read.for_each_part(first, last - first, look);
+                 });
 }
 
 struct Isin {
@@ -212,20 +238,8 @@ struct Isin {
     }
     const Result<TensorArgument> out = arguments.result(DType::kBool, looked_up.shape());
     if (!out) return out.error();
-    with_element_type(among.dtype(), [&]<typename T>() {
-      // Of bools there is no row in memory.
-      using V = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, Computed<T>>;
-      std::vector<V> sorted = converted<V>(among);
-      std::erase_if(sorted, [](V x) { return is_nan(x); });  // equals nothing
-      std::sort(sorted.begin(), sorted.end());
-      const std::span<const T> values = elements<const T>(looked_up);
-      const std::span<bool> found = elements<bool>(*out);
-      const auto count = static_cast<std::int64_t>(values.size());
-      for_each_range(count, kStepsOfASearch, [&](std::int64_t first, std::int64_t last) {
-        for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) {
-          found[i] = contains<V>(sorted, static_cast<V>(values[i])) != inverts;
-        }
-      });
+    with_number_type(among.dtype(), [&]<typename Number>() {
+      look_for<Number>(looked_up, among, inverts, elements<bool>(*out));
     });
     return {};
   }

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
@@ -9,7 +11,7 @@
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
-#include "engine/executorch/aten/order.h"
+#include "engine/executorch/aten/order_keys.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -20,10 +22,6 @@
 // Operators that order the elements along a dimension, and those that find one by its rank.
 namespace polystate {
 namespace {
-
-// An element and its place along the dimension.
-template <typename T>
-using Placed = std::pair<Computed<T>, std::int64_t>;
 
 // What an operator goes over, and its two results.
 struct Operands {
@@ -90,38 +88,48 @@ Result<Operands> operands_of_lanes(ProgramArguments& arguments, Positions positi
   return operands;
 }
 
-// The elements of a lane, written over what `lane` has.
-template <typename T>
-void read_lane(const Operands& operands, std::int64_t start, std::vector<Placed<T>>& lane) {
-  const T* from = elements<const T>(operands.self).data() + start;
-  for (std::size_t i = 0; i < lane.size(); ++i) {
-    const auto place = static_cast<std::int64_t>(i);
-    lane[i] = {static_cast<Computed<T>>(from[place * operands.lanes.inner]), place};
-  }
+void copy_element(const TensorArgument& from, std::int64_t place, const TensorArgument& to,
+                  std::int64_t to_place) {
+  const std::size_t size = size_of(from.dtype());
+  std::memcpy(to.bytes() + static_cast<std::size_t>(to_place) * size,
+              from.bytes() + static_cast<std::size_t>(place) * size, size);
 }
 
-template <typename T>
+// Copies the elements of a lane that begins at `start`, in the order that its keys are in now.
+template <typename Key>
+void write_lane(const Operands& operands, std::int64_t start,
+                const std::vector<Placed<Key>>& lane) {
+  const std::int64_t step = operands.lanes.inner;
+  auto* index = elements<std::int64_t>(operands.indices).data() + start;
+  for (const Placed<Key>& each : lane) {
+    *index = static_cast<std::int64_t>(each.place);
+    index += step;
+  }
+  with_element_size(operands.self.dtype(), [&]<std::size_t kBytes>() {
+    using Element = std::array<std::byte, kBytes>;
+    const Element* const from = elements<const Element>(operands.self).data() + start;
+    Element* to = elements<Element>(operands.values).data() + start;
+    for (const Placed<Key>& each : lane) {
+      *to = from[static_cast<std::int64_t>(each.place) * step];
+      to += step;
+    }
+  });
+}
+
+template <typename Key>
 void sort_lanes(const Operands& operands, bool descending) {
-  T* const values = elements<T>(operands.values).data();
-  auto* const indices = elements<std::int64_t>(operands.indices).data();
+  const OrderKeys<Key> keys(operands.self);
   const Lanes& lanes = operands.lanes;
   for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
-    std::vector<Placed<T>> lane(static_cast<std::size_t>(lanes.size));
+    std::vector<Placed<Key>> lane(static_cast<std::size_t>(lanes.size));
+    std::vector<Placed<Key>> scratch;
     for (std::int64_t each = first; each < last; ++each) {
-      std::int64_t at = lanes.start(each);
-      read_lane<T>(operands, at, lane);
+      keys.read(lanes.start(each), lanes.inner, lane);
       if (descending) {
-        std::ranges::stable_sort(
-            lane, [](const auto& a, const auto& b) { return is_less(b.first, a.first); });
-      } else {
-        std::ranges::stable_sort(
-            lane, [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
+        for (Placed<Key>& one : lane) one.key = ~one.key;
       }
-      for (const auto& [value, place] : lane) {
-        values[at] = static_cast<T>(value);
-        indices[at] = place;
-        at += lanes.inner;
-      }
+      sort_by_key(lane, scratch);
+      write_lane(operands, lanes.start(each), lane);
     }
   });
 }
@@ -131,8 +139,8 @@ Status sort(ProgramArguments& arguments, Positions positions) {
   const bool descending = arguments.boolean(positions.dimension + 1);
   const Result<Operands> operands = operands_of_equal_shape(arguments, positions);
   if (!operands) return operands.error();
-  with_element_type(operands->self.dtype(),
-                    [&]<typename T>() { sort_lanes<T>(*operands, descending); });
+  with_key_type(operands->self.dtype(), operands->lanes.size,
+                [&]<typename Key>() { sort_lanes<Key>(*operands, descending); });
   return {};
 }
 
@@ -154,34 +162,34 @@ struct SortStable {
   }
 };
 
-// Calls `find(lane)` for the lane's elements, which it may reorder: it returns the one that is
-// the result.
-template <typename T, typename Find>
+// Calls `find(keys, lane)` for the keys of each lane, which it may reorder: it returns the one that
+// is the result's.
+template <typename Find>
 void find_in_lanes(const Operands& operands, const Find& find) {
-  T* const values = elements<T>(operands.values).data();
-  auto* const indices = elements<std::int64_t>(operands.indices).data();
   const Lanes& lanes = operands.lanes;
-  for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
-    std::vector<Placed<T>> lane(static_cast<std::size_t>(lanes.size));
-    for (std::int64_t each = first; each < last; ++each) {
-      read_lane<T>(operands, lanes.start(each), lane);
-      const Placed<T> found = find(lane);
-      values[each] = static_cast<T>(found.first);
-      indices[each] = found.second;
-    }
+  auto* const indices = elements<std::int64_t>(operands.indices).data();
+  with_key_type(operands.self.dtype(), lanes.size, [&]<typename Key>() {
+    const OrderKeys<Key> keys(operands.self);
+    for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
+      std::vector<Placed<Key>> lane(static_cast<std::size_t>(lanes.size));
+      for (std::int64_t each = first; each < last; ++each) {
+        keys.read(lanes.start(each), lanes.inner, lane);
+        const auto place = static_cast<std::int64_t>(find(keys, lane).place);
+        indices[each] = place;
+        copy_element(operands.self, lanes.start(each) + place * lanes.inner, operands.values, each);
+      }
+    });
   });
 }
 
 // The element that `rank` others precede. The pivots are those that PyTorch takes, so that of equal
 // elements it is the same one.
-template <typename T>
-Placed<T> element_of_rank(std::vector<Placed<T>>& lane, std::int64_t rank) {
-  const auto at = [&](std::int64_t place) -> Placed<T>& {
+template <typename Key>
+Placed<Key> element_of_rank(std::vector<Placed<Key>>& lane, std::int64_t rank) {
+  const auto at = [&](std::int64_t place) -> Placed<Key>& {
     return lane[static_cast<std::size_t>(place)];
   };
-  const auto is_after = [](const Placed<T>& a, const Placed<T>& b) {
-    return is_less(b.first, a.first);
-  };
+  const auto is_after = [](const Placed<Key>& a, const Placed<Key>& b) { return b.key < a.key; };
   const auto put_in_order = [&](std::int64_t a, std::int64_t b) {
     if (is_after(at(a), at(b))) std::swap(at(a), at(b));
   };
@@ -192,7 +200,7 @@ Placed<T> element_of_rank(std::vector<Placed<T>>& lane, std::int64_t rank) {
     put_in_order(first + 1, last);
     put_in_order(first, last);
     put_in_order(first + 1, first);
-    const Placed<T> pivot = at(first);
+    const Placed<Key> pivot = at(first);
     std::int64_t up = first + 1;
     std::int64_t down = last;
     while (true) {
@@ -220,9 +228,8 @@ struct Kthvalue {
     const Result<Operands> operands =
         operands_of_lanes(arguments, {.dimension = 2, .values = 4}, k);
     if (!operands) return operands.error();
-    with_element_type(operands->self.dtype(), [&]<typename T>() {
-      find_in_lanes<T>(*operands, [k](auto& lane) { return element_of_rank<T>(lane, k - 1); });
-    });
+    find_in_lanes(*operands,
+                  [k](const auto&, auto& lane) { return element_of_rank(lane, k - 1); });
     return {};
   }
 };
@@ -230,20 +237,19 @@ struct Kthvalue {
 // The lower one of two in the middle, where equal elements stay in their order. A NaN is the
 // median, or is left out. NaNs have no order, so that of nothing but NaN nth_element chooses, as in
 // PyTorch.
-template <typename T>
-Placed<T> median_of(std::vector<Placed<T>>& lane, bool leaves_nan_out) {
-  const auto has_nan = [](const Placed<T>& each) { return is_nan(each.first); };
+template <typename Key>
+Placed<Key> median_of(const OrderKeys<Key>& keys, std::vector<Placed<Key>>& lane,
+                      bool leaves_nan_out) {
+  const auto is_nan = [&](const Placed<Key>& each) { return keys.is_nan(each.key); };
   auto numbers = static_cast<std::int64_t>(lane.size());
-  if constexpr (kIsFloat<T>) {
-    if (leaves_nan_out) {
-      numbers -= std::ranges::count_if(lane, has_nan);
-    } else if (const auto nan = std::ranges::find_if(lane, has_nan); nan != lane.end()) {
-      return *nan;
-    }
+  if (leaves_nan_out) {
+    numbers -= std::ranges::count_if(lane, is_nan);
+  } else if (const auto nan = std::ranges::find_if(lane, is_nan); nan != lane.end()) {
+    return *nan;
   }
   const auto middle = lane.begin() + std::max<std::int64_t>(numbers - 1, 0) / 2;
-  std::ranges::nth_element(lane, middle, [](const auto& a, const auto& b) {
-    return is_less(a.first, b.first) || (a.first == b.first && a.second < b.second);
+  std::ranges::nth_element(lane, middle, [&](const Placed<Key>& a, const Placed<Key>& b) {
+    return a.key < b.key || (keys.equal(a.key, b.key) && a.place < b.place);
   });
   return *middle;
 }
@@ -251,8 +257,8 @@ Placed<T> median_of(std::vector<Placed<T>>& lane, bool leaves_nan_out) {
 Status median_along(ProgramArguments& arguments, bool leaves_nan_out) {
   const Result<Operands> operands = operands_of_lanes(arguments, {.dimension = 1, .values = 3}, 1);
   if (!operands) return operands.error();
-  with_element_type(operands->self.dtype(), [&]<typename T>() {
-    find_in_lanes<T>(*operands, [&](auto& lane) { return median_of<T>(lane, leaves_nan_out); });
+  find_in_lanes(*operands, [leaves_nan_out](const auto& keys, auto& lane) {
+    return median_of(keys, lane, leaves_nan_out);
   });
   return {};
 }
@@ -275,14 +281,18 @@ Status median_of_all(ProgramArguments& arguments, bool leaves_nan_out) {
   if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
   const Result<TensorArgument> out = arguments.result(self.dtype(), {});
   if (!out) return out.error();
-  with_element_type(self.dtype(), [&]<typename T>() {
-    const std::span<const T> from = elements<const T>(self);
-    std::vector<Placed<T>> all(from.size());
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      all[i] = {static_cast<Computed<T>>(from[i]), 0};
-    }
-    elements<T>(*out)[0] = all.empty() ? median_of_nothing<T>()
-                                       : static_cast<T>(median_of<T>(all, leaves_nan_out).first);
+  const std::int64_t count = self.element_count();
+  if (count == 0) {
+    with_element_type(self.dtype(),
+                      [&]<typename T>() { elements<T>(*out)[0] = median_of_nothing<T>(); });
+    return {};
+  }
+  with_key_type(self.dtype(), count, [&]<typename Key>() {
+    const OrderKeys<Key> keys(self);
+    std::vector<Placed<Key>> all(static_cast<std::size_t>(count));
+    keys.read(0, 1, all);
+    const Placed<Key> median = median_of(keys, all, leaves_nan_out);
+    copy_element(self, static_cast<std::int64_t>(median.place), *out, 0);
   });
   return {};
 }
@@ -316,14 +326,14 @@ struct NanmedianDim {
 // The smallest one of those that are most frequent; each NaN differs from all others, and is the
 // largest. PyTorch sorts by an order that NaN breaks: what it gives of a lane with one depends on
 // where that is.
-template <typename T>
-Placed<T> mode_of(std::vector<Placed<T>>& lane) {
-  std::ranges::sort(lane, [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
-  Placed<T> found = lane.front();
+template <typename Key>
+Placed<Key> mode_of(const OrderKeys<Key>& keys, std::vector<Placed<Key>>& lane) {
+  std::ranges::sort(lane, {}, &Placed<Key>::key);
+  Placed<Key> found = lane.front();
   std::size_t most = 0;
   for (std::size_t first = 0; first < lane.size();) {
     std::size_t last = first;
-    while (last + 1 < lane.size() && lane[last + 1].first == lane[first].first) ++last;
+    while (last + 1 < lane.size() && keys.equal(lane[last + 1].key, lane[first].key)) ++last;
     if (last - first + 1 > most) {
       most = last - first + 1;
       found = lane[last];
@@ -341,9 +351,7 @@ struct Mode {
     const Result<Operands> operands =
         operands_of_lanes(arguments, {.dimension = 1, .values = 3}, 1);
     if (!operands) return operands.error();
-    with_element_type(operands->self.dtype(), [&]<typename T>() {
-      find_in_lanes<T>(*operands, [](auto& lane) { return mode_of<T>(lane); });
-    });
+    find_in_lanes(*operands, [](const auto& keys, auto& lane) { return mode_of(keys, lane); });
     return {};
   }
 };

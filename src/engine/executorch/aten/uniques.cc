@@ -6,12 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
-#include "engine/executorch/aten/order.h"
+#include "engine/executorch/aten/order_keys.h"
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
@@ -52,61 +51,57 @@ Groups groups_of(std::int64_t count, const std::vector<std::int64_t>& of, const 
   return found;
 }
 
-// The slices of a tensor along a dimension.
-template <typename T>
+// The slices of a tensor along a dimension, by the keys of its elements.
+template <typename Key>
 class Slices {
  public:
   Slices(const TensorArgument& tensor, const Lanes& lanes)
-      : elements_(elements<const T>(tensor).data()), lanes_(lanes) {
+      : keys_(tensor),
+        elements_(static_cast<std::size_t>(tensor.element_count())),
+        lanes_(lanes) {
+    keys_.read(0, 1, elements_);
     for (std::int64_t i = 0; i < lanes.count(); ++i) starts_.push_back(lanes.start(i));
   }
 
   [[nodiscard]] bool equal(std::int64_t a, std::int64_t b) const {
-    return std::ranges::all_of(starts_,
-                               [&](std::int64_t start) { return at(start, a) == at(start, b); });
+    return std::ranges::all_of(starts_, [&](std::int64_t start) {
+      return keys_.equal(key(start, a), key(start, b));
+    });
   }
 
   [[nodiscard]] std::vector<std::int64_t> in_order() const {
-    return starts_.size() == 1 ? elements_in_order() : slices_in_order();
+    std::vector<std::int64_t> order(static_cast<std::size_t>(lanes_.size));
+    if (starts_.size() == 1) {
+      std::vector<Placed<Key>> sorted = elements_;
+      std::vector<Placed<Key>> scratch;
+      sort_by_key(sorted, scratch);
+      std::ranges::transform(sorted, order.begin(), [](const Placed<Key>& each) {
+        return static_cast<std::int64_t>(each.place);
+      });
+    } else {
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::stable_sort(order, [&](auto a, auto b) { return less(a, b); });
+    }
+    return order;
   }
 
  private:
-  [[nodiscard]] Computed<T> at(std::int64_t start, std::int64_t slice) const {
-    return static_cast<Computed<T>>(elements_[start + slice * lanes_.inner]);
+  [[nodiscard]] Key key(std::int64_t start, std::int64_t slice) const {
+    return elements_[static_cast<std::size_t>(start + slice * lanes_.inner)].key;
   }
 
   // By the first elements that differ.
   [[nodiscard]] bool less(std::int64_t a, std::int64_t b) const {
     for (const std::int64_t start : starts_) {
-      const Computed<T> x = at(start, a);
-      const Computed<T> y = at(start, b);
-      if (is_less(x, y)) return true;
-      if (is_less(y, x)) return false;
+      const Key x = key(start, a);
+      const Key y = key(start, b);
+      if (x != y) return x < y;
     }
     return false;
   }
 
-  [[nodiscard]] std::vector<std::int64_t> slices_in_order() const {
-    std::vector<std::int64_t> order(static_cast<std::size_t>(lanes_.size));
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, [&](auto a, auto b) { return less(a, b); });
-    return order;
-  }
-
-  // Of slices of one element, which are compared faster where they lie in their order.
-  [[nodiscard]] std::vector<std::int64_t> elements_in_order() const {
-    std::vector<std::pair<Computed<T>, std::int64_t>> placed;
-    placed.reserve(static_cast<std::size_t>(lanes_.size));
-    for (std::int64_t i = 0; i < lanes_.size; ++i) placed.emplace_back(at(starts_[0], i), i);
-    std::ranges::stable_sort(
-        placed, [](const auto& a, const auto& b) { return is_less(a.first, b.first); });
-    std::vector<std::int64_t> order;
-    order.reserve(placed.size());
-    for (const auto& [value, place] : placed) order.push_back(place);
-    return order;
-  }
-
-  const T* elements_;
+  OrderKeys<Key> keys_;
+  std::vector<Placed<Key>> elements_;
   Lanes lanes_;
   std::vector<std::int64_t> starts_;  // of the elements of the first slice
 };
@@ -122,14 +117,14 @@ struct Wanted {
 };
 
 // One slice of each group.
-template <typename T>
 void write_slices(const TensorArgument& self, const Lanes& lanes, const Groups& groups,
                   const TensorArgument& out) {
-  const T* const from = elements<const T>(self).data();
-  T* to = elements<T>(out).data();
+  const std::size_t bytes = static_cast<std::size_t>(lanes.inner) * size_of(self.dtype());
+  std::byte* to = out.bytes();
   for (std::int64_t outer = 0; outer < lanes.outer; ++outer) {
     for (const std::int64_t slice : groups.representatives) {
-      to = std::copy_n(from + (outer * lanes.size + slice) * lanes.inner, lanes.inner, to);
+      const auto place = static_cast<std::size_t>(outer * lanes.size + slice);
+      to = std::copy_n(self.bytes() + place * bytes, bytes, to);
     }
   }
 }
@@ -158,15 +153,13 @@ Status write(ProgramArguments& arguments, const Groups& found, const Wanted& wan
     if (wanted.counts) std::ranges::copy(found.counts, elements<std::int64_t>(*counts).begin());
   }
   if (wanted.groups) std::ranges::copy(found.groups, elements<std::int64_t>(*groups).begin());
-  with_element_type(compared.self.dtype(), [&]<typename T>() {
-    write_slices<T>(compared.self, compared.lanes, found, *unique);
-  });
+  write_slices(compared.self, compared.lanes, found, *unique);
   return {};
 }
 
 Groups groups_along(const TensorArgument& self, const Lanes& lanes, bool consecutive) {
-  return with_element_type(self.dtype(), [&]<typename T>() {
-    const Slices<T> slices(self, lanes);
+  return with_key_type(self.dtype(), self.element_count(), [&]<typename Key>() {
+    const Slices<Key> slices(self, lanes);
     const std::vector<std::int64_t> order =
         consecutive ? std::vector<std::int64_t>() : slices.in_order();
     return groups_of(lanes.size, order, [&](auto a, auto b) { return slices.equal(a, b); });

@@ -147,19 +147,6 @@ void for_each_tap(const Planes& planes, const Grid& grid, const Results& results
 // As many results at a time as stay in a processor's nearest cache.
 constexpr std::int64_t kResultsAtOnce = 1024;
 
-// What a thread has: a plane, as numbers of one type.
-template <typename Number>
-struct PlaneOfNumbers {
-  const Number* plane = nullptr;
-  std::vector<Number> converted;  // of a plane whose elements are of another type
-
-  void read(const Planes& planes, std::int64_t index) {
-    const ReadAs<Number> elements(planes.self);
-    if (elements.converts()) converted.resize(static_cast<std::size_t>(planes.elements()));
-    plane = elements.at(index * planes.elements(), planes.elements(), converted.data());
-  }
-};
-
 // Calls `work(row, results)` for parts of each row of results. `row` is a Row of the thread's own,
 // a PlaneOfNumbers that has read the results' plane.
 template <typename Row, typename Work>
