@@ -132,9 +132,8 @@ void find_means(const Planes& planes, const Triple& results, const TensorArgumen
       [&](const Number* plane, std::int64_t at, const Window& depth, const Window& height,
           const Window& width) {
         Number sum{};
-        for_each_place(planes.sizes, depth, height, width, [&](std::int64_t place) {
-          sum = step(sum + plane[place]);
-        });
+        for_each_place(planes.sizes, depth, height, width,
+                       [&](std::int64_t place) { sum = step(sum + plane[place]); });
         const auto size = static_cast<Number>(depth.padded * height.padded * width.padded);
         const Number mean = sum / step(size);
         means.put(at, &mean, 1);
@@ -216,8 +215,7 @@ Status adaptive_maxima(ProgramArguments& arguments, std::size_t rank) {
   if (maxima->values.element_count() == 0) return {};
   if (planes->elements() == 0) return refused("a plane is empty");
   const Windows windows = even_windows(planes->sizes, *results);
-  find_maxima(*planes, *results, *maxima,
-              [&](std::int64_t) -> const Windows& { return windows; });
+  find_maxima(*planes, *results, *maxima, [&](std::int64_t) -> const Windows& { return windows; });
   return {};
 }
 
@@ -311,8 +309,7 @@ Status fractional_maxima(ProgramArguments& arguments, std::size_t rank) {
     for (std::size_t i = planes->begin(); i < 3; ++i) {
       // Of planes of two dimensions, the width's sample comes first.
       const std::size_t place = static_cast<std::size_t>(plane) * rank + (rank == 2 ? 2 - i : i);
-      windows[i] =
-          moved_windows(samples, place, planes->sizes[i], {(*kernel)[i], (*results)[i]});
+      windows[i] = moved_windows(samples, place, planes->sizes[i], {(*kernel)[i], (*results)[i]});
     }
     return windows;
   });

@@ -84,17 +84,27 @@ class WriteAs {
         size_(size_of(tensor.dtype())),
         convert_(conversion_to<T>(tensor.dtype())) {}
 
+  // Where numbers for the elements from `place` on may be left for `put`: where these lie, or in
+  // `buffer`, which then has room for them.
+  [[nodiscard]] T* room(std::int64_t place, T* buffer) const {
+    return convert_ == nullptr ? reinterpret_cast<T*>(element(place)) : buffer;
+  }
+
   // Writes `count` numbers from an element on.
   void put(std::int64_t place, const T* numbers, std::int64_t count) const {
-    std::byte* const to = bytes_ + static_cast<std::size_t>(place) * size_;
+    std::byte* const to = element(place);
     if (convert_ != nullptr) {
       convert_(numbers, count, to);
-    } else {
-      std::copy_n(numbers, count, reinterpret_cast<T*>(to));
+    } else if (const auto elements = reinterpret_cast<T*>(to); elements != numbers) {
+      std::copy_n(numbers, count, elements);
     }
   }
 
  private:
+  [[nodiscard]] std::byte* element(std::int64_t place) const {
+    return bytes_ + static_cast<std::size_t>(place) * size_;
+  }
+
   std::byte* bytes_;
   std::size_t size_;  // of an element
   ConversionTo<T> convert_;

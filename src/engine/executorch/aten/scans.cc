@@ -70,36 +70,57 @@ void for_each_strip(const Lanes& lanes, const Work& work) {
   });
 }
 
-// Scans a strip: what is known after an element is `next(known before it, element, its place in its
-// lane)`. Calls `write(known, count, at)` for the places from `at` on.
-template <typename Number, typename Known, typename Next, typename Write>
+// Scans a strip: `next(known, element, place)` makes what is known before an element at a place of
+// its lane what is known after it. That goes to `results`: their `begin(at)` is followed by
+// `keep(i, known)` for some elements from `at` on, and `end(at, count)`.
+template <typename Number, typename Known, typename Next, typename Results>
 void scan(const ReadAs<Number>& from, const Lanes& lanes, const Strip& strip, Known nothing,
-          const Next& next, const Write& write) {
+          const Next& next, Results results) {
   Some<Number> buffer;
-  Some<Known> known;
-  known.fill(nothing);
   if (strip.along) {
     for (std::int64_t done = 0; done < lanes.size; done += kAtATime) {
+      const std::int64_t at = strip.start + done;
       const std::int64_t count = std::min(kAtATime, lanes.size - done);
-      const Number* const x = from.at(strip.start + done, count, buffer.data());
+      const Number* const x = from.at(at, count, buffer.data());
+      results.begin(at);
       for (std::int64_t i = 0; i < count; ++i) {
-        nothing = next(nothing, x[i], done + i);
-        known[static_cast<std::size_t>(i)] = nothing;
+        next(nothing, x[i], done + i);
+        results.keep(i, nothing);
       }
-      write(known, count, strip.start + done);
+      results.end(at, count);
     }
     return;
   }
+  Some<Known> known;
+  std::fill_n(known.begin(), strip.lanes, nothing);
   for (std::int64_t place = 0; place < lanes.size; ++place) {
     const std::int64_t at = strip.start + place * lanes.inner;
     const Number* const x = from.at(at, strip.lanes, buffer.data());
+    results.begin(at);
     for (std::int64_t i = 0; i < strip.lanes; ++i) {
       Known& each = known[static_cast<std::size_t>(i)];
-      each = next(each, x[i], place);
+      next(each, x[i], place);
+      results.keep(i, each);
     }
-    write(known, strip.lanes, at);
+    results.end(at, strip.lanes);
   }
 }
+
+// Results of a scan, as elements of a tensor of any type.
+template <typename Number>
+class ScannedNumbers {
+ public:
+  explicit ScannedNumbers(const TensorArgument& out) : out_(out) {}
+
+  void begin(std::int64_t at) { numbers_ = out_.room(at, buffer_.data()); }
+  void keep(std::int64_t i, Number number) { numbers_[i] = number; }
+  void end(std::int64_t at, std::int64_t count) { out_.put(at, numbers_, count); }
+
+ private:
+  WriteAs<Number> out_;
+  Number* numbers_ = nullptr;
+  Some<Number> buffer_;
+};
 
 // Writes all elements of a tensor as another's type has them.
 template <typename Number>
@@ -138,14 +159,11 @@ Status accumulate(ProgramArguments& arguments, std::size_t out_index, double ini
   }
   with_scanned_type(out->dtype(), [&]<typename Number>() {
     const ReadAs<Number> from(self);
-    const WriteAs<Number> to(*out);
     for_each_strip(*lanes, [&](const Strip& strip) {
       scan(
           from, *lanes, strip, static_cast<Number>(initial),
-          [&](Number total, Number x, std::int64_t) { return combine(total, x); },
-          [&](const Some<Number>& totals, std::int64_t count, std::int64_t at) {
-            to.put(at, totals.data(), count);
-          });
+          [&](Number& total, Number x, std::int64_t) { total = combine(total, x); },
+          ScannedNumbers<Number>(*out));
     });
   });
   return {};
@@ -192,6 +210,28 @@ struct Best {
   std::int64_t place;
 };
 
+template <typename Number>
+class BestElements {
+ public:
+  BestElements(const TensorArgument& values, const TensorArgument& places)
+      : values_(values), places_(elements<std::int64_t>(places).data()) {}
+
+  void begin(std::int64_t at) {
+    values_.begin(at);
+    next_ = places_ + at;
+  }
+  void keep(std::int64_t i, const Best<Number>& best) {
+    values_.keep(i, best.value);
+    next_[i] = best.place;
+  }
+  void end(std::int64_t at, std::int64_t count) { values_.end(at, count); }
+
+ private:
+  ScannedNumbers<Number> values_;
+  std::int64_t* places_;
+  std::int64_t* next_ = nullptr;
+};
+
 // The largest so far, or the smallest, and where it was met last; NaN is met before any number.
 template <typename Better>
 Status extremes(ProgramArguments& arguments) {
@@ -205,26 +245,15 @@ Status extremes(ProgramArguments& arguments) {
   if (!values) return values.error();
   const Result<TensorArgument> indices = arguments.result_at(3, DType::kInt64, self.shape());
   if (!indices) return indices.error();
-  std::int64_t* const places = elements<std::int64_t>(*indices).data();
   with_number_type(self.dtype(), [&]<typename Number>() {
     const ReadAs<Number> from(self);
-    const WriteAs<Number> to(*values);
     for_each_strip(*lanes, [&](const Strip& strip) {
       scan(
           from, *lanes, strip, Best<Number>{Better::template nothing<Number>(), 0},
-          [](const Best<Number>& best, Number x, std::int64_t place) {
-            const bool is_best = is_nan(x) || Better::of(best.value, x) == x;
-            return is_best ? Best<Number>{x, place} : best;
+          [](Best<Number>& best, Number x, std::int64_t place) {
+            if (is_nan(x) || Better::of(best.value, x) == x) best = {x, place};
           },
-          [&](const Some<Best<Number>>& best, std::int64_t count, std::int64_t at) {
-            Some<Number> numbers;
-            for (std::int64_t i = 0; i < count; ++i) {
-              const auto& [value, place] = best[static_cast<std::size_t>(i)];
-              numbers[static_cast<std::size_t>(i)] = value;
-              places[at + i] = place;
-            }
-            to.put(at, numbers.data(), count);
-          });
+          BestElements<Number>(*values, *indices));
     });
   });
   return {};
@@ -234,18 +263,14 @@ struct Cummax {
   static constexpr OperatorSchema kSchema{
       "aten::cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> "
       "(Tensor(a!) values, Tensor(b!) indices)"};
-  static Status run(ProgramArguments& arguments) {
-    return extremes<Larger>(arguments);
-  }
+  static Status run(ProgramArguments& arguments) { return extremes<Larger>(arguments); }
 };
 
 struct Cummin {
   static constexpr OperatorSchema kSchema{
       "aten::cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> "
       "(Tensor(a!) values, Tensor(b!) indices)"};
-  static Status run(ProgramArguments& arguments) {
-    return extremes<Smaller>(arguments);
-  }
+  static Status run(ProgramArguments& arguments) { return extremes<Smaller>(arguments); }
 };
 
 }  // namespace

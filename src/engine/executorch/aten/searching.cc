@@ -144,7 +144,8 @@ Status run_lookup(ProgramArguments& arguments, Lookup& lookup,
   const Result<TensorArgument> out = arguments.result_at(
       lookup.out, lookup.is_small ? DType::kInt32 : DType::kInt64, lookup.values.shape());
   if (!out) return out.error();
-  with_number_type(lookup.values.dtype(), [&]<typename Number>() { look_up<Number>(lookup, *out); });
+  with_number_type(lookup.values.dtype(),
+                   [&]<typename Number>() { look_up<Number>(lookup, *out); });
   return {};
 }
 
@@ -210,16 +211,15 @@ void look_for(const TensorArgument& values, const TensorArgument& among, bool in
   std::erase_if(sorted, [](Number x) { return is_nan(x); });  // equals nothing
   std::ranges::sort(sorted);
   const ReadAs<Number> read(values);
-  for_each_range(values.element_count(), kStepsOfASearch,
-                 [&](std::int64_t first, std::int64_t last) {
-                   auto next = found.begin() + first;
-                   const auto look = [&](const Number* some, std::int64_t count) {
-                     next = std::transform(some, some + count, next, [&](Number x) {
-                       return contains<Number>(sorted, x) != inverts;
-                     });
-                   };
-                   read.for_each_part(first, last - first, look);
-                 });
+  for_each_range(
+      values.element_count(), kStepsOfASearch, [&](std::int64_t first, std::int64_t last) {
+        auto next = found.begin() + first;
+        const auto look = [&](const Number* some, std::int64_t count) {
+          next = std::transform(some, some + count, next,
+                                [&](Number x) { return contains<Number>(sorted, x) != inverts; });
+        };
+        read.for_each_part(first, last - first, look);
+      });
 }
 
 struct Isin {

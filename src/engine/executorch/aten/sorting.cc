@@ -228,8 +228,7 @@ struct Kthvalue {
     const Result<Operands> operands =
         operands_of_lanes(arguments, {.dimension = 2, .values = 4}, k);
     if (!operands) return operands.error();
-    find_in_lanes(*operands,
-                  [k](const auto&, auto& lane) { return element_of_rank(lane, k - 1); });
+    find_in_lanes(*operands, [k](const auto&, auto& lane) { return element_of_rank(lane, k - 1); });
     return {};
   }
 };

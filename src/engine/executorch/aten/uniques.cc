@@ -26,27 +26,26 @@ namespace {
 // Items, single elements or slices of a tensor, and which of them are equal.
 struct Groups {
   std::vector<std::int64_t> representatives;  // of each group an item
-  std::vector<std::int64_t> groups;           // of each item
+  std::vector<std::int64_t> groups;           // of each item, where that is asked for
   std::vector<std::int64_t> counts;           // of each group's items
 };
 
-// The groups of `count` items that follow one another and are equal, in the order `of`, or in
-// their own order where there is none.
-template <typename Equal>
-Groups groups_of(std::int64_t count, const std::vector<std::int64_t>& of, const Equal& equal) {
+// The groups of `count` items of which those that are equal follow one another: `item(i)` is the
+// i-th one, and `continues(i)` tells whether it equals the one before.
+template <typename Item, typename Continues>
+Groups groups_of(std::int64_t count, bool has_groups, const Item& item,
+                 const Continues& continues) {
   Groups found;
-  found.groups.resize(static_cast<std::size_t>(count));
-  std::int64_t before = 0;
+  if (has_groups) found.groups.resize(static_cast<std::size_t>(count));
+  std::int64_t group = -1;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t item = of.empty() ? i : of[static_cast<std::size_t>(i)];
-    if (i == 0 || !equal(before, item)) {
-      found.representatives.push_back(item);
+    if (i == 0 || !continues(i)) {
+      found.representatives.push_back(item(i));
       found.counts.push_back(0);
+      ++group;
     }
     ++found.counts.back();
-    found.groups[static_cast<std::size_t>(item)] =
-        static_cast<std::int64_t>(found.counts.size()) - 1;
-    before = item;
+    if (has_groups) found.groups[static_cast<std::size_t>(item(i))] = group;
   }
   return found;
 }
@@ -56,38 +55,14 @@ template <typename Key>
 class Slices {
  public:
   Slices(const TensorArgument& tensor, const Lanes& lanes)
-      : keys_(tensor),
-        elements_(static_cast<std::size_t>(tensor.element_count())),
-        lanes_(lanes) {
+      : keys_(tensor), elements_(static_cast<std::size_t>(tensor.element_count())), lanes_(lanes) {
     keys_.read(0, 1, elements_);
     for (std::int64_t i = 0; i < lanes.count(); ++i) starts_.push_back(lanes.start(i));
   }
 
   [[nodiscard]] bool equal(std::int64_t a, std::int64_t b) const {
-    return std::ranges::all_of(starts_, [&](std::int64_t start) {
-      return keys_.equal(key(start, a), key(start, b));
-    });
-  }
-
-  [[nodiscard]] std::vector<std::int64_t> in_order() const {
-    std::vector<std::int64_t> order(static_cast<std::size_t>(lanes_.size));
-    if (starts_.size() == 1) {
-      std::vector<Placed<Key>> sorted = elements_;
-      std::vector<Placed<Key>> scratch;
-      sort_by_key(sorted, scratch);
-      std::ranges::transform(sorted, order.begin(), [](const Placed<Key>& each) {
-        return static_cast<std::int64_t>(each.place);
-      });
-    } else {
-      std::iota(order.begin(), order.end(), 0);
-      std::ranges::stable_sort(order, [&](auto a, auto b) { return less(a, b); });
-    }
-    return order;
-  }
-
- private:
-  [[nodiscard]] Key key(std::int64_t start, std::int64_t slice) const {
-    return elements_[static_cast<std::size_t>(start + slice * lanes_.inner)].key;
+    return std::ranges::all_of(
+        starts_, [&](std::int64_t start) { return keys_.equal(key(start, a), key(start, b)); });
   }
 
   // By the first elements that differ.
@@ -98,6 +73,11 @@ class Slices {
       if (x != y) return x < y;
     }
     return false;
+  }
+
+ private:
+  [[nodiscard]] Key key(std::int64_t start, std::int64_t slice) const {
+    return elements_[static_cast<std::size_t>(start + slice * lanes_.inner)].key;
   }
 
   OrderKeys<Key> keys_;
@@ -157,12 +137,40 @@ Status write(ProgramArguments& arguments, const Groups& found, const Wanted& wan
   return {};
 }
 
-Groups groups_along(const TensorArgument& self, const Lanes& lanes, bool consecutive) {
+// Of slices of one element each.
+template <typename Key>
+Groups groups_of_elements(const TensorArgument& self, const Wanted& wanted) {
+  const OrderKeys<Key> keys(self);
+  std::vector<Placed<Key>> placed(static_cast<std::size_t>(self.element_count()));
+  keys.read(0, 1, placed);
+  if (!wanted.consecutive) {
+    std::vector<Placed<Key>> scratch;
+    sort_by_key(placed, scratch);
+  }
+  const auto at = [&](std::int64_t i) { return placed[static_cast<std::size_t>(i)]; };
+  return groups_of(
+      self.element_count(), wanted.groups,
+      [&](std::int64_t i) { return static_cast<std::int64_t>(at(i).place); },
+      [&](std::int64_t i) { return keys.equal(at(i - 1).key, at(i).key); });
+}
+
+template <typename Key>
+Groups groups_of_slices(const TensorArgument& self, const Lanes& lanes, const Wanted& wanted) {
+  const Slices<Key> slices(self, lanes);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(lanes.size));
+  std::iota(order.begin(), order.end(), 0);
+  if (!wanted.consecutive) {
+    std::ranges::stable_sort(order, [&](auto a, auto b) { return slices.less(a, b); });
+  }
+  const auto at = [&](std::int64_t i) { return order[static_cast<std::size_t>(i)]; };
+  return groups_of(lanes.size, wanted.groups, at,
+                   [&](std::int64_t i) { return slices.equal(at(i - 1), at(i)); });
+}
+
+Groups groups_along(const TensorArgument& self, const Lanes& lanes, const Wanted& wanted) {
   return with_key_type(self.dtype(), self.element_count(), [&]<typename Key>() {
-    const Slices<Key> slices(self, lanes);
-    const std::vector<std::int64_t> order =
-        consecutive ? std::vector<std::int64_t>() : slices.in_order();
-    return groups_of(lanes.size, order, [&](auto a, auto b) { return slices.equal(a, b); });
+    return lanes.count() == 1 ? groups_of_elements<Key>(self, wanted)
+                              : groups_of_slices<Key>(self, lanes, wanted);
   });
 }
 
@@ -171,7 +179,7 @@ Status unique_elements(ProgramArguments& arguments, const Wanted& wanted) {
   if (!arguments.status()) return arguments.status();
   if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
   const Lanes lanes{.outer = 1, .size = self.element_count(), .inner = 1};
-  const Groups groups = groups_along(self, lanes, wanted.consecutive);
+  const Groups groups = groups_along(self, lanes, wanted);
   const Compared compared{.self = self,
                           .lanes = lanes,
                           .unique = {static_cast<std::int64_t>(groups.counts.size())},
@@ -186,7 +194,7 @@ Status unique_slices(ProgramArguments& arguments, std::int64_t dimension, const 
   const Result<Lanes> lanes = lanes_along(self, dimension);
   if (!lanes) return lanes.error();
   if (lanes->count() == 0) return Error{ErrorCode::kEngine, "slices have no elements"};
-  const Groups groups = groups_along(self, *lanes, wanted.consecutive);
+  const Groups groups = groups_along(self, *lanes, wanted);
   Compared compared{.self = self,
                     .lanes = *lanes,
                     .unique = reduced_shape(self, dimension, /*keeps_dimension=*/true),
