@@ -138,6 +138,11 @@ class Limits(nn.Module):
         hidden = functional.conv1d(x, self.even_line, padding="same")
         return functional.conv1d(hidden, self.even_line, padding="same")
 
+    def slope_of_images_and_rows(self, x: Tensor) -> list[Tensor]:
+        """One slope in a delegate and outside of it, between two parts of another."""
+        rows = functional.prelu(x.flatten(2) + 1, self.slope) * 2
+        return [functional.prelu(self.depthwise(x), self.slope), rows]
+
     def tied(self, x: Tensor) -> list[Tensor]:
         hidden = functional.conv2d(self.convolution(x), self.plane)
         return [hidden, functional.conv_transpose2d(hidden, self.plane)]
@@ -183,7 +188,7 @@ GROUPS = {
         "bounds_in_the_wrong_order": (IMAGES,),
     },
     "layouts": {"softmaxes": (IMAGES,), "places_behind_images": (IMAGES,)},
-    "shared weights": {"signals": (SIGNALS,)},
+    "shared weights": {"signals": (SIGNALS,), "slope_of_images_and_rows": (IMAGES,)},
     "weights in two forms": {"tied": (IMAGES,), "signals_of_other_ends": (SIGNALS,)},
     "sizes": {
         "resizes": (IMAGES,),
@@ -224,6 +229,36 @@ def test_folded_activations_keep_nan(tmp_path: Path, backend: str) -> None:
     twins = Twins(Limits().eval().requires_grad_(False), methods, tmp_path, backend)
     x[0, 1, 2, 3] = x[1, :, 0, 0] = rows[1, 2] = torch.nan
     twins.call("folded", x, rows)
+
+
+class Halves(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(3, 3, 2)
+        self.norm = drawn(nn.BatchNorm2d(3))
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        return [x.softmax(-1), functional.softmin(x, -1), self.norm(x), self.norm(x + 1) * 2]
+
+    def folded(self, x: Tensor) -> Tensor:
+        result: Tensor = self.norm(self.convolution(x))
+        return result
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_float16_keeps_small_numbers_and_is_rounded_once(tmp_path: Path, backend: str) -> None:
+    torch.manual_seed(9)
+    model = Halves().eval().requires_grad_(False).half()
+    x = torch.randn(IMAGES).half()
+    methods = {name: ps.Method(name, (x,)) for name in ("forward", "folded")}
+    twins = Twins(model, methods, tmp_path, backend)
+    twins.tolerance = {"rtol": 1e-2, "atol": 1e-2}
+    twins.call("folded", x)
+    twins.tolerance = {"rtol": 1e-3, "atol": 1e-7}
+    x = 4 * torch.randn(IMAGES).half()
+    x[..., 0] -= 12  # whose probabilities are subnormal
+    results = twins.call("forward", x)
+    assert ((results[0] > 0) & (results[0] < torch.finfo(torch.float16).smallest_normal)).any()
 
 
 @every_backend

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import polystate as ps
-from tests.end_to_end.twins import ENGINES, Twins
+from tests.end_to_end.twins import BACKENDS, ENGINES, Twins
 
 
 class Counters(nn.Module):
@@ -69,6 +69,32 @@ def test_numbers_beside_doubles_are_doubles(tmp_path: Path, backend: str) -> Non
     twins.tolerance = {"rtol": 1e-15, "atol": 0.0}
     for x in (torch.tensor([0.0, 1.0]), torch.tensor([3.0, -7.0])):
         twins.call("f", x)
+
+
+class Decomposed(nn.Module):
+    """Operators that ExecuTorch writes by others, with numbers of its own beside doubles."""
+
+    def forward(self, x: Tensor, gradient: Tensor) -> tuple[Tensor, ...]:
+        aten = torch.ops.aten
+        return (
+            aten.gelu_backward(gradient, x),
+            aten.gelu_backward(gradient, x, approximate="tanh"),
+            aten.elu_backward(gradient, 0.3, 1.7, 0.9, False, x),
+            aten.softplus_backward(gradient, x, 1.3, 2.1),
+            aten.huber_loss_backward(gradient, x, gradient, 0, 0.37),
+            aten.leaky_relu_backward(gradient, x, 0.0123, False),
+            x * torch.hann_window(7, dtype=torch.float64),
+        )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_numbers_of_decompositions_are_doubles(tmp_path: Path, backend: str) -> None:
+    torch.manual_seed(0)
+    x, gradient = torch.randn(2, 5, 7, dtype=torch.float64)
+    methods = {"f": ps.Method("forward", (x, gradient))}
+    twins = Twins(Decomposed(), methods, tmp_path, backend)
+    twins.tolerance = {"rtol": 1e-13, "atol": 1e-14}
+    twins.call("f", *torch.randn(2, 5, 7, dtype=torch.float64))
 
 
 class Fractions(nn.Module):

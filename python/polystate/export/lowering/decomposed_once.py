@@ -20,10 +20,15 @@ from torch.fx import GraphModule
 
 
 @contextlib.contextmanager
-def decomposed_once() -> Iterator[None]:
+def decomposed_once(rewrite: Callable[[ExportedProgram], None]) -> Iterator[None]:
     """Decompose a program again, within the block, only if that would replace an operator.
 
     Operators of a table that are left after it was applied would be left again.
+
+    Parameters
+    ----------
+    rewrite
+        Changes a program that was decomposed, in place.
     """
     decompose: Callable[..., ExportedProgram] = ExportedProgram.run_decompositions
     decomposed: list[tuple[ExportedProgram, Mapping[Any, Any]]] = []
@@ -37,8 +42,10 @@ def decomposed_once() -> Iterator[None]:
         replaced = table.keys() - set().union(*tables)
         if not _has_any(program, replaced) and (tables or not _has_plain_constants(program)):
             return program
-        decomposed.append((decompose(program, table, **options), table))
-        return decomposed[-1][0]
+        result = decompose(program, table, **options)
+        rewrite(result)
+        decomposed.append((result, table))
+        return result
 
     with mock.patch.object(ExportedProgram, decompose.__name__, decompose_what_is_left):
         yield

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from collections.abc import Set
 from typing import Any
 
 import torch
@@ -88,11 +89,26 @@ def compute_float16_layers_in_single(program: ExportedProgram) -> None:
     _compute_in_single(program, torch.float16)
 
 
+def compute_float16_norms_in_single(program: ExportedProgram) -> None:
+    """Compute batch norms of float16 in float32.
+
+    Those behind convolutions and linear layers are left: XNNPACK makes them part of the weights.
+    """
+    for graph in changed_graphs(program):
+        _compute_norms_in_single(graph, torch.float16, _CONVOLUTIONS | {aten.linear.default})
+    rename_outputs(program)
+
+
+def _compute_norms_in_single(graph: Graph, dtype: torch.dtype, left_behind: Set[Any]) -> None:
+    """Compute batch norms in float32, but those of what some operators give."""
+    for node in graph.find_nodes(op="call_function", target=_BATCH_NORM):
+        if node.meta["val"][0].dtype == dtype and node.args[0].target not in left_behind:
+            _normalize_in_single(graph, node)
+
+
 def _compute_in_single(program: ExportedProgram, dtype: torch.dtype) -> None:
     for graph in changed_graphs(program):
-        for node in graph.find_nodes(op="call_function", target=_BATCH_NORM):
-            if node.meta["val"][0].dtype == dtype:
-                _normalize_in_single(graph, node)
+        _compute_norms_in_single(graph, dtype, frozenset())
         for target in _CONVOLUTIONS:
             for node in graph.find_nodes(op="call_function", target=target):
                 if node.meta["val"].dtype == dtype:

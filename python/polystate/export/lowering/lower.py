@@ -51,6 +51,7 @@ from polystate.export.lowering.passes import (
 )
 from polystate.export.lowering.planned_graph import ACTIVATIONS, ARENAS, parts_where_kept
 from polystate.export.lowering.rewrites import Form, rewrite_program
+from polystate.export.lowering.scalar_operands import keep_precise_scalars
 from polystate.export.state import StateBuffer
 
 PROGRAM_FILE = "model.pte"
@@ -200,7 +201,7 @@ def _as_executorch_takes_them(programs: Mapping[str, ExportedProgram]) -> Iterat
             xnnpack_patterns.not_looked_for(),
             xnnpack_passes.traced_where_they_change(),
             separated_changes(),
-            decomposed_once(),
+            decomposed_once(keep_precise_scalars),
             edge_passes.in_two_traces(),
         ):
             corrections.enter_context(correction)

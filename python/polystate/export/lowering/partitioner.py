@@ -16,13 +16,13 @@ from executorch.exir.dialects._ops import ops as exir_ops
 from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 
+from polystate.export.lowering.acyclic_delegates import TAG, split_cyclic_delegates
 from polystate.export.lowering.xnnpack_limits import limited_configs
 
 _COPIES = {
     exir_ops.edge.aten.clone.default,
     exir_ops.edge.dim_order_ops._clone_dim_order.default,
 }
-_TAG = "delegation_tag"
 
 
 def xnnpack_partitioner() -> XnnpackPartitioner:
@@ -76,7 +76,9 @@ class StateSafePartitioner(Partitioner):
         nodes = list(result.tagged_exported_program.graph.nodes)
         _leave_outer_views_outside(nodes)
         _leave_final_copies_outside(nodes)
-        used = {node.meta.get(_TAG) for node in nodes}
+        for tag, whole in split_cyclic_delegates(nodes).items():
+            result.partition_tags[tag] = result.partition_tags[whole]
+        used = {node.meta.get(TAG) for node in nodes}
         for tag in [tag for tag in result.partition_tags if tag not in used]:
             del result.partition_tags[tag]
         return result
@@ -111,13 +113,13 @@ def _leave_final_copies_outside(nodes: list[torch.fx.Node]) -> None:
     is an input, and a copy that the user asked for must not share memory.
     """
     for node in reversed(nodes):
-        tag = node.meta.get(_TAG)
+        tag = node.meta.get(TAG)
         if tag is None or node.target not in _COPIES:
             continue
         (source,) = node.all_input_nodes
-        only_copy = source.meta.get(_TAG) == tag and len(source.users) == 1
-        if not only_copy and any(user.meta.get(_TAG) != tag for user in node.users):
-            del node.meta[_TAG]
+        only_copy = source.meta.get(TAG) == tag and len(source.users) == 1
+        if not only_copy and any(user.meta.get(TAG) != tag for user in node.users):
+            del node.meta[TAG]
 
 
 def _leave_outer_views_outside(nodes: list[torch.fx.Node]) -> None:
@@ -125,8 +127,8 @@ def _leave_outer_views_outside(nodes: list[torch.fx.Node]) -> None:
     views = [node for node in nodes if node.target == exir_ops.edge.aten.view_copy.default]
     for node in views:
         (source,) = node.all_input_nodes[:1]
-        if source.meta.get(_TAG) != node.meta.get(_TAG):
-            node.meta.pop(_TAG, None)
+        if source.meta.get(TAG) != node.meta.get(TAG):
+            node.meta.pop(TAG, None)
     for node in reversed(views):
-        if all(user.meta.get(_TAG) != node.meta.get(_TAG) for user in node.users):
-            node.meta.pop(_TAG, None)
+        if all(user.meta.get(TAG) != node.meta.get(TAG) for user in node.users):
+            node.meta.pop(TAG, None)

@@ -28,6 +28,7 @@ from polystate.export.lowering.integer_powers import write_out_integer_powers
 from polystate.export.lowering.kernel_limits import (
     compute_bfloat16_layers_in_single,
     compute_float16_layers_in_single,
+    compute_float16_norms_in_single,
     keep_kernels_limits,
 )
 from polystate.export.lowering.layer_norms import spread_layer_norms
@@ -85,6 +86,7 @@ REWRITES = (
     Rewrite(keep_kernels_limits, Form.FUNCTIONAL),
     Rewrite(compute_bfloat16_layers_in_single, Form.FUNCTIONAL),
     Rewrite(compute_float16_layers_in_single, Form.FUNCTIONAL, backends=frozenset({"portable"})),
+    Rewrite(compute_float16_norms_in_single, Form.FUNCTIONAL, backends=frozenset({"xnnpack"})),
     Rewrite(shape_joined_parts, Form.FUNCTIONAL),
     Rewrite(vectors_to_rows, Form.FUNCTIONAL),
     Rewrite(drop_undone_transposes, Form.FUNCTIONAL),

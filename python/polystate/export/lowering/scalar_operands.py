@@ -5,7 +5,8 @@ ExecuTorch makes int64 or float32 tensors of such numbers, and int32 tensors of 
 another type than in PyTorch, where 255 + 1 of uint8 is 0. ExecuTorch also rounds factors of 16-bit
 floats, where PyTorch rounds the product alone, and it has no powers of sizes.
 
-Needs the functional program before it is lowered. Keeps what the method computes.
+Needs the functional program before it is lowered, and again where ExecuTorch has decomposed it.
+Keeps what the method computes.
 """
 
 from __future__ import annotations

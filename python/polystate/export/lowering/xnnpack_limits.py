@@ -32,6 +32,7 @@ from executorch.backends.xnnpack.partition.config.generic_node_configs import (
     ReLUConfig,
     SinConfig,
     SliceCopyConfig,
+    SoftmaxConfig,
     SquareRootConfig,
     SubConfig,
     UnsqueezeCopyConfig,
@@ -117,6 +118,12 @@ def _is_scaled_by_its_sizes(node: Node) -> bool:
         isinstance(a, int) and factor * a == b
         for a, b, factor in zip(old, new, factors, strict=True)
     )
+
+
+def _is_longer_than_float16(node: Node) -> bool:
+    """XNNPACK rounds inside of a softmax of float16, and makes small results 0."""
+    operand = node.args[0]
+    return isinstance(operand, Node) and bool(operand.meta["val"].dtype != torch.float16)
 
 
 def _has_dimensions(node: Node) -> bool:
@@ -262,6 +269,7 @@ _LIMITS: dict[Any, tuple[_Limit, ...]] = {
     PreluConfig: (_is_of_images,),
     ReLUConfig: (_leaves_a_range,),
     SliceCopyConfig: (_starts_within,),
+    SoftmaxConfig: (_is_longer_than_float16,),
     SubConfig: (_has_a_known_factor,),
     UnsqueezeCopyConfig: (_has_one_unknown_size,),
     UpsampleBilinear2dConfig: (_is_scaled_by_its_sizes,),
