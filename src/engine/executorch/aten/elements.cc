@@ -65,6 +65,10 @@ Status require_row_major(const TensorArgument& tensor, const char* name) {
   return Error{ErrorCode::kEngine, std::string(name) + " is not row-major"};
 }
 
+float rounded_to(DType dtype, float x) {
+  return dtype == DType::kFloat16 ? rounded<Half>(x) : rounded<BFloat16>(x);
+}
+
 Status require_places(std::span<const std::int64_t> places, std::int64_t end) {
   const auto count = static_cast<std::int64_t>(places.size());
   if (!vectorised<&has_others>(best_instruction_set())(places.data(), count, end)) return {};

@@ -97,21 +97,13 @@ Number rounded(Number x) {
   return static_cast<Number>(static_cast<T>(x));
 }
 
+// What a type of 16-bit floats has of a number.
+float rounded_to(DType dtype, float x);
+
 // The elements of a row-major tensor, whose type is T.
 template <typename T>
 std::span<T> elements(const TensorArgument& tensor) {
   return {reinterpret_cast<T*>(tensor.bytes()), static_cast<std::size_t>(tensor.element_count())};
-}
-
-// The elements of a row-major tensor of any type, as PyTorch's `to` converts them.
-template <typename T>
-std::vector<T> converted(const TensorArgument& tensor) {
-  return with_element_type(tensor.dtype(), [&]<typename From>() {
-    std::vector<T> values;
-    values.reserve(static_cast<std::size_t>(tensor.element_count()));
-    for (const From x : elements<const From>(tensor)) values.push_back(static_cast<T>(x));
-    return values;
-  });
 }
 
 // A row-major tensor seen along one of its dimensions: `outer` x `size` x `inner` elements.

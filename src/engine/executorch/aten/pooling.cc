@@ -109,11 +109,6 @@ void for_each_place(const Triple& sizes, const Window& depth, const Window& heig
 // Whether a sum is rounded to the elements' type at each step, not at the end alone.
 enum class Rounds : std::uint8_t { kAtEachStep, kAtTheEnd };
 
-// What floats of 16 bits that a number is rounded to have of it.
-float rounded_to(DType dtype, float x) {
-  return dtype == DType::kFloat16 ? rounded<Half>(x) : rounded<BFloat16>(x);
-}
-
 // Fills in the means of windows.
 template <typename Number>
 void find_means(const Planes& planes, const Triple& results, const TensorArgument& out,

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "engine/executorch/aten/conversions.h"
 #include "engine/executorch/aten/elements.h"
@@ -79,10 +80,11 @@ class ReadAs {
 template <typename T>
 class WriteAs {
  public:
-  explicit WriteAs(const TensorArgument& tensor)
-      : bytes_(tensor.bytes()),
-        size_(size_of(tensor.dtype())),
-        convert_(conversion_to<T>(tensor.dtype())) {}
+  explicit WriteAs(const TensorArgument& tensor) : WriteAs(tensor.bytes(), tensor.dtype()) {}
+  WriteAs(std::byte* elements, DType dtype)
+      : bytes_(elements), size_(size_of(dtype)), convert_(conversion_to<T>(dtype)) {}
+
+  [[nodiscard]] bool converts() const { return convert_ != nullptr; }
 
   // Where numbers for the elements from `place` on may be left for `put`: where these lie, or in
   // `buffer`, which then has room for them.
@@ -109,5 +111,36 @@ class WriteAs {
   std::size_t size_;  // of an element
   ConversionTo<T> convert_;
 };
+
+// The elements of a row-major tensor of any type, as numbers of type T.
+template <typename T>
+std::vector<T> converted(const TensorArgument& tensor) {
+  std::vector<T> numbers(static_cast<std::size_t>(tensor.element_count()));
+  ReadAs<T>(tensor).read(0, tensor.element_count(), numbers.data());
+  return numbers;
+}
+
+// The elements of a row-major tensor as numbers of type T: where they lie, or a copy.
+template <typename T>
+class NumbersOf {
+ public:
+  explicit NumbersOf(const TensorArgument& tensor) {
+    const ReadAs<T> elements(tensor);
+    const std::int64_t count = tensor.element_count();
+    if (elements.converts()) converted_.resize(static_cast<std::size_t>(count));
+    data_ = elements.at(0, count, converted_.data());
+  }
+  NumbersOf(const NumbersOf&) = delete;
+  NumbersOf& operator=(const NumbersOf&) = delete;
+
+  [[nodiscard]] const T* data() const { return data_; }
+
+ private:
+  const T* data_;
+  std::vector<T> converted_;
+};
+
+// The elements of a row-major tensor as another type has them.
+std::vector<std::byte> elements_as(DType dtype, const TensorArgument& tensor);
 
 }  // namespace polystate

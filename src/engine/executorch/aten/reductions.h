@@ -24,10 +24,6 @@ enum class Reduction : std::uint8_t { kSum, kProduct, kMean, kLargest, kSmallest
 // "sum", "prod", "mean", "amax" or "max", "amin" or "min".
 Result<Reduction> reduction_named(std::string_view name);
 
-// What elements of a type are combined in.
-template <typename T>
-using Combined = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, Computed<T>>;
-
 struct Plus {
   template <typename V>
   static constexpr V nothing() {
@@ -85,12 +81,11 @@ struct Smaller {
 
 // Calls `work.operator()<Combine>()`; a mean begins as a sum. Bools are added as "or", and
 // multiplied as "and".
-template <typename T, typename Work>
-void with_combination(Reduction reduction, const Work& work) {
-  constexpr bool kIsBool = std::is_same_v<T, bool>;
+template <typename Work>
+void with_combination(Reduction reduction, bool of_bools, const Work& work) {
   switch (reduction) {
     case Reduction::kProduct:
-      return work.template operator()<std::conditional_t<kIsBool, Smaller, Times>>();
+      return of_bools ? work.template operator()<Smaller>() : work.template operator()<Times>();
     case Reduction::kLargest:
       return work.template operator()<Larger>();
     case Reduction::kSmallest:
@@ -99,26 +94,22 @@ void with_combination(Reduction reduction, const Work& work) {
     case Reduction::kMean:
       break;
   }
-  work.template operator()<std::conditional_t<kIsBool, Larger, Plus>>();
+  return of_bools ? work.template operator()<Larger>() : work.template operator()<Plus>();
 }
 
-// A sum of `count` elements of type T as their mean, of integers the next one below. As in PyTorch
-// T has both: a sum and a count of 16-bit floats are rounded before the division, a count of
-// integers wraps, and one of 0 leaves the sum as it is.
-template <typename T>
-Combined<T> mean_of(Combined<T> sum, Combined<T> count) {
-  using V = Combined<T>;
+// A sum as the mean of `count` elements, of integers the next one below. As in PyTorch a count of
+// 0, which one of integers may come to by wrapping, leaves the sum as it is.
+template <typename V>
+V mean_of(V sum, V count) {
   if (count == V{0}) return sum;
   if constexpr (std::is_integral_v<V>) {
-    const std::int64_t wide{sum};       // NOLINT(bugprone-signed-char-misuse): a number
-    const std::int64_t divisor{count};  // NOLINT(bugprone-signed-char-misuse): a number
     // The smallest number has no opposite.
-    if (divisor == -1) return static_cast<V>(0 - static_cast<std::uint64_t>(wide));
-    const std::int64_t quotient = wide / divisor;
-    const bool is_above = wide % divisor != 0 && (wide < 0) != (divisor < 0);
-    return static_cast<V>(is_above ? quotient - 1 : quotient);
+    if (count == V{-1}) return wrapping_difference(V{0}, sum);
+    const V quotient = sum / count;
+    const bool is_above = sum % count != 0 && (sum < 0) != (count < 0);
+    return is_above ? quotient - 1 : quotient;
   } else {
-    return rounded<T>(sum) / rounded<T>(count);
+    return sum / count;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/offsets.h"
 #include "engine/executorch/aten/overlap.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"

@@ -122,30 +122,12 @@ class ScannedNumbers {
   Some<Number> buffer_;
 };
 
-// Writes all elements of a tensor as another's type has them.
-template <typename Number>
-void convert_as(const TensorArgument& from, const TensorArgument& to) {
-  const WriteAs<Number> write(to);
-  std::int64_t done = 0;
-  ReadAs<Number>(from).for_each_part(0, from.element_count(),
-                                     [&](const Number* numbers, std::int64_t count) {
-                                       write.put(done, numbers, count);
-                                       done += count;
-                                     });
-}
-
-void convert(const TensorArgument& from, const TensorArgument& to) {
-  if (to.dtype() == DType::kFloat64) return convert_as<double>(from, to);
-  if (is_float(to.dtype())) return convert_as<float>(from, to);
-  convert_as<std::int64_t>(from, to);
-}
-
 // The first element is combined with `initial`, as every other with what is before it. PyTorch
 // converts to the results' type first.
 template <typename Combine>
 Status accumulate(ProgramArguments& arguments, std::size_t out_index, double initial,
                   const Combine& combine) {
-  TensorArgument self = arguments.tensor(0);
+  const TensorArgument self = arguments.tensor(0);
   const std::int64_t dimension = arguments.integer(1);
   if (!arguments.status()) return arguments.status();
   if (Status row_major = require_row_major(self, "self"); !row_major) return row_major;
@@ -153,12 +135,11 @@ Status accumulate(ProgramArguments& arguments, std::size_t out_index, double ini
   if (!lanes) return lanes.error();
   const Result<TensorArgument> out = arguments.result_at(out_index, self.shape());
   if (!out) return out.error();
-  if (self.dtype() != out->dtype()) {
-    convert(self, *out);
-    self = *out;
-  }
+  const bool converts = self.dtype() != out->dtype();
+  const std::vector<std::byte> elements =
+      converts ? elements_as(out->dtype(), self) : std::vector<std::byte>();
   with_scanned_type(out->dtype(), [&]<typename Number>() {
-    const ReadAs<Number> from(self);
+    const ReadAs<Number> from(converts ? elements.data() : self.bytes(), out->dtype());
     for_each_strip(*lanes, [&](const Strip& strip) {
       scan(
           from, *lanes, strip, static_cast<Number>(initial),

@@ -10,6 +10,7 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/overlap.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/listed.h"
@@ -99,64 +100,100 @@ OperandLanes Scatter::lanes(std::int64_t number) const {
   return lanes;
 }
 
-// One lane. `totals` are self's elements; a mean needs how many were combined in each, which are
-// counted as PyTorch does, in the same type.
-template <typename Combine, typename T>
-void combine_lane(const Scatter& scatter, const OperandLanes& lanes, std::span<Combined<T>> totals,
-                  std::span<Combined<T>> counts) {
-  const T* const source = elements<const T>(scatter.source).data();
-  const std::span<const std::int64_t> index = scatter.index();
-  const auto each = [&](const auto& work) {
+// What is combined, as numbers of one type.
+template <typename Number>
+struct Combining {
+  const Scatter& scatter;
+  const Number* source;
+  std::span<Number> totals;  // self's elements at first
+  // How many were combined in each, of a mean, which PyTorch counts in the elements' type.
+  std::span<Number> counts;
+};
+
+// A number that is rounded to 16 bits where a step does that.
+template <typename Number>
+Number stepped(const Scatter& scatter, bool rounds, Number x) {
+  if constexpr (std::is_same_v<Number, float>) {
+    const DType dtype = scatter.self.dtype();
+    if (rounds && dtype != DType::kFloat32) return rounded_to(dtype, x);
+  }
+  return x;
+}
+
+// One lane.
+template <typename Combine, typename Number>
+void combine_lane(const Combining<Number>& combining, const OperandLanes& lanes) {
+  const Scatter& scatter = combining.scatter;
+  const std::int64_t* const index = scatter.index().data() + lanes.start.index;
+  const auto each = [&](Number* numbers, const auto& next) {
     for (std::int64_t i = 0; i < scatter.length(); ++i) {
-      const auto at = static_cast<std::size_t>(lanes.start.index + i * lanes.step.index);
-      work(static_cast<std::size_t>(lanes.start.self + index[at] * lanes.step.self),
-           lanes.start.source + i * lanes.step.source);
+      Number& number = numbers[lanes.start.self + index[i * lanes.step.index] * lanes.step.self];
+      number = next(number, i);
     }
   };
+  Number* const totals = combining.totals.data();
   if (!scatter.includes_self) {
-    each([&](std::size_t place, std::int64_t) {
-      totals[place] = Combine::template nothing<Combined<T>>();
+    each(totals, [](Number, std::int64_t) { return Combine::template nothing<Number>(); });
+  }
+  const Number* const source = combining.source + lanes.start.source;
+  if (scatter.rounds_totals) {
+    each(totals, [&](Number total, std::int64_t i) {
+      return stepped(scatter, true, Combine::of(total, source[i * lanes.step.source]));
+    });
+  } else {
+    each(totals, [&](Number total, std::int64_t i) {
+      return Combine::of(total, source[i * lanes.step.source]);
     });
   }
-  each([&](std::size_t place, std::int64_t from) {
-    const Combined<T> total = Combine::of(totals[place], static_cast<Combined<T>>(source[from]));
-    totals[place] = scatter.rounds_totals ? rounded<T>(total) : total;
-  });
-  if (counts.empty()) return;
-  each([&](std::size_t place, std::int64_t) {
-    const Combined<T> count = Plus::of(counts[place], Combined<T>{1});
-    counts[place] = scatter.rounds_counts ? rounded<T>(count) : count;
+  if (combining.counts.empty()) return;
+  each(combining.counts.data(), [&](Number count, std::int64_t) {
+    return stepped(scatter, scatter.rounds_counts, Plus::of(count, Number{1}));
   });
 }
 
-// Combines into `totals`, which begin as self's elements.
-template <typename T>
-void combine_all(const Scatter& scatter, std::span<Combined<T>> totals) {
-  const bool is_mean = scatter.reduction == Reduction::kMean;
-  std::vector<Combined<T>> counts(is_mean ? totals.size() : 0,
-                                  static_cast<Combined<T>>(scatter.includes_self ? 1 : 0));
-  with_combination<T>(scatter.reduction, [&]<typename Combine>() {
+template <typename Number>
+void combine_all(const Combining<Number>& combining) {
+  const Scatter& scatter = combining.scatter;
+  const bool of_bools = scatter.self.dtype() == DType::kBool;
+  with_combination(scatter.reduction, of_bools, [&]<typename Combine>() {
     for_each_range(scatter.lane_count(), scatter.length(),
                    [&](std::int64_t first, std::int64_t last) {
                      for (std::int64_t lane = first; lane < last; ++lane) {
-                       combine_lane<Combine, T>(scatter, scatter.lanes(lane), totals, counts);
+                       combine_lane<Combine>(combining, scatter.lanes(lane));
                      }
                    });
   });
-  for (std::size_t i = 0; i < counts.size(); ++i) totals[i] = mean_of<T>(totals[i], counts[i]);
 }
 
-template <typename T>
-void combine(const Scatter& scatter, const TensorArgument& out) {
-  const std::span<T> results = elements<T>(out);
-  if constexpr (std::is_same_v<T, Combined<T>>) {
-    std::ranges::copy(elements<const T>(scatter.self), results.begin());
-    combine_all<T>(scatter, results);
-  } else {
-    std::vector<Combined<T>> totals = converted<Combined<T>>(scatter.self);
-    combine_all<T>(scatter, totals);
-    for (std::size_t i = 0; i < totals.size(); ++i) results[i] = static_cast<T>(totals[i]);
+// Sums as means. PyTorch rounds sums and counts of 16-bit floats before it divides them, and those
+// of small integers wrap.
+template <typename Number>
+void divide(const Scatter& scatter, std::span<Number> totals, std::span<Number> counts) {
+  const DType dtype = scatter.self.dtype();
+  std::vector<std::byte> elements(totals.size() * size_of(dtype));
+  const auto count = static_cast<std::int64_t>(totals.size());
+  for (const std::span<Number> each : {totals, counts}) {
+    WriteAs<Number>(elements.data(), dtype).put(0, each.data(), count);
+    ReadAs<Number>(elements.data(), dtype).read(0, count, each.data());
   }
+  std::ranges::transform(totals, counts, totals.begin(), mean_of<Number>);
+}
+
+template <typename Number>
+void combine(const Scatter& scatter, const TensorArgument& out) {
+  const std::int64_t count = out.element_count();
+  const NumbersOf<Number> source(scatter.source);
+  const WriteAs<Number> results(out);
+  std::vector<Number> buffer(results.converts() ? static_cast<std::size_t>(count) : 0);
+  const std::span<Number> totals(results.room(0, buffer.data()), static_cast<std::size_t>(count));
+  ReadAs<Number>(scatter.self).read(0, count, totals.data());
+  const bool is_mean = scatter.reduction == Reduction::kMean;
+  std::vector<Number> counts(is_mean ? totals.size() : 0,
+                             static_cast<Number>(scatter.includes_self ? 1 : 0));
+  combine_all(Combining<Number>{
+      .scatter = scatter, .source = source.data(), .totals = totals, .counts = counts});
+  if (is_mean) divide<Number>(scatter, totals, counts);
+  results.put(0, totals.data(), count);
 }
 
 Status check(const Scatter& scatter) {
@@ -214,7 +251,8 @@ Status run_scatter(ProgramArguments& arguments, const Scatter& scatter) {
   if (overlap(scatter.source, *out)) {
     return Error{ErrorCode::kEngine, "out lies where the source does"};
   }
-  with_element_type(scatter.self.dtype(), [&]<typename T>() { combine<T>(scatter, *out); });
+  with_number_type(scatter.self.dtype(),
+                   [&]<typename Number>() { combine<Number>(scatter, *out); });
   return {};
 }
 

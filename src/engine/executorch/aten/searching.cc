@@ -111,11 +111,7 @@ void look_up(const Lookup& lookup, const TensorArgument& out) {
   const std::int64_t row_values = lookup.boundaries.rank() > 1
                                       ? lookup.values.size(lookup.values.rank() - 1)
                                       : lookup.values.element_count();
-  const std::int64_t boundary_count = lookup.boundaries.element_count();
-  const ReadAs<Number> read_boundaries(lookup.boundaries);
-  std::vector<Number> buffer(
-      static_cast<std::size_t>(read_boundaries.converts() ? boundary_count : 0));
-  const Number* const boundaries = read_boundaries.at(0, boundary_count, buffer.data());
+  const NumbersOf<Number> boundaries(lookup.boundaries);
   const ReadAs<Number> values(lookup.values);
   const WriteAs<std::int64_t> places(out);
   for_each_range(out.element_count(), kStepsOfASearch, [&](std::int64_t first, std::int64_t last) {
@@ -126,7 +122,7 @@ void look_up(const Lookup& lookup, const TensorArgument& out) {
       const Number* const some = values.at(done, count, numbers.data());
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t start = (done + i) / row_values * size;
-        const Row<Number> row{.boundaries = boundaries + start,
+        const Row<Number> row{.boundaries = boundaries.data() + start,
                               .order = lookup.order.empty() ? nullptr : lookup.order.data() + start,
                               .size = size};
         found[static_cast<std::size_t>(i)] = place_of(some[i], row, lookup.after_equals);

@@ -4,10 +4,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/listed.h"
@@ -102,33 +104,40 @@ struct Reduced {
   std::optional<double> initial;
 };
 
-// A segment's elements, which lie at distances of `step`. As in PyTorch, each step is rounded to
-// their type.
-template <typename Combine, typename T>
-Computed<T> reduce(const T* data, std::int64_t count, std::int64_t step, const Reduced& how) {
-  using V = Computed<T>;
-  V total = how.initial ? rounded<T>(static_cast<V>(*how.initial)) : Combine::template nothing<V>();
-  for (std::int64_t i = 0; i < count; ++i) {
-    total = rounded<T>(Combine::of(total, static_cast<V>(data[i * step])));
+// Data of 16 bits are rounded at each step, as in PyTorch.
+template <typename Number, bool kRounds>
+Number stepped(const TensorArgument& data, Number x) {
+  if constexpr (kRounds) {
+    return rounded_to(data.dtype(), x);
+  } else {
+    return x;
   }
-  if (how.reduction != Reduction::kMean) return total;
-  if (count > 0) return mean_of<T>(total, static_cast<V>(count));
-  return how.initial ? total : std::numeric_limits<V>::quiet_NaN();
 }
 
-template <typename T>
+template <typename Number, bool kRounds>
 void reduce_segments(const TensorArgument& data, const Lanes& lanes, const Segments& segments,
                      const Reduced& how, const TensorArgument& out) {
-  const T* const from = elements<const T>(data).data();
-  T* to = elements<T>(out).data();
-  with_combination<T>(how.reduction, [&]<typename Combine>() {
+  const NumbersOf<Number> numbers(data);
+  const WriteAs<Number> results(out);
+  const auto step = [&](Number x) { return stepped<Number, kRounds>(data, x); };
+  const auto reduce = [&]<typename Combine>(const Number* x, std::int64_t count) {
+    Number total =
+        how.initial ? step(static_cast<Number>(*how.initial)) : Combine::template nothing<Number>();
+    for (std::int64_t i = 0; i < count; ++i) total = step(Combine::of(total, x[i * lanes.inner]));
+    if (how.reduction != Reduction::kMean) return total;
+    if (count > 0) return mean_of(total, step(static_cast<Number>(count)));
+    return how.initial ? total : std::numeric_limits<Number>::quiet_NaN();
+  };
+  std::int64_t result = 0;
+  with_combination(how.reduction, /*of_bools=*/false, [&]<typename Combine>() {
     for (std::int64_t place = 0; place < lanes.outer; ++place) {
       for (std::int64_t i = 0; i < segments.count; ++i) {
         const Range range = segment(segments, place, i);
-        const T* const start = from + (place * lanes.size + range.first) * lanes.inner;
+        const std::int64_t start = (place * lanes.size + range.first) * lanes.inner;
         for (std::int64_t inner = 0; inner < lanes.inner; ++inner) {
-          *to++ = static_cast<T>(
-              reduce<Combine>(start + inner, range.last - range.first, lanes.inner, how));
+          const Number found = reduce.template operator()<Combine>(numbers.data() + start + inner,
+                                                                   range.last - range.first);
+          results.put(result++, &found, 1);
         }
       }
     }
@@ -170,14 +179,15 @@ struct SegmentReduce {
     const Result<TensorArgument> out = arguments.result(data.dtype(), shape);
     if (!out) return out.error();
     const Reduced how{.reduction = *reduction, .initial = initial};
-    return with_element_type(data.dtype(), [&]<typename T>() -> Status {
-      if constexpr (kIsFloat<T>) {
-        reduce_segments<T>(data, *lanes, *segments, how, *out);
-        return {};
-      } else {
-        return Error{ErrorCode::kEngine, "the data are no floats"};
-      }
-    });
+    if (!is_float(data.dtype())) return Error{ErrorCode::kEngine, "the data are no floats"};
+    if (data.dtype() == DType::kFloat64) {
+      reduce_segments<double, false>(data, *lanes, *segments, how, *out);
+    } else if (data.dtype() == DType::kFloat32) {
+      reduce_segments<float, false>(data, *lanes, *segments, how, *out);
+    } else {
+      reduce_segments<float, true>(data, *lanes, *segments, how, *out);
+    }
+    return {};
   }
 };
 

@@ -284,19 +284,13 @@ void reduce(ReducedElements operands, const ReadAs<typename Way::Number>& values
   }
 }
 
-// Bytes of 0 and 1: whether an element of a tensor is not zero.
-std::vector<std::uint8_t> truths(const TensorArgument& tensor) {
-  return with_element_type(tensor.dtype(), [&]<typename From>() {
-    std::vector<std::uint8_t> values;
-    values.reserve(static_cast<std::size_t>(tensor.element_count()));
-    for (const From x : elements<const From>(tensor)) values.push_back(x != From{0} ? 1 : 0);
-    return values;
-  });
+// Calls `work.operator()<Number>()` with what sums and products of a type are computed from.
+template <typename Work>
+void with_summed_type(DType dtype, const Work& work) {
+  if (dtype == DType::kFloat64) return work.template operator()<double>();
+  if (is_float(dtype)) return work.template operator()<float>();
+  work.template operator()<std::int64_t>();
 }
-
-// What sums and products of elements of a type are computed from.
-template <typename T>
-using SummedNumber = std::conditional_t<std::is_integral_v<T>, std::int64_t, Computed<T>>;
 
 // Whether elements are converted to the type of the results before they are read as numbers. What
 // an integer that is too large has of its low bits is the same either way.
@@ -326,18 +320,14 @@ Status combined_elements(const Result<ReductionCall>& call, Reduction reduction)
   if (reduction == Reduction::kMean && !is_float(type)) {
     return Error{ErrorCode::kEngine, "a mean of integers"};
   }
-  with_element_type(type, [&]<typename T>() {
-    using Number = SummedNumber<T>;
+  with_summed_type(type, [&]<typename Number>() {
     if (!converts_first(call->self.dtype(), type, reduction)) {
       combine(*call, ReadAs<Number>(call->self), reduction);
-    } else if constexpr (std::is_same_v<T, bool>) {
-      // "or" and "and": whether a sum or a product of bools is not zero.
-      const std::vector<std::uint8_t> bytes = truths(call->self);
-      combine(*call, ReadAs<Number>(bytes.data(), type), reduction);
-    } else {
-      const std::vector<T> values = converted<T>(call->self);
-      combine(*call, ReadAs<Number>(values.data(), type), reduction);
+      return;
     }
+    // Of bools this is "or" and "and": whether a sum or a product of bools is not zero.
+    const std::vector<std::byte> values = elements_as(type, call->self);
+    combine(*call, ReadAs<Number>(values.data(), type), reduction);
   });
   return {};
 }

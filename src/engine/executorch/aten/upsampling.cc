@@ -14,6 +14,7 @@
 #include "core/vectorised.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"

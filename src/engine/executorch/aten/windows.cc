@@ -308,7 +308,7 @@ template <typename Number>
 Number least_of(DType dtype) {
   if constexpr (std::is_floating_point_v<Number>) return Larger::nothing<Number>();
   return with_element_type(dtype, []<typename T>() -> Number {
-    if constexpr (!kIsFloat<T>) return static_cast<Number>(Larger::nothing<Combined<T>>());
+    if constexpr (!kIsFloat<T>) return static_cast<Number>(std::numeric_limits<T>::lowest());
     return 0;  // which no integers are
   });
 }
