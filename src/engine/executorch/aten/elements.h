@@ -91,6 +91,15 @@ using Accumulated =
     std::conditional_t<std::is_same_v<T, float>, double,
                        std::conditional_t<std::is_integral_v<T>, std::int64_t, Computed<T>>>;
 
+template <typename T>
+constexpr bool is_nan(T x) {
+  if constexpr (kIsFloat<T>) {
+    return x != x;
+  } else {
+    return false;
+  }
+}
+
 // A number as an element of type T has it.
 template <typename T, typename Number>
 Number rounded(Number x) {

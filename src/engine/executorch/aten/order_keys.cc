@@ -12,7 +12,6 @@
 
 #include "engine/executorch/aten/elements.h"
 #include "kernels/tensor_argument.h"
-#include "polystate/core/dtype.h"
 
 namespace polystate {
 namespace {
@@ -39,9 +38,9 @@ Key key_of(T x) {
   constexpr auto kSign = static_cast<Bits<T>>(Bits<T>{1} << (8 * sizeof(T) - 1));
   if constexpr (kIsFloat<T>) {
     const auto bits = std::bit_cast<Bits<T>>(x);
-    const auto magnitude = static_cast<Bits<T>>(bits & ~kSign);
+    const auto magnitude = static_cast<Bits<T>>(bits & static_cast<Bits<T>>(~kSign));
     if (magnitude > kInfinity<T>) return std::numeric_limits<Key>::max();
-    // Larger magnitudes of negative numbers come first. So do all below zero, the middle.
+    // Zero is in the middle. Below it are negative numbers, those of larger magnitudes first.
     return bits == magnitude ? static_cast<Key>(kSign + magnitude)
                              : static_cast<Key>(kSign - magnitude);
   } else if constexpr (std::is_signed_v<T>) {

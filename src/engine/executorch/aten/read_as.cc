@@ -1,5 +1,6 @@
 #include "engine/executorch/aten/read_as.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,8 +28,8 @@ std::vector<std::byte> elements_as(DType dtype, const TensorArgument& tensor) {
   std::vector<std::byte> elements(static_cast<std::size_t>(tensor.element_count()) *
                                   size_of(dtype));
   if (dtype == DType::kBool && is_float(tensor.dtype())) {
-    std::byte* next = elements.data();
-    for (const double x : converted<double>(tensor)) *next++ = std::byte{x != 0};
+    std::ranges::transform(converted<double>(tensor), elements.begin(),
+                           [](double x) { return std::byte{x != 0}; });
   } else if (dtype == DType::kFloat64) {
     convert(tensor, WriteAs<double>(elements.data(), dtype));
   } else if (is_float(dtype)) {

@@ -11,7 +11,6 @@
 #include "core/wrapping.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/offsets.h"
-#include "engine/executorch/aten/order.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/result.h"

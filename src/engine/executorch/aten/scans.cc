@@ -6,11 +6,11 @@
 #include <limits>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "core/wrapping.h"
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
-#include "engine/executorch/aten/order.h"
 #include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/aten/reductions.h"
 #include "engine/executorch/operators/listed.h"
@@ -49,11 +49,12 @@ template <typename T>
 using Some = std::array<T, kAtATime>;
 
 // Elements that are scanned one after another: of one lane, if its elements lie side by side, or
-// of several lanes, of which each step has one element. `start` is the place of the first.
+// of several neighbouring lanes, of which each step has one element.
 struct Strip {
-  std::int64_t start;
+  std::int64_t start;  // the place of the first
   std::int64_t lanes;
-  bool along;  // one lane
+  std::int64_t size;  // of a lane
+  std::int64_t step;  // from one element of a lane to the next
 };
 
 template <typename Work>
@@ -65,7 +66,8 @@ void for_each_strip(const Lanes& lanes, const Work& work) {
       const std::int64_t inner = i % strips * most;
       work(Strip{.start = i / strips * lanes.size * lanes.inner + inner,
                  .lanes = std::min(most, lanes.inner - inner),
-                 .along = lanes.inner == 1});
+                 .size = lanes.size,
+                 .step = lanes.inner});
     }
   });
 }
@@ -74,13 +76,13 @@ void for_each_strip(const Lanes& lanes, const Work& work) {
 // its lane what is known after it. That goes to `results`: their `begin(at)` is followed by
 // `keep(i, known)` for some elements from `at` on, and `end(at, count)`.
 template <typename Number, typename Known, typename Next, typename Results>
-void scan(const ReadAs<Number>& from, const Lanes& lanes, const Strip& strip, Known nothing,
-          const Next& next, Results results) {
+void scan(const ReadAs<Number>& from, const Strip& strip, Known nothing, const Next& next,
+          Results results) {
   Some<Number> buffer;
-  if (strip.along) {
-    for (std::int64_t done = 0; done < lanes.size; done += kAtATime) {
+  if (strip.step == 1) {
+    for (std::int64_t done = 0; done < strip.size; done += kAtATime) {
       const std::int64_t at = strip.start + done;
-      const std::int64_t count = std::min(kAtATime, lanes.size - done);
+      const std::int64_t count = std::min(kAtATime, strip.size - done);
       const Number* const x = from.at(at, count, buffer.data());
       results.begin(at);
       for (std::int64_t i = 0; i < count; ++i) {
@@ -93,8 +95,8 @@ void scan(const ReadAs<Number>& from, const Lanes& lanes, const Strip& strip, Kn
   }
   Some<Known> known;
   std::fill_n(known.begin(), strip.lanes, nothing);
-  for (std::int64_t place = 0; place < lanes.size; ++place) {
-    const std::int64_t at = strip.start + place * lanes.inner;
+  for (std::int64_t place = 0; place < strip.size; ++place) {
+    const std::int64_t at = strip.start + place * strip.step;
     const Number* const x = from.at(at, strip.lanes, buffer.data());
     results.begin(at);
     for (std::int64_t i = 0; i < strip.lanes; ++i) {
@@ -142,7 +144,7 @@ Status accumulate(ProgramArguments& arguments, std::size_t out_index, double ini
     const ReadAs<Number> from(converts ? elements.data() : self.bytes(), out->dtype());
     for_each_strip(*lanes, [&](const Strip& strip) {
       scan(
-          from, *lanes, strip, static_cast<Number>(initial),
+          from, strip, static_cast<Number>(initial),
           [&](Number& total, Number x, std::int64_t) { total = combine(total, x); },
           ScannedNumbers<Number>(*out));
     });
@@ -230,7 +232,7 @@ Status extremes(ProgramArguments& arguments) {
     const ReadAs<Number> from(self);
     for_each_strip(*lanes, [&](const Strip& strip) {
       scan(
-          from, *lanes, strip, Best<Number>{Better::template nothing<Number>(), 0},
+          from, strip, Best<Number>{Better::template nothing<Number>(), 0},
           [](Best<Number>& best, Number x, std::int64_t place) {
             if (is_nan(x) || Better::of(best.value, x) == x) best = {x, place};
           },

@@ -11,7 +11,6 @@
 
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
-#include "engine/executorch/aten/order.h"
 #include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"

@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
