@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+import pytest
 import torch
 
-from tests.python.aten.compared_kernels import ComparedKernels, compare_samples
+from tests.python.aten.compared_kernels import ALL, ComparedKernels, compare_samples
 
 OPERATORS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp")
 
@@ -36,3 +37,23 @@ def test_sums_of_many_elements() -> None:
         torch.cumsum(x, 1)
         torch.cumsum(x > 1.5, 1)
     assert sum(compared.counts.values()) == 2
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_more_elements_than_are_scanned_at_a_time(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    shape = (3, 1300)
+    x = (torch.randint(0, 9, shape) if dtype != torch.bool else torch.rand(shape) < 0.5).to(dtype)
+    with ComparedKernels() as compared:
+        for each in (x, x.T.contiguous(), x.reshape(13, 100, 3), x.reshape(2, 3, 650)):
+            for dim in range(each.dim()):
+                torch.cummax(each, dim)
+                torch.cummin(each, dim)
+                torch.cumsum(each, dim, dtype=torch.float64)
+                torch.cumsum(each.to(torch.int64), dim, dtype=torch.int32)
+                if dtype != torch.bool:
+                    torch.cumsum(each, dim, dtype=dtype)
+                    torch.cumprod(each * 2 - 1, dim)
+                if dtype.is_floating_point:
+                    torch.logcumsumexp(each, dim)
+    assert len(compared.counts) >= 3

@@ -24,6 +24,7 @@ from tests.python.aten.compared_kernels import (
 aten = torch.ops.aten
 
 INF, NAN = math.inf, math.nan
+EXACT = (0.0, 0.0)
 ODD = torch.tensor(
     [[1.0, NAN, 2.0, -INF], [-INF, -INF, 3.0, INF], [0.0, -0.0, INF, NAN], [2.0, NAN, 2.0, 1.0]]
 )
@@ -60,6 +61,39 @@ def test_elements_are_ordered_with_nan_as_the_largest() -> None:
                 torch.sort(x, dim)
                 torch.sort(x, dim=dim, descending=True, stable=True)
     assert compared.counts.keys() >= {"aten.sort.default", "aten.sort.stable"}
+
+
+def many_elements(dtype: torch.dtype) -> Tensor:
+    """[7, 600] numbers over a type's range, the ends of it, and many that are equal."""
+    if dtype == torch.bool:
+        return torch.rand(7, 600) < 0.4
+    if not dtype.is_floating_point:
+        info = torch.iinfo(dtype)
+        x = torch.randint(info.min, info.max, (7, 600)).to(dtype)
+        x[:, ::50], x[:, 1::50] = info.min, info.max
+    else:
+        x = (torch.randn(7, 600) * 10 ** torch.randint(-6, 5, (7, 600))).to(dtype)
+        x[:, ::50], x[:, 1::50], x[:, 2::50], x[:, 3::50] = INF, -INF, 0.0, -0.0
+    return torch.where(torch.rand(7, 600) < 0.5, x, x.roll(1, 1))
+
+
+@pytest.mark.parametrize("dtype", ALL)
+def test_many_elements_are_ordered_and_grouped(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    x = many_elements(dtype)
+    with ComparedKernels(EXACT) as compared:
+        for each in (x, x.T.contiguous(), x.flatten()):
+            for dim in range(each.dim()):
+                for descending in (False, True):
+                    torch.sort(each, dim=dim, descending=descending, stable=True)
+            torch.unique(each, return_inverse=True, return_counts=True)
+            torch.unique_consecutive(each, return_inverse=True, return_counts=True)
+        torch.unique(x[:, :6], dim=1, return_inverse=True)
+        if dtype.is_floating_point:
+            torch.sort(torch.where(x > 1, NAN, x), stable=True)
+    assert compared.counts["aten.sort.stable"] == 10 + dtype.is_floating_point
+    assert compared.counts["aten._unique2.default"] == 3
+    assert compared.counts["aten.unique_consecutive.default"] == 3
 
 
 def lanes_of(x: Tensor) -> Iterator[tuple[int, int]]:
@@ -224,9 +258,6 @@ def test_elements_are_combined_at_places(include_self: bool) -> None:
                     0, index, ODD.T.to(dtype), reduce, include_self=include_self
                 )
     assert compared.counts.keys() == {"aten.scatter_reduce.two", "aten.index_reduce.default"}
-
-
-EXACT = (0.0, 0.0)
 
 
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int64])
