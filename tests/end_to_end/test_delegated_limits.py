@@ -240,6 +240,11 @@ class Halves(nn.Module):
     def forward(self, x: Tensor) -> list[Tensor]:
         return [x.softmax(-1), functional.softmin(x, -1), self.norm(x), self.norm(x + 1) * 2]
 
+    def beside(self, x: Tensor) -> list[Tensor]:
+        """A norm that is no part of a convolution's weights, since both results are used."""
+        product = self.convolution(x)
+        return [self.norm(product), product]
+
     def folded(self, x: Tensor) -> Tensor:
         result: Tensor = self.norm(self.convolution(x))
         return result
@@ -250,10 +255,11 @@ def test_float16_keeps_small_numbers_and_is_rounded_once(tmp_path: Path, backend
     torch.manual_seed(9)
     model = Halves().eval().requires_grad_(False).half()
     x = torch.randn(IMAGES).half()
-    methods = {name: ps.Method(name, (x,)) for name in ("forward", "folded")}
+    methods = {name: ps.Method(name, (x,)) for name in ("forward", "beside", "folded")}
     twins = Twins(model, methods, tmp_path, backend)
     twins.tolerance = {"rtol": 1e-2, "atol": 1e-2}
     twins.call("folded", x)
+    twins.call("beside", x)
     twins.tolerance = {"rtol": 1e-3, "atol": 1e-7}
     x = 4 * torch.randn(IMAGES).half()
     x[..., 0] -= 12  # whose probabilities are subnormal

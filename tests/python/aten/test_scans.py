@@ -7,7 +7,13 @@ import math
 import pytest
 import torch
 
-from tests.python.aten.compared_kernels import ALL, ComparedKernels, compare_samples
+from tests.python.aten.compared_kernels import (
+    ALL,
+    FLOATS,
+    INTEGERS,
+    ComparedKernels,
+    compare_samples,
+)
 
 OPERATORS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp")
 
@@ -56,4 +62,20 @@ def test_more_elements_than_are_scanned_at_a_time(dtype: torch.dtype) -> None:
                     torch.cumprod(each * 2 - 1, dim)
                 if dtype.is_floating_point:
                     torch.logcumsumexp(each, dim)
-    assert len(compared.counts) >= 3
+    of_numbers = 0 if dtype == torch.bool else 1  # cumprod
+    assert len(compared.counts) == 3 + of_numbers + dtype.is_floating_point
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_floats_are_scanned_as_integers(dtype: torch.dtype) -> None:
+    inf, nan = math.inf, math.nan
+    x = torch.tensor([0.6, -1.7, 300.0, 70_000.0, 3e9, -3e9, inf, -inf, nan, 2.5]).to(dtype)
+    integers = [each for each in INTEGERS if each != torch.uint8]  # what eager calls do varies
+    with ComparedKernels() as compared:
+        for each in integers:
+            for place in range(len(x)):
+                torch.cumsum(x[place:], 0, dtype=each)
+                torch.sum(x[place:], 0, dtype=each)
+                torch.prod(x[place:], 0, dtype=each)
+        torch.cumsum(x[:3], 0, dtype=torch.uint8)
+    assert len(compared.counts) == 3

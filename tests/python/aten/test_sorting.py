@@ -90,10 +90,30 @@ def test_many_elements_are_ordered_and_grouped(dtype: torch.dtype) -> None:
             torch.unique_consecutive(each, return_inverse=True, return_counts=True)
         torch.unique(x[:, :6], dim=1, return_inverse=True)
         if dtype.is_floating_point:
-            torch.sort(torch.where(x > 1, NAN, x), stable=True)
-    assert compared.counts["aten.sort.stable"] == 10 + dtype.is_floating_point
-    assert compared.counts["aten._unique2.default"] == 3
-    assert compared.counts["aten.unique_consecutive.default"] == 3
+            with_nan = torch.where(x > 1, NAN, x)
+            torch.sort(with_nan, stable=True)
+            torch.unique(with_nan, return_counts=True)
+            torch.unique_consecutive(with_nan, return_inverse=True)
+            for each in (x, with_nan):
+                each.median(1)
+                each.nanmedian(0)
+                each.kthvalue(300)
+    count = 1 if dtype.is_floating_point else 0
+    assert compared.counts["aten.sort.stable"] == 10 + count
+    assert compared.counts["aten._unique2.default"] == 3 + count
+    assert compared.counts["aten.unique_consecutive.default"] == 3 + count
+    assert compared.counts.get("aten.kthvalue.default", 0) == 2 * count
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_same_zero_is_the_median_of_all(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    for size in (5, 6, 40, 301):
+        for _ in range(20):
+            x = torch.where(torch.rand(size) < 0.5, 0.0, -0.0).to(dtype)
+            for operator in (aten.median.default, aten.nanmedian.default):
+                (found,) = call_kernel(operator, (x,), {}, (operator(x),))
+                assert found.signbit() == operator(x).signbit()
 
 
 def lanes_of(x: Tensor) -> Iterator[tuple[int, int]]:
@@ -351,6 +371,7 @@ def test_lengths_of_segments_make_up_the_whole() -> None:
 
 
 X = torch.arange(6.0).reshape(2, 3)
+ITSELF = X.clone()
 PLACES = torch.empty(2, 3, dtype=torch.int64)
 
 
@@ -359,6 +380,7 @@ PLACES = torch.empty(2, 3, dtype=torch.int64)
     [
         ("aten::sort.values", (X, 2, False, X.clone(), PLACES), 2),
         ("aten::sort.values", (X, 0, False, X[:1].clone(), PLACES), 2),
+        ("aten::sort.values", (ITSELF, 1, False, ITSELF, PLACES), 2),
         ("aten::kthvalue.values", (X, 4, 1, False, X[:, 0].clone(), PLACES[:, 0].clone()), 2),
         (
             "aten::searchsorted.Tensor_out",

@@ -6,16 +6,16 @@ need a result of the other, which ExecuTorch refuses ("found dependency cycles")
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import graphlib
+from collections.abc import Collection, Sequence
 
-import networkx
 from torch.fx import Node
 
 TAG = "delegation_tag"
 
 
 def split_cyclic_delegates(nodes: Sequence[Node]) -> dict[str, str]:
-    """Give parts of delegates that wait for each other tags of their own.
+    """Split the delegates of one cycle, if there is one; call it again until it finds none.
 
     Parameters
     ----------
@@ -25,44 +25,80 @@ def split_cyclic_delegates(nodes: Sequence[Node]) -> dict[str, str]:
     Returns
     -------
     dict[str, str]
-        For each new tag the one that it was split from.
+        For each new tag the one that it was split from; empty where there is no cycle.
     """
-    cyclic = _cyclic_tags(nodes)
-    if not cyclic:
-        return {}
+    cycle = _cycle(nodes)
+    constants = _constants(nodes)
+    levels = _levels(nodes, cycle, constants)
     found: dict[str, str] = {}
-    for node, level in _levels(nodes).items():
-        tag = node.meta.get(TAG)
-        if tag in cyclic:
-            node.meta[TAG] = f"{tag}_{level}"
+    for tag in (unit for unit in cycle if isinstance(unit, str)):
+        inside = [node for node in nodes if node.op != "placeholder" and _unit(node) == tag]
+        if len({levels[node] for node in inside}) == 1:
+            continue
+        for node in inside:
+            node.meta[TAG] = f"{tag}_{levels[node]}"
             found[node.meta[TAG]] = tag
+    for node in (node for node in nodes if node.meta.get(TAG) in found):
+        # Delegates compute no weights for each other: their readers are left outside.
+        if any(each in constants and _unit(each) != _unit(node) for each in node.all_input_nodes):
+            del node.meta[TAG]
+    for weight in (node for node in nodes if node.meta.get(TAG) in found.values()):
+        # It goes with the first that reads it: ExecuTorch copies it for others.
+        readers = (user.meta.get(TAG) for user in weight.users)
+        own = (tag for tag in readers if tag in found and found[tag] == weight.meta[TAG])
+        weight.meta[TAG] = next(own, weight.meta[TAG])
     return found
 
 
-def _cyclic_tags(nodes: Sequence[Node]) -> set[str]:
-    graph = networkx.DiGraph()
+def _cycle(nodes: Sequence[Node]) -> Collection[str | Node]:
+    """Find units of which each waits for one before it, and the first for the last."""
+    before: dict[str | Node, set[str | Node]] = {}
     for node in nodes:
-        graph.add_edges_from((_unit(each), _unit(node)) for each in node.all_input_nodes)
-    cycles = (each for each in networkx.strongly_connected_components(graph) if len(each) > 1)
-    return {unit for cycle in cycles for unit in cycle if isinstance(unit, str)}
+        unit = _unit(node)
+        read = {_unit(each) for each in node.all_input_nodes if each.op != "placeholder"}
+        before.setdefault(unit, set()).update(read - {unit})
+    try:
+        graphlib.TopologicalSorter(before).prepare()
+    except graphlib.CycleError as error:
+        return set(error.args[1])
+    return set()
 
 
 def _unit(node: Node) -> str | Node:
-    """What runs at once: a delegate, by its tag, or a single node."""
+    """What runs as one: a delegate, by its tag, or a single node."""
     tag: str | None = node.meta.get(TAG)
     return node if tag is None else tag
 
 
-def _levels(nodes: Sequence[Node]) -> dict[Node, int]:
-    """How many units at most run before each node: what is at one level needs none of its own."""
+def _constants(nodes: Sequence[Node]) -> set[Node]:
+    """What delegates compute from weights alone, such as their transposes."""
+    found: set[Node] = set()
+    for node in nodes:
+        inputs = node.all_input_nodes
+        if inputs and all(each in found or _is_weight(each) for each in inputs):
+            found.add(node)
+    return found
+
+
+def _is_weight(node: Node) -> bool:
+    return node.op == "placeholder" and TAG in node.meta
+
+
+def _levels(
+    nodes: Sequence[Node], cycle: Collection[str | Node], constants: Collection[Node]
+) -> dict[Node, int]:
+    """How often a path to a node goes from one unit of a cycle to another, at most.
+
+    Nodes of a unit that are at one level may run as one. They are at several levels in some unit of
+    the cycle: one round along it would end at a higher level than it began.
+    """
     levels: dict[Node, int] = {}
     for node in nodes:
-        before = (levels[each] + (_unit(each) != _unit(node)) for each in node.all_input_nodes)
-        levels[node] = max(before, default=0)
-    # What reads nothing but constants belongs to what reads it, as the scales of a weight do.
-    for node in reversed(nodes):
-        of_constants = all(each.op in ("placeholder", "get_attr") for each in node.all_input_nodes)
-        users = [levels[user] for user in node.users if _unit(user) == _unit(node)]
-        if users and of_constants and len(users) == len(node.users):
-            levels[node] = min(users)
+        levels[node] = 0
+        for read in (each for each in node.all_input_nodes if each.op != "placeholder"):
+            crosses = _unit(read) != _unit(node) and {_unit(read), _unit(node)} <= set(cycle)
+            levels[node] = max(levels[node], levels[read] + crosses)
+    for node in reversed([node for node in nodes if node in constants]):
+        readers = [levels[user] for user in node.users if _unit(user) == _unit(node)]
+        levels[node] = min(readers, default=levels[node])
     return levels

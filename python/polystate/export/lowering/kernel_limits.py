@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Set
+from collections.abc import Collection
 from typing import Any
 
 import torch
@@ -89,26 +89,43 @@ def compute_float16_layers_in_single(program: ExportedProgram) -> None:
     _compute_in_single(program, torch.float16)
 
 
-def compute_float16_norms_in_single(program: ExportedProgram) -> None:
-    """Compute batch norms of float16 in float32.
-
-    Those behind convolutions and linear layers are left: XNNPACK makes them part of the weights.
-    """
+def compute_float16_norms_in_single(program: ExportedProgram, state: Collection[str]) -> None:
+    """Compute batch norms of float16 in float32, save those that XNNPACK makes part of weights."""
+    signature = program.graph_signature
+    constants = {*signature.inputs_to_parameters, *signature.inputs_to_lifted_tensor_constants}
+    constants |= {name for name, at in signature.inputs_to_buffers.items() if at not in state}
     for graph in changed_graphs(program):
-        _compute_norms_in_single(graph, torch.float16, _CONVOLUTIONS | {aten.linear.default})
+        for node in graph.find_nodes(op="call_function", target=_BATCH_NORM):
+            is_short = node.meta["val"][0].dtype == torch.float16
+            if is_short and not _becomes_weights(node, constants):
+                _normalize_in_single(graph, node)
     rename_outputs(program)
 
 
-def _compute_norms_in_single(graph: Graph, dtype: torch.dtype, left_behind: Set[Any]) -> None:
-    """Compute batch norms in float32, but those of what some operators give."""
-    for node in graph.find_nodes(op="call_function", target=_BATCH_NORM):
-        if node.meta["val"][0].dtype == dtype and node.args[0].target not in left_behind:
-            _normalize_in_single(graph, node)
+def _becomes_weights(norm: Node, constants: Collection[str]) -> bool:
+    """Whether a batch norm is behind a product of its own, and the weights of both are constant."""
+    product: Any = norm.args[0]
+    if product.target == aten.linear.default:
+        if product.meta["val"].dim() != 2:
+            return False
+    elif product.target not in _CONVOLUTIONS or _is_transposed(product):
+        return False
+    weights = [each for each in (*product.args[1:3], *norm.args[1:5]) if each is not None]
+    are_constant = all(isinstance(each, Node) and each.name in constants for each in weights)
+    return are_constant and len(product.users) == 1 and len(product.args[1].users) == 1
+
+
+def _is_transposed(convolution: Node) -> bool:
+    if convolution.target == aten.convolution.default:
+        return bool(convolution.args[6])
+    return convolution.target in (aten.conv_transpose1d.default, aten.conv_transpose2d.input)
 
 
 def _compute_in_single(program: ExportedProgram, dtype: torch.dtype) -> None:
     for graph in changed_graphs(program):
-        _compute_norms_in_single(graph, dtype, frozenset())
+        for node in graph.find_nodes(op="call_function", target=_BATCH_NORM):
+            if node.meta["val"][0].dtype == dtype:
+                _normalize_in_single(graph, node)
         for target in _CONVOLUTIONS:
             for node in graph.find_nodes(op="call_function", target=target):
                 if node.meta["val"].dtype == dtype:

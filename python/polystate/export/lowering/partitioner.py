@@ -74,10 +74,14 @@ class StateSafePartitioner(Partitioner):
         with self._state_as_inputs(exported_program), _not_asked_who_calls():
             result = self._inner.partition(exported_program)
         nodes = list(result.tagged_exported_program.graph.nodes)
-        _leave_outer_views_outside(nodes)
-        _leave_final_copies_outside(nodes)
-        for tag, whole in split_cyclic_delegates(nodes).items():
-            result.partition_tags[tag] = result.partition_tags[whole]
+        while True:
+            _leave_outer_views_outside(nodes)
+            _leave_final_copies_outside(nodes)
+            splits = split_cyclic_delegates(nodes)
+            for tag, whole in splits.items():
+                result.partition_tags[tag] = result.partition_tags[whole]
+            if not splits:
+                break
         used = {node.meta.get(TAG) for node in nodes}
         for tag in [tag for tag in result.partition_tags if tag not in used]:
             del result.partition_tags[tag]

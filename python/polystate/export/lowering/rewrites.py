@@ -86,7 +86,12 @@ REWRITES = (
     Rewrite(keep_kernels_limits, Form.FUNCTIONAL),
     Rewrite(compute_bfloat16_layers_in_single, Form.FUNCTIONAL),
     Rewrite(compute_float16_layers_in_single, Form.FUNCTIONAL, backends=frozenset({"portable"})),
-    Rewrite(compute_float16_norms_in_single, Form.FUNCTIONAL, backends=frozenset({"xnnpack"})),
+    Rewrite(
+        compute_float16_norms_in_single,
+        Form.FUNCTIONAL,
+        backends=frozenset({"xnnpack"}),
+        takes_state=True,
+    ),
     Rewrite(shape_joined_parts, Form.FUNCTIONAL),
     Rewrite(vectors_to_rows, Form.FUNCTIONAL),
     Rewrite(drop_undone_transposes, Form.FUNCTIONAL),

@@ -120,7 +120,7 @@ def _is_scaled_by_its_sizes(node: Node) -> bool:
     )
 
 
-def _is_longer_than_float16(node: Node) -> bool:
+def _is_not_of_float16(node: Node) -> bool:
     """XNNPACK rounds inside of a softmax of float16, and makes small results 0."""
     operand = node.args[0]
     return isinstance(operand, Node) and bool(operand.meta["val"].dtype != torch.float16)
@@ -269,7 +269,7 @@ _LIMITS: dict[Any, tuple[_Limit, ...]] = {
     PreluConfig: (_is_of_images,),
     ReLUConfig: (_leaves_a_range,),
     SliceCopyConfig: (_starts_within,),
-    SoftmaxConfig: (_is_longer_than_float16,),
+    SoftmaxConfig: (_is_not_of_float16,),
     SubConfig: (_has_a_known_factor,),
     UnsqueezeCopyConfig: (_has_one_unknown_size,),
     UpsampleBilinear2dConfig: (_is_scaled_by_its_sizes,),

@@ -82,10 +82,9 @@ Error refused(std::string why);
 template <typename T>
 using Computed = std::conditional_t<kIsHalf<T>, float, T>;
 
-// What scans of elements of a type, and sums of numbers of a type, are kept in. PyTorch scans
-// float32 in double precision on a CPU, and sums it in float32, some parts at a time: a sum whose
-// parts leave float32's range and come back to it may be a number here; there it is infinite or NaN
-// where its parts happen to be.
+// What sums of numbers of a type are kept in. PyTorch sums float32 in float32, some parts at a
+// time: a sum whose parts leave float32's range and come back to it may be a number here; there it
+// is infinite or NaN where its parts happen to be.
 template <typename T>
 using Accumulated =
     std::conditional_t<std::is_same_v<T, float>, double,

@@ -23,14 +23,14 @@ void with_number_type(DType dtype, const Work& work) {
   work.template operator()<std::int32_t>();
 }
 
+// Numbers that are converted at a time, which the processor's nearest cache holds.
+inline constexpr std::int64_t kNumbersAtOnce = 512;
+
 // Elements of a row-major tensor, read as numbers of type T (conversions.h says of which) a run at
 // a time.
 template <typename T>
 class ReadAs {
  public:
-  // Numbers that are converted at a time, which the processor's nearest cache holds.
-  static constexpr std::int64_t kMost = 512;
-
   ReadAs() = default;
   explicit ReadAs(const TensorArgument& tensor) : ReadAs(tensor.bytes(), tensor.dtype()) {}
   ReadAs(const void* elements, DType dtype)
@@ -59,9 +59,9 @@ class ReadAs {
   template <typename Work>
   void for_each_part(std::int64_t place, std::int64_t count, const Work& work) const {
     if (!converts()) return work(at(place, count, nullptr), count);
-    std::array<T, kMost> buffer;
-    for (std::int64_t done = 0; done < count; done += kMost) {
-      const std::int64_t some = std::min(kMost, count - done);
+    std::array<T, kNumbersAtOnce> buffer;
+    for (std::int64_t done = 0; done < count; done += kNumbersAtOnce) {
+      const std::int64_t some = std::min(kNumbersAtOnce, count - done);
       work(at(place + done, some, buffer.data()), some);
     }
   }

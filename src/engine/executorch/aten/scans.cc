@@ -16,6 +16,7 @@
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
+#include "kernels/parallel.h"
 #include "kernels/tensor_argument.h"
 #include "polystate/core/dtype.h"
 #include "polystate/core/result.h"
@@ -42,25 +43,34 @@ void with_scanned_type(DType dtype, const Work& work) {
   work.template operator()<std::int64_t>();
 }
 
-// Elements that are read, scanned and written at a time.
-constexpr std::int64_t kAtATime = 512;
-
 template <typename T>
-using Some = std::array<T, kAtATime>;
+using Some = std::array<T, kNumbersAtOnce>;
 
-// Elements that are scanned one after another: of one lane, if its elements lie side by side, or
-// of several neighbouring lanes, of which each step has one element.
+// What is scanned at once: whole lanes, one behind the other, if the elements of each lie side by
+// side, or else neighbouring lanes, of which each step has one element.
 struct Strip {
-  std::int64_t start;  // the place of the first
+  std::int64_t start;  // the place of the first element
   std::int64_t lanes;
   std::int64_t size;  // of a lane
   std::int64_t step;  // from one element of a lane to the next
 };
 
+// Calls `work(strip)` for all lanes. So many elements side by side that threads do not write to one
+// line of the processor's cache are a strip at least.
 template <typename Work>
 void for_each_strip(const Lanes& lanes, const Work& work) {
-  const std::int64_t most = std::clamp<std::int64_t>(lanes.inner, 1, kAtATime);
-  const std::int64_t strips = (lanes.inner + most - 1) / most;
+  if (lanes.inner == 1) {
+    for_each_range(lanes.outer, lanes.size, [&](std::int64_t first, std::int64_t last) {
+      work(
+          Strip{.start = first * lanes.size, .lanes = last - first, .size = lanes.size, .step = 1});
+    });
+    return;
+  }
+  constexpr std::int64_t kLeast = 64;
+  const std::int64_t share = lanes.count() / thread_count();
+  const std::int64_t most =
+      std::min(lanes.inner, std::clamp<std::int64_t>(share, kLeast, kNumbersAtOnce));
+  const std::int64_t strips = most == 0 ? 0 : (lanes.inner + most - 1) / most;
   for_each_range(lanes.outer * strips, lanes.size * most, [&](auto first, auto last) {
     for (std::int64_t i = first; i < last; ++i) {
       const std::int64_t inner = i % strips * most;
@@ -76,35 +86,60 @@ void for_each_strip(const Lanes& lanes, const Work& work) {
 // its lane what is known after it. That goes to `results`: their `begin(at)` is followed by
 // `keep(i, known)` for some elements from `at` on, and `end(at, count)`.
 template <typename Number, typename Known, typename Next, typename Results>
-void scan(const ReadAs<Number>& from, const Strip& strip, Known nothing, const Next& next,
-          Results results) {
+void scan_along(const ReadAs<Number>& from, const Strip& strip, const Known& nothing,
+                const Next& next, Results& results) {
   Some<Number> buffer;
-  if (strip.step == 1) {
-    for (std::int64_t done = 0; done < strip.size; done += kAtATime) {
-      const std::int64_t at = strip.start + done;
-      const std::int64_t count = std::min(kAtATime, strip.size - done);
-      const Number* const x = from.at(at, count, buffer.data());
-      results.begin(at);
-      for (std::int64_t i = 0; i < count; ++i) {
-        next(nothing, x[i], done + i);
-        results.keep(i, nothing);
+  Known known = nothing;
+  const std::int64_t last = strip.start + strip.lanes * strip.size;
+  std::int64_t place = 0;
+  for (std::int64_t at = strip.start; at < last; at += kNumbersAtOnce) {
+    const std::int64_t count = std::min(kNumbersAtOnce, last - at);
+    const Number* const x = from.at(at, count, buffer.data());
+    results.begin(at);
+    for (std::int64_t i = 0; i < count; ++i, ++place) {
+      if (place == strip.size) {
+        place = 0;
+        known = nothing;
       }
-      results.end(at, count);
+      next(known, x[i], place);
+      results.keep(i, known);
     }
-    return;
+    results.end(at, count);
   }
+}
+
+// The same, of neighbouring lanes. Where these are all there are, several elements of each are read
+// at a time.
+template <typename Number, typename Known, typename Next, typename Results>
+void scan_across(const ReadAs<Number>& from, const Strip& strip, const Known& nothing,
+                 const Next& next, Results& results) {
+  Some<Number> buffer;
   Some<Known> known;
   std::fill_n(known.begin(), strip.lanes, nothing);
-  for (std::int64_t place = 0; place < strip.size; ++place) {
-    const std::int64_t at = strip.start + place * strip.step;
-    const Number* const x = from.at(at, strip.lanes, buffer.data());
+  const std::int64_t most = strip.lanes == strip.step ? kNumbersAtOnce / strip.lanes : 1;
+  for (std::int64_t first = 0; first < strip.size; first += most) {
+    const std::int64_t rows = std::min(most, strip.size - first);
+    const std::int64_t at = strip.start + first * strip.step;
+    const Number* x = from.at(at, rows * strip.lanes, buffer.data());
     results.begin(at);
-    for (std::int64_t i = 0; i < strip.lanes; ++i) {
-      Known& each = known[static_cast<std::size_t>(i)];
-      next(each, x[i], place);
-      results.keep(i, each);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t i = 0; i < strip.lanes; ++i) {
+        Known& each = known[static_cast<std::size_t>(i)];
+        next(each, *x++, first + row);
+        results.keep(row * strip.lanes + i, each);
+      }
     }
-    results.end(at, strip.lanes);
+    results.end(at, rows * strip.lanes);
+  }
+}
+
+template <typename Number, typename Known, typename Next, typename Results>
+void scan(const ReadAs<Number>& from, const Strip& strip, const Known& nothing, const Next& next,
+          Results results) {
+  if (strip.step == 1) {
+    scan_along(from, strip, nothing, next, results);
+  } else {
+    scan_across(from, strip, nothing, next, results);
   }
 }
 

@@ -24,7 +24,6 @@ namespace polystate {
 namespace {
 
 constexpr std::int64_t kStepsOfASearch = 16;
-constexpr std::int64_t kAtATime = 512;  // values that are converted and looked up
 
 // What is looked up, and where.
 struct Lookup {
@@ -78,12 +77,14 @@ Status read_order(const std::optional<TensorArgument>& sorter, Lookup& lookup) {
 // A row of boundaries.
 template <typename Number>
 struct Row {
-  const Number* boundaries;
+  const ReadAs<Number>& boundaries;
+  std::int64_t start;         // of the row, among all boundaries
   const std::int64_t* order;  // or null
   std::int64_t size;
 
   [[nodiscard]] Number at(std::int64_t i) const {
-    return boundaries[order == nullptr ? i : order[i]];
+    Number converted;
+    return *boundaries.at(start + (order == nullptr ? i : order[i]), 1, &converted);
   }
 };
 
@@ -110,18 +111,19 @@ void look_up(const Lookup& lookup, const TensorArgument& out) {
   const std::int64_t row_values = lookup.boundaries.rank() > 1
                                       ? lookup.values.size(lookup.values.rank() - 1)
                                       : lookup.values.element_count();
-  const NumbersOf<Number> boundaries(lookup.boundaries);
+  const ReadAs<Number> boundaries(lookup.boundaries);
   const ReadAs<Number> values(lookup.values);
   const WriteAs<std::int64_t> places(out);
   for_each_range(out.element_count(), kStepsOfASearch, [&](std::int64_t first, std::int64_t last) {
-    std::array<Number, kAtATime> numbers;
-    std::array<std::int64_t, kAtATime> found;
-    for (std::int64_t done = first; done < last; done += kAtATime) {
-      const std::int64_t count = std::min(kAtATime, last - done);
+    std::array<Number, kNumbersAtOnce> numbers;
+    std::array<std::int64_t, kNumbersAtOnce> found;
+    for (std::int64_t done = first; done < last; done += kNumbersAtOnce) {
+      const std::int64_t count = std::min(kNumbersAtOnce, last - done);
       const Number* const some = values.at(done, count, numbers.data());
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t start = (done + i) / row_values * size;
-        const Row<Number> row{.boundaries = boundaries.data() + start,
+        const Row<Number> row{.boundaries = boundaries,
+                              .start = start,
                               .order = lookup.order.empty() ? nullptr : lookup.order.data() + start,
                               .size = size};
         found[static_cast<std::size_t>(i)] = place_of(some[i], row, lookup.after_equals);

@@ -12,6 +12,7 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/order_keys.h"
+#include "engine/executorch/aten/overlap.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -54,6 +55,9 @@ Result<Operands> operands_of_equal_shape(ProgramArguments& arguments, Positions 
   if (!values) return values.error();
   const auto indices = arguments.result_at(positions.values + 1, DType::kInt64, shape);
   if (!indices) return indices.error();
+  if (overlap(operands.self, *values) || overlap(operands.self, *indices)) {
+    return refused("a result lies where self does");
+  }
   operands.values = *values;
   operands.indices = *indices;
   return operands;
@@ -233,22 +237,29 @@ struct Kthvalue {
   }
 };
 
-// The lower one of two in the middle, where equal elements stay in their order. A NaN is the
+// How a median is found.
+struct Wanted {
+  bool leaves_nan_out;
+  bool by_place;  // equal elements stay in their order
+};
+
+// The lower one of two in the middle. A NaN is the
 // median, or is left out. NaNs have no order, so that of nothing but NaN nth_element chooses, as in
 // PyTorch.
 template <typename Key>
 Placed<Key> median_of(const OrderKeys<Key>& keys, std::vector<Placed<Key>>& lane,
-                      bool leaves_nan_out) {
+                      const Wanted& wanted) {
   const auto is_nan = [&](const Placed<Key>& each) { return keys.is_nan(each.key); };
   auto numbers = static_cast<std::int64_t>(lane.size());
-  if (leaves_nan_out) {
+  if (wanted.leaves_nan_out) {
     numbers -= std::ranges::count_if(lane, is_nan);
   } else if (const auto nan = std::ranges::find_if(lane, is_nan); nan != lane.end()) {
     return *nan;
   }
   const auto middle = lane.begin() + std::max<std::int64_t>(numbers - 1, 0) / 2;
   std::ranges::nth_element(lane, middle, [&](const Placed<Key>& a, const Placed<Key>& b) {
-    return a.key < b.key || (keys.equal(a.key, b.key) && a.place < b.place);
+    if (a.key != b.key) return a.key < b.key;
+    return wanted.by_place && !keys.is_nan(a.key) && a.place < b.place;
   });
   return *middle;
 }
@@ -257,7 +268,7 @@ Status median_along(ProgramArguments& arguments, bool leaves_nan_out) {
   const Result<Operands> operands = operands_of_lanes(arguments, {.dimension = 1, .values = 3}, 1);
   if (!operands) return operands.error();
   find_in_lanes(*operands, [leaves_nan_out](const auto& keys, auto& lane) {
-    return median_of(keys, lane, leaves_nan_out);
+    return median_of(keys, lane, {.leaves_nan_out = leaves_nan_out, .by_place = true});
   });
   return {};
 }
@@ -290,7 +301,9 @@ Status median_of_all(ProgramArguments& arguments, bool leaves_nan_out) {
     const OrderKeys<Key> keys(self);
     std::vector<Placed<Key>> all(static_cast<std::size_t>(count));
     keys.read(0, 1, all);
-    const Placed<Key> median = median_of(keys, all, leaves_nan_out);
+    // Of zeros of both signs PyTorch returns the one that nth_element finds by their values.
+    const Placed<Key> median =
+        median_of(keys, all, {.leaves_nan_out = leaves_nan_out, .by_place = false});
     copy_element(self, static_cast<std::int64_t>(median.place), *out, 0);
   });
   return {};

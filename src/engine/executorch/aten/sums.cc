@@ -199,11 +199,10 @@ template <typename Way>
 void reduce_short_runs(std::int64_t count, std::int64_t run,
                        const ReadAs<typename Way::Number>& values,
                        const Results<typename Way::Sum>& results) {
-  using Numbers = ReadAs<typename Way::Number>;
   const auto reduce_all = vectorised<&reduce_each<Way>>(best_instruction_set());
-  constexpr std::int64_t kAtOnce = Numbers::kMost / kLanes;
+  constexpr std::int64_t kAtOnce = kNumbersAtOnce / kLanes;
   for_each_range(count, run, [&](std::int64_t first, std::int64_t last) {
-    std::array<typename Way::Number, Numbers::kMost> buffer;
+    std::array<typename Way::Number, kNumbersAtOnce> buffer;
     std::array<typename Way::Sum, static_cast<std::size_t>(kAtOnce)> sums;
     for (; first < last; first += kAtOnce) {
       const std::int64_t some = std::min(kAtOnce, last - first);

@@ -11,6 +11,7 @@
 #include "engine/executorch/aten/elements.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/order_keys.h"
+#include "engine/executorch/aten/read_as.h"
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
@@ -54,15 +55,21 @@ Groups groups_of(std::int64_t count, bool has_groups, const Item& item,
 template <typename Key>
 class Slices {
  public:
-  Slices(const TensorArgument& tensor, const Lanes& lanes)
-      : keys_(tensor), elements_(static_cast<std::size_t>(tensor.element_count())), lanes_(lanes) {
-    keys_.read(0, 1, elements_);
+  Slices(const TensorArgument& tensor, const Lanes& lanes) : order_(tensor), lanes_(lanes) {
+    const std::int64_t count = tensor.element_count();
+    keys_.reserve(static_cast<std::size_t>(count));
+    std::vector<Placed<Key>> some;
+    for (std::int64_t at = 0; at < count; at += kNumbersAtOnce) {
+      some.resize(static_cast<std::size_t>(std::min(kNumbersAtOnce, count - at)));
+      order_.read(at, 1, some);
+      for (const Placed<Key>& each : some) keys_.push_back(each.key);
+    }
     for (std::int64_t i = 0; i < lanes.count(); ++i) starts_.push_back(lanes.start(i));
   }
 
   [[nodiscard]] bool equal(std::int64_t a, std::int64_t b) const {
     return std::ranges::all_of(
-        starts_, [&](std::int64_t start) { return keys_.equal(key(start, a), key(start, b)); });
+        starts_, [&](std::int64_t start) { return order_.equal(key(start, a), key(start, b)); });
   }
 
   // By the first elements that differ.
@@ -77,11 +84,11 @@ class Slices {
 
  private:
   [[nodiscard]] Key key(std::int64_t start, std::int64_t slice) const {
-    return elements_[static_cast<std::size_t>(start + slice * lanes_.inner)].key;
+    return keys_[static_cast<std::size_t>(start + slice * lanes_.inner)];
   }
 
-  OrderKeys<Key> keys_;
-  std::vector<Placed<Key>> elements_;
+  OrderKeys<Key> order_;
+  std::vector<Key> keys_;
   Lanes lanes_;
   std::vector<std::int64_t> starts_;  // of the elements of the first slice
 };
