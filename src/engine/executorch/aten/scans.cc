@@ -55,8 +55,8 @@ struct Strip {
   std::int64_t step;  // from one element of a lane to the next
 };
 
-// Calls `work(strip)` for all lanes. So many elements side by side that threads do not write to one
-// line of the processor's cache are a strip at least.
+// Calls `work(strip)` for strips that make up all lanes. Neighbouring lanes are as many as fill a
+// line of the processor's cache, at least: then no two threads write to one line.
 template <typename Work>
 void for_each_strip(const Lanes& lanes, const Work& work) {
   if (lanes.inner == 1) {
