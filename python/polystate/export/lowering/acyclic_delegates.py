@@ -7,6 +7,7 @@ need a result of the other, which ExecuTorch refuses ("found dependency cycles")
 from __future__ import annotations
 
 import graphlib
+import operator
 from collections.abc import Collection, Sequence
 
 from torch.fx import Node
@@ -41,7 +42,8 @@ def split_cyclic_delegates(nodes: Sequence[Node]) -> dict[str, str]:
     for node in (node for node in nodes if node.meta.get(TAG) in found):
         # Delegates compute no weights for each other: their readers are left outside.
         if any(each in constants and _unit(each) != _unit(node) for each in node.all_input_nodes):
-            del node.meta[TAG]
+            for each in (node, *(user for user in node.users if user.target is operator.getitem)):
+                each.meta.pop(TAG, None)
     for weight in (node for node in nodes if node.meta.get(TAG) in found.values()):
         # It goes with the first that reads it: ExecuTorch copies it for others.
         readers = (user.meta.get(TAG) for user in weight.users)
