@@ -35,9 +35,12 @@ void session_run(benchmark::State& state, const std::string& artifact) {
   }
 }
 
-void module_execute(benchmark::State& state, const std::string& program) {
+void module_execute(benchmark::State& state, const std::string& artifact) {
   namespace et = executorch::extension;
-  et::Module module(program, et::Module::LoadMode::File);
+  // A session registers polystate's kernels, which the program has.
+  const Model model = value_or_exit(Model::open(artifact));
+  const Session session = value_or_exit(model.new_session());
+  et::Module module(artifact + "/model.pte", et::Module::LoadMode::File);
   if (module.load_method("add") != executorch::runtime::Error::Ok) {
     return state.SkipWithError("Module cannot load the method");
   }
@@ -53,7 +56,7 @@ void module_execute(benchmark::State& state, const std::string& program) {
 void add_benchmarks(const std::string& models) {
   benchmark::RegisterBenchmark("session_run", session_run, models + "/trivial");
   benchmark::RegisterBenchmark("session_run_aoti", session_run, models + "/trivial_aoti");
-  benchmark::RegisterBenchmark("module_execute", module_execute, models + "/trivial/model.pte");
+  benchmark::RegisterBenchmark("module_execute", module_execute, models + "/trivial");
 }
 
 }  // namespace
