@@ -63,7 +63,7 @@ class OrderKeys {
 };
 
 // Sorts by the keys; elements of equal keys stay in the order of their places, which is that of the
-// vector. `scratch` is of use to the next call.
+// vector. `scratch` is memory that the next call can use again.
 template <typename Key>
 void sort_by_key(std::vector<Placed<Key>>& placed, std::vector<Placed<Key>>& scratch);
 

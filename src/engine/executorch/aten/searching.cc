@@ -203,8 +203,7 @@ bool contains(std::span<const Number> sorted, Number x) {
 template <typename Number>
 void look_for(const TensorArgument& values, const TensorArgument& among, bool inverts,
               std::span<bool> found) {
-  std::vector<Number> sorted(static_cast<std::size_t>(among.element_count()));
-  ReadAs<Number>(among).read(0, among.element_count(), sorted.data());
+  std::vector<Number> sorted = converted<Number>(among);
   std::erase_if(sorted, [](Number x) { return is_nan(x); });  // equals nothing
   std::ranges::sort(sorted);
   const ReadAs<Number> read(values);

@@ -243,9 +243,8 @@ struct Wanted {
   bool by_place;  // equal elements stay in their order
 };
 
-// The lower one of two in the middle. A NaN is the
-// median, or is left out. NaNs have no order, so that of nothing but NaN nth_element chooses, as in
-// PyTorch.
+// The lower one of two in the middle. A NaN is the median, or is left out. NaNs have no order, so
+// that of nothing but NaN nth_element chooses, as in PyTorch.
 template <typename Key>
 Placed<Key> median_of(const OrderKeys<Key>& keys, std::vector<Placed<Key>>& lane,
                       const Wanted& wanted) {
