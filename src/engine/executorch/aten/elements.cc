@@ -65,7 +65,7 @@ Status require_row_major(const TensorArgument& tensor, const char* name) {
   return Error{ErrorCode::kEngine, std::string(name) + " is not row-major"};
 }
 
-float rounded_to(DType dtype, float x) {
+float rounded_to_half(DType dtype, float x) {
   return dtype == DType::kFloat16 ? rounded<Half>(x) : rounded<BFloat16>(x);
 }
 

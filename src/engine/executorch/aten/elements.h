@@ -106,7 +106,17 @@ Number rounded(Number x) {
 }
 
 // What a type of 16-bit floats has of a number.
-float rounded_to(DType dtype, float x);
+float rounded_to_half(DType dtype, float x);
+
+// A number that elements of a type are computed in, as they have it: rounded, if they are floats of
+// 16 bits.
+template <typename Number>
+Number rounded_to(DType dtype, Number x) {
+  if constexpr (std::is_same_v<Number, float>) {
+    if (size_of(dtype) == 2) return rounded_to_half(dtype, x);
+  }
+  return x;
+}
 
 // The elements of a row-major tensor, whose type is T.
 template <typename T>

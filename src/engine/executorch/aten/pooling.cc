@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
@@ -110,17 +109,16 @@ void for_each_place(const Triple& sizes, const Window& depth, const Window& heig
 enum class Rounds : std::uint8_t { kAtEachStep, kAtTheEnd };
 
 // Fills in the means of windows.
-template <typename Number>
-void find_means(const Planes& planes, const Triple& results, const TensorArgument& out,
-                Rounds rounds) {
+template <typename Number, Rounds kRounds>
+void find_means(const Planes& planes, const Triple& results, const TensorArgument& out) {
   const Windows windows = even_windows(planes.sizes, results);
   const WriteAs<Number> means(out);
-  const bool rounds_steps = rounds == Rounds::kAtEachStep && size_of(out.dtype()) == 2;
   const auto step = [&](Number x) {
-    if constexpr (std::is_same_v<Number, float>) {
-      if (rounds_steps) return rounded_to(out.dtype(), x);
+    if constexpr (kRounds == Rounds::kAtEachStep) {
+      return rounded_to(out.dtype(), x);
+    } else {
+      return x;
     }
-    return x;
   };
   for_each_window<Number>(
       planes, results, [&](std::int64_t) -> const Windows& { return windows; },
@@ -148,9 +146,11 @@ Status adaptive_means(ProgramArguments& arguments, std::size_t rank, Rounds roun
   if (out->element_count() == 0) return {};
   if (planes->elements() == 0) return refused("a plane is empty");
   if (dtype == DType::kFloat64) {
-    find_means<double>(*planes, *results, *out, rounds);
+    find_means<double, Rounds::kAtTheEnd>(*planes, *results, *out);
+  } else if (dtype == DType::kFloat32 || rounds == Rounds::kAtTheEnd) {
+    find_means<float, Rounds::kAtTheEnd>(*planes, *results, *out);
   } else {
-    find_means<float>(*planes, *results, *out, rounds);
+    find_means<float, Rounds::kAtEachStep>(*planes, *results, *out);
   }
   return {};
 }

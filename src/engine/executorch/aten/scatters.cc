@@ -4,7 +4,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "engine/executorch/aten/elements.h"
@@ -110,20 +109,11 @@ struct Combining {
   std::span<Number> counts;
 };
 
-// A number that is rounded to 16 bits where a step does that.
-template <typename Number>
-Number stepped(const Scatter& scatter, bool rounds, Number x) {
-  if constexpr (std::is_same_v<Number, float>) {
-    const DType dtype = scatter.self.dtype();
-    if (rounds && dtype != DType::kFloat32) return rounded_to(dtype, x);
-  }
-  return x;
-}
-
 // One lane.
 template <typename Combine, typename Number>
 void combine_lane(const Combining<Number>& combining, const OperandLanes& lanes) {
   const Scatter& scatter = combining.scatter;
+  const DType dtype = scatter.self.dtype();
   const std::int64_t* const index = scatter.index().data() + lanes.start.index;
   const auto each = [&](Number* numbers, const auto& next) {
     for (std::int64_t i = 0; i < scatter.length(); ++i) {
@@ -138,7 +128,7 @@ void combine_lane(const Combining<Number>& combining, const OperandLanes& lanes)
   const Number* const source = combining.source + lanes.start.source;
   if (scatter.rounds_totals) {
     each(totals, [&](Number total, std::int64_t i) {
-      return stepped(scatter, true, Combine::of(total, source[i * lanes.step.source]));
+      return rounded_to(dtype, Combine::of(total, source[i * lanes.step.source]));
     });
   } else {
     each(totals, [&](Number total, std::int64_t i) {
@@ -147,7 +137,8 @@ void combine_lane(const Combining<Number>& combining, const OperandLanes& lanes)
   }
   if (combining.counts.empty()) return;
   each(combining.counts.data(), [&](Number count, std::int64_t) {
-    return stepped(scatter, scatter.rounds_counts, Plus::of(count, Number{1}));
+    const Number next = Plus::of(count, Number{1});
+    return scatter.rounds_counts ? rounded_to(dtype, next) : next;
   });
 }
 
