@@ -59,7 +59,7 @@ OPERATORS = (
     "pow",
     "softmax",
     "where",
-    *("atan2", "hypot"),
+    *("atan2", "hypot", "logaddexp2"),
     *("mul", "div", "clamp", "clamp_min", "clamp_max"),
     *(f"nn.functional.{name}" for name in ("relu", "leaky_relu", "hardtanh", "elu", "gelu")),
     *("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"),
@@ -180,6 +180,25 @@ def test_activations_of_odd_numbers() -> None:
     assert compared.counts["aten.elu.default"] == 12
 
 
+def test_gelu_of_any_number() -> None:
+    """Is x times a share of 1 that is as exact as float32 holds 1."""
+    x = any_numbers()
+    x = x[x.isfinite()]
+    share = torch.special.ndtr(x.double())
+    (found,) = call_kernel(aten.gelu.default, (x,), {}, (x,))
+    error = (found.double() - x.double() * share).abs()
+    assert (error <= 2.5e-7 * x.abs().double() + 1e-45).all()
+    assert torch.equal(found[x > 6], x[x > 6]) and (found[x < -6] == 0).all()
+
+
+def test_logarithms_of_two_powers() -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(2, 100_000) * torch.tensor([1.0, 9.0, 80.0, 1e-3]).repeat(25_000)
+    exact = torch.logaddexp2(x.double(), y.double())
+    (found,) = call_kernel(aten.logaddexp2.default, (x, y), {}, (x,))
+    torch.testing.assert_close(found, exact.float(), rtol=2e-7, atol=2e-7)
+
+
 @pytest.mark.parametrize("columns", [127, 128, 129, 2048, 2049])
 def test_rows_of_any_length(columns: int) -> None:
     """A row may be computed at a time, or a part of it; a thread may begin within one."""
@@ -224,6 +243,8 @@ def test_odd_numbers_of_two_and_types() -> None:
             torch.where(x > 0, x, y)
             torch.hypot(x, y)
             torch.hypot(x * 3e4, y)
+            torch.logaddexp2(x, y)
+            torch.logaddexp2(x * 60, y * 0.3)
         whole = torch.tensor([[-(2**63)], [2**63 - 1], [7]])
         torch.maximum(whole, whole.flip(0))
         torch.where(whole.int() > 0, whole.int(), 2)

@@ -21,6 +21,7 @@ constexpr char kFormOfNumberAndFactor[] =
 
 struct Sum : OfAllNumbers {
   static constexpr char kName[] = "add";
+  static constexpr bool kSparesCopies = true;
   template <typename T>
   static T of(T x, T y) {
     return wrapping_sum(x, y);
@@ -29,6 +30,7 @@ struct Sum : OfAllNumbers {
 
 struct Difference : OfAllNumbers {
   static constexpr char kName[] = "sub";
+  static constexpr bool kSparesCopies = true;
   template <typename T>
   static T of(T x, T y) {
     return wrapping_difference(x, y);
@@ -56,6 +58,7 @@ struct SumWithFactor : Named<kFasterNamespace, Function::kName, kForm> {
 
 struct Product : OfAllNumbers {
   static constexpr char kName[] = "mul";
+  static constexpr bool kSparesCopies = true;
   template <typename T>
   static T of(T x, T y) {
     return wrapping_product(x, y);
@@ -64,6 +67,7 @@ struct Product : OfAllNumbers {
 
 struct Quotient : OfFloatsAlone {
   static constexpr char kName[] = "div";
+  static constexpr bool kSparesCopies = true;
   template <typename T>
   static T of(T x, T y) {
     return x / y;

@@ -1,11 +1,15 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <span>
 
 #include "engine/executorch/aten/bessel_coefficients.h"
+#include "engine/executorch/aten/branchless.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
+#include "engine/executorch/aten/named.h"
+#include "engine/executorch/aten/near_and_far.h"
 #include "engine/executorch/aten/polynomials.h"
 #include "engine/executorch/operators/listed.h"
 
@@ -62,32 +66,40 @@ Wave<T> wave_of_order_1(T x) {
 
 struct BesselJ0 {
   static constexpr char kName[] = "special_bessel_j0";
-  // Near zero by its first two roots.
+  static constexpr float kFar = 5.0F;
+  // By its first two roots.
+  template <typename T>
+  static T near(T x) {
+    const T z = x * x;
+    const T found = (z - static_cast<T>(5.78318596294678452118)) *
+                    (z - static_cast<T>(3.04712623436620863991e+01)) * polynomial(kJ0Rp<T>, z) /
+                    polynomial(kJ0Rq<T>, z);
+    return z < static_cast<T>(1e-10) ? T{1} - z / T{4} : found;
+  }
   template <typename T>
   static T of(T x) {
-    x = std::abs(x);
-    if (!(x <= T{5})) return wave_of_order_0(x).first_kind();
-    const T z = x * x;
-    if (x < static_cast<T>(0.00001)) return T{1} - z / T{4};
-    return (z - static_cast<T>(5.78318596294678452118)) *
-           (z - static_cast<T>(3.04712623436620863991e+01)) * polynomial(kJ0Rp<T>, z) /
-           polynomial(kJ0Rq<T>, z);
+    const T size = std::abs(x);
+    return size <= T{5} ? near(size) : wave_of_order_0(size).first_kind();
   }
 };
 
 struct BesselJ1 {
   static constexpr char kName[] = "special_bessel_j1";
+  static constexpr float kFar = 5.0F;
+  // By its first two roots.
   template <typename T>
-  static T of(T x) {
-    const T size = std::abs(x);
-    if (!(size <= T{5})) {
-      const T result = wave_of_order_1(size).first_kind();
-      return x < T{0} ? -result : result;
-    }
+  static T near(T x) {
     const T z = x * x;
     return polynomial(kJ1Rp<T>, z) / polynomial(kJ1Rq<T>, z) * x *
            (z - static_cast<T>(1.46819706421238932572e+01)) *
            (z - static_cast<T>(4.92184563216946036703e+01));
+  }
+  template <typename T>
+  static T of(T x) {
+    const T size = std::abs(x);
+    if (size <= T{5}) return near(x);
+    const T result = wave_of_order_1(size).first_kind();
+    return x < T{0} ? -result : result;
   }
 };
 
@@ -131,6 +143,20 @@ T scaled_i1(T x) {
   return chebyshev_series<kI1Large<T>>(T{32} / x - T{2}) / std::sqrt(x);
 }
 
+// The same of floats without branches, so that several are computed at once: both series, of which
+// one counts.
+float scaled_i0(float x) {
+  const float near = chebyshev_series<kI0Small<float>>(std::min(x, 8.0F) / 2.0F - 2.0F);
+  const float far = chebyshev_series<kI0Large<float>>(32.0F / std::max(x, 8.0F) - 2.0F);
+  return branchless::chosen(x <= 8.0F, near, far / std::sqrt(x));
+}
+
+float scaled_i1(float x) {
+  const float near = chebyshev_series<kI1Small<float>>(std::min(x, 8.0F) / 2.0F - 2.0F);
+  const float far = chebyshev_series<kI1Large<float>>(32.0F / std::max(x, 8.0F) - 2.0F);
+  return branchless::chosen(x <= 8.0F, near * x, far / std::sqrt(x));
+}
+
 template <typename T>
 T with_sign_of(T sign, T size) {
   return sign < T{0} ? -size : size;
@@ -152,14 +178,17 @@ struct ScaledI1 {
   }
 };
 
+double power_of_e(double x) { return std::exp(x); }
+float power_of_e(float x) { return branchless::exponential_of_any(x); }
+
 template <typename T>
 T modified_i0(T x) {
-  return std::exp(std::abs(x)) * scaled_i0(std::abs(x));
+  return power_of_e(std::abs(x)) * scaled_i0(std::abs(x));
 }
 
 template <typename T>
 T modified_i1(T x) {
-  return with_sign_of(x, std::exp(std::abs(x)) * scaled_i1(std::abs(x)));
+  return with_sign_of(x, power_of_e(std::abs(x)) * scaled_i1(std::abs(x)));
 }
 
 struct I0 {
@@ -311,10 +340,11 @@ using OfX = OfFloats<Function, kFormOfX>;
 }  // namespace
 
 std::span<const ListedOperator> bessel_operators() {
-  return listed<OfOne<I0>, OfOne<ScaledI0>, OfOne<I1>, OfOne<ScaledI1>, OfOne<BesselJ0>,
-                OfOne<BesselJ1>, OfOne<BesselY0>, OfOne<BesselY1>, OfOne<ModifiedI0>,
-                OfOne<ModifiedI1>, OfOne<ModifiedK0>, OfOne<ModifiedK1>, OfX<ScaledK0>,
-                OfX<ScaledK1>, OfX<SphericalJ0>, OfX<AiryAi>>();
+  return listed<VectorisedOfOne<I0>, VectorisedOfOne<ScaledI0>, VectorisedOfOne<I1>,
+                VectorisedOfOne<ScaledI1>, OfNearAndFar<BesselJ0, kAtenNamespace>,
+                OfNearAndFar<BesselJ1, kAtenNamespace>, OfOne<BesselY0>, OfOne<BesselY1>,
+                VectorisedOfOne<ModifiedI0>, VectorisedOfOne<ModifiedI1>, OfOne<ModifiedK0>,
+                OfOne<ModifiedK1>, OfX<ScaledK0>, OfX<ScaledK1>, OfX<SphericalJ0>, OfX<AiryAi>>();
 }
 
 }  // namespace polystate

@@ -12,6 +12,13 @@
 // Functions without branches or calls, so that a compiler can compute several numbers at once.
 namespace polystate::branchless {
 
+// `x` or `y`, by their bits: compilers make branches of a condition that was asked before.
+inline float chosen(bool is_first, float x, float y) {
+  const std::uint32_t mask = is_first ? ~0U : 0U;
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) & mask) |
+                              (std::bit_cast<std::uint32_t>(y) & ~mask));
+}
+
 // A number of at most 2^22 as the nearest whole one and what is left, from -1/2 to 1/2.
 struct NearestWhole {
   float number;
@@ -144,15 +151,16 @@ inline float binary_logarithm_of_any(float x) {
   return logarithm_of_any<&binary_logarithm>(x, 23.0F);
 }
 
-// 1 less the error function: e^(-x^2) p(q) / (1 + 2x) with q = (x - 2) / (x + 2), by a polynomial
+// 1 less the error function: e^(-x^2) p(q) / (x + 2) with q = (x - 2) / (x + 2), by a polynomial
 // that is the nearest for x up to 10.
 inline float error_function_complement(float x) {
   const float given = x < 0.0F ? -x : x;
   const float size = given > 10.0F ? 10.0F : given;
   constexpr auto kSeries = coefficients<float>(
-      {-4.0829342023e-4, -1.2390830344e-3, 1.3208492856e-3, 8.6411566646e-3, -8.0622831304e-3,
-       -5.4207394871e-2, 1.6405569002e-1, -1.6603110151e-1, -9.2763998492e-2, 1.27697838831});
-  const float factor = polynomial(kSeries, (size - 2.0F) / (size + 2.0F)) / (1.0F + 2.0F * size);
+      {-4.61478848e-4, -7.54677535e-4, 2.979055923e-3, 6.437296716e-3, -2.1483577612e-2,
+       -3.6435186505e-2, 2.79469631217e-1, -6.87160973318e-1, 1.021582742907});
+  const float reciprocal = 1.0F / (size + 2.0F);
+  const float factor = polynomial(kSeries, (size - 2.0F) * reciprocal) * reciprocal;
   // The square's rounding error is made up for: the power would be off by as much.
   const float square = size * size;
   const auto high = std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) & 0xFFFFF000U);

@@ -168,7 +168,10 @@ void for_each_lane(const Lanes& lanes, const Work& work) {
 // Fails where a tensor is not row-major.
 Status require_row_major(const TensorArgument& tensor, const char* name);
 
-// Fails where a number is not one of 0 to `end` - 1.
+// Whether every number is one of 0 to `end` - 1.
+bool are_places(std::span<const std::int64_t> places, std::int64_t end);
+
+// Fails where a number is none of them.
 Status require_places(std::span<const std::int64_t> places, std::int64_t end);
 
 }  // namespace polystate

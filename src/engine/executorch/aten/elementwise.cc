@@ -25,7 +25,8 @@ namespace {
 
 // Elements that are converted at a time, which the processor's nearest cache holds.
 constexpr std::int64_t kChunk = 512;
-// Elements that are computed at a time where none is converted; a number is written as often.
+// Where none is converted, a number is written so often, and the loop is called for as many
+// elements at a time.
 constexpr std::int64_t kLargeChunk = 4 * kChunk;
 // A number that goes with a whole chunk is written so many times, and the loop is called for as
 // many elements at a time.
@@ -68,6 +69,17 @@ struct Dimension {
   std::int64_t size;
   std::int64_t stride;  // 0 where the operand is broadcast
 };
+
+// Of one type of numbers.
+template <typename Number, typename Output>
+struct LoopsOf {
+  Loop<Number, Output> of_tensors;
+  Loop<Number, Output> beside_numbers = nullptr;
+};
+template <typename Number, typename Output>
+LoopsOf(Loop<Number, Output>) -> LoopsOf<Number, Output>;
+template <typename Number, typename Output>
+LoopsOf(Loop<Number, Output>, Loop<Number, Output>) -> LoopsOf<Number, Output>;
 
 // Elements of an operand.
 template <typename Number>
@@ -210,10 +222,11 @@ ConversionTo<Number> conversion_to_common(DType common) {
 template <typename Number, typename Output>
 class RangeOfElements {
  public:
-  RangeOfElements(const std::vector<OperandReader<Number>>& readers, Loop<Number, Output> loop,
-                  DType common, const TensorArgument& out, std::int64_t count)
+  RangeOfElements(const std::vector<OperandReader<Number>>& readers,
+                  const LoopsOf<Number, Output>& loops, DType common, const TensorArgument& out,
+                  std::int64_t count)
       : readers_(readers),
-        loop_(loop),
+        loops_(loops),
         common_(common),
         to_common_(conversion_to_common<Number>(common)),
         is_direct_(!converts_results() &&
@@ -221,8 +234,8 @@ class RangeOfElements {
                                        [common](const OperandReader<Number>& reader) {
                                          return reader.is_direct(common);
                                        })),
-        chunks_(is_direct_ ? Chunks{kLargeChunk, kLargeChunk} : chunks_of(out)),
-        room_(std::min(chunks_.size, count)),
+        chunks_(chunks_of(out)),
+        room_(std::min(is_direct_ ? kLargeChunk : chunks_.size, count)),
         buffers_(static_cast<std::size_t>(room_) * buffer_count()),
         pointers_(readers.size()),
         steps_(readers.size()) {
@@ -240,7 +253,7 @@ class RangeOfElements {
   void compute(std::int64_t first, std::int64_t last, const TensorArgument& out) {
     const std::size_t size = size_of(out.dtype());
     for (std::int64_t count = 0; first < last; first += count) {
-      count = chunks_.count(first, last);
+      count = is_direct_ ? last - first : chunks_.count(first, last);
       read_operands(first, count);
       std::byte* const to = out.bytes() + static_cast<std::size_t>(first) * size;
       if constexpr (std::is_same_v<Output, Number>) {
@@ -266,12 +279,15 @@ class RangeOfElements {
         std::ranges::count_if(readers_, &OperandReader<Number>::is_number));
   }
 
-  // Points to the elements of a chunk.
+  // Points to the elements of a chunk, or of all where nothing is converted.
   void read_operands(std::int64_t first, std::int64_t count) {
     Number* buffer = others_;
     at_once_ = count;
     for (std::size_t i = 0; i < readers_.size(); ++i) {
-      if (readers_[i].is_number()) continue;
+      if (readers_[i].is_number()) {
+        at_once_ = std::min(at_once_, room_);
+        continue;
+      }
       const Read<Number> read = operand(readers_[i], first, count, buffer);
       pointers_[i] = read.values;
       steps_[i] = read.is_repeated ? 0 : 1;
@@ -281,11 +297,21 @@ class RangeOfElements {
     results_ = buffer;
   }
 
+  // Whether the first operand goes with numbers alone.
+  [[nodiscard]] bool is_beside_numbers() const {
+    return steps_.front() == 1 && std::all_of(steps_.begin() + 1, steps_.end(),
+                                              [](std::int64_t step) { return step == 0; });
+  }
+
   // Operands that are repeated stay where they are.
   void compute_chunk(std::int64_t count, Output* out) {
+    if (loops_.beside_numbers != nullptr && is_beside_numbers()) {
+      loops_.beside_numbers(pointers_.data(), out, count);
+      return;
+    }
     for (std::int64_t at = 0; at < count; at += at_once_) {
       const std::int64_t some = std::min(at_once_, count - at);
-      loop_(pointers_.data(), out + at, some);
+      loops_.of_tensors(pointers_.data(), out + at, some);
       for (std::size_t i = 0; i < steps_.size(); ++i) pointers_[i] += steps_[i] * some;
     }
   }
@@ -313,7 +339,7 @@ class RangeOfElements {
   }
 
   const std::vector<OperandReader<Number>>& readers_;
-  Loop<Number, Output> loop_;
+  LoopsOf<Number, Output> loops_;
   DType common_;
   ConversionTo<Number> to_common_;  // none where the loop's numbers are of that type
   bool is_direct_;                  // nothing but numbers is written into buffers
@@ -337,14 +363,14 @@ bool keeps_digits(ScalarRule rule, const Operand& operand, std::size_t place) {
 // The operands are converted to the type `common`.
 template <typename Number, typename Output>
 void fill(const std::vector<Operand>& operands, DType common, const TensorArgument& out,
-          Loop<Number, Output> loop, ScalarRule rule = ScalarRule::kConverted) {
+          const LoopsOf<Number, Output>& loops, ScalarRule rule = ScalarRule::kConverted) {
   std::vector<OperandReader<Number>> readers;
   readers.reserve(operands.size());
   for (const Operand& operand : operands) {
     readers.emplace_back(operand, out, keeps_digits(rule, operand, readers.size()));
   }
   const auto compute = [&](std::int64_t first, std::int64_t last) {
-    RangeOfElements<Number, Output>(readers, loop, common, out, last - first)
+    RangeOfElements<Number, Output>(readers, loops, common, out, last - first)
         .compute(first, last, out);
   };
   parallel_for(out.element_count(), kResultsWorthAThread, compute);
@@ -445,11 +471,12 @@ Status internal::compute_elements(ProgramArguments& arguments, const OperandKind
   const Result<TensorArgument> out = arguments.result_at(kinds.count(), *shape);
   if (!out) return out.error();
   if (!is_float(dtype)) {
-    fill(*operands, dtype, *out, loops.of_integers);
+    fill(*operands, dtype, *out, LoopsOf{loops.of_integers});
   } else if (dtype == DType::kFloat64) {
-    fill(*operands, dtype, *out, loops.of_doubles);
+    fill(*operands, dtype, *out, LoopsOf{loops.of_doubles});
   } else {
-    fill(*operands, dtype, *out, loops.of_floats, loops.rule);
+    fill(*operands, dtype, *out, LoopsOf{loops.of_floats, loops.of_floats_beside_numbers},
+         loops.rule);
   }
   return {};
 }
@@ -468,7 +495,7 @@ Status internal::compute_predicates(ProgramArguments& arguments, const OperandKi
       return Error{ErrorCode::kEngine,
                    "there are no operands of type " + std::string(name_of(common))};
     }
-    fill(*operands, common, *out, predicate);
+    fill(*operands, common, *out, LoopsOf{predicate});
     return {};
   };
   if (common == DType::kBool) return compute(predicates.of_bools);

@@ -33,6 +33,8 @@ struct Loops {
   Loop<float> of_floats = nullptr;  // of 16 bits, too
   Loop<double> of_doubles = nullptr;
   Loop<std::int64_t> of_integers = nullptr;  // and bools; a smaller type has the low bits
+  // `of_floats` where each operand but the first is one number, which may spare its copies.
+  Loop<float> of_floats_beside_numbers = nullptr;
   ScalarRule rule = ScalarRule::kConverted;
 };
 
@@ -123,6 +125,19 @@ void each_element(const Number* const* operands, Output* results, std::int64_t c
   compute(std::make_index_sequence<operand_count<Function, Number>()>());
 }
 
+// The same where each operand but the first is one number.
+template <typename Function, typename Number>
+void each_beside_numbers(const Number* const* operands, Number* results, std::int64_t count) {
+  const auto compute = [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
+    const Number* const first = operands[0];
+    const std::array numbers{*operands[kIndices + 1]...};
+    for (std::int64_t i = 0; i < count; ++i) {
+      results[i] = Function::of(first[i], numbers[kIndices]...);
+    }
+  };
+  compute(std::make_index_sequence<operand_count<Function, Number>() - 1>());
+}
+
 template <typename Function>
 inline constexpr Loops kFloatLoops{.of_floats = &each_element<Function, float>,
                                    .of_doubles = &each_element<Function, double>};
@@ -141,13 +156,6 @@ Loops vectorised_loops() {
   const InstructionSet set = best_instruction_set();
   return {.of_floats = vectorised<&each_element<Function, float>>(set),
           .of_doubles = vectorised<&each_element<Function, double>>(set)};
-}
-
-template <typename Function>
-Loops vectorised_loops_of_all() {
-  Loops loops = vectorised_loops<Function>();
-  loops.of_integers = vectorised<&each_element<Function, std::int64_t>>(best_instruction_set());
-  return loops;
 }
 
 template <typename Function>

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+
+#include "core/instruction_set.h"
+#include "core/vectorised.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/named.h"
 #include "engine/executorch/operators/program_arguments.h"
@@ -7,21 +11,28 @@
 
 namespace polystate {
 
-// What types a function takes; `faster_loops` reads it.
+// What types a function takes, and whether it has a loop of its own for numbers that go with a
+// tensor: where copies of these would take as long as the function. `faster_loops` reads both.
 struct OfFloatsAlone {
   static constexpr bool kHasIntegers = false;
+  static constexpr bool kSparesCopies = false;
 };
 struct OfAllNumbers {
   static constexpr bool kHasIntegers = true;
+  static constexpr bool kSparesCopies = false;
 };
 
 template <typename Function>
 Loops faster_loops() {
+  Loops loops = vectorised_loops<Function>();
+  const InstructionSet set = best_instruction_set();
   if constexpr (Function::kHasIntegers) {
-    return vectorised_loops_of_all<Function>();
-  } else {
-    return vectorised_loops<Function>();
+    loops.of_integers = vectorised<&each_element<Function, std::int64_t>>(set);
   }
+  if constexpr (Function::kSparesCopies) {
+    loops.of_floats_beside_numbers = vectorised<&each_beside_numbers<Function, float>>(set);
+  }
+  return loops;
 }
 
 // An elementwise operator that ExecuTorch computes a number at a time. `Function::of` has no

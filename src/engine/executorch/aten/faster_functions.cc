@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <span>
@@ -60,6 +61,23 @@ struct Log10 : OfFloatsAlone {
     return branchless::logarithm_of_any(x) * std::numbers::log10e_v<float>;
   }
   static double of(double x) { return std::log10(x); }
+};
+
+// The logarithm of 2^x + 2^y, to the base 2.
+struct Logaddexp2 : OfFloatsAlone {
+  static constexpr char kName[] = "logaddexp2";
+  static float of(float x, float y) {
+    const float larger = x < y ? y : x;
+    const float gap = x == y ? 0.0F : std::abs(x - y);  // of infinities, too
+    const float power = branchless::binary_exponential_of_any(-gap);
+    const float sum = 1.0F + power;
+    const float lost = (power - (sum - 1.0F)) / sum;
+    return larger + (branchless::binary_logarithm(sum) + lost * std::numbers::log2e_v<float>);
+  }
+  static double of(double x, double y) {
+    const double more = std::log1p(std::exp2(-std::abs(x - y))) * std::numbers::log2e;
+    return x == y ? x + 1.0 : std::max(x, y) + more;
+  }
 };
 
 struct Sigmoid : OfFloatsAlone {
@@ -225,11 +243,12 @@ struct Where : OfAllNumbers {
 
 std::span<const ListedOperator> faster_operators() {
   return listed<FasterOfOne<Exp>, Added<Exp2, kFormOfOne>, FasterOfOne<Expm1>, FasterOfOne<Log>,
-                FasterOfOne<Log1p>, FasterOfOne<Log2>, FasterOfOne<Log10>, FasterOfOne<Sigmoid>,
-                FasterOfOne<Tanh>, FasterOfOne<Erf>, FasterOfOne<Sqrt>, FasterOfOne<Rsqrt>,
-                FasterOfOne<Reciprocal>, FasterOfOne<Floor>, FasterOfOne<Ceil>, FasterOfOne<Trunc>,
-                FasterOfOne<Round>, FasterOfOne<Neg>, FasterOfOne<Sign>, FasterOfTwo<Maximum>,
-                FasterOfTwo<Minimum>, Faster<Where, kFormOfWhere>>();
+                FasterOfOne<Log1p>, FasterOfOne<Log2>, Added<Logaddexp2, kFormOfTwo>,
+                FasterOfOne<Log10>, FasterOfOne<Sigmoid>, FasterOfOne<Tanh>, FasterOfOne<Erf>,
+                FasterOfOne<Sqrt>, FasterOfOne<Rsqrt>, FasterOfOne<Reciprocal>, FasterOfOne<Floor>,
+                FasterOfOne<Ceil>, FasterOfOne<Trunc>, FasterOfOne<Round>, FasterOfOne<Neg>,
+                FasterOfOne<Sign>, FasterOfTwo<Maximum>, FasterOfTwo<Minimum>,
+                Faster<Where, kFormOfWhere>>();
 }
 
 }  // namespace polystate

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace polystate {
 
@@ -14,11 +15,20 @@ constexpr std::array<T, kCount> coefficients(const double (&values)[kCount]) {
   return result;
 }
 
+// Calls `add` with each factor from `kFirst` on. Compilers leave some loops within loops as they
+// are, and then compute one number at a time; this is no loop.
+template <std::size_t kFirst, typename T, std::size_t kCount, typename Add>
+void each_factor(const std::array<T, kCount>& factors, const Add& add) {
+  [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) {
+    (add(factors[kFirst + kIndices]), ...);
+  }(std::make_index_sequence<kCount - kFirst>());
+}
+
 // By Horner's rule.
 template <typename T, std::size_t kCount>
 T polynomial(const std::array<T, kCount>& factors, T x) {
   T result = 0;
-  for (const T factor : factors) result = result * x + factor;
+  each_factor<0>(factors, [&](T factor) { result = result * x + factor; });
   return result;
 }
 
@@ -37,12 +47,11 @@ T chebyshev_series(T x) {
   T last = 0;
   T before = 0;
   T result = 0;
-  constexpr std::size_t kFirst = first_that_matters(kFactors);
-  for (std::size_t i = kFirst; i < kFactors.size(); ++i) {
+  each_factor<first_that_matters(kFactors)>(kFactors, [&](T factor) {
     before = last;
     last = result;
-    result = x * last - before + kFactors[i];
-  }
+    result = x * last - before + factor;
+  });
   return T{0.5} * (result - before);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -124,6 +125,7 @@ struct Gathering {
   TensorArgument self;
   std::span<const std::int64_t> index;
   Offsets rows;                 // in self, of the lines of the index, at place 0
+  std::int64_t end = 1;         // of the places
   std::int64_t width = 1;       // of a line
   std::int64_t line_step = 0;   // between what neighbours in a line have at one place
   std::int64_t place_step = 1;  // from one place to the next
@@ -165,35 +167,49 @@ Result<Gathering> gathering(ProgramArguments& arguments, const Places& places) {
   const Result<std::size_t> along = resolve_dimension(found.self.shape(), dimension);
   if (!along) return along.error();
   found.index = places.all();
+  found.end = size_in(found.self, *along);
   if (found.index.empty()) return found;
   if (const Status are = place_lines(index, *along, found); !are) return are.error();
-  const Status are = require_places(found.index, size_in(found.self, *along));
-  if (!are) return are.error();
   return found;
 }
 
+// Copies the elements that one line of an index names.
 template <std::size_t kBytes>
-void gather(const Gathering& gathering, std::byte* out) {
+void gather_line(const Gathering& gathering, std::int64_t row, std::byte* out) {
   constexpr auto kStep = static_cast<std::int64_t>(kBytes);
   constexpr Block<kBytes> kCopy{};
   const std::int64_t width = gathering.width;
+  const std::byte* const from = gathering.self.bytes() + gathering.rows.at(row) * kStep;
+  const auto places = gathering.index.subspan(static_cast<std::size_t>(row * width),
+                                              static_cast<std::size_t>(width));
+  std::byte* const to = out + row * width * kStep;
+  if (gathering.line_step == 0) return copy_places<kBytes>(to, from, places);
   const std::int64_t place_bytes = gathering.place_step * kStep;
+  for (std::int64_t i = 0; i < width; ++i) {
+    kCopy(to + i * kStep, from + i * kStep + places[static_cast<std::size_t>(i)] * place_bytes);
+  }
+}
+
+// Checks some lines at a time before it copies, so that the processor still has them near.
+template <std::size_t kBytes>
+Status gather(const Gathering& gathering, std::byte* out) {
+  constexpr std::int64_t kCheckedAtOnce = 1024;
+  const std::int64_t width = gathering.width;
+  const std::int64_t lines = std::max<std::int64_t>(1, kCheckedAtOnce / width);
+  std::atomic<bool> are_there = true;
   for_each_range(gathering.rows.count(), width, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t row = first; row < last; ++row) {
-      const std::byte* const from = gathering.self.bytes() + gathering.rows.at(row) * kStep;
-      const auto places = gathering.index.subspan(static_cast<std::size_t>(row * width),
-                                                  static_cast<std::size_t>(width));
-      std::byte* const to = out + row * width * kStep;
-      if (gathering.line_step == 0) {
-        copy_places<kBytes>(to, from, places);
-      } else {
-        for (std::int64_t i = 0; i < width; ++i) {
-          kCopy(to + i * kStep,
-                from + i * kStep + places[static_cast<std::size_t>(i)] * place_bytes);
-        }
+    for (std::int64_t row = first; row < last;) {
+      const std::int64_t end = std::min(last, row + lines);
+      const auto checked = gathering.index.subspan(static_cast<std::size_t>(row * width),
+                                                   static_cast<std::size_t>((end - row) * width));
+      if (!are_places(checked, gathering.end)) {
+        are_there = false;
+        return;
       }
+      for (; row < end; ++row) gather_line<kBytes>(gathering, row, out);
     }
   });
+  return are_there ? Status{} : require_places(gathering.index, gathering.end);
 }
 
 struct Gather {
@@ -214,9 +230,11 @@ struct Gather {
     if (!out) return out.error();
     if (overlap(index, *out)) return refused("out lies where the index does");
     if (out->element_count() == 0) return {};
-    with_element_size(out->dtype(),
-                      [&]<std::size_t kBytes>() { gather<kBytes>(*found, out->bytes()); });
-    return {};
+    Status gathered;
+    with_element_size(out->dtype(), [&]<std::size_t kBytes>() {
+      gathered = gather<kBytes>(*found, out->bytes());
+    });
+    return gathered;
   }
 };
 

@@ -81,15 +81,15 @@ void add_row(typename Way::Sum* sums, const typename Way::Number* row, std::int6
 // vectors take.
 constexpr std::int64_t kLanes = 32;
 
+// Combines numbers that lie one after another.
 template <typename Way>
-using SumsOfLanes = std::array<typename Way::Sum, kLanes>;
-
-// Combines a run of numbers with what lanes have.
-template <typename Way>
-void add_run(SumsOfLanes<Way>& to, const typename Way::Number* values, std::int64_t count) {
+typename Way::Sum combined_run(const typename Way::Number* values, std::int64_t count) {
   using Number = typename Way::Number;
+  using Sum = typename Way::Sum;
+  using Combine = typename Way::Combine;
   constexpr auto kAtOnce = static_cast<std::int64_t>(kRows) * kLanes;
-  SumsOfLanes<Way> lanes = to;  // which the compiler can keep in registers
+  std::array<Sum, kLanes> lanes;
+  lanes.fill(Combine::template nothing<Sum>());
   std::int64_t i = 0;
   if constexpr (kAddsFewFirst<Way>) {
     for (; i + kAtOnce <= count; i += kAtOnce) {
@@ -104,25 +104,29 @@ void add_run(SumsOfLanes<Way>& to, const typename Way::Number* values, std::int6
       std::copy_n(values + i, kLanes, few.data());
       for (i += kLanes; i + kLanes <= count; i += kLanes) {
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
-          few[lane] = Way::Combine::of(few[lane], values[i + static_cast<std::int64_t>(lane)]);
+          few[lane] = Combine::of(few[lane], values[i + static_cast<std::int64_t>(lane)]);
         }
       }
       add_row<Way>(lanes.data(), few.data(), kLanes);
     }
+  } else {
+    std::array<Sum, kLanes> others = lanes;  // which need not wait for the first ones
+    for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+      add_row<Way>(lanes.data(), values + i, kLanes);
+      add_row<Way>(others.data(), values + i + kLanes, kLanes);
+    }
+    add_row<InTheirType<Combine, Sum>>(lanes.data(), others.data(), kLanes);
   }
   for (; i + kLanes <= count; i += kLanes) add_row<Way>(lanes.data(), values + i, kLanes);
-  add_row<Way>(lanes.data(), values + i, count - i);
-  to = lanes;
-}
-
-template <typename Way>
-typename Way::Sum sum_of(SumsOfLanes<Way> lanes) {
+  Sum rest = Combine::template nothing<Sum>();
+  for (; i < count; ++i) rest = Combine::of(rest, static_cast<Sum>(values[i]));
+  if (count < kLanes) return rest;
   for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
     for (std::size_t lane = 0; lane < half; ++lane) {
-      lanes[lane] = Way::Combine::of(lanes[lane], lanes[lane + half]);
+      lanes[lane] = Combine::of(lanes[lane], lanes[lane + half]);
     }
   }
-  return lanes[0];
+  return Combine::of(lanes[0], rest);
 }
 
 // Combines each of `count` runs of `size` numbers, which lie one after another.
@@ -173,23 +177,27 @@ template <typename Way>
 void reduce_runs(const ReducedElements& operands, std::int64_t run,
                  const ReadAs<typename Way::Number>& values,
                  const Results<typename Way::Sum>& results) {
+  using Combine = typename Way::Combine;
   using Sum = typename Way::Sum;
-  const InstructionSet set = best_instruction_set();
-  const auto add = vectorised<&add_run<Way>>(set);
-  const auto sum_lanes = vectorised<&sum_of<Way>>(set);
+  const auto combined = vectorised<&combined_run<Way>>(best_instruction_set());
   const std::int64_t runs = operands.reduced.count();
+  const auto result_at = [&](std::int64_t place) {
+    Sum sum = Combine::template nothing<Sum>();
+    for (std::int64_t i = 0; i < runs; ++i) {
+      values.for_each_part(operands.kept.at(place) + operands.reduced.at(i), run,
+                           [&](const typename Way::Number* numbers, std::int64_t some) {
+                             sum = Combine::of(sum, combined(numbers, some));
+                           });
+    }
+    return sum;
+  };
+  constexpr std::int64_t kAtOnce = 64;
   for_each_range(operands.kept.count(), runs * run, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t place = first; place < last; ++place) {
-      SumsOfLanes<Way> lanes;
-      lanes.fill(Way::Combine::template nothing<Sum>());
-      for (std::int64_t i = 0; i < runs; ++i) {
-        values.for_each_part(operands.kept.at(place) + operands.reduced.at(i), run,
-                             [&](const typename Way::Number* numbers, std::int64_t some) {
-                               add(lanes, numbers, some);
-                             });
-      }
-      Sum sum = sum_lanes(lanes);
-      results.set(place, &sum, 1);
+    std::array<Sum, static_cast<std::size_t>(kAtOnce)> sums;
+    for (; first < last; first += kAtOnce) {
+      const std::int64_t some = std::min(kAtOnce, last - first);
+      for (std::int64_t i = 0; i < some; ++i) sums[i] = result_at(first + i);
+      results.set(first, sums.data(), some);
     }
   });
 }

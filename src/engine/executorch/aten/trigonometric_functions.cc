@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -7,17 +5,13 @@
 #include <numbers>
 #include <span>
 
-#include "core/instruction_set.h"
-#include "core/vectorised.h"
 #include "engine/executorch/aten/branchless.h"
 #include "engine/executorch/aten/elementwise.h"
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/faster.h"
-#include "engine/executorch/aten/named.h"
+#include "engine/executorch/aten/near_and_far.h"
 #include "engine/executorch/aten/polynomials.h"
 #include "engine/executorch/operators/listed.h"
-#include "engine/executorch/operators/program_arguments.h"
-#include "polystate/core/result.h"
 
 // Trigonometric functions and their inverses, hyperbolic functions, and hypotenuses. Those of
 // float64 call the standard library.
@@ -30,10 +24,12 @@ struct Angle {
   std::uint64_t quarters;  // modulo 2^51
 };
 
-// Up to 2^20 quarter turns their products with 33 bits are exact.
-constexpr float kLargestAngle = 1.0e6F;
+// Pi / 2 is in three parts, of which the first two have 33 bits: their products with up to 2^20
+// quarter turns are exact.
+struct OfAngle {
+  static constexpr float kFar = 1.0e6F;
+};
 
-// Pi / 2 is in three parts, of which the first two have 33 bits: their products are exact.
 Angle angle_of(float x) {
   constexpr double kHalfPi = 0x1.921fb544p+0;
   constexpr double kHalfPiMiddle = 0x1.0b4611a6p-34;
@@ -75,61 +71,27 @@ float tangent_of(const Angle& angle) {
   return (is_odd ? -cosine : sine) / (is_odd ? sine : cosine);
 }
 
-// Without a sign, the bits of infinities and NaN are above those of all numbers.
-std::uint32_t size_bits(float x) { return std::bit_cast<std::uint32_t>(x) & 0x7FFFFFFFU; }
-
-// Angles that are too large are computed again, one by one.
-template <typename Function>
-void each_angle(const float* const* operands, float* results, std::int64_t count) {
-  constexpr std::int64_t kBlock = 256;
-  constexpr auto kMost = std::bit_cast<std::uint32_t>(kLargestAngle);
-  std::array<float, kBlock> found;  // the results may be the angles
-  for (std::int64_t first = 0; first < count; first += kBlock) {
-    const float* const angles = operands[0] + first;
-    const std::int64_t last = std::min(kBlock, count - first);
-    std::uint32_t largest = 0;
-    for (std::int64_t i = 0; i < last; ++i) {
-      const std::uint32_t size = size_bits(angles[i]);
-      largest = size > largest ? size : largest;
-    }
-    for (std::int64_t i = 0; i < last; ++i) found[i] = Function::of_small(angles[i]);
-    for (std::int64_t i = 0; largest > kMost && i < last; ++i) {
-      if (size_bits(angles[i]) > kMost) found[i] = Function::of(angles[i]);
-    }
-    for (std::int64_t i = 0; i < last; ++i) results[first + i] = found[i];
-  }
-}
-
-template <typename Function>
-struct OfAngles : Named<kFasterNamespace, Function::kName, kFormOfOne> {
-  static Status run(ProgramArguments& arguments) {
-    return compute_elements<OfAngles::kSchema>(
-        arguments, {.of_floats = vectorised<&each_angle<Function>>(best_instruction_set()),
-                    .of_doubles = &each_element<Function, double>});
-  }
-};
-
-struct Sin {
+struct Sin : OfAngle {
   static constexpr char kName[] = "sin";
-  static float of_small(float x) { return sine_of(angle_of(x), 0); }
+  static float near(float x) { return sine_of(angle_of(x), 0); }
   template <typename T>
   static T of(T x) {
     return std::sin(x);
   }
 };
 
-struct Cos {
+struct Cos : OfAngle {
   static constexpr char kName[] = "cos";
-  static float of_small(float x) { return sine_of(angle_of(x), 1); }
+  static float near(float x) { return sine_of(angle_of(x), 1); }
   template <typename T>
   static T of(T x) {
     return std::cos(x);
   }
 };
 
-struct Tan {
+struct Tan : OfAngle {
   static constexpr char kName[] = "tan";
-  static float of_small(float x) { return tangent_of(angle_of(x)); }
+  static float near(float x) { return tangent_of(angle_of(x)); }
   template <typename T>
   static T of(T x) {
     return std::tan(x);
@@ -178,26 +140,24 @@ struct Atan2 : OfFloatsAlone {
   static double of(double y, double x) { return std::atan2(y, x); }
 };
 
-// asin(size); for a size above 1/2 the angle a with asin(size) = pi / 2 - 2 a. Cephes' polynomial.
-struct ArcSine {
-  float angle;
-  bool is_large;
-};
-
-ArcSine arc_sine(float size) {
-  const bool is_large = size > 0.5F;
+// An angle a with asin(size) = a, or pi / 2 - 2 a for a size above 1/2. Cephes' polynomial.
+float arc_sine_angle(float size, bool is_large) {
   const float square = is_large ? 0.5F * (1.0F - size) : size * size;
   const float x = is_large ? std::sqrt(square) : size;
   constexpr auto kSeries = coefficients<float>(
       {4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1});
-  return {polynomial(kSeries, square) * square * x + x, is_large};
+  return polynomial(kSeries, square) * square * x + x;
 }
 
+// Compilers make branches of a condition that is asked again behind the polynomial.
 struct Asin : OfFloatsAlone {
   static constexpr char kName[] = "asin";
   static float of(float x) {
-    const ArcSine found = arc_sine(std::abs(x));
-    return std::copysign(found.is_large ? kPi / 2 - 2.0F * found.angle : found.angle, x);
+    const float size = std::abs(x);
+    const bool is_large = size > 0.5F;
+    const float begin = is_large ? kPi / 2 : 0.0F;
+    const float factor = is_large ? -2.0F : 1.0F;
+    return std::copysign(begin + factor * arc_sine_angle(size, is_large), x);
   }
   static double of(double x) { return std::asin(x); }
 };
@@ -205,10 +165,12 @@ struct Asin : OfFloatsAlone {
 struct Acos : OfFloatsAlone {
   static constexpr char kName[] = "acos";
   static float of(float x) {
-    const ArcSine found = arc_sine(std::abs(x));
-    const float twice = 2.0F * found.angle;
-    const float of_large = x > 0.0F ? twice : kPi - twice;
-    return found.is_large ? of_large : kPi / 2 - std::copysign(found.angle, x);
+    const float size = std::abs(x);
+    const bool is_large = size > 0.5F;
+    const float begin_of_large = x > 0.0F ? 0.0F : kPi;
+    const float begin = is_large ? begin_of_large : kPi / 2;
+    const float factor = std::copysign(1.0F, x) * (is_large ? 2.0F : -1.0F);
+    return begin + factor * arc_sine_angle(size, is_large);
   }
   static double of(double x) { return std::acos(x); }
 };
@@ -258,9 +220,9 @@ struct Cosh : OfFloatsAlone {
 }  // namespace
 
 std::span<const ListedOperator> trigonometric_operators() {
-  return listed<OfAngles<Sin>, OfAngles<Cos>, OfAngles<Tan>, FasterOfOne<Asin>, FasterOfOne<Acos>,
-                FasterOfOne<Atan>, FasterOfTwo<Atan2>, Added<Hypot, kFormOfTwo>, FasterOfOne<Sinh>,
-                FasterOfOne<Cosh>>();
+  return listed<OfNearAndFar<Sin>, OfNearAndFar<Cos>, OfNearAndFar<Tan>, FasterOfOne<Asin>,
+                FasterOfOne<Acos>, FasterOfOne<Atan>, FasterOfTwo<Atan2>, Added<Hypot, kFormOfTwo>,
+                FasterOfOne<Sinh>, FasterOfOne<Cosh>>();
 }
 
 }  // namespace polystate

@@ -43,11 +43,6 @@ def _round(x: Tensor, *, decimals: int) -> Tensor:
     return found.to(x.dtype)
 
 
-def _logaddexp2(x: Tensor, y: Tensor) -> Tensor:
-    more = torch.exp2(-(x - y).abs()).log1p() / math.log(2)
-    return torch.where(x.isinf() & (x == y), x, torch.maximum(x, y) + more)
-
-
 def _ldexp(x: Tensor, exponent: Tensor) -> Tensor:
     """As a product with several powers of two, each of which is in range where the result is."""
     if exponent.is_floating_point() or not x.is_floating_point():
@@ -124,7 +119,6 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
     aten.fmax.default: _fmax,
     aten.fmin.default: _fmin,
     aten.ldexp.Tensor: _ldexp,
-    aten.logaddexp2.default: _logaddexp2,
     aten.logit.default: _logit,
     aten.mul.Scalar: aten.mul.Tensor,
     aten.round.decimals: _round,
