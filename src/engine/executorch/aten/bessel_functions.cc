@@ -207,11 +207,11 @@ struct I1 {
   }
 };
 
-struct ModifiedI0 : I0 {
+struct ModifiedI0 {
   static constexpr char kName[] = "special_modified_bessel_i0";
 };
 
-struct ModifiedI1 : I1 {
+struct ModifiedI1 {
   static constexpr char kName[] = "special_modified_bessel_i1";
 };
 
@@ -343,7 +343,7 @@ std::span<const ListedOperator> bessel_operators() {
   return listed<VectorisedOfOne<I0>, VectorisedOfOne<ScaledI0>, VectorisedOfOne<I1>,
                 VectorisedOfOne<ScaledI1>, OfNearAndFar<BesselJ0, kAtenNamespace>,
                 OfNearAndFar<BesselJ1, kAtenNamespace>, OfOne<BesselY0>, OfOne<BesselY1>,
-                VectorisedOfOne<ModifiedI0>, VectorisedOfOne<ModifiedI1>, OfOne<ModifiedK0>,
+                VectorisedOfOne<ModifiedI0, I0>, VectorisedOfOne<ModifiedI1, I1>, OfOne<ModifiedK0>,
                 OfOne<ModifiedK1>, OfX<ScaledK0>, OfX<ScaledK1>, OfX<SphericalJ0>, OfX<AiryAi>>();
 }
 

@@ -188,12 +188,13 @@ inline constexpr char kFormOfSelfAndNumber[] =
 
 template <typename Function>
 using OfOne = OfFloats<Function, kFormOfOne>;
-// Of a function whose form for float32 has no branches or calls.
-template <typename Function>
+// Of a function whose form for float32 has no branches or calls; `Same` is one that computes the
+// same, whose loops are there already.
+template <typename Function, typename Same = Function>
 struct VectorisedOfOne : OfOne<Function> {
   static Status run(ProgramArguments& arguments) {
-    Loops loops = kFloatLoops<Function>;
-    loops.of_floats = vectorised<&each_element<Function, float>>(best_instruction_set());
+    Loops loops = kFloatLoops<Same>;
+    loops.of_floats = vectorised<&each_element<Same, float>>(best_instruction_set());
     return compute_elements<OfOne<Function>::kSchema>(arguments, loops);
   }
 };
