@@ -89,7 +89,8 @@ sweep: setup  ## Export PyTorch's operators with each type and whole models, and
 	python -m tests.end_to_end.operator_census --results build/census.jsonl
 	set -e; for backend in $(SWEEP_BACKENDS); do \
 	  python -m tests.end_to_end.whole_models --backend $$backend --results build/models-$$backend.jsonl; \
-	  python -m tests.end_to_end.sweep --backend $$backend --results build/sweep-$$backend.jsonl; \
+	  [[ $$backend == aoti ]] && together=6 || together=1; \
+	  python -m tests.end_to_end.sweep --backend $$backend --together $$together --results build/sweep-$$backend.jsonl; \
 	  python -m tests.end_to_end.sweep --backend $$backend --dynamic --results build/dynamic-$$backend.jsonl; \
 	done
 	python -m tools.operators_table --census build/census.jsonl \

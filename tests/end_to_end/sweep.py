@@ -7,6 +7,9 @@ mixes them. ``--census FILE`` takes those alone that a census of kernels (`opera
 not find equal. A case is equal only where every call of it is; those that PyTorch itself refuses,
 or that draw numbers, are none. `tools.operators_table` makes a table of the results.
 
+``--together 6`` exports six cases as one method first, for which AOTInductor's compiler starts
+once: of those that are not equal so, each is tried alone.
+
 ``--dynamic`` exports the first sample of each case with one size that varies, where torch.export
 lets it, and calls it at the smallest and at the largest size.
 """
@@ -18,7 +21,7 @@ import itertools
 import random
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +39,8 @@ from tests.end_to_end.trials import (
     LEFT_OUT,
     REFUSED,
     UNTYPED,
+    ResultFile,
+    Tried,
     run_resumable,
     trial_parser,
 )
@@ -96,6 +101,68 @@ class CaseTrial:
             return sample.run(self.case.entry.op, tensors)
 
         return call
+
+
+@dataclass(frozen=True)
+class EqualTrial:
+    """A case that is known to be equal."""
+
+    name: str
+
+    def outcome(self, backend: str) -> tuple[str, str]:
+        return EQUAL, ""
+
+
+def are_equal_together(trials: Sequence[CaseTrial], backend: str) -> bool:
+    """Whether a method that makes all calls of the cases exports, and is equal."""
+    calls = [(each.case, sample) for each in trials for sample in each.samples]
+    tensors = [each for _, sample in calls for each in sample.tensors]
+
+    def run(*tensors: torch.Tensor) -> list[torch.Tensor | float]:
+        given = iter(tensors)
+        results = []
+        for case, sample in calls:
+            results += sample.run(case.entry.op, list(itertools.islice(given, len(sample.tensors))))
+        return results
+
+    try:
+        method = ps.Method(run, tuple(tensors))
+        program = ps.export(nn.Module(), {"run": method}, backend=backend, draws=_NO_DRAWS)
+        with tempfile.TemporaryDirectory() as directory:
+            artifact = program.save(Path(directory) / "artifact")
+            session: Any = ps.load(artifact, trust_code=True).session()
+            found = iter(session.run("run", *tensors))
+    except Exception:  # of any kind: which case it is of shows when each is tried alone
+        return False
+    return not any(
+        case.first_deviation(sample, list(itertools.islice(found, len(case.expected(sample)))))
+        for case, sample in calls
+    )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases that are tried as one method first."""
+
+    made: Mapping[str, Callable[[], CaseTrial | DynamicTrial | None]]
+    backend: str
+
+    def trial(self, name: str) -> CaseTrial | EqualTrial | None:
+        """The trial of one of them."""
+        trial = self._trials.get(name)
+        if trial is None:
+            return None
+        is_equal = self._are_equal or are_equal_together([trial], self.backend)
+        return EqualTrial(name) if is_equal else trial
+
+    @functools.cached_property
+    def _trials(self) -> dict[str, CaseTrial]:
+        made = {name: make() for name, make in self.made.items()}
+        return {name: trial for name, trial in made.items() if isinstance(trial, CaseTrial)}
+
+    @functools.cached_property
+    def _are_equal(self) -> bool:
+        return are_equal_together(list(self._trials.values()), self.backend)
 
 
 @dataclass(frozen=True)
@@ -214,14 +281,22 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--dynamic", action="store_true")
+    parser.add_argument("--together", type=int, default=1)
     parser.add_argument("--census", type=Path, help="only what this one did not find equal")
     options = parser.parse_args()
 
-    def chosen() -> Iterator[tuple[str, Callable[[], CaseTrial | DynamicTrial | None]]]:
+    def chosen() -> Iterator[tuple[str, Callable[[], Tried | None]]]:
         dtypes = options.dtype or list(DTYPES)
         found = trials(dtypes, options.first, options.part, dynamic=options.dynamic)
-        equal = equal_cases(options.census) if options.census else set()
-        return ((name, make) for name, make in found if name not in equal)
+        done = equal_cases(options.census) if options.census else set()
+        if options.dynamic or options.together == 1:
+            yield from ((name, make) for name, make in found if name not in done)
+            return
+        done = done | ResultFile(options.results).read().keys()
+        left = [(name, make) for name, make in found if name not in done]
+        for first in range(0, len(left), options.together):
+            group = Group(dict(left[first : first + options.together]), options.backend)
+            yield from ((name, functools.partial(group.trial, name)) for name in group.made)
 
     run_resumable("tests.end_to_end.sweep", chosen, options)
 

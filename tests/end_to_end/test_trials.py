@@ -11,6 +11,8 @@ from polystate.export.lowering import rewrites
 from polystate.export.tracing.decompositions.table import DECOMPOSED
 from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
 from tests.end_to_end import operator_samples
+from tests.end_to_end.operator_cases import Case
+from tests.end_to_end.sweep import CaseTrial, EqualTrial, Group, trials
 from tests.end_to_end.trials import DIED, DIFFERENT, EQUAL, REFUSED, Trial, outcome
 from tests.support.operator_entries import operator_entries
 
@@ -84,3 +86,34 @@ def test_operators_of_integers_alone_have_samples(name: str) -> None:
     assert trial is not None
     assert trial.model.value.dtype == torch.int64
     assert outcome(trial, "portable") == (EQUAL, "")
+
+
+def group_of(*names: str) -> Group:
+    found = dict(trials(["int64", "float32"], calls=2))
+    return Group({name: found[name] for name in names}, "portable")
+
+
+def test_of_cases_that_are_tried_together_each_one_is_told() -> None:
+    group = group_of("neg float32", "bincount int64", "bernoulli float32")
+    assert group.trial("neg float32") == EqualTrial("neg float32")
+    refused = group.trial("bincount int64")
+    assert isinstance(refused, CaseTrial) and refused.outcome("portable")[0] == REFUSED
+    assert group.trial("bernoulli float32") is None  # it draws numbers
+
+
+def test_a_wrong_result_among_cases_that_are_tried_together_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    group = group_of("neg float32", "mul float32", "sum float32")
+    assert group.trial("mul float32") == EqualTrial("mul float32")
+    group = group_of("neg float32", "mul float32", "sum float32")
+    compared = Case.expected
+
+    def otherwise(case: Case, *args: object) -> list[Tensor]:
+        results = compared(case, *args)  # type: ignore[arg-type]
+        return [each + 1 for each in results] if case.operator == "mul" else results
+
+    monkeypatch.setattr(Case, "expected", otherwise)
+    wrong = group.trial("mul float32")
+    assert isinstance(wrong, CaseTrial) and wrong.outcome("portable")[0] == DIFFERENT
+    assert group.trial("sum float32") == EqualTrial("sum float32")
