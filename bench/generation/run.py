@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--program", type=Path, required=True, help="bench_generation")
     parser.add_argument("--models", type=Path, required=True, help="folder of make_models.py")
     parser.add_argument("--out", type=Path, required=True, help="folder for table and JSON")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--engines", nargs="+", default=list(ENGINES))
     parser.add_argument("--only", nargs="+", default=list(MODELS), help="names of models")
     options = parser.parse_args()

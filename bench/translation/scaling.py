@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--program", type=Path, required=True, help="bench_translation")
     parser.add_argument("--models", type=Path, required=True, help="folder of make_models.py")
     parser.add_argument("--out", type=Path, required=True, help="folder for table and picture")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
 
     measured = lines()

@@ -4,12 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,8 +26,10 @@
 namespace polystate {
 namespace {
 
-// Bytes that are read at once, and hashed while they are in the processor's cache.
+// Bytes that are read and hashed at once.
 constexpr std::size_t kChunkBytes = std::size_t{256} * 1024;
+// A file so large is read by a thread of its own while it is hashed.
+constexpr std::size_t kBytesWorthAThread = std::size_t{4} * 1024 * 1024;
 
 // Pages from mmap, given back at the end.
 class Pages final : public FileBytes {
@@ -66,6 +73,62 @@ Result<std::unique_ptr<Pages>> map_pages(const InputFile& file, int protection, 
                                  descriptor >= 0);
 }
 
+// Reads a file from its beginning, on another thread where that is worth it and can be had.
+class Reading {
+ public:
+  Reading(const InputFile& file, std::span<std::byte> to) : file_(file), to_(to) {
+    if (to.size() < kBytesWorthAThread) return;
+    try {
+      thread_ = std::jthread([this] { read_all(); });
+    } catch (const std::system_error&) {
+      // The system has no more threads.
+    }
+  }
+
+  // Returns the bytes from `begin` on, a chunk of them, when they are there.
+  Result<std::span<const std::byte>> chunk(std::size_t begin) {
+    const std::size_t end = std::min(begin + kChunkBytes, to_.size());
+    if (!thread_.joinable()) {
+      if (const Status status = read(begin, end); !status) return status.error();
+    } else {
+      std::size_t there = there_.load(std::memory_order_acquire);
+      for (; there < end; there = there_.load(std::memory_order_acquire)) there_.wait(there);
+      if (there == kFailed && exception_) std::rethrow_exception(exception_);
+      if (there == kFailed) return status_.error();
+    }
+    return std::span<const std::byte>(to_).subspan(begin, end - begin);
+  }
+
+ private:
+  static constexpr std::size_t kFailed = std::numeric_limits<std::size_t>::max();
+
+  Status read(std::size_t begin, std::size_t end) const {
+    return file_.read_at(begin, to_.subspan(begin, end - begin));
+  }
+
+  void read_all() {
+    for (std::size_t end = 0; end < to_.size();) {
+      const std::size_t begin = std::exchange(end, std::min(end + kChunkBytes, to_.size()));
+      try {
+        status_ = read(begin, end);
+      } catch (...) {  // as where the memory for a message is not there
+        exception_ = std::current_exception();
+      }
+      const bool is_there = status_ && !exception_;
+      there_.store(is_there ? end : kFailed, std::memory_order_release);
+      there_.notify_one();
+      if (!is_there) return;
+    }
+  }
+
+  const InputFile& file_;
+  std::span<std::byte> to_;
+  Status status_;
+  std::exception_ptr exception_;
+  std::atomic<std::size_t> there_ = 0;  // bytes that are there, or kFailed
+  std::jthread thread_;                 // ends before what it uses
+};
+
 Status compare(const InputFile& file, Sha256Hasher& hasher, const Sha256& expected) {
   const Result<Sha256> digest = hasher.finish();
   if (!digest) return digest.error();
@@ -99,12 +162,12 @@ Result<std::shared_ptr<const FileBytes>> copy_verified(const InputFile& file,
             MADV_HUGEPAGE);  // a wish: without huge pages it is merely slower
 
   Sha256Hasher hasher;
+  Reading reading(file, bytes);
   for (std::size_t done = 0; done < bytes.size();) {
-    const std::span<std::byte> part =
-        bytes.subspan(done, std::min(kChunkBytes, bytes.size() - done));
-    if (const Status status = file.read_at(done, part); !status) return status.error();
-    hasher.update(part);
-    done += part.size();
+    const Result<std::span<const std::byte>> part = reading.chunk(done);
+    if (!part) return part.error();
+    hasher.update(*part);
+    done += part->size();
   }
   if (const Status status = compare(file, hasher, expected); !status) return status.error();
   if (!(*pages)->make_read_only()) return cannot_load(file);

@@ -20,8 +20,9 @@ import functools
 import itertools
 import random
 import re
+import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from tests.end_to_end.trials import (
     DIFFERENT,
     EQUAL,
     LEFT_OUT,
+    LONGEST,
     REFUSED,
     UNTYPED,
     ResultFile,
@@ -114,7 +116,10 @@ class EqualTrial:
 
 
 def are_equal_together(trials: Sequence[CaseTrial], backend: str) -> bool:
-    """Whether a method that makes all calls of the cases exports, and is equal."""
+    """Whether a method that makes all calls of the cases exports, and is equal.
+
+    What a compiler makes of several calls together may differ from what it makes of each.
+    """
     calls = [(each.case, sample) for each in trials for sample in each.samples]
     tensors = [each for _, sample in calls for each in sample.tensors]
 
@@ -131,38 +136,59 @@ def are_equal_together(trials: Sequence[CaseTrial], backend: str) -> bool:
         with tempfile.TemporaryDirectory() as directory:
             artifact = program.save(Path(directory) / "artifact")
             session: Any = ps.load(artifact, trust_code=True).session()
-            found = iter(session.run("run", *tensors))
+            results = session.run("run", *tensors)
     except Exception:  # of any kind: which case it is of shows when each is tried alone
         return False
+    counts = [len(case.expected(sample)) for case, sample in calls]
+    if len(results) != sum(counts):
+        return False
+    found = iter(results)
     return not any(
-        case.first_deviation(sample, list(itertools.islice(found, len(case.expected(sample)))))
-        for case, sample in calls
+        case.first_deviation(sample, list(itertools.islice(found, count)))
+        for (case, sample), count in zip(calls, counts, strict=True)
     )
 
 
-@dataclass(frozen=True)
-class Group:
-    """Cases that are tried as one method first."""
+class Groups:
+    """Cases that are tried as one method first, so many at a time.
 
-    made: Mapping[str, Callable[[], CaseTrial | DynamicTrial | None]]
-    backend: str
+    A group is tried before any case of it is begun, and written down before that: where it ends the
+    process, its cases are tried alone by the next one.
+    """
 
-    def trial(self, name: str) -> CaseTrial | EqualTrial | None:
-        """The trial of one of them."""
-        trial = self._trials.get(name)
-        if trial is None:
-            return None
-        is_equal = self._are_equal or are_equal_together([trial], self.backend)
-        return EqualTrial(name) if is_equal else trial
+    def __init__(self, backend: str, size: int, written: Path) -> None:
+        self._backend = backend
+        self._size = size
+        self._written = written
 
-    @functools.cached_property
-    def _trials(self) -> dict[str, CaseTrial]:
-        made = {name: make() for name, make in self.made.items()}
-        return {name: trial for name, trial in made.items() if isinstance(trial, CaseTrial)}
+    def trials(
+        self, made: Sequence[tuple[str, Callable[[], CaseTrial | DynamicTrial | None]]]
+    ) -> Iterator[tuple[str, Callable[[], Tried | None]]]:
+        """The cases; those of groups that were begun before come first, as they are."""
+        begun = set(self._written.read_text().splitlines()) if self._written.exists() else set()
+        yield from ((name, make) for name, make in made if name in begun)
+        left = [(name, make) for name, make in made if name not in begun]
+        for first in range(0, len(left), self._size):
+            yield from self._group(left[first : first + self._size])
 
-    @functools.cached_property
-    def _are_equal(self) -> bool:
-        return are_equal_together(list(self._trials.values()), self.backend)
+    def _group(
+        self, made: Sequence[tuple[str, Callable[[], CaseTrial | DynamicTrial | None]]]
+    ) -> Iterator[tuple[str, Callable[[], Tried | None]]]:
+        with self._written.open("a") as file:
+            file.writelines(f"{name}\n" for name, _ in made)
+        signal.alarm(LONGEST)
+        trials = {name: make() for name, make in made}
+        cases = [each for each in trials.values() if isinstance(each, CaseTrial)]
+        are_equal = are_equal_together(cases, self._backend)
+
+        def trial(name: str) -> Tried | None:
+            made = trials[name]
+            if not isinstance(made, CaseTrial) or len(cases) == 1:
+                return EqualTrial(name) if made is not None and are_equal else made
+            is_equal = are_equal or are_equal_together([made], self._backend)
+            return EqualTrial(name) if is_equal else made
+
+        yield from ((name, functools.partial(trial, name)) for name, _ in made)
 
 
 @dataclass(frozen=True)
@@ -281,22 +307,22 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--part", type=int, default=1)
     parser.add_argument("--dynamic", action="store_true")
-    parser.add_argument("--together", type=int, default=1)
+    parser.add_argument("--together", type=int, default=1, help="cases that are exported at once")
     parser.add_argument("--census", type=Path, help="only what this one did not find equal")
     options = parser.parse_args()
+    if options.together < 1 or (options.dynamic and options.together > 1):
+        parser.error("--together is 1 or more, and goes with no --dynamic")
 
     def chosen() -> Iterator[tuple[str, Callable[[], Tried | None]]]:
         dtypes = options.dtype or list(DTYPES)
         found = trials(dtypes, options.first, options.part, dynamic=options.dynamic)
         done = equal_cases(options.census) if options.census else set()
-        if options.dynamic or options.together == 1:
+        if options.together == 1:
             yield from ((name, make) for name, make in found if name not in done)
             return
         done = done | ResultFile(options.results).read().keys()
-        left = [(name, make) for name, make in found if name not in done]
-        for first in range(0, len(left), options.together):
-            group = Group(dict(left[first : first + options.together]), options.backend)
-            yield from ((name, functools.partial(group.trial, name)) for name in group.made)
+        groups = Groups(options.backend, options.together, options.results.with_suffix(".together"))
+        yield from groups.trials([(name, make) for name, make in found if name not in done])
 
     run_resumable("tests.end_to_end.sweep", chosen, options)
 

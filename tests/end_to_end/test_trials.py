@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -12,8 +15,8 @@ from polystate.export.tracing.decompositions.table import DECOMPOSED
 from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
 from tests.end_to_end import operator_samples
 from tests.end_to_end.operator_cases import Case
-from tests.end_to_end.sweep import CaseTrial, EqualTrial, Group, trials
-from tests.end_to_end.trials import DIED, DIFFERENT, EQUAL, REFUSED, Trial, outcome
+from tests.end_to_end.sweep import CaseTrial, EqualTrial, Groups, trials
+from tests.end_to_end.trials import DIED, DIFFERENT, EQUAL, REFUSED, Trial, Tried, outcome
 from tests.support.operator_entries import operator_entries
 
 
@@ -88,32 +91,43 @@ def test_operators_of_integers_alone_have_samples(name: str) -> None:
     assert outcome(trial, "portable") == (EQUAL, "")
 
 
-def group_of(*names: str) -> Group:
+def together(tmp_path: Path, *names: str) -> dict[str, Tried | None]:
     found = dict(trials(["int64", "float32"], calls=2))
-    return Group({name: found[name] for name in names}, "portable")
+    tmp_path.mkdir(exist_ok=True)
+    groups = Groups("portable", 3, tmp_path / "written")
+    return {name: make() for name, make in groups.trials([(name, found[name]) for name in names])}
 
 
-def test_of_cases_that_are_tried_together_each_one_is_told() -> None:
-    group = group_of("neg float32", "bincount int64", "bernoulli float32")
-    assert group.trial("neg float32") == EqualTrial("neg float32")
-    refused = group.trial("bincount int64")
+def test_of_cases_that_are_tried_together_each_one_is_told(tmp_path: Path) -> None:
+    made = together(tmp_path, "neg float32", "bincount int64", "bernoulli float32")
+    assert made["neg float32"] == EqualTrial("neg float32")
+    refused = made["bincount int64"]
     assert isinstance(refused, CaseTrial) and refused.outcome("portable")[0] == REFUSED
-    assert group.trial("bernoulli float32") is None  # it draws numbers
+    assert made["bernoulli float32"] is None  # it draws numbers
 
 
 def test_a_wrong_result_among_cases_that_are_tried_together_is_seen(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    group = group_of("neg float32", "mul float32", "sum float32")
-    assert group.trial("mul float32") == EqualTrial("mul float32")
-    group = group_of("neg float32", "mul float32", "sum float32")
-    compared = Case.expected
+    names = ("neg float32", "mul float32", "sum float32")
+    assert together(tmp_path / "right", *names)["mul float32"] == EqualTrial("mul float32")
+    expected = Case.expected
 
-    def otherwise(case: Case, *args: object) -> list[Tensor]:
-        results = compared(case, *args)  # type: ignore[arg-type]
+    def otherwise(case: Case, *args: Any) -> list[Tensor]:
+        results = expected(case, *args)
         return [each + 1 for each in results] if case.operator == "mul" else results
 
     monkeypatch.setattr(Case, "expected", otherwise)
-    wrong = group.trial("mul float32")
+    made = together(tmp_path, *names)
+    wrong = made["mul float32"]
     assert isinstance(wrong, CaseTrial) and wrong.outcome("portable")[0] == DIFFERENT
-    assert group.trial("sum float32") == EqualTrial("sum float32")
+    assert made["sum float32"] == EqualTrial("sum float32")
+
+
+def test_cases_of_a_group_that_ended_the_process_are_tried_alone(tmp_path: Path) -> None:
+    (tmp_path / "written").write_text("mul float32\n")
+    made = together(tmp_path, "neg float32", "mul float32")
+    assert list(made) == ["mul float32", "neg float32"]
+    assert isinstance(made["mul float32"], CaseTrial)
+    assert made["neg float32"] == EqualTrial("neg float32")
+    assert (tmp_path / "written").read_text() == "mul float32\nneg float32\n"

@@ -33,7 +33,7 @@ _TOLERANCE = (1e-4, 2e-5)  # relative, absolute
 # takes one to export.
 _DRAWS = ps.Draws(count=8)
 
-_LONGEST = 900  # seconds of a trial: some of PyTorch's own calls do not come back
+LONGEST = 900  # seconds of a trial: some of PyTorch's own calls do not come back
 
 EQUAL, REFUSED, DIFFERENT, DIED, UNTYPED = "equal", "refused", "different", "died", "untyped"
 
@@ -261,7 +261,7 @@ def run_resumable(
 
     def begun(name: str, make: Callable[[], Tried | None]) -> Callable[[], Tried | None]:
         def begin() -> Tried | None:
-            signal.alarm(_LONGEST)
+            signal.alarm(LONGEST)
             file.begin(name)  # before it is made: even that may end the process
             trial = make()
             if trial is None:

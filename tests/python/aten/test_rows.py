@@ -118,6 +118,25 @@ def test_elements_at_places_along_a_dimension(dtype: torch.dtype) -> None:
     assert sum(kernels.counts.values()) == 45
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("shape", [(300, 7), (3, 2500), (400, 500)])
+def test_a_place_that_there_is_not_is_seen_wherever_it_is(shape: tuple[int, int], dim: int) -> None:
+    """Places are checked some lines at a time, by several threads."""
+    torch.manual_seed(0)
+    x = torch.randn(shape)
+    index = torch.randint(0, shape[dim], shape)
+    with compared() as kernels:
+        aten.gather(x, dim, index)
+    assert kernels.counts == {"aten.gather.default": 1}
+    out = torch.empty(shape)
+    for row, column in ((0, 0), (shape[0] // 2, shape[1] // 2), (-1, -1)):
+        for wrong in (shape[dim], -1, -(2**63), 2**63 - 1):
+            other = index.clone()
+            other[row, column] = wrong
+            with pytest.raises(EngineError, match=f"index {wrong} of {shape[dim]}"):
+                _core.call_operator("polystate_faster::gather.out", [x, dim, other, False, out], 1)
+
+
 @pytest.mark.parametrize("dtype", ALL)
 def test_elements_that_several_indices_name(dtype: torch.dtype) -> None:
     torch.manual_seed(0)

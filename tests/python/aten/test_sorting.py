@@ -142,6 +142,24 @@ def test_elements_are_found_by_their_rank() -> None:
                     compare_places(aten.mode.default, (x, dim, keepdim))
 
 
+@pytest.mark.parametrize("largest", [True, False])
+def test_the_first_of_a_stable_order_are_the_top(largest: bool) -> None:
+    """Of equal elements the first ones; PyTorch takes any."""
+    torch.manual_seed(0)
+    long = torch.randn(4, 333)
+    long[:, ::20], long[1:, ::31], long[2:, ::9] = NAN, -INF, -0.0
+    many = torch.randint(0, 50, (200, 700))
+    for x in (*odd_tensors(), many.reshape(100, 700, 2), many, long, long.half()):
+        for dim in range(-max(x.dim(), 1), max(x.dim(), 1)):
+            size = x.shape[dim] if x.dim() else 1
+            ordered = x.sort(dim=dim, descending=largest, stable=True)
+            for k in {0, 1, 2, size // 9, size // 2, size} & set(range(size + 1)):
+                expected = [each.narrow(dim, 0, k) if x.dim() else each for each in ordered]
+                found = call_kernel(aten.topk.default, (x, k, dim, largest), {}, expected)
+                for value, right in zip(found, expected, strict=True):
+                    torch.testing.assert_close(value, right, rtol=0, atol=0, equal_nan=True)
+
+
 def test_the_same_one_of_equal_elements_is_found() -> None:
     torch.manual_seed(0)
     with ComparedKernels() as compared:
@@ -381,6 +399,9 @@ PLACES = torch.empty(2, 3, dtype=torch.int64)
         ("aten::sort.values", (X, 2, False, X.clone(), PLACES), 2),
         ("aten::sort.values", (X, 0, False, X[:1].clone(), PLACES), 2),
         ("aten::sort.values", (ITSELF, 1, False, ITSELF, PLACES), 2),
+        ("polystate_faster::topk.values", (X, 4, 1, True, True, X.clone(), PLACES), 2),
+        ("polystate_faster::topk.values", (X, -1, 1, True, True, X.clone(), PLACES), 2),
+        ("polystate_faster::topk.values", (ITSELF, 3, 1, True, True, ITSELF, PLACES), 2),
         ("aten::kthvalue.values", (X, 4, 1, False, X[:, 0].clone(), PLACES[:, 0].clone()), 2),
         (
             "aten::searchsorted.Tensor_out",

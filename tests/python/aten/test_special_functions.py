@@ -234,7 +234,13 @@ for name, operands in (
     ("aten::special_laguerre_polynomial_l.out", [x * 5, (x[::-1].copy() + 1) * 10]),
     ("aten::hypot.out", [x, x[::-1].copy()]),
     ("polystate_faster::atan2.out", [x, x[::-1].copy()]),
-    ("polystate_faster::gelu.out", [x * 5, "none"]), ("polystate_faster::gelu.out", [x, "tanh"]),
+    ("polystate_faster::gelu.out", [x * 9, "none"]), ("polystate_faster::gelu.out", [x, "tanh"]),
+    ("aten::logaddexp2.out", [x * 90, x[::-1].copy()]),
+    *((f"aten::{name}.out", [x * 20]) for name in
+      "i0 special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1".split()),
+    ("polystate_faster::clamp.out", [x, -0.3, 0.4]),
+    ("polystate_faster::add.Scalar_out", [x, 0.1, 1]),
+    *((f"polystate_faster::{name}.Scalar_out", [x, 0.7]) for name in ("mul", "div")),
     *((f"polystate_faster::{name}.out", [x * 9]) for name in
       "exp expm1 sigmoid tanh erf sin cos tan atan sinh cosh round neg sign".split()),
     *((f"polystate_faster::{name}.out", [x]) for name in "asin acos log1p".split()),

@@ -13,7 +13,10 @@ from tests.python.aten.compared_kernels import ALL, FLOATS, ComparedKernels, com
 aten = torch.ops.aten
 
 # Runs that are shorter, and longer, than what is computed at once; rows by the hundred.
-SHAPES = [(700, 5), (5, 700), (9, 300), (3, 31, 40), (2, 9, 65), (3, 1300), (17, 1), (0, 3), ()]
+SHAPES = [
+    *((700, 5), (5, 700), (9, 300), (3, 31, 40), (2, 9, 65), (3, 1300), (3, 520), (17, 1)),
+    *((3, 5, 7), (0, 3), ()),
+]
 
 
 def drawn(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:

@@ -21,7 +21,7 @@ constexpr char kFormOfNumberAndFactor[] =
 
 struct Sum : OfAllNumbers {
   static constexpr char kName[] = "add";
-  static constexpr bool kSparesCopies = true;
+  static constexpr bool kReadsNumbersOnce = true;
   template <typename T>
   static T of(T x, T y) {
     return wrapping_sum(x, y);
@@ -30,7 +30,7 @@ struct Sum : OfAllNumbers {
 
 struct Difference : OfAllNumbers {
   static constexpr char kName[] = "sub";
-  static constexpr bool kSparesCopies = true;
+  static constexpr bool kReadsNumbersOnce = true;
   template <typename T>
   static T of(T x, T y) {
     return wrapping_difference(x, y);
@@ -50,15 +50,19 @@ template <typename Function, const auto& kForm>
 struct SumWithFactor : Named<kFasterNamespace, Function::kName, kForm> {
   static Status run(ProgramArguments& arguments) {
     constexpr std::size_t kFactor = 2;
-    const bool is_plain = arguments.whole_number(kFactor) == 1;
-    return compute_elements<SumWithFactor::kSchema>(
-        arguments, is_plain ? faster_loops<Function>() : faster_loops<WithFactor<Function>>());
+    if (arguments.whole_number(kFactor) != 1) {
+      return compute_elements<SumWithFactor::kSchema>(arguments,
+                                                      faster_loops<WithFactor<Function>>());
+    }
+    Loops loops = faster_loops<Function>();
+    loops.operand_count = kFactor;
+    return compute_elements<SumWithFactor::kSchema>(arguments, loops);
   }
 };
 
 struct Product : OfAllNumbers {
   static constexpr char kName[] = "mul";
-  static constexpr bool kSparesCopies = true;
+  static constexpr bool kReadsNumbersOnce = true;
   template <typename T>
   static T of(T x, T y) {
     return wrapping_product(x, y);
@@ -67,7 +71,7 @@ struct Product : OfAllNumbers {
 
 struct Quotient : OfFloatsAlone {
   static constexpr char kName[] = "div";
-  static constexpr bool kSparesCopies = true;
+  static constexpr bool kReadsNumbersOnce = true;
   template <typename T>
   static T of(T x, T y) {
     return x / y;

@@ -79,7 +79,7 @@ struct BesselJ0 {
   template <typename T>
   static T of(T x) {
     const T size = std::abs(x);
-    return size <= T{5} ? near(size) : wave_of_order_0(size).first_kind();
+    return size <= T{kFar} ? near(size) : wave_of_order_0(size).first_kind();
   }
 };
 
@@ -97,7 +97,7 @@ struct BesselJ1 {
   template <typename T>
   static T of(T x) {
     const T size = std::abs(x);
-    if (size <= T{5}) return near(x);
+    if (size <= T{kFar}) return near(x);
     const T result = wave_of_order_1(size).first_kind();
     return x < T{0} ? -result : result;
   }
@@ -143,8 +143,8 @@ T scaled_i1(T x) {
   return chebyshev_series<kI1Large<T>>(T{32} / x - T{2}) / std::sqrt(x);
 }
 
-// The same of floats without branches, so that several are computed at once: both series, of which
-// one counts.
+// The same of floats. Both series are computed, without a branch between them, so that the compiler
+// computes several numbers at once.
 float scaled_i0(float x) {
   const float near = chebyshev_series<kI0Small<float>>(std::min(x, 8.0F) / 2.0F - 2.0F);
   const float far = chebyshev_series<kI0Large<float>>(32.0F / std::max(x, 8.0F) - 2.0F);

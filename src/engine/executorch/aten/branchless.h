@@ -12,7 +12,7 @@
 // Functions without branches or calls, so that a compiler can compute several numbers at once.
 namespace polystate::branchless {
 
-// `x` or `y`, by their bits: compilers make branches of a condition that was asked before.
+// `x` or `y`, by their bits: where a condition chooses twice, a compiler may make branches of it.
 inline float chosen(bool is_first, float x, float y) {
   const std::uint32_t mask = is_first ? ~0U : 0U;
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) & mask) |
@@ -60,7 +60,7 @@ inline float exponential(float x) {
 
 // `x` times a power of two, in two factors: neither 2^128 nor 2^-150 is a float.
 inline float scaled(float x, std::int32_t exponent) {
-  const std::int32_t half = exponent / 2;
+  const std::int32_t half = exponent >> 1;
   const auto power_of_two = [](std::int32_t power) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(power + 127) << 23U);
   };

@@ -171,7 +171,7 @@ Status require_row_major(const TensorArgument& tensor, const char* name);
 // Whether every number is one of 0 to `end` - 1.
 bool are_places(std::span<const std::int64_t> places, std::int64_t end);
 
-// Fails where a number is none of them.
+// Fails where a number is not one of 0 to `end` - 1, and names it.
 Status require_places(std::span<const std::int64_t> places, std::int64_t end);
 
 }  // namespace polystate

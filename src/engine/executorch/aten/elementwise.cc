@@ -25,8 +25,7 @@ namespace {
 
 // Elements that are converted at a time, which the processor's nearest cache holds.
 constexpr std::int64_t kChunk = 512;
-// Where none is converted, a number is written so often, and the loop is called for as many
-// elements at a time.
+// The most elements that are converted, or for which a number is written, at a time.
 constexpr std::int64_t kLargeChunk = 4 * kChunk;
 // A number that goes with a whole chunk is written so many times, and the loop is called for as
 // many elements at a time.
@@ -70,7 +69,7 @@ struct Dimension {
   std::int64_t stride;  // 0 where the operand is broadcast
 };
 
-// Of one type of numbers.
+// The loops of an operator for one type of numbers; `beside_numbers` may be null.
 template <typename Number, typename Output>
 struct LoopsOf {
   Loop<Number, Output> of_tensors;
@@ -217,8 +216,8 @@ ConversionTo<Number> conversion_to_common(DType common) {
   }
 }
 
-// Calls `loop` for the elements of a range, a chunk at a time. The operands are converted to the
-// type `common` first.
+// Calls a loop for the elements of a range: for all at once, or a chunk at a time where operands or
+// results are converted. Operands are converted to the type `common` first.
 template <typename Number, typename Output>
 class RangeOfElements {
  public:
@@ -234,6 +233,10 @@ class RangeOfElements {
                                        [common](const OperandReader<Number>& reader) {
                                          return reader.is_direct(common);
                                        })),
+        is_beside_numbers_(
+            loops.beside_numbers != nullptr && !readers.front().is_number() &&
+            std::all_of(readers.begin() + 1, readers.end(),
+                        [](const OperandReader<Number>& reader) { return reader.is_number(); })),
         chunks_(chunks_of(out)),
         room_(std::min(is_direct_ ? kLargeChunk : chunks_.size, count)),
         buffers_(static_cast<std::size_t>(room_) * buffer_count()),
@@ -242,8 +245,9 @@ class RangeOfElements {
     Number* buffer = buffers_.data();
     for (std::size_t i = 0; i < readers.size(); ++i) {
       if (!readers[i].is_number()) continue;
-      readers[i].read(0, room_, buffer);
-      if (readers[i].is_rounded_to(common)) round(room_, buffer);
+      const std::int64_t copies = is_beside_numbers_ ? 1 : room_;
+      readers[i].read(0, copies, buffer);
+      if (readers[i].is_rounded_to(common)) round(copies, buffer);
       pointers_[i] = buffer;
       buffer += room_;
     }
@@ -297,7 +301,7 @@ class RangeOfElements {
     results_ = buffer;
   }
 
-  // Whether the first operand goes with numbers alone.
+  // Whether each operand but the first is one number for all elements of the chunk.
   [[nodiscard]] bool is_beside_numbers() const {
     return steps_.front() == 1 && std::all_of(steps_.begin() + 1, steps_.end(),
                                               [](std::int64_t step) { return step == 0; });
@@ -343,6 +347,7 @@ class RangeOfElements {
   DType common_;
   ConversionTo<Number> to_common_;  // none where the loop's numbers are of that type
   bool is_direct_;                  // nothing but numbers is written into buffers
+  bool is_beside_numbers_;          // each operand but the first is a number, written once
   Chunks chunks_;
   std::int64_t room_;         // in each buffer
   std::int64_t at_once_ = 0;  // elements of a call of the loop
@@ -451,8 +456,9 @@ DType common_type(const std::vector<Operand>& operands) {
 
 Status internal::compute_elements(ProgramArguments& arguments, const OperandKinds& kinds,
                                   const Loops& loops) {
-  const Result<std::vector<Operand>> operands = read_operands(arguments, kinds);
+  Result<std::vector<Operand>> operands = read_operands(arguments, kinds);
   if (!operands) return operands.error();
+  if (loops.operand_count > 0) operands->resize(loops.operand_count);
   const Result<std::vector<std::int64_t>> shape = broadcast_shape(*operands);
   if (!shape) return shape.error();
   const DType dtype = arguments.tensor(kinds.count()).dtype();

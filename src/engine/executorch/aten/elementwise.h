@@ -33,9 +33,10 @@ struct Loops {
   Loop<float> of_floats = nullptr;  // of 16 bits, too
   Loop<double> of_doubles = nullptr;
   Loop<std::int64_t> of_integers = nullptr;  // and bools; a smaller type has the low bits
-  // `of_floats` where each operand but the first is one number, which may spare its copies.
+  // `of_floats` where each operand but the first is one number, which is read once.
   Loop<float> of_floats_beside_numbers = nullptr;
   ScalarRule rule = ScalarRule::kConverted;
+  std::size_t operand_count = 0;  // how many of the operands they take; 0: all
 };
 
 // Of one operator whose results are bools, by the type of its operands.

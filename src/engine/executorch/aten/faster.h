@@ -11,15 +11,16 @@
 
 namespace polystate {
 
-// What types a function takes, and whether it has a loop of its own for numbers that go with a
-// tensor: where copies of these would take as long as the function. `faster_loops` reads both.
+// What types a function takes, and whether it has a loop of its own for a tensor beside numbers:
+// where to read these for each element would take as long as the function. `faster_loops` reads
+// both.
 struct OfFloatsAlone {
   static constexpr bool kHasIntegers = false;
-  static constexpr bool kSparesCopies = false;
+  static constexpr bool kReadsNumbersOnce = false;
 };
 struct OfAllNumbers {
   static constexpr bool kHasIntegers = true;
-  static constexpr bool kSparesCopies = false;
+  static constexpr bool kReadsNumbersOnce = false;
 };
 
 template <typename Function>
@@ -29,7 +30,7 @@ Loops faster_loops() {
   if constexpr (Function::kHasIntegers) {
     loops.of_integers = vectorised<&each_element<Function, std::int64_t>>(set);
   }
-  if constexpr (Function::kSparesCopies) {
+  if constexpr (Function::kReadsNumbersOnce) {
     loops.of_floats_beside_numbers = vectorised<&each_beside_numbers<Function, float>>(set);
   }
   return loops;

@@ -43,7 +43,8 @@ void each_near_or_far(const float* const* operands, float* results, std::int64_t
 
 // An operator over a function of one number, of which floats up to `Function::kFar` to either side
 // of 0 are computed several at a time, by `Function::near`, which has no branches or calls.
-// `Function::of` is for all others, one by one. `Function::kName` is the operator's name.
+// `Function::of` is for all others, one by one; `near` is called for them, too (NaN and infinities
+// among them), and what it gives is dropped. `Function::kName` is the operator's name.
 template <typename Function, const auto& kNamespace = kFasterNamespace>
 struct OfNearAndFar : Named<kNamespace, Function::kName, kFormOfOne> {
   static Status run(ProgramArguments& arguments) {

@@ -15,8 +15,8 @@ constexpr std::array<T, kCount> coefficients(const double (&values)[kCount]) {
   return result;
 }
 
-// Calls `add` with each factor from `kFirst` on. Compilers leave some loops within loops as they
-// are, and then compute one number at a time; this is no loop.
+// Calls `add` with each factor from `kFirst` on. It is written as so many calls: a loop within the
+// loop over a tensor's elements may keep the compiler from computing several of them at once.
 template <std::size_t kFirst, typename T, std::size_t kCount, typename Add>
 void each_factor(const std::array<T, kCount>& factors, const Add& add) {
   [&]<std::size_t... kIndices>(std::index_sequence<kIndices...>) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "engine/executorch/aten/families.h"
 #include "engine/executorch/aten/order_keys.h"
 #include "engine/executorch/aten/overlap.h"
+#include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/listed.h"
 #include "engine/executorch/operators/program_arguments.h"
 #include "kernels/operator_schema.h"
@@ -38,8 +40,9 @@ struct Positions {
   std::size_t values;  // `indices` follow
 };
 
-// Results of `self`'s shape.
-Result<Operands> operands_of_equal_shape(ProgramArguments& arguments, Positions positions) {
+// Results of `self`'s shape, or of that with `size` elements along the dimension.
+Result<Operands> operands_of_lines(ProgramArguments& arguments, Positions positions,
+                                   std::optional<std::int64_t> size = {}) {
   Operands operands;
   operands.self = arguments.tensor(0);
   const std::int64_t dimension = arguments.integer(positions.dimension);
@@ -50,7 +53,8 @@ Result<Operands> operands_of_equal_shape(ProgramArguments& arguments, Positions 
   const Result<Lanes> lanes = lanes_along(operands.self, dimension);
   if (!lanes) return lanes.error();
   operands.lanes = *lanes;
-  const auto shape = operands.self.shape();
+  std::vector<std::int64_t> shape(operands.self.shape().begin(), operands.self.shape().end());
+  if (size && !shape.empty()) shape[*resolve_dimension(operands.self.shape(), dimension)] = *size;
   const auto values = arguments.result_at(positions.values, operands.self.dtype(), shape);
   if (!values) return values.error();
   const auto indices = arguments.result_at(positions.values + 1, DType::kInt64, shape);
@@ -141,7 +145,7 @@ void sort_lanes(const Operands& operands, bool descending) {
 // Equal elements stay in their order whether or not that is asked for.
 Status sort(ProgramArguments& arguments, Positions positions) {
   const bool descending = arguments.boolean(positions.dimension + 1);
-  const Result<Operands> operands = operands_of_equal_shape(arguments, positions);
+  const Result<Operands> operands = operands_of_lines(arguments, positions);
   if (!operands) return operands.error();
   with_key_type(operands->self.dtype(), operands->lanes.size,
                 [&]<typename Key>() { sort_lanes<Key>(*operands, descending); });
@@ -367,10 +371,85 @@ struct Mode {
   }
 };
 
+// Whether an element comes before another one among the largest; of equal ones the first does.
+template <typename Key>
+bool is_before(const Placed<Key>& a, const Placed<Key>& b) {
+  return a.key > b.key || (a.key == b.key && a.place < b.place);
+}
+
+// Moves the `k` largest elements to the front of a lane, in their order.
+template <typename Key>
+void put_largest_first(std::vector<Placed<Key>>& lane, std::int64_t k) {
+  constexpr std::int64_t kFew = 8;  // of so many times as many, most are passed over
+  const auto end = lane.begin() + k;
+  if (k * kFew > static_cast<std::int64_t>(lane.size())) {
+    std::ranges::nth_element(lane, end, &is_before<Key>);
+  } else if (k > 0) {
+    std::ranges::make_heap(lane.begin(), end, &is_before<Key>);  // the last of them in front
+    for (auto each = end; each != lane.end(); ++each) {
+      if (each->key <= lane.front().key) continue;
+      std::ranges::pop_heap(lane.begin(), end, &is_before<Key>);
+      std::swap(*(end - 1), *each);
+      std::ranges::push_heap(lane.begin(), end, &is_before<Key>);
+    }
+  }
+  std::ranges::sort(lane.begin(), end, &is_before<Key>);
+}
+
+template <typename Key>
+void find_top(const Operands& operands, std::int64_t k, bool largest) {
+  const OrderKeys<Key> keys(operands.self);
+  const Lanes& lanes = operands.lanes;
+  auto* const indices = elements<std::int64_t>(operands.indices).data();
+  for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
+    std::vector<Placed<Key>> lane(static_cast<std::size_t>(lanes.size));
+    for (std::int64_t number = first; number < last; ++number) {
+      const std::int64_t start = lanes.start(number);
+      keys.read(start, lanes.inner, lane);
+      if (!largest) {
+        for (Placed<Key>& each : lane) each.key = ~each.key;
+      }
+      put_largest_first(lane, k);
+      std::int64_t to = number / lanes.inner * k * lanes.inner + number % lanes.inner;
+      for (const Placed<Key>& each : std::span(lane).first(static_cast<std::size_t>(k))) {
+        indices[to] = static_cast<std::int64_t>(each.place);
+        copy_element(operands.self, start + indices[to] * lanes.inner, operands.values, to);
+        to += lanes.inner;
+      }
+    }
+  });
+}
+
+struct TopK {
+  static constexpr OperatorSchema kSchema{
+      "polystate_faster::topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool "
+      "sorted=True, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) "
+      "indices)"};
+  // They are in order, whether or not that is asked for.
+  static Status run(ProgramArguments& arguments) {
+    const std::int64_t given = arguments.integer(1);
+    const bool largest = arguments.boolean(3);
+    const Result<Operands> operands = operands_of_lines(arguments, {.dimension = 2, .values = 5},
+                                                        std::max<std::int64_t>(given, 0));
+    if (!operands) return operands.error();
+    const std::int64_t size = operands->lanes.size;
+    if (given < 0 || given > size) {
+      return refused("k is " + std::to_string(given) + ", of " + std::to_string(size) +
+                     " elements");
+    }
+    if (operands->values.element_count() == 0) return {};
+    const std::int64_t k = operands->self.rank() == 0 ? 1 : given;
+    with_key_type(operands->self.dtype(), size,
+                  [&]<typename Key>() { find_top<Key>(*operands, k, largest); });
+    return {};
+  }
+};
+
 }  // namespace
 
 std::span<const ListedOperator> sorting_operators() {
-  return listed<Kthvalue, Median, MedianDim, Mode, Nanmedian, NanmedianDim, Sort, SortStable>();
+  return listed<Kthvalue, Median, MedianDim, Mode, Nanmedian, NanmedianDim, Sort, SortStable,
+                TopK>();
 }
 
 }  // namespace polystate

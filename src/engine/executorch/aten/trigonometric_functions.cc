@@ -24,12 +24,13 @@ struct Angle {
   std::uint64_t quarters;  // modulo 2^51
 };
 
-// Pi / 2 is in three parts, of which the first two have 33 bits: their products with up to 2^20
-// quarter turns are exact.
+// A function of an angle.
 struct OfAngle {
-  static constexpr float kFar = 1.0e6F;
+  static constexpr float kFar = 1.0e6F;  // below 2^20 quarter turns, as `angle_of` takes
 };
 
+// Pi / 2 is in three parts, of which the first two have 33 bits: their products with up to 2^20
+// quarter turns are exact.
 Angle angle_of(float x) {
   constexpr double kHalfPi = 0x1.921fb544p+0;
   constexpr double kHalfPiMiddle = 0x1.0b4611a6p-34;
@@ -149,7 +150,8 @@ float arc_sine_angle(float size, bool is_large) {
   return polynomial(kSeries, square) * square * x + x;
 }
 
-// Compilers make branches of a condition that is asked again behind the polynomial.
+// These choose before the polynomial alone: where a condition chooses before and after it, a
+// compiler makes branches of it.
 struct Asin : OfFloatsAlone {
   static constexpr char kName[] = "asin";
   static float of(float x) {
