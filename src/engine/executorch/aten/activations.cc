@@ -118,7 +118,7 @@ struct Elu : OfFloatsAlone {
 };
 
 // x times the normal distribution, which is 1 / 2 + x p(x^2) / q(x^2): by the quotient that is
-// nearest for x up to 5.3. From there on it is 0 or 1, as it is up to an error of 6e-8.
+// nearest for x up to 5.3. From there on it is taken as 0 or 1, which is off by 6e-8 at most.
 struct ExactGelu : OfFloatsAlone {
   static float of(float x) {
     constexpr float kFar = 5.3F;
