@@ -144,6 +144,8 @@ def test_any_number(operator: Any) -> None:
     size = nearest.abs()[is_number]
     unit = torch.nextafter(size, torch.tensor(math.inf)).double() - size.double()
     error = (found.double() - exact).abs()[is_number] / unit
+    if operator is aten.sigmoid.default:  # PyTorch's is 0 there, too
+        error = error[x[is_number] > -87]
     assert error.max() <= OF_ONE[operator]
 
 

@@ -82,10 +82,7 @@ struct Logaddexp2 : OfFloatsAlone {
 
 struct Sigmoid : OfFloatsAlone {
   static constexpr char kName[] = "sigmoid";
-  static float of(float x) {
-    const float power = branchless::exponential_of_any(-std::abs(x));
-    return (x < 0.0F ? power : 1.0F) / (1.0F + power);
-  }
+  static float of(float x) { return 1.0F / (1.0F + branchless::exponential_of_any(-x)); }
   static double of(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 };
 
