@@ -81,7 +81,7 @@ class Reading {
     try {
       thread_ = std::jthread([this] { read_all(); });
     } catch (const std::system_error&) {
-      // The system has no more threads.
+      thread_ = {};  // the system has no more threads
     }
   }
 

@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <memory>
-#include <random>
-#include <string>
+#include <ios>
 #include <vector>
 
 #include "core/file.h"
-#include "polystate/artifact/file_bytes.h"
 #include "polystate/core/result.h"
 #include "polystate/core/sha256.h"
 #include "temporary_folder.h"
@@ -27,8 +25,11 @@ using testing::HasSubstr;
 class CopyVerified : public testing::TestWithParam<std::size_t> {
  protected:
   CopyVerified() : content_(GetParam()) {
-    std::mt19937 random(1);
-    std::ranges::generate(content_, [&] { return static_cast<std::byte>(random()); });
+    std::uint32_t number = 1;
+    std::ranges::generate(content_, [&] {
+      number = number * 1'664'525U + 1'013'904'223U;
+      return static_cast<std::byte>(number >> 24U);
+    });
     std::ofstream(path_, std::ios::binary)
         .write(reinterpret_cast<const char*>(content_.data()),
                static_cast<std::streamsize>(content_.size()));
@@ -54,7 +55,7 @@ TEST_P(CopyVerified, RefusesAnotherByte) {
   const Sha256 expected = *sha256_of(content_);
   std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
   file.seekp(static_cast<std::streamoff>(content_.size()) - 1);
-  file.put(static_cast<char>(~std::to_integer<int>(content_.back())));
+  file.put(static_cast<char>(~content_.back()));
   file.close();
   const auto copy = copy_verified(open(), expected);
   ASSERT_FALSE(copy);

@@ -60,7 +60,7 @@ inline float exponential(float x) {
 
 // `x` times a power of two, in two factors: neither 2^128 nor 2^-150 is a float.
 inline float scaled(float x, std::int32_t exponent) {
-  const std::int32_t half = exponent >> 1;
+  const std::int32_t half = exponent >> 1;  // NOLINT(bugprone-signed-bitwise): rounded down
   const auto power_of_two = [](std::int32_t power) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(power + 127) << 23U);
   };

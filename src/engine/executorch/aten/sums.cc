@@ -81,52 +81,77 @@ void add_row(typename Way::Sum* sums, const typename Way::Number* row, std::int6
 // vectors take.
 constexpr std::int64_t kLanes = 32;
 
+template <typename Way>
+using SumsOfLanes = std::array<typename Way::Sum, kLanes>;
+
+// Combines a run of numbers with what lanes have, some numbers in their own type first; returns how
+// many of them.
+template <typename Way>
+std::int64_t add_few_first(SumsOfLanes<Way>& lanes, const typename Way::Number* values,
+                           std::int64_t count) {
+  constexpr auto kAtOnce = static_cast<std::int64_t>(kRows) * kLanes;
+  std::int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce) {
+    RowPointers<Way> rows{};
+    for (std::size_t row = 0; row < kRows; ++row) {
+      rows[row] = values + i + static_cast<std::int64_t>(row) * kLanes;
+    }
+    add_rows<Way>(lanes.data(), rows, kLanes);
+  }
+  if (i + kLanes > count) return i;
+  std::array<typename Way::Number, kLanes> few;
+  std::copy_n(values + i, kLanes, few.data());
+  for (i += kLanes; i + kLanes <= count; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      few[lane] = Way::Combine::of(few[lane], values[i + static_cast<std::int64_t>(lane)]);
+    }
+  }
+  add_row<Way>(lanes.data(), few.data(), kLanes);
+  return i;
+}
+
+// The same by two groups of lanes, of which neither waits for the other.
+template <typename Way>
+std::int64_t add_by_turns(SumsOfLanes<Way>& lanes, const typename Way::Number* values,
+                          std::int64_t count) {
+  SumsOfLanes<Way> others = lanes;
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    add_row<Way>(lanes.data(), values + i, kLanes);
+    add_row<Way>(others.data(), values + i + kLanes, kLanes);
+  }
+  using Sum = typename Way::Sum;
+  add_row<InTheirType<typename Way::Combine, Sum>>(lanes.data(), others.data(), kLanes);
+  return i;
+}
+
+template <typename Way>
+typename Way::Sum combined_lanes(SumsOfLanes<Way>& lanes) {
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) {
+      lanes[lane] = Way::Combine::of(lanes[lane], lanes[lane + half]);
+    }
+  }
+  return lanes[0];
+}
+
 // Combines numbers that lie one after another.
 template <typename Way>
 typename Way::Sum combined_run(const typename Way::Number* values, std::int64_t count) {
-  using Number = typename Way::Number;
   using Sum = typename Way::Sum;
   using Combine = typename Way::Combine;
-  constexpr auto kAtOnce = static_cast<std::int64_t>(kRows) * kLanes;
-  std::array<Sum, kLanes> lanes;
+  SumsOfLanes<Way> lanes;
   lanes.fill(Combine::template nothing<Sum>());
   std::int64_t i = 0;
   if constexpr (kAddsFewFirst<Way>) {
-    for (; i + kAtOnce <= count; i += kAtOnce) {
-      RowPointers<Way> rows{};
-      for (std::size_t row = 0; row < kRows; ++row) {
-        rows[row] = values + i + static_cast<std::int64_t>(row) * kLanes;
-      }
-      add_rows<Way>(lanes.data(), rows, kLanes);
-    }
-    if (i + kLanes <= count) {
-      std::array<Number, kLanes> few;
-      std::copy_n(values + i, kLanes, few.data());
-      for (i += kLanes; i + kLanes <= count; i += kLanes) {
-        for (std::size_t lane = 0; lane < kLanes; ++lane) {
-          few[lane] = Combine::of(few[lane], values[i + static_cast<std::int64_t>(lane)]);
-        }
-      }
-      add_row<Way>(lanes.data(), few.data(), kLanes);
-    }
+    i = add_few_first<Way>(lanes, values, count);
   } else {
-    std::array<Sum, kLanes> others = lanes;  // which need not wait for the first ones
-    for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-      add_row<Way>(lanes.data(), values + i, kLanes);
-      add_row<Way>(others.data(), values + i + kLanes, kLanes);
-    }
-    add_row<InTheirType<Combine, Sum>>(lanes.data(), others.data(), kLanes);
+    i = add_by_turns<Way>(lanes, values, count);
   }
   for (; i + kLanes <= count; i += kLanes) add_row<Way>(lanes.data(), values + i, kLanes);
   Sum rest = Combine::template nothing<Sum>();
   for (; i < count; ++i) rest = Combine::of(rest, static_cast<Sum>(values[i]));
-  if (count < kLanes) return rest;
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::size_t lane = 0; lane < half; ++lane) {
-      lanes[lane] = Combine::of(lanes[lane], lanes[lane + half]);
-    }
-  }
-  return Combine::of(lanes[0], rest);
+  return count < kLanes ? rest : Combine::of(combined_lanes<Way>(lanes), rest);
 }
 
 // Combines each of `count` runs of `size` numbers, which lie one after another.
