@@ -272,24 +272,27 @@ Loops power_loops() {
 // low bits of the count.
 struct LeftShiftFunction {
   static std::int64_t of(std::int64_t x, std::int64_t count) {
-    if (count < 0 || count > 63) return 0;
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << static_cast<unsigned>(count));
+    const auto bits = static_cast<std::uint64_t>(count);
+    const std::uint64_t shifted = static_cast<std::uint64_t>(x) << (bits & 63U);
+    return bits > 63 ? 0 : static_cast<std::int64_t>(shifted);
   }
 };
 
 struct RightShiftFunction {
   static std::int64_t of(std::int64_t x, std::int64_t count) {
+    const auto bits = static_cast<std::uint64_t>(count);
     // As C++20 has it, the sign stays: NOLINTNEXTLINE(bugprone-signed-bitwise)
-    return x >> (count < 0 || count > 63 ? 63 : count);
+    return x >> (bits > 63 ? 63 : bits);
   }
 };
 
-// PyTorch's operators whose kernels of ExecuTorch's compute otherwise: a schema and what it does.
-template <const auto& kText, const auto& kLoops>
-struct Replacing {
+template <typename Function, const auto& kText>
+struct Shift {
   static constexpr OperatorSchema kSchema{kText};
   static Status run(ProgramArguments& arguments) {
-    return compute_elements<kSchema>(arguments, kLoops);
+    return compute_elements<kSchema>(
+        arguments,
+        {.of_integers = vectorised<&each_element<Function, std::int64_t>>(best_instruction_set())});
   }
 };
 
@@ -529,11 +532,9 @@ std::span<const ListedOperator> elementary_operators() {
       OfSelfAndNumber<Xlog1py>, Abs, Remainder<OfFloored, kRemainder>,
       Remainder<OfFloored, kRemainderOfScalar>, Remainder<OfTruncated, kTruncatedRemainder>,
       Remainder<OfTruncated, kTruncatedRemainderOfScalar>, Power<kPower>, Power<kPowerOfScalar>,
-      PowerWithNumber, Replacing<kLeftShift, kIntegerLoops<LeftShiftFunction>>,
-      Replacing<kLeftShiftByNumber, kIntegerLoops<LeftShiftFunction>>,
-      Replacing<kRightShift, kIntegerLoops<RightShiftFunction>>,
-      Replacing<kRightShiftByNumber, kIntegerLoops<RightShiftFunction>>, Gcd, Lcm, Heaviside,
-      Nextafter, Frexp>();
+      PowerWithNumber, Shift<LeftShiftFunction, kLeftShift>,
+      Shift<LeftShiftFunction, kLeftShiftByNumber>, Shift<RightShiftFunction, kRightShift>,
+      Shift<RightShiftFunction, kRightShiftByNumber>, Gcd, Lcm, Heaviside, Nextafter, Frexp>();
 }
 
 }  // namespace polystate
