@@ -178,15 +178,16 @@ class Groups:
             file.writelines(f"{name}\n" for name, _ in made)
         signal.alarm(LONGEST)
         trials = {name: make() for name, make in made}
-        cases = [each for each in trials.values() if isinstance(each, CaseTrial)]
-        are_equal = are_equal_together(cases, self._backend)
+        cases = {name: each for name, each in trials.items() if isinstance(each, CaseTrial)}
+        are_equal = are_equal_together(list(cases.values()), self._backend)
 
         def trial(name: str) -> Tried | None:
-            made = trials[name]
-            if not isinstance(made, CaseTrial) or len(cases) == 1:
-                return EqualTrial(name) if made is not None and are_equal else made
-            is_equal = are_equal or are_equal_together([made], self._backend)
-            return EqualTrial(name) if is_equal else made
+            case = cases.get(name)
+            if case is None:
+                return None
+            may_be_equal = len(cases) > 1  # else it was tried alone
+            is_equal = are_equal or (may_be_equal and are_equal_together([case], self._backend))
+            return EqualTrial(name) if is_equal else case
 
         yield from ((name, functools.partial(trial, name)) for name, _ in made)
 

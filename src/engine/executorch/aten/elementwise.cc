@@ -233,19 +233,19 @@ class RangeOfElements {
                                        [common](const OperandReader<Number>& reader) {
                                          return reader.is_direct(common);
                                        })),
-        is_beside_numbers_(
-            loops.beside_numbers != nullptr && !readers.front().is_number() &&
-            std::all_of(readers.begin() + 1, readers.end(),
-                        [](const OperandReader<Number>& reader) { return reader.is_number(); })),
         chunks_(chunks_of(out)),
         room_(std::min(is_direct_ ? kLargeChunk : chunks_.size, count)),
         buffers_(static_cast<std::size_t>(room_) * buffer_count()),
         pointers_(readers.size()),
         steps_(readers.size()) {
+    const bool is_beside_numbers =
+        loops.beside_numbers != nullptr && !readers.front().is_number() &&
+        std::all_of(readers.begin() + 1, readers.end(),
+                    [](const OperandReader<Number>& reader) { return reader.is_number(); });
+    const std::int64_t copies = is_beside_numbers ? 1 : room_;
     Number* buffer = buffers_.data();
     for (std::size_t i = 0; i < readers.size(); ++i) {
       if (!readers[i].is_number()) continue;
-      const std::int64_t copies = is_beside_numbers_ ? 1 : room_;
       readers[i].read(0, copies, buffer);
       if (readers[i].is_rounded_to(common)) round(copies, buffer);
       pointers_[i] = buffer;
@@ -347,7 +347,6 @@ class RangeOfElements {
   DType common_;
   ConversionTo<Number> to_common_;  // none where the loop's numbers are of that type
   bool is_direct_;                  // nothing but numbers is written into buffers
-  bool is_beside_numbers_;          // each operand but the first is a number, written once
   Chunks chunks_;
   std::int64_t room_;         // in each buffer
   std::int64_t at_once_ = 0;  // elements of a call of the loop

@@ -124,6 +124,12 @@ void write_lane(const Operands& operands, std::int64_t start,
   });
 }
 
+// Gives keys the opposite order.
+template <typename Key>
+void turn_round(std::vector<Placed<Key>>& lane) {
+  for (Placed<Key>& each : lane) each.key = ~each.key;
+}
+
 template <typename Key>
 void sort_lanes(const Operands& operands, bool descending) {
   const OrderKeys<Key> keys(operands.self);
@@ -133,9 +139,7 @@ void sort_lanes(const Operands& operands, bool descending) {
     std::vector<Placed<Key>> scratch;
     for (std::int64_t each = first; each < last; ++each) {
       keys.read(lanes.start(each), lanes.inner, lane);
-      if (descending) {
-        for (Placed<Key>& one : lane) one.key = ~one.key;
-      }
+      if (descending) turn_round(lane);
       sort_by_key(lane, scratch);
       write_lane(operands, lanes.start(each), lane);
     }
@@ -170,6 +174,18 @@ struct SortStable {
   }
 };
 
+// Calls `work(lane, number)` with what `keys` has of each lane, which it may reorder.
+template <typename Key, typename Work>
+void for_each_keyed_lane(const OrderKeys<Key>& keys, const Lanes& lanes, const Work& work) {
+  for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
+    std::vector<Placed<Key>> lane(static_cast<std::size_t>(lanes.size));
+    for (std::int64_t number = first; number < last; ++number) {
+      keys.read(lanes.start(number), lanes.inner, lane);
+      work(lane, number);
+    }
+  });
+}
+
 // Calls `find(keys, lane)` for the keys of each lane, which it may reorder: it returns the one that
 // is the result's.
 template <typename Find>
@@ -178,14 +194,11 @@ void find_in_lanes(const Operands& operands, const Find& find) {
   auto* const indices = elements<std::int64_t>(operands.indices).data();
   with_key_type(operands.self.dtype(), lanes.size, [&]<typename Key>() {
     const OrderKeys<Key> keys(operands.self);
-    for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
-      std::vector<Placed<Key>> lane(static_cast<std::size_t>(lanes.size));
-      for (std::int64_t each = first; each < last; ++each) {
-        keys.read(lanes.start(each), lanes.inner, lane);
-        const auto place = static_cast<std::int64_t>(find(keys, lane).place);
-        indices[each] = place;
-        copy_element(operands.self, lanes.start(each) + place * lanes.inner, operands.values, each);
-      }
+    for_each_keyed_lane(keys, lanes, [&](std::vector<Placed<Key>>& lane, std::int64_t number) {
+      const auto place = static_cast<std::int64_t>(find(keys, lane).place);
+      indices[number] = place;
+      copy_element(operands.self, lanes.start(number) + place * lanes.inner, operands.values,
+                   number);
     });
   });
 }
@@ -398,24 +411,18 @@ void put_largest_first(std::vector<Placed<Key>>& lane, std::int64_t k) {
 
 template <typename Key>
 void find_top(const Operands& operands, std::int64_t k, bool largest) {
-  const OrderKeys<Key> keys(operands.self);
   const Lanes& lanes = operands.lanes;
   auto* const indices = elements<std::int64_t>(operands.indices).data();
-  for_each_range(lanes.count(), lanes.size, [&](std::int64_t first, std::int64_t last) {
-    std::vector<Placed<Key>> lane(static_cast<std::size_t>(lanes.size));
-    for (std::int64_t number = first; number < last; ++number) {
-      const std::int64_t start = lanes.start(number);
-      keys.read(start, lanes.inner, lane);
-      if (!largest) {
-        for (Placed<Key>& each : lane) each.key = ~each.key;
-      }
-      put_largest_first(lane, k);
-      std::int64_t to = number / lanes.inner * k * lanes.inner + number % lanes.inner;
-      for (const Placed<Key>& each : std::span(lane).first(static_cast<std::size_t>(k))) {
-        indices[to] = static_cast<std::int64_t>(each.place);
-        copy_element(operands.self, start + indices[to] * lanes.inner, operands.values, to);
-        to += lanes.inner;
-      }
+  const OrderKeys<Key> keys(operands.self);
+  for_each_keyed_lane(keys, lanes, [&](std::vector<Placed<Key>>& lane, std::int64_t number) {
+    if (!largest) turn_round(lane);
+    put_largest_first(lane, k);
+    const std::int64_t start = lanes.start(number);
+    std::int64_t to = number / lanes.inner * k * lanes.inner + number % lanes.inner;
+    for (const Placed<Key>& each : std::span(lane).first(static_cast<std::size_t>(k))) {
+      indices[to] = static_cast<std::int64_t>(each.place);
+      copy_element(operands.self, start + indices[to] * lanes.inner, operands.values, to);
+      to += lanes.inner;
     }
   });
 }

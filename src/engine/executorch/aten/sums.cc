@@ -208,8 +208,9 @@ void reduce_runs(const ReducedElements& operands, std::int64_t run,
   const std::int64_t runs = operands.reduced.count();
   const auto result_at = [&](std::int64_t place) {
     Sum sum = Combine::template nothing<Sum>();
+    const std::int64_t start = operands.kept.at(place);
     for (std::int64_t i = 0; i < runs; ++i) {
-      values.for_each_part(operands.kept.at(place) + operands.reduced.at(i), run,
+      values.for_each_part(start + operands.reduced.at(i), run,
                            [&](const typename Way::Number* numbers, std::int64_t some) {
                              sum = Combine::of(sum, combined(numbers, some));
                            });
