@@ -29,8 +29,9 @@ class Stream(nn.Module):
         super().__init__()
         self.network = network.eval()
         states = 2 if isinstance(network, nn.LSTM) else 1
+        size = (network.num_layers, network.hidden_size)
         for name in "hc"[:states]:
-            self.register_buffer(name, torch.zeros(network.num_layers, network.hidden_size))
+            self.register_buffer(name, torch.zeros(size, dtype=network.weight_hh_l0.dtype))
 
     def forward(self, x: Tensor) -> Tensor:
         """Take a sequence [length, inputs] further, to [length, hidden]."""
@@ -48,6 +49,8 @@ NETWORKS = {
     "LSTM 512 to 512": lambda: nn.LSTM(512, 512),
     "GRU 64 to 128": lambda: nn.GRU(64, 128),
     "RNN 64 to 128": lambda: nn.RNN(64, 128),
+    "LSTM 64 to 256 of float64": lambda: nn.LSTM(64, 256, dtype=torch.float64),
+    "GRU 64 to 128 of float64": lambda: nn.GRU(64, 128, dtype=torch.float64),
 }
 
 
@@ -55,16 +58,17 @@ def measured(name: str, backend: str, rounds: int) -> list[dict[str, Any]]:
     """Both in turns, so that a noisy moment of the machine does not fall on one of them."""
     torch.manual_seed(0)
     model = Stream(NETWORKS[name]())
-    inputs = model.network.input_size
+    inputs, dtype = model.network.input_size, model.h.dtype
     length = Dim("length", min=1, max=max(LENGTHS))
-    method = ps.Method("forward", (torch.randn(9, inputs),), dynamic_shapes={"x": {0: length}})
+    example = torch.randn(9, inputs, dtype=dtype)
+    method = ps.Method("forward", (example,), dynamic_shapes={"x": {0: length}})
     program = ps.export(model, {"forward": method}, backend=backend)
     found = []
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         artifact = program.save(Path(folder) / "artifact")
         session = ps.load(artifact, trust_code=True, threads=1).session()
         for steps in LENGTHS:
-            x = torch.randn(steps, inputs)
+            x = torch.randn(steps, inputs, dtype=dtype)
             calls = (lambda x=x: session.run("forward", x)), (lambda x=x: model(x))
             for call in calls:
                 call()

@@ -26,12 +26,13 @@ class Requirements {
   explicit Requirements(Arguments& arguments)
       : arguments_(arguments), status_(arguments.status()) {}
 
-  // Float32, float16, int64, int32 or int8, row-major, of `rank` dimensions.
+  // Float32, float16, int64, int32, int8 or another type, row-major, of `rank` dimensions.
   void floats(const NamedTensor& argument, int rank);
   void halves(const NamedTensor& argument, int rank);
   void integers(const NamedTensor& argument, int rank);
   void small_integers(const NamedTensor& argument, int rank);
   void bytes(const NamedTensor& argument, int rank);
+  void of_type(const NamedTensor& argument, DType type, int rank);
 
   // The argument's shape; -1 stands for any size.
   void shape(const NamedTensor& argument, const std::vector<std::int64_t>& expected);
@@ -49,7 +50,6 @@ class Requirements {
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
-  void of_type(const NamedTensor& argument, DType type, int rank);
   void fail(std::string message);
 
   Arguments& arguments_;

@@ -27,11 +27,14 @@ _DTYPES = (torch.float32, torch.int64)
 
 
 class Sampled(nn.Module):
-    """An operator on a sample's values that are no tensors, with a counter."""
+    """An operator on a sample's values that are no tensors, with counters.
+
+    They are so large that they are written where they lie, and so before the operator is computed.
+    """
 
     def __init__(self, function: Callable[..., Any], sample: Any) -> None:
         super().__init__()
-        self.register_buffer("count", torch.tensor(0))
+        self.register_buffer("count", torch.zeros(128, 128))
         self._function = function
         self._made_unique = sample.output_process_fn_grad  # of eigenvectors, for instance
         self._leaves, self._structure = _flat(sample)

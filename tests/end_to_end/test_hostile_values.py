@@ -32,6 +32,11 @@ def _gradient(x: Tensor, index: Tensor) -> Tensor:
         return torch.autograd.grad(leaf.index_select(0, index).sum(), leaf)[0]
 
 
+def _matrix(x: Tensor) -> Tensor:
+    """A symmetric one, of two rows; of infinities PyTorch's own results depend on the type."""
+    return x.clamp(-1e3, 1e3)[torch.tensor([[3, 1], [1, 0]])] + 2 * torch.eye(2)
+
+
 # Each takes four floats and two times three integers.
 OPERATORS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "floored": lambda x, a, b: (a // b) % (b - 7),
@@ -81,20 +86,33 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "limited": lambda x, a, b: x.clamp(-1, 1).round() + x.softmax(0),
     "largest": lambda x, a, b: torch.where(x > 0, x, a[:1].float()).amax(0),
     "power": lambda x, a, b: x**2 + a[:1] ** 3,
+    "histogram": lambda x, a, b: torch.histc(x / 2, 5),
+    "histogram_of_a_range": lambda x, a, b: torch.histc(x, 5, -2, 3),
+    "replaced": lambda x, a, b: torch.zeros(4).masked_scatter(x > 1, x[:2]),
+    "spectrum": lambda x, a, b: torch.linalg.eigvalsh(_matrix(x)),
+    "largest_stretch": lambda x, a, b: torch.linalg.svdvals(_matrix(x)).amax(),
+    "factors": lambda x, a, b: torch.linalg.cholesky(_matrix(x)),
+    "inverse": lambda x, a, b: torch.linalg.inv(_matrix(x)),
+    "inverse_of_factors": lambda x, a, b: torch.cholesky_inverse(_matrix(x)),
+    "solution": lambda x, a, b: torch.linalg.solve(_matrix(x), x[:2]),
+    "triangles": lambda x, a, b: torch.lu_unpack(_matrix(x), a[:2].clamp(-9, 9).int())[0],
 }
 
 
 class Operators(nn.Module):
     calls: Tensor
     last: Tensor
+    marks: Tensor  # so large that they are written where they lie
 
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("calls", torch.zeros(1, dtype=torch.int64))
         self.register_buffer("last", torch.zeros(3, dtype=torch.int64))
+        self.register_buffer("marks", torch.zeros(128, 128))
 
     def forward(self, operands: dict[str, tuple[Tensor, Tensor, Tensor]]) -> list[Tensor]:
         self.calls.add_(1)
+        self.marks[self.calls % 128] += 1
         self.last[1:] = operands["index"][1][1:]
         return [operator(*operands[name]) for name, operator in OPERATORS.items()]
 

@@ -85,8 +85,29 @@ def test_a_network_goes_on_from_its_state(tmp_path: Path, backend: str, name: st
         assert torch.equal(twins.session.state[key], value)
 
 
+# How far results may be off, of which PyTorch rounds each step's.
+TOLERANCES = {torch.float64: 1e-12, torch.float16: 3e-3, torch.bfloat16: 3e-2}
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+@pytest.mark.parametrize("name", ["lstm with a projection", "gru of both directions", "rnn"])
+def test_a_network_is_of_any_real_type(
+    tmp_path: Path, backend: str, name: str, dtype: torch.dtype
+) -> None:
+    torch.manual_seed(1)
+    network = NETWORKS[name]()
+    length = 1 if network.batch_first else 0
+    example = torch.randn(2, 3, 4) if length else torch.randn(3, 2, 4)
+    steps = ({length: Dim("steps", max=40)},)
+    methods = {"go_on": ps.Method("go_on", (example.to(dtype),), dynamic_shapes=steps)}
+    twins = Twins(Stream(network).to(dtype), methods, tmp_path, backend)
+    twins.tolerance = {"rtol": TOLERANCES[dtype], "atol": TOLERANCES[dtype]}
+    for count in (1, 40, 3):
+        twins.call("go_on", torch.randn((2, count, 4) if length else (count, 2, 4)).to(dtype))
+
+
 class Steps(nn.Module):
-    """Networks of a fixed length, of a type that our operator does not compute and of one step."""
+    """Networks of a fixed length, of float64 and of one step."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,16 +152,12 @@ class Refused(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.network = nn.GRU(3, 4).eval()
-        self.of_doubles = nn.GRU(3, 4).double().eval()
 
     def given(self, x: PackedSequence) -> Tensor:
         return self.network(x)[0].data
 
     def packed(self, x: Tensor) -> Tensor:
         return self.network(pack_padded_sequence(x, [2, 1]))[1]
-
-    def wide(self, x: Tensor) -> Tensor:
-        return self.of_doubles(x)[0]
 
 
 @pytest.mark.parametrize(
@@ -151,15 +168,9 @@ class Refused(nn.Module):
             "method 'given': a PackedSequence has other sizes for other lengths; give the network",
         ),
         (ps.Method("packed", (torch.ones(2, 2, 3),)), "method 'packed': a PackedSequence has"),
-        (
-            ps.Method(
-                "wide", (torch.ones(2, 1, 3).double(),), dynamic_shapes=({0: Dim("n", max=9)},)
-            ),
-            r"of torch.float64 has sequences of a length that varies, .* convert it by .float\(\)",
-        ),
     ],
 )
-def test_what_no_operator_computes_is_refused(backend: str, method: ps.Method, words: str) -> None:
+def test_packed_sequences_are_refused(backend: str, method: ps.Method, words: str) -> None:
     with pytest.raises(ps.UnsupportedError, match=words):
         ps.export(Refused(), {str(method.target): method}, backend=backend)
 

@@ -159,7 +159,7 @@ def test_computed_indices_that_nothing_checks(method):
     original = program.method_contract
 
     def unchecked(*args, **kwargs):
-        return original(*args, **{**kwargs, "checks_indices": False})
+        return original(*args, **{**kwargs, "checks_values": False})
 
     example = (torch.zeros(8), torch.zeros(2, dtype=torch.int64))
     with (

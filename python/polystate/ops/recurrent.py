@@ -2,17 +2,19 @@
 
 ``recurrence(gates, hidden, cell, tiles, bias, projection, kind, reverse)`` takes::
 
-    gates       float32 [steps, batch, columns], products of the inputs with their weights
-    hidden      float32 [batch, width], the hidden state before the first step
-    cell        float32 [batch, size], an LSTM's cell state
+    gates       [steps, batch, columns], products of the inputs with their weights
+    hidden      [batch, width], the hidden state before the first step
+    cell        [batch, size], an LSTM's cell state
     tiles       packed weights [columns, width] of the hidden state (packed.py)
-    bias        float32 [columns] of their products
+    bias        [columns] of their products
     projection  packed weights [width, size] of an LSTM's hidden state; without, width is size
 
 The kinds are ``"lstm"``, ``"gru"``, and ``"tanh"`` and ``"relu"`` for a plain layer; columns are 4,
-3 and 1 times ``size``. The result, float32 [steps + states, batch, size], has the hidden state
-after each step, then the last one, and the last cell state of an LSTM. A hidden state is in the
-first ``width`` columns, and 0 in others. ``reverse`` is from the last step to the first.
+3 and 1 times ``size``. All are of float32, or all of float64.
+
+The result [steps + states, batch, size] has the hidden state after each step, then the last one,
+and the last cell state of an LSTM. A hidden state is in the first ``width`` columns, and 0 in
+others. ``reverse`` is from the last step to the first.
 """
 
 from __future__ import annotations

@@ -9,10 +9,13 @@ namespace polystate {
 // The inner loops of products with packed weights, which exist once for every instruction set.
 
 // Rows of activations.
-struct FloatRows {
-  const float* values;  // [rows, stride]
+template <typename T>
+struct PlainRows {
+  const T* values;  // [rows, stride]
   std::int64_t stride;
 };
+
+using FloatRows = PlainRows<float>;
 
 // A row of activations in 8 bits: element i is `scale * (value i - zero)`.
 struct RowScale {
@@ -45,16 +48,18 @@ struct GroupwiseRows {
 enum class Activation : std::uint8_t { kNone, kRelu, kSilu };
 
 // out[r, c] = activation(dot(row r, column c) + bias[c]) + addend[r, c].
-template <typename Rows, typename Weights>
+template <typename Rows, typename Weights, typename Value = float>
 struct Product {
   Rows rows;
   Weights weights;
   Activation activation;
-  const float* addend;  // [rows, columns] or null
-  float* out;           // [rows, columns]
+  const Value* addend;  // [rows, columns] or null
+  Value* out;           // [rows, columns]
 };
 
-using FloatProduct = Product<FloatRows, FloatWeights>;
+template <typename T>
+using PlainProduct = Product<PlainRows<T>, PlainWeights<T>, T>;
+using FloatProduct = PlainProduct<float>;
 using QuantizedProduct = Product<QuantizedRows, QuantizedWeights>;
 using GroupwiseProduct = Product<GroupwiseRows, GroupwiseWeights>;
 
@@ -66,7 +71,9 @@ struct TileRange {
 
 // Computes the first `count` rows of a product of a depth of 1 or more, in the columns of some
 // tiles. Each result is, bit for bit, what it is with any other rows.
-using MultiplyFloats = void (*)(const FloatProduct& product, std::int64_t count, TileRange tiles);
+template <typename T>
+using MultiplyPlain = void (*)(const PlainProduct<T>& product, std::int64_t count, TileRange tiles);
+using MultiplyFloats = MultiplyPlain<float>;
 
 struct QuantizedLinearFunctions {
   // Of each value of a row; its groups are of QuantizedWeights::kTileDepth values.

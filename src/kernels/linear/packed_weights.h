@@ -21,18 +21,21 @@ inline constexpr std::int64_t kTileColumns = 16;
   return quotient_up(columns, kTileColumns);
 }
 
-// Weights in float32.
-struct FloatWeights {
+// Weights as they are, in float32 or float64.
+template <typename T>
+struct PlainWeights {
   static constexpr std::int64_t kTileDepth = 1;  // steps of a group
 
-  const float* tiles;  // [tiles, depth, kTileColumns]
-  const float* bias;   // [columns]; null: none
+  const T* tiles;  // [tiles, depth, kTileColumns]
+  const T* bias;   // [columns]; null: none
   std::int64_t columns;
   std::int64_t depth;
 
   [[nodiscard, gnu::always_inline]] std::int64_t groups() const { return depth; }
   [[nodiscard, gnu::always_inline]] std::int64_t tile_size() const { return depth * kTileColumns; }
 };
+
+using FloatWeights = PlainWeights<float>;
 
 // Weights in 8 bits; none is -128.
 struct QuantizedWeights {

@@ -2,6 +2,7 @@
 
 #include "core/compiled_for.h"
 #include "core/instruction_set.h"
+#include "kernels/linear/linear_functions.h"
 #include "kernels/recurrent/cells.h"
 
 namespace polystate {
@@ -16,6 +17,8 @@ struct CellsBySet {
 
 }  // namespace
 
-CellFunctions cell_functions(InstructionSet set) { return compiled_for<CellsBySet>(set)(); }
+LayerFunctions<float> functions_of_floats(InstructionSet set) {
+  return {.multiply = multiply_floats(set), .cells = compiled_for<CellsBySet>(set)()};
+}
 
 }  // namespace polystate

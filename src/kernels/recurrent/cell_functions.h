@@ -6,12 +6,13 @@
 namespace polystate {
 
 // The loops for an instruction set that is available.
-CellFunctions cell_functions(InstructionSet set);
+LayerFunctions<float> functions_of_floats(InstructionSet set);
+LayerFunctions<double> functions_of_doubles(InstructionSet set);
 
 // What the files that are compiled for one instruction set provide.
-CellFunctions cells_scalar();
-CellFunctions cells_neon();
-CellFunctions cells_avx2();
-CellFunctions cells_avx512();
+CellFunctions<float> cells_scalar();
+CellFunctions<float> cells_neon();
+CellFunctions<float> cells_avx2();
+CellFunctions<float> cells_avx512();
 
 }  // namespace polystate

@@ -5,8 +5,8 @@
 #include "kernels/recurrent/cells.h"
 #include "kernels/vectors/vector_math.h"
 
-// The loops of recurrent cells over the vectors `S` of an instruction set, as templates over a type
-// that is local to the file that includes them (vector_math.h says why).
+// The loops of recurrent cells in float32 over the vectors `S` of an instruction set, as templates
+// over a type that is local to the file that includes them (vector_math.h says why).
 namespace polystate::recurrent {
 
 // A vector's worth of columns, or the last ones, which are fewer.
@@ -35,7 +35,7 @@ void for_columns(std::int64_t size, const Step& step) {
 }
 
 template <typename S>
-void advance_lstm(const CellRow& row, std::int64_t size) {
+void advance_lstm(const CellRow<float>& row, std::int64_t size) {
   for_columns<S>(size, [&](Columns<S> columns) {
     const auto input = vectors::sigmoid<S>(columns.load(row.sums));
     const auto forget = vectors::sigmoid<S>(columns.load(row.sums + size));
@@ -49,7 +49,7 @@ void advance_lstm(const CellRow& row, std::int64_t size) {
 }
 
 template <typename S>
-void advance_gru(const CellRow& row, std::int64_t size) {
+void advance_gru(const CellRow<float>& row, std::int64_t size) {
   for_columns<S>(size, [&](Columns<S> columns) {
     const auto gate = [&](std::int64_t number) {
       const float* const inputs = row.inputs + number * size;
@@ -66,14 +66,14 @@ void advance_gru(const CellRow& row, std::int64_t size) {
 }
 
 template <typename S>
-void advance_tanh(const CellRow& row, std::int64_t size) {
+void advance_tanh(const CellRow<float>& row, std::int64_t size) {
   for_columns<S>(size, [&](Columns<S> columns) {
     columns.store(row.out, vectors::tanh<S>(columns.load(row.sums)));
   });
 }
 
 template <typename S>
-void advance_relu(const CellRow& row, std::int64_t size) {
+void advance_relu(const CellRow<float>& row, std::int64_t size) {
   for_columns<S>(size, [&](Columns<S> columns) {
     // The second where one is NaN.
     columns.store(row.out, S::max(S::set(0), columns.load(row.sums)));
@@ -81,7 +81,7 @@ void advance_relu(const CellRow& row, std::int64_t size) {
 }
 
 template <typename S>
-CellFunctions cell_functions() {
+CellFunctions<float> cell_functions() {
   return {&advance_lstm<S>, &advance_gru<S>, &advance_tanh<S>, &advance_relu<S>};
 }
 

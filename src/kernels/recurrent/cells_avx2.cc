@@ -10,6 +10,6 @@ struct Avx2Vectors : vectors::Avx2Floats<Avx2Vectors> {};
 
 }  // namespace
 
-CellFunctions cells_avx2() { return recurrent::cell_functions<Avx2Vectors>(); }
+CellFunctions<float> cells_avx2() { return recurrent::cell_functions<Avx2Vectors>(); }
 
 }  // namespace polystate

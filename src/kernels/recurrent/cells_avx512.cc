@@ -10,6 +10,6 @@ struct Avx512Vectors : vectors::Avx512Floats<Avx512Vectors> {};
 
 }  // namespace
 
-CellFunctions cells_avx512() { return recurrent::cell_functions<Avx512Vectors>(); }
+CellFunctions<float> cells_avx512() { return recurrent::cell_functions<Avx512Vectors>(); }
 
 }  // namespace polystate

@@ -10,6 +10,6 @@ struct NeonVectors : vectors::NeonFloats<NeonVectors> {};
 
 }  // namespace
 
-CellFunctions cells_neon() { return recurrent::cell_functions<NeonVectors>(); }
+CellFunctions<float> cells_neon() { return recurrent::cell_functions<NeonVectors>(); }
 
 }  // namespace polystate

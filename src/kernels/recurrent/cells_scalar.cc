@@ -10,6 +10,6 @@ struct ScalarVectors : vectors::ScalarFloats<ScalarVectors> {};
 
 }  // namespace
 
-CellFunctions cells_scalar() { return recurrent::cell_functions<ScalarVectors>(); }
+CellFunctions<float> cells_scalar() { return recurrent::cell_functions<ScalarVectors>(); }
 
 }  // namespace polystate

@@ -10,7 +10,6 @@
 #include "core/instruction_set.h"
 #include "kernels/arguments.h"
 #include "kernels/linear/linear_call.h"
-#include "kernels/linear/linear_functions.h"
 #include "kernels/linear/multiply.h"
 #include "kernels/linear/packed_weights.h"
 #include "kernels/operators.h"
@@ -50,7 +49,8 @@ std::int64_t gate_count(Cell kind) {
   __builtin_unreachable();
 }
 
-AdvanceCell function_of(Cell kind, const CellFunctions& functions) {
+template <typename T>
+AdvanceCell<T> function_of(Cell kind, const CellFunctions<T>& functions) {
   switch (kind) {
     case Cell::kLstm:
       return functions.lstm;
@@ -64,8 +64,9 @@ AdvanceCell function_of(Cell kind, const CellFunctions& functions) {
   __builtin_unreachable();
 }
 
-const float* data_or_null(const std::optional<TensorArgument>& tensor) {
-  return tensor ? tensor->data<float>() : nullptr;
+template <typename T>
+const T* data_or_null(const std::optional<TensorArgument>& tensor) {
+  return tensor ? tensor->data<T>() : nullptr;
 }
 
 struct Call {
@@ -80,6 +81,7 @@ struct Call {
   Cell kind = Cell::kLstm;  // set by `check`, as is the result
   TensorArgument out;       // [steps + states, batch, size]: each step's, then the last states
 
+  [[nodiscard]] DType dtype() const { return gates.tensor.dtype(); }
   [[nodiscard]] std::int64_t steps() const { return gates.tensor.size(0); }
   [[nodiscard]] std::int64_t batch() const { return gates.tensor.size(1); }
   [[nodiscard]] std::int64_t columns() const { return gates.tensor.size(2); }
@@ -88,17 +90,14 @@ struct Call {
   [[nodiscard]] std::int64_t step_size() const { return batch() * size(); }
   // The hidden state, and an LSTM's cell state.
   [[nodiscard]] std::int64_t states() const { return kind == Cell::kLstm ? 2 : 1; }
-  [[nodiscard]] float* step_out(std::int64_t step) const {
-    return out.mutable_data<float>() + step * step_size();
-  }
 };
 
 void check_optional(Requirements& require, const char* name,
-                    const std::optional<TensorArgument>& tensor,
+                    const std::optional<TensorArgument>& tensor, DType dtype,
                     const std::vector<std::int64_t>& shape) {
   if (!tensor) return;
   const NamedTensor given{name, *tensor};
-  require.floats(given, static_cast<int>(shape.size()));
+  require.of_type(given, dtype, static_cast<int>(shape.size()));
   require.shape(given, shape);
 }
 
@@ -107,9 +106,10 @@ Status check(Requirements& require, Call& call) {
   require.holds(kind.has_value(), "the kind is '" + std::string(call.kind_name) +
                                       "'; it may be lstm, gru, tanh or relu");
   call.kind = kind.value_or(Cell::kTanh);
-  require.floats(call.gates, 3);
-  require.floats(call.hidden, 2);
-  require.floats(call.tiles, 3);
+  const DType dtype = call.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  require.of_type(call.gates, dtype, 3);
+  require.of_type(call.hidden, dtype, 2);
+  require.of_type(call.tiles, dtype, 3);
   require.holds(call.size() > 0 && call.columns() == call.size() * gate_count(call.kind),
                 "gates have " + std::to_string(call.columns()) + " columns; they must have " +
                     std::to_string(gate_count(call.kind)) + " times those of a state");
@@ -121,23 +121,24 @@ Status check(Requirements& require, Call& call) {
                 "an LSTM has a cell state, and no other kind");
   require.holds(!call.projection || call.kind == Cell::kLstm, "only an LSTM has a projection");
   require.shape(call.tiles, {tile_count(call.columns()), call.width(), kTileColumns});
-  check_optional(require, "cell", call.cell, {call.batch(), call.size()});
-  check_optional(require, "bias", call.bias, {call.columns()});
-  check_optional(require, "projection", call.projection,
+  check_optional(require, "cell", call.cell, dtype, {call.batch(), call.size()});
+  check_optional(require, "bias", call.bias, dtype, {call.columns()});
+  check_optional(require, "projection", call.projection, dtype,
                  {tile_count(call.width()), call.size(), kTileColumns});
   const std::vector<std::int64_t> shape{call.steps() + call.states(), call.batch(), call.size()};
-  call.out = require.result(DType::kFloat32, shape);
+  call.out = require.result(dtype, shape);
   return require.status();
 }
 
-void multiply_rows(const FloatProduct& product, std::int64_t count, MultiplyFloats multiply) {
-  const FloatWeights& weights = product.weights;
+template <typename T>
+void multiply_rows(const PlainProduct<T>& product, std::int64_t count, MultiplyPlain<T> multiply) {
+  const PlainWeights<T>& weights = product.weights;
   const ProductCost cost{.rows = count,
                          .columns = weights.columns,
-                         .tile_bytes = weights.tile_size() * std::int64_t{sizeof(float)},
+                         .tile_bytes = weights.tile_size() * std::int64_t{sizeof(T)},
                          .bytes_multiplied = kFloatBytesMultiplied};
   multiply_in_blocks(cost, [&](std::int64_t first, std::int64_t last, TileRange tiles) {
-    FloatProduct some = product;
+    PlainProduct<T> some = product;
     some.rows.values += first * some.rows.stride;
     if (some.addend != nullptr) some.addend += first * weights.columns;
     some.out += first * weights.columns;
@@ -145,57 +146,62 @@ void multiply_rows(const FloatProduct& product, std::int64_t count, MultiplyFloa
   });
 }
 
-std::vector<float> scratch(std::int64_t count) {
-  return std::vector<float>(static_cast<std::size_t>(count));
+template <typename T>
+std::vector<T> scratch(std::int64_t count) {
+  return std::vector<T>(static_cast<std::size_t>(count));
 }
 
 // A layer's steps, in the order in which they depend on one another.
+template <typename T>
 class Layer {
  public:
-  Layer(const Call& call, const RecurrentFunctions& functions)
+  Layer(const Call& call, const LayerFunctions<T>& functions)
       : call_(call),
         functions_(functions),
-        sums_(scratch(call.batch() * call.columns())),
-        unprojected_(scratch(call.projection ? call.step_size() : 0)),
-        projected_(scratch(call.projection ? call.batch() * call.width() : 0)) {}
+        sums_(scratch<T>(call.batch() * call.columns())),
+        unprojected_(scratch<T>(call.projection ? call.step_size() : 0)),
+        projected_(scratch<T>(call.projection ? call.batch() * call.width() : 0)) {}
 
   void run() {
-    if (call_.cell) std::copy_n(call_.cell->data<float>(), call_.step_size(), cell_out());
-    FloatRows hidden{call_.hidden.tensor.data<float>(), call_.width()};
+    if (call_.cell) std::copy_n(call_.cell->data<T>(), call_.step_size(), cell_out());
+    PlainRows<T> hidden{call_.hidden.tensor.data<T>(), call_.width()};
     for (std::int64_t i = 0; i < call_.steps(); ++i) {
       const std::int64_t step = call_.reverse ? call_.steps() - 1 - i : i;
       multiply(hidden, step);
       advance(hidden, step);
       if (call_.projection) project(*call_.projection, step);
-      hidden = {call_.step_out(step), call_.size()};
+      hidden = {step_out(step), call_.size()};
     }
     store(hidden, call_.steps());
   }
 
  private:
-  [[nodiscard]] float* cell_out() const { return call_.step_out(call_.steps() + 1); }
+  [[nodiscard]] T* step_out(std::int64_t step) const {
+    return call_.out.mutable_data<T>() + step * call_.step_size();
+  }
+  [[nodiscard]] T* cell_out() const { return step_out(call_.steps() + 1); }
 
-  [[nodiscard]] const float* inputs(std::int64_t step) const {
-    return call_.gates.tensor.data<float>() + step * call_.batch() * call_.columns();
+  [[nodiscard]] const T* inputs(std::int64_t step) const {
+    return call_.gates.tensor.data<T>() + step * call_.batch() * call_.columns();
   }
 
-  void multiply(const FloatRows& hidden, std::int64_t step) {
-    const FloatWeights weights{.tiles = call_.tiles.tensor.data<float>(),
-                               .bias = data_or_null(call_.bias),
-                               .columns = call_.columns(),
-                               .depth = call_.width()};
-    const float* const addend = call_.kind == Cell::kGru ? nullptr : inputs(step);
-    multiply_rows({hidden, weights, Activation::kNone, addend, sums_.data()}, call_.batch(),
-                  functions_.multiply);
+  void multiply(const PlainRows<T>& hidden, std::int64_t step) {
+    const PlainWeights<T> weights{.tiles = call_.tiles.tensor.data<T>(),
+                                  .bias = data_or_null<T>(call_.bias),
+                                  .columns = call_.columns(),
+                                  .depth = call_.width()};
+    const T* const addend = call_.kind == Cell::kGru ? nullptr : inputs(step);
+    multiply_rows<T>({hidden, weights, Activation::kNone, addend, sums_.data()}, call_.batch(),
+                     functions_.multiply);
   }
 
-  void advance(const FloatRows& hidden, std::int64_t step) {
-    const AdvanceCell function = function_of(call_.kind, functions_.cells);
+  void advance(const PlainRows<T>& hidden, std::int64_t step) {
+    const AdvanceCell<T> function = function_of(call_.kind, functions_.cells);
     const std::int64_t size = call_.size();
     const std::int64_t columns = call_.columns();
     assert(size > 0);
-    float* const out = call_.projection ? unprojected_.data() : call_.step_out(step);
-    float* const cell = call_.cell ? cell_out() : nullptr;
+    T* const out = call_.projection ? unprojected_.data() : step_out(step);
+    T* const cell = call_.cell ? cell_out() : nullptr;
     const auto advance_rows = [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t row = first; row < last; ++row) {
         function({.sums = sums_.data() + row * columns,
@@ -212,28 +218,28 @@ class Layer {
   void project(const TensorArgument& projection, std::int64_t step) {
     const std::int64_t size = call_.size();
     const std::int64_t width = call_.width();
-    const FloatWeights weights{
-        .tiles = projection.data<float>(), .bias = nullptr, .columns = width, .depth = size};
-    const FloatRows rows{unprojected_.data(), size};
-    multiply_rows({rows, weights, Activation::kNone, nullptr, projected_.data()}, call_.batch(),
-                  functions_.multiply);
+    const PlainWeights<T> weights{
+        .tiles = projection.data<T>(), .bias = nullptr, .columns = width, .depth = size};
+    const PlainRows<T> rows{unprojected_.data(), size};
+    multiply_rows<T>({rows, weights, Activation::kNone, nullptr, projected_.data()}, call_.batch(),
+                     functions_.multiply);
     store({projected_.data(), width}, step);
   }
 
-  void store(const FloatRows& hidden, std::int64_t step) {
+  void store(const PlainRows<T>& hidden, std::int64_t step) {
     const std::int64_t width = call_.width();
     for (std::int64_t row = 0; row < call_.batch(); ++row) {
-      float* const out = call_.step_out(step) + row * call_.size();
+      T* const out = step_out(step) + row * call_.size();
       std::copy_n(hidden.values + row * hidden.stride, width, out);
-      std::fill(out + width, out + call_.size(), 0.0F);
+      std::fill(out + width, out + call_.size(), T{0});
     }
   }
 
   const Call& call_;
-  const RecurrentFunctions& functions_;
-  std::vector<float> sums_;         // [batch, gates * size]
-  std::vector<float> unprojected_;  // [batch, size]
-  std::vector<float> projected_;    // [batch, width]
+  const LayerFunctions<T>& functions_;
+  std::vector<T> sums_;         // [batch, gates * size]
+  std::vector<T> unprojected_;  // [batch, size]
+  std::vector<T> projected_;    // [batch, width]
 };
 
 }  // namespace
@@ -250,13 +256,18 @@ Status recurrence(Arguments& arguments, const RecurrentFunctions& functions) {
             .out = {}};
   Requirements require(arguments);
   if (Status checked = check(require, call); !checked) return checked;
-  if (call.step_size() > 0) Layer(call, functions).run();
+  if (call.step_size() == 0) return {};
+  if (call.dtype() == DType::kFloat64) {
+    Layer<double>(call, functions.doubles).run();
+  } else {
+    Layer<float>(call, functions.floats).run();
+  }
   return {};
 }
 
 Status Recurrence::run(Arguments& arguments) {
-  static const RecurrentFunctions fastest{.multiply = fastest_multiply_floats(),
-                                          .cells = cell_functions(best_instruction_set())};
+  static const RecurrentFunctions fastest{.floats = functions_of_floats(best_instruction_set()),
+                                          .doubles = functions_of_doubles(best_instruction_set())};
   return recurrence(arguments, fastest);
 }
 

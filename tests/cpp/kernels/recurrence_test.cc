@@ -9,12 +9,12 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/instruction_set.h"
 #include "kernels/arguments.h"
 #include "kernels/kernel_call.h"
-#include "kernels/linear/linear_functions.h"
 #include "kernels/linear/packed_weights.h"
 #include "kernels/recurrent/cell_functions.h"
 #include "kernels/recurrent/operators.h"
@@ -32,18 +32,20 @@ constexpr std::array kSets = {InstructionSet::kScalar, InstructionSet::kNeon, In
 
 using Values = std::vector<double>;
 
-Tensor random(const Shape& shape, unsigned seed, float scale = 1) {
+template <typename T>
+Tensor random(const Shape& shape, unsigned seed, T scale = 1) {
   std::mt19937 generator(seed);
-  std::normal_distribution<float> normal(0, scale);
+  std::normal_distribution<T> normal(0, scale);
   std::int64_t count = 1;
   for (const std::int64_t size : shape) count *= size;
-  std::vector<float> values(static_cast<std::size_t>(count));
+  std::vector<T> values(static_cast<std::size_t>(count));
   std::ranges::generate(values, [&] { return normal(generator); });
-  return Tensor::of<float>(shape, values).value();
+  return Tensor::of<T>(shape, values).value();
 }
 
+template <typename T>
 Values values_of(const Tensor& tensor) {
-  const auto values = tensor.values<float>();
+  const auto values = tensor.values<T>();
   return {values.begin(), values.end()};
 }
 
@@ -67,6 +69,7 @@ Values product(const Values& tiles, const Values& x, std::int64_t columns) {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+template <typename T>
 struct LayerCase {
   std::string kind;
   std::int64_t steps;
@@ -75,13 +78,13 @@ struct LayerCase {
   std::int64_t width;  // less than `size`: of a projection
   bool reverse;
   bool has_bias;
-  Tensor gates = random({steps, batch, columns()}, 1, 2);
-  Tensor hidden = random({batch, width}, 2);
-  std::optional<Tensor> cell = of_lstm(random({batch, size}, 3));
-  Tensor tiles = random({tile_count(columns()), width, kTileColumns}, 4, 0.3F);
-  std::optional<Tensor> bias = has_bias ? std::optional(random({columns()}, 5)) : std::nullopt;
+  Tensor gates = random<T>({steps, batch, columns()}, 1, 2);
+  Tensor hidden = random<T>({batch, width}, 2);
+  std::optional<Tensor> cell = of_lstm(random<T>({batch, size}, 3));
+  Tensor tiles = random<T>({tile_count(columns()), width, kTileColumns}, 4, T{0.3F});
+  std::optional<Tensor> bias = has_bias ? std::optional(random<T>({columns()}, 5)) : std::nullopt;
   std::optional<Tensor> projection =
-      width < size ? std::optional(random({tile_count(width), size, kTileColumns}, 6, 0.3F))
+      width < size ? std::optional(random<T>({tile_count(width), size, kTileColumns}, 6, T{0.3F}))
                    : std::nullopt;
 
   [[nodiscard]] bool is_lstm() const { return kind == "lstm"; }
@@ -97,29 +100,31 @@ struct LayerCase {
     KernelCall call("recurrence");
     call.tensor(gates).tensor(hidden).optional(cell).tensor(tiles).optional(bias);
     call.optional(projection).text(kind).boolean(reverse);
-    const RecurrentFunctions functions{multiply_floats(set), cell_functions(set)};
-    const Tensor out = Tensor::empty(DType::kFloat32, {steps + states(), batch, size}).value();
+    const RecurrentFunctions functions{functions_of_floats(set), functions_of_doubles(set)};
+    const Tensor out = Tensor::empty(dtype_of<T>(), {steps + states(), batch, size}).value();
     return call.into(out, [&](Arguments& arguments) { return recurrence(arguments, functions); });
   }
 };
 
 // The states of one row, step after step, by their definition.
+template <typename T>
 class Row {
  public:
-  Row(const LayerCase& layer, std::int64_t row)
-      : layer_(layer), row_(row), hidden_(part(values_of(layer.hidden), row, layer.width)) {
-    if (layer.cell) cell_ = part(values_of(*layer.cell), row, layer.size);
+  Row(const LayerCase<T>& layer, std::int64_t row)
+      : layer_(layer), row_(row), hidden_(part(values_of<T>(layer.hidden), row, layer.width)) {
+    if (layer.cell) cell_ = part(values_of<T>(*layer.cell), row, layer.size);
   }
 
   void advance(std::int64_t step) {
-    const Values x = part(values_of(layer_.gates), step * layer_.batch + row_, layer_.columns());
-    Values sums = product(values_of(layer_.tiles), hidden_, layer_.columns());
+    const Values x = part(values_of<T>(layer_.gates), step * layer_.batch + row_, layer_.columns());
+    Values sums = product(values_of<T>(layer_.tiles), hidden_, layer_.columns());
     if (layer_.bias) {
-      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values_of(*layer_.bias)[i];
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += values_of<T>(*layer_.bias)[i];
     }
     Values next(static_cast<std::size_t>(layer_.size));
     for (std::size_t i = 0; i < next.size(); ++i) next[i] = next_state(x, sums, i);
-    hidden_ = layer_.projection ? product(values_of(*layer_.projection), next, layer_.width) : next;
+    hidden_ =
+        layer_.projection ? product(values_of<T>(*layer_.projection), next, layer_.width) : next;
   }
 
   [[nodiscard]] Values hidden() const {
@@ -149,20 +154,21 @@ class Row {
     return sigmoid(gate(3)) * std::tanh(cell_[i]);
   }
 
-  const LayerCase& layer_;
+  const LayerCase<T>& layer_;
   std::int64_t row_;
   Values hidden_;
   Values cell_;
 };
 
-Values expected(const LayerCase& layer) {
+template <typename T>
+Values expected(const LayerCase<T>& layer) {
   const auto size = static_cast<std::size_t>(layer.size);
   Values result(static_cast<std::size_t>((layer.steps + layer.states()) * layer.batch) * size);
   const auto put = [&](std::int64_t step, std::int64_t row, const Values& values) {
     std::ranges::copy(values, result.begin() + (step * layer.batch + row) * layer.size);
   };
   for (std::int64_t r = 0; r < layer.batch; ++r) {
-    Row row(layer, r);
+    Row<T> row(layer, r);
     for (std::int64_t i = 0; i < layer.steps; ++i) {
       const std::int64_t step = layer.reverse ? layer.steps - 1 - i : i;
       row.advance(step);
@@ -174,8 +180,18 @@ Values expected(const LayerCase& layer) {
   return result;
 }
 
-TEST(Recurrence, IsItsDefinition) {
-  const std::vector<LayerCase> cases{
+template <typename T>
+class RecurrenceOf : public testing::Test {};
+
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(RecurrenceOf, Types);
+
+template <typename T>
+constexpr double kTolerance = std::is_same_v<T, float> ? 2e-5 : 1e-13;
+
+TYPED_TEST(RecurrenceOf, IsItsDefinition) {
+  using T = TypeParam;
+  const std::vector<LayerCase<T>> cases{
       {"lstm", 5, 3, 19, 19, false, true}, {"lstm", 4, 2, 33, 7, true, true},
       {"lstm", 1, 1, 1, 1, false, false},  {"gru", 6, 4, 17, 17, true, true},
       {"gru", 2, 1, 64, 64, false, false}, {"tanh", 7, 2, 40, 40, false, true},
@@ -184,46 +200,48 @@ TEST(Recurrence, IsItsDefinition) {
   };
   for (const InstructionSet set : kSets) {
     if (!is_available(set)) continue;
-    for (const LayerCase& layer : cases) {
+    for (const LayerCase<T>& layer : cases) {
       const Result<Tensor> found = layer.run(set);
       ASSERT_TRUE(found) << found.error().message;
       const Values wanted = expected(layer);
-      const auto values = found->values<float>();
+      const auto values = found->template values<T>();
       ASSERT_EQ(values.size(), wanted.size());
       for (std::size_t i = 0; i < wanted.size(); ++i) {
-        ASSERT_NEAR(values[i], wanted[i], 2e-5 * (1 + std::abs(wanted[i])))
+        ASSERT_NEAR(values[i], wanted[i], kTolerance<T> * (1 + std::abs(wanted[i])))
             << layer.kind << " of " << layer.size << ", " << static_cast<int>(set) << ", " << i;
       }
     }
   }
 }
 
-TEST(Recurrence, LargeValuesSaturate) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+TYPED_TEST(RecurrenceOf, LargeValuesSaturate) {
+  using T = TypeParam;
   for (const InstructionSet set : kSets) {
     if (!is_available(set)) continue;
-    for (const float x : {1e4F, 3e38F, kInfinity}) {
-      LayerCase layer{"tanh", 1, 1, 2, 2, false, false};
-      layer.gates = Tensor::of<float>({1, 1, 2}, {{x, -x}}).value();
-      const auto tanh = values_of(layer.run(set).value());
+    for (const T x : {T{1e4}, std::numeric_limits<T>::max(), std::numeric_limits<T>::infinity()}) {
+      LayerCase<T> layer{"tanh", 1, 1, 2, 2, false, false};
+      layer.gates = Tensor::of<T>({1, 1, 2}, {{x, -x}}).value();
+      const auto tanh = values_of<T>(layer.run(set).value());
       EXPECT_EQ(tanh[0], 1);
       EXPECT_EQ(tanh[1], -1);
-      LayerCase gated{"lstm", 1, 1, 1, 1, false, false};
-      gated.gates = Tensor::of<float>({1, 1, 4}, {{x, -x, x, x}}).value();
-      EXPECT_NEAR(values_of(gated.run(set).value())[2], 1, 1e-6);  // the cell state: only the input
+      LayerCase<T> gated{"lstm", 1, 1, 1, 1, false, false};
+      gated.gates = Tensor::of<T>({1, 1, 4}, {{x, -x, x, x}}).value();
+      const auto states = values_of<T>(gated.run(set).value());
+      EXPECT_NEAR(states[2], 1, 1e-6);  // the cell state: only the input
     }
   }
 }
 
-TEST(Recurrence, WhatIsNotANumberStaysInItsRow) {
+TYPED_TEST(RecurrenceOf, WhatIsNotANumberStaysInItsRow) {
+  using T = TypeParam;
   for (const InstructionSet set : kSets) {
     if (!is_available(set)) continue;
     for (const char* const kind : {"lstm", "gru", "tanh", "relu"}) {
       for (std::int64_t column = 0; column < 20; column += 5) {
-        const LayerCase layer{kind, 2, 2, 20, 20, false, true};
-        auto* const gates = reinterpret_cast<float*>(layer.gates.mutable_bytes().data());
-        gates[layer.columns() + column] = std::numeric_limits<float>::quiet_NaN();
-        const Values found = values_of(layer.run(set).value());
+        const LayerCase<T> layer{kind, 2, 2, 20, 20, false, true};
+        auto* const gates = reinterpret_cast<T*>(layer.gates.mutable_bytes().data());
+        gates[layer.columns() + column] = std::numeric_limits<T>::quiet_NaN();
+        const Values found = values_of<T>(layer.run(set).value());
         for (std::size_t i = 0; i < 20; ++i) {
           EXPECT_FALSE(std::isnan(found[i]));
           EXPECT_EQ(std::isnan(found[20 + i]), static_cast<std::int64_t>(i) == column) << kind;
@@ -235,31 +253,33 @@ TEST(Recurrence, WhatIsNotANumberStaysInItsRow) {
   }
 }
 
-TEST(Recurrence, OfNoRowsIsNothing) {
-  EXPECT_TRUE((LayerCase{"lstm", 3, 0, 4, 4, false, true}.run(InstructionSet::kScalar)));
+TYPED_TEST(RecurrenceOf, OfNoRowsIsNothing) {
+  EXPECT_TRUE((LayerCase<TypeParam>{"lstm", 3, 0, 4, 4, false, true}.run(InstructionSet::kScalar)));
 }
 
-TEST(Recurrence, RefusesWhatDoesNotFit) {
-  const auto message_of = [](const LayerCase& layer) {
+TEST(RecurrenceOfFloats, RefusesWhatDoesNotFit) {
+  const auto message_of = [](const LayerCase<float>& layer) {
     const Result<Tensor> found = layer.run(InstructionSet::kScalar);
     return found ? std::string() : found.error().message;
   };
-  const LayerCase sound{"lstm", 2, 3, 8, 4, false, true};
+  const LayerCase<float> sound{"lstm", 2, 3, 8, 4, false, true};
   ASSERT_EQ(message_of(sound), "");
   const auto refused = [&](const char* word, auto change) {
-    LayerCase layer = sound;
+    LayerCase<float> layer = sound;
     change(layer);
     EXPECT_NE(message_of(layer).find(word), std::string::npos) << word << ": " << message_of(layer);
   };
-  refused("the kind is 'no'", [](LayerCase& layer) { layer.kind = "no"; });
-  refused("cell state", [](LayerCase& layer) { layer.cell.reset(); });
-  refused("hidden", [](LayerCase& layer) { layer.hidden = random({2, 4}, 1); });
-  refused("hidden", [](LayerCase& layer) { layer.projection.reset(); });
-  refused("tiles", [](LayerCase& layer) { layer.tiles = random({2, 3, 16}, 1); });
-  refused("bias", [](LayerCase& layer) { layer.bias = random({31}, 1); });
-  refused("cell", [](LayerCase& layer) { layer.cell = random({3, 7}, 1); });
-  refused("projection", [](LayerCase& layer) { layer.projection = random({1, 7, 16}, 1); });
-  refused("gates", [](LayerCase& layer) { layer.gates = random({2, 3, 30}, 1); });
+  refused("the kind is 'no'", [](LayerCase<float>& layer) { layer.kind = "no"; });
+  refused("cell state", [](LayerCase<float>& layer) { layer.cell.reset(); });
+  refused("hidden", [](LayerCase<float>& layer) { layer.hidden = random<float>({2, 4}, 1); });
+  refused("hidden", [](LayerCase<float>& layer) { layer.projection.reset(); });
+  refused("tiles", [](LayerCase<float>& layer) { layer.tiles = random<float>({2, 3, 16}, 1); });
+  refused("bias", [](LayerCase<float>& layer) { layer.bias = random<float>({31}, 1); });
+  refused("cell", [](LayerCase<float>& layer) { layer.cell = random<float>({3, 7}, 1); });
+  refused("projection",
+          [](LayerCase<float>& layer) { layer.projection = random<float>({1, 7, 16}, 1); });
+  refused("hidden", [](auto& layer) { layer.hidden = random<double>({3, 4}, 1); });
+  refused("gates", [](LayerCase<float>& layer) { layer.gates = random<float>({2, 3, 30}, 1); });
 }
 
 }  // namespace

@@ -89,6 +89,28 @@ class Program(nn.Module):
         torch._assert_async(total < 1e6, "too large")
         return total
 
+    def put_then_check_in_a_branch(self, x, i):
+        self.a[i] = x
+
+        def checked(total):
+            torch._assert_async(total < 1e6, "too large")
+            return total + 1
+
+        return torch.cond(x.sum() > 0, checked, lambda total: total + 2, (self.a.sum(),))
+
+    def put_then_look_up(self, x, i):
+        self.a[i] = x
+        return self.b[x.sum().long().reshape(1)]
+
+    def put_then_look_up_what_was_put(self, x, i):
+        self.a[i] = x
+        return self.b[self.a.sum().long().reshape(1)]
+
+    def put_then_look_up_the_largest(self, x, i):
+        self.a[i] = x
+        places = torch.topk(self.a[:, 0] + 0, 3).indices
+        return self.b[places], self.b[self.a.argmax(0)], self.b[self.a[0].long() % 7]
+
 
 def exported(method, shape=(ROWS, COLUMNS), backend="portable", **options):
     methods = {"step": ps.Method(method, (X, ROW))}
@@ -137,10 +159,27 @@ def test_state_just_below_the_limit_is_small():
     assert updates(program) == {"a": ("written_back", f"small (65520 bytes): {WRITTEN_LAST}")}
 
 
-def test_a_check_after_the_write_keeps_even_large_state_until_it_passed():
-    program = exported("put_then_check", LARGE)
+@pytest.mark.parametrize(
+    "method", ["put_then_check", "put_then_check_in_a_branch", "put_then_look_up_what_was_put"]
+)
+def test_a_check_after_the_write_keeps_even_large_state_until_it_passed(method):
+    program = exported(method, LARGE)
     assert updates(program) == {"a": ("written_back", "a check comes later")}
     assert program.methods["step"].atomic
+
+
+def test_an_index_is_checked_before_large_state_is_written():
+    found = exported("put_then_look_up", LARGE)
+    assert updates(found) == {"a": ("in_place", ONLY_READ)}
+    (check,) = found.methods["step"].checks
+    assert "indexes dimension 0 of 'b'" in check.text
+    assert found.methods["step"].checks_first
+
+
+def test_an_index_that_is_always_in_range_is_not_checked():
+    found = exported("put_then_look_up_the_largest", LARGE)
+    assert updates(found) == {"a": ("in_place", ONLY_READ)}
+    assert not found.methods["step"].checks
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def lower_assertions(
     exported: ExportedProgram,
     sizes: Sizes,
     messages: Mapping[str, str] | None = None,
-    checks_indices: bool = False,
+    checks_values: bool = False,
 ) -> Checked:
     """Replace every assertion of a functional program, in place, by what survives lowering.
 
@@ -91,9 +91,10 @@ def lower_assertions(
     ----------
     messages
         The user's messages, see `user_messages`.
-    checks_indices
-        Whether indices that the graph computes are checked as well, before they are used: for an
-        engine whose operators cannot refuse them.
+    checks_values
+        Whether indices that the graph computes, and other values that kernels refuse, are checked
+        as well, before they are used: for an engine whose operators cannot refuse them, or where
+        these would do so after a state was written.
 
     Raises
     ------
@@ -113,11 +114,11 @@ def lower_assertions(
         i for i, spec in enumerate(specs.output_specs) if spec.kind == OutputKind.BUFFER_MUTATION
     ]
     provenance = Provenance(exported)
-    writers = _writers(exported) if checks_indices else []
+    writers = _writers(exported) if checks_values else []
     lowering = _Lowering(
         exported.graph_module, sizes, messages or {}, checked, provenance, lifted, changed, writers
     )
-    lowering.lower(computed_indices(exported.graph, exported) if checks_indices else None)
+    lowering.lower(computed_indices(exported.graph, exported) if checks_values else None)
     rename_outputs(exported)
     _forget_inequalities(exported)
     return checked
@@ -178,8 +179,7 @@ class _Lowering:
                     self._lower_truth(assertion.condition, assertion.message, source)
             for alike in _alike(indices or ()):
                 self._lower_index(alike)
-            calls_pytorch = indices is not None
-            for condition in list(kernel_conditions(self.graph, calls_pytorch=calls_pytorch)):
+            for condition in list(kernel_conditions(self.graph, every=indices is not None)):
                 self._lower_kernel_condition(condition)
             for step in written_steps(self.graph):
                 self._lower_places(step)
@@ -187,7 +187,7 @@ class _Lowering:
                 self._lower_needed_size(needed)
             for repeated in list(repetitions(self.graph)):
                 self._lower_repetitions(repeated)
-        self._lower_branches(checks_indices=indices is not None)
+        self._lower_branches(checks_values=indices is not None)
         self.graph.eliminate_dead_code()
         self.graph.lint()
         self.module.recompile()
@@ -347,14 +347,14 @@ class _Lowering:
             uses=before,
         )
 
-    def _lower_branches(self, checks_indices: bool) -> None:
+    def _lower_branches(self, checks_values: bool) -> None:
         live = live_nodes(self.graph)
         for node in self.graph.find_nodes(op="get_attr"):
             branch = getattr(self.module, node.target)
             if not isinstance(branch, GraphModule):
                 continue
             before = len(self.checked.checks)
-            indices = computed_indices(branch.graph, None) if checks_indices else None
+            indices = computed_indices(branch.graph, None) if checks_values else None
             inside = _Lowering(branch, self.sizes, self.messages, self.checked, None, [], [], [])
             inside.lower(indices)
             if len(self.checked.checks) > before and node not in live:

@@ -59,7 +59,7 @@ def method_contract(
     declared: Declared,
     minimum_is_proved: bool = False,
     trial: Trial | None = None,
-    checks_indices: bool = False,
+    checks_values: bool = False,
 ) -> MethodContract:
     """Read a method's contract and make its program keep what only the program can check.
 
@@ -80,7 +80,7 @@ def method_contract(
         Finds out which of PyTorch's assumptions matter, see `traced_guards`, and knows the user's
         messages. Without it all assumptions count.
 
-    checks_indices
+    checks_values
         See `lower_assertions`.
 
     Raises
@@ -98,7 +98,7 @@ def method_contract(
         guards = traced_guards(functional, sizes, trial)
         indexed = index_ranges(functional, sizes)
         messages = user_messages(trial.exported) if trial else {}
-        checked = lower_assertions(functional, sizes, messages, checks_indices)
+        checked = lower_assertions(functional, sizes, messages, checks_values)
         written = mutated_arguments(functional)
         inputs = [
             Input(

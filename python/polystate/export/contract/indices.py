@@ -18,12 +18,14 @@ from torch.utils import _pytree as pytree
 import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.artifact.manifest import ValueRange
 from polystate.errors import UnsupportedError
+from polystate.export.contract.known_indices import Range, element_range
 from polystate.export.graph.operands import (
     all_operands,
     called_operator,
     changed_shape,
     named_operands,
 )
+from polystate.export.graph.page_operators import OVER_PAGES
 from polystate.export.graph.provenance import INTEGERS, Provenance, operand_of_same_values
 from polystate.export.graph.scalars import ITEMS, Scalars
 from polystate.export.graph.signature import Argument
@@ -135,8 +137,17 @@ def computed_indices(graph: Graph, exported: ExportedProgram | None) -> list[Com
             high = sympy.sympify(size) - 1 + use.past_the_end + use.first
             what = f"dimension {dimension} of {table}"
             low = sympy.sympify(low)
+            if _is_within(element_range(use.index), low, high):
+                continue
             found.append(ComputedIndex(node, use.tensor, dimension, use.index, low, high, what))
     return found
+
+
+def _is_within(elements: Range | None, low: sympy.Expr, high: sympy.Expr) -> bool:
+    """Tell whether elements are known to be from `low` to `high`."""
+    if elements is None:
+        return False
+    return bool((elements[0] - low).is_nonnegative and (high - elements[1]).is_nonnegative)
 
 
 @dataclass(frozen=True)
@@ -317,7 +328,7 @@ def _uses(node: Node) -> Iterator[_Use]:
         dimension, *ends = bounds or [0]
         for end in ends:
             yield _Use(tensor, dimension, end, past_the_end=1)
-    elif called_operator(node) in _OVER_PAGES:
+    elif called_operator(node) in OVER_PAGES:
         yield from _uses_of_pages(node)
     elif node.target == operators.attention.default and operands[3] is not None:
         yield _Use(operands[1], 1, operands[3], past_the_end=1)
@@ -423,13 +434,6 @@ _BY_NAMES: dict[Any, Callable[[Mapping[str, Any]], Iterator[_Use]]] = {
     aten.lu_unpack.default: _pivots("LU_data", "LU_pivots"),
     aten.max_pool3d_with_indices_backward.default: _places_in_planes(3),
     aten.searchsorted.Tensor: _uses_of_order,
-}
-
-_OVER_PAGES = {
-    operators.copy_pages.default,
-    operators.cross_attention.default,
-    operators.paged_attention.default,
-    operators.write_pages.default,
 }
 
 # Where an operator has the tensor, the dimension and the index.

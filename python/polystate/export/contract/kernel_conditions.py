@@ -1,6 +1,7 @@
-"""Conditions on values that kernels of PyTorch's raise for while they compute, or crash without.
+"""Conditions on values that kernels refuse while they compute, or crash without.
 
-An engine that calls these kernels has them checked before.
+An engine that calls PyTorch's kernels has them checked before, as has a method that writes a state
+before its end.
 """
 
 from __future__ import annotations
@@ -36,38 +37,40 @@ class KernelCondition:
     """
 
     use: Node
-    operands: tuple[Node, ...]
+    operands: tuple[Any, ...]
     holds: Callable[..., Tensor]
     text: str
 
     def write(self, graph: Graph) -> Node:
         """Write the condition at the graph's insertion point."""
-        values = [operand.meta["val"] for operand in self.operands]
+        nodes = [operand for operand in self.operands if isinstance(operand, Node)]
+        values = [node.meta["val"] for node in nodes]
         with values[0].fake_mode:
-            traced = make_fx(self.holds)(*values).graph
-        copies = dict(zip(traced.find_nodes(op="placeholder"), self.operands, strict=True))
+            traced = make_fx(self._of_tensors)(*values).graph
+        copies = dict(zip(traced.find_nodes(op="placeholder"), nodes, strict=True))
         found = graph.graph_copy(traced, copies)
         assert isinstance(found, Node)
         return found
 
+    def _of_tensors(self, *tensors: Tensor) -> Tensor:
+        given = iter(tensors)
+        return self.holds(*(next(given) if isinstance(x, Node) else x for x in self.operands))
 
-def kernel_conditions(graph: Graph, *, calls_pytorch: bool) -> Iterator[KernelCondition]:
+
+def kernel_conditions(graph: Graph, *, every: bool) -> Iterator[KernelCondition]:
     """List the conditions of a graph's operators.
 
     Parameters
     ----------
-    calls_pytorch
-        Whether the engine calls PyTorch's kernels. Others refuse most values by themselves.
+    every
+        Those that some kernel looks at itself, too.
     """
     for node in graph.nodes:
-        if node.target not in _CONDITIONS or not (calls_pytorch or node.target in _OF_ALL_ENGINES):
+        if node.target not in _CONDITIONS or not (every or node.target in _OF_ALL_ENGINES):
             continue
         names, holds, text = _CONDITIONS[node.target]
         given = all_operands(node)
-        operands = tuple(given[name] for name in names)
-        if any(not isinstance(operand, Node) for operand in operands):
-            continue
-        yield KernelCondition(node, operands, holds, text)
+        yield KernelCondition(node, tuple(given[name] for name in names), holds, text)
 
 
 def are_pivots(pivots: Tensor) -> Tensor:
@@ -95,6 +98,28 @@ def _are_counts(x: Tensor) -> Tensor:
     return (x >= 0).all()
 
 
+def _are_finite(x: Tensor) -> Tensor:
+    return x.isfinite().all()
+
+
+def _have_a_range(x: Tensor, *given: Any) -> Tensor:
+    """Tell whether values have finite ends, where no others are given."""
+    is_given = given[0] is not None if len(given) == 1 else given[0] != given[1]
+    return torch.ones((), dtype=torch.bool) if is_given else _are_finite(x)
+
+
+def _has_no_nan(x: Tensor) -> Tensor:
+    return ~x.isnan().any()
+
+
+def _triangle_has_no_nan(x: Tensor, triangle: str) -> Tensor:
+    return _has_no_nan(x.tril() if triangle.upper() == "L" else x.triu())
+
+
+def _has_inverse(factor: Tensor) -> Tensor:
+    return (factor.diagonal(0, -2, -1) != 0).all()
+
+
 def _are_enough(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     shape = torch.broadcast_shapes(x.shape, mask.shape)  # type: ignore[no-untyped-call]
     return mask.expand(shape).to(torch.int64).sum() <= source.numel()
@@ -117,6 +142,10 @@ def are_bags(indices: Tensor, offsets: Tensor) -> Tensor:
 _BAGS = (("indices", "offsets"), are_bags, "offsets of bags begin at 0, go up, and are indices")
 _SAMPLES = (("random_samples",), _are_samples, "0 <= random_samples < 1")
 
+_RANGE = "values that are counted between their ends are finite"
+_FINITE = (("self",), _are_finite, "a matrix of eigenvalues has no NaN and no infinities")
+_NUMBERS = "a matrix that is decomposed has no NaN"
+
 # For which PyTorch makes something of other values, too, so that these are no error of a program.
 _OF_ALL_ENGINES = (aten.fractional_max_pool2d.default, aten.fractional_max_pool3d.default)
 
@@ -131,9 +160,18 @@ _CONDITIONS: dict[Any, tuple[tuple[str, ...], Callable[..., Tensor], str]] = {
     aten._embedding_bag_backward.default: _BAGS,
     aten._embedding_bag_forward_only.default: _BAGS,
     aten._embedding_bag_per_sample_weights_backward.default: _BAGS,
+    aten._histogramdd_bin_edges.default: (("self", "range"), _have_a_range, _RANGE),
+    aten._histogramdd_from_bin_cts.default: (("self", "range"), _have_a_range, _RANGE),
+    aten._linalg_eigh.default: (("A", "UPLO"), _triangle_has_no_nan, _NUMBERS),
+    aten._linalg_svd.default: (("A",), _has_no_nan, _NUMBERS),
     aten.bincount.default: (("self",), _are_counts, "numbers that are counted are not negative"),
+    aten.cholesky_inverse.default: (("self",), _has_inverse, "no element of a diagonal is zero"),
     aten.fractional_max_pool2d.default: _SAMPLES,
     aten.fractional_max_pool3d.default: _SAMPLES,
+    aten.histc.default: (("self", "min", "max"), _have_a_range, _RANGE),
+    aten.histogram.bin_ct: (("self", "range"), _have_a_range, _RANGE),
+    aten.linalg_eig.default: _FINITE,
+    aten.linalg_eigvals.default: _FINITE,
     aten.linalg_ldl_solve.default: (
         ("pivots",),
         are_pivots,

@@ -10,22 +10,12 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch.export import ExportedProgram
 from torch.fx import Node
 
-import polystate.ops  # noqa: F401  (registers the operators)
 from polystate.errors import ExportError
 from polystate.export.graph.operands import called_operator
-
-operators = torch.ops.polystate
-
-_OVER_PAGES = {
-    operators.copy_pages.default,
-    operators.cross_attention.default,
-    operators.paged_attention.default,
-    operators.write_pages.default,
-}
+from polystate.export.graph.page_operators import OVER_PAGES
 
 
 def grow_state(program: ExportedProgram, pages: Mapping[str, int]) -> None:
@@ -53,7 +43,7 @@ def grow_state(program: ExportedProgram, pages: Mapping[str, int]) -> None:
         elif node.target is operator.getitem:
             source, index = node.args
             node.meta["val"] = source.meta["val"][index]
-        elif called_operator(node) in _OVER_PAGES:
+        elif called_operator(node) in OVER_PAGES:
             _grow_results(node)
         else:
             raise ExportError(f"'{node.target}' uses a pool, and may depend on its number of pages")

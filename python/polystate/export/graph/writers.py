@@ -1,9 +1,32 @@
-"""Finds operators that may be computed in a state's memory before its new value is known."""
+"""Finds operators that may be computed in a state's memory before its new value is known.
+
+A new value of a small state is written at a method's end, when nothing can fail any more.
+"""
 
 from __future__ import annotations
 
 import torch
+from torch.export import ExportedProgram
 from torch.fx import Graph, Node
+
+# Below this many bytes a copy costs less than what an atomic method is worth.
+SMALL = 64 * 1024
+
+
+def changes_large_state(exported: ExportedProgram) -> bool:
+    """Whether a functional program changes a state that is not written at its end."""
+    signature = exported.graph_signature
+    changed = set(signature.buffers_to_mutate.values())
+    return any(
+        _bytes_of(node) >= SMALL
+        for node in exported.graph.find_nodes(op="placeholder")
+        if signature.inputs_to_buffers.get(node.name) in changed
+    )
+
+
+def _bytes_of(node: Node) -> int:
+    value: torch.Tensor = node.meta["val"]
+    return value.numel() * value.element_size()
 
 
 def part_writers(graph: Graph, states: set[Node]) -> set[Node]:

@@ -23,7 +23,7 @@ from torch.fx import GraphModule, Node
 
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.writers import part_writers
-from polystate.export.lowering.in_place import is_check
+from polystate.export.lowering.in_place import holds_check, is_check
 
 _COPY = torch.ops.polystate.copy_after.default
 
@@ -100,7 +100,7 @@ class _Order:
             condition: Hashable = None
             if is_check(node):
                 condition, order.checks[node.args[1:]] = node.args[1:], node
-            elif _holds_checks(module, node) and node.users:
+            elif holds_check(node) and node.users:
                 condition, order.checks[node] = node, next(iter(node.users))
             if condition is not None:
                 done |= bits.setdefault(condition, 1 << len(bits))
@@ -122,17 +122,3 @@ class _Order:
             return []
         known = enumerate(self.checks.values())
         return [tensor for bit, tensor in known if not self.done[node] >> bit & 1]
-
-
-def _holds_checks(module: GraphModule, node: Node) -> bool:
-    """Whether a node runs graphs in which there are checks."""
-    if node.op != "call_function":
-        return False
-    names = [str(each.target) for each in node.all_input_nodes if each.op == "get_attr"]
-    graphs = [getattr(module, name) for name in names]
-    return any(
-        is_check(inside) or _holds_checks(graph, inside)
-        for graph in graphs
-        if isinstance(graph, GraphModule)
-        for inside in graph.graph.nodes
-    )

@@ -28,9 +28,7 @@ from torch.export.graph_signature import ExportGraphSignature, OutputKind
 
 import polystate.ops  # noqa: F401  (registers the operators that change a part of a tensor)
 from polystate.export.graph.operands import given_arguments
-
-# Below this many bytes a copy costs less than what an atomic method is worth.
-SMALL = 64 * 1024
+from polystate.export.graph.writers import SMALL
 
 # Each element of the result depends on the operands' elements at the same place only.
 _ELEMENTWISE_NAMES = """
@@ -105,7 +103,9 @@ def update_in_place(graph_module: torch.fx.GraphModule, signature: ExportGraphSi
     graph_module.recompile()
     later = _after_the_first_write(graph, states)
     return Updates(
-        updates, atomic=not any(map(_can_fail, later)), checks_first=not any(map(is_check, later))
+        updates,
+        atomic=not any(map(_can_fail, later)),
+        checks_first=not _deciding_checks(graph) & set(later),
     )
 
 
@@ -126,7 +126,8 @@ class _Order:
     places
         Of each node, counted from 0.
     last_check, last_failing
-        The places of the last check, and of the last node that can end the call; -1 without any.
+        The places of the last check of a condition that no other has tested before, and of the
+        last node that can end the call; -1 without any.
     """
 
     places: Mapping[torch.fx.Node, int]
@@ -138,7 +139,7 @@ class _Order:
         places = {node: place for place, node in enumerate(graph.nodes)}
         return cls(
             places,
-            max((place for node, place in places.items() if is_check(node)), default=-1),
+            max((places[node] for node in _deciding_checks(graph)), default=-1),
             max((place for node, place in places.items() if _can_fail(node)), default=-1),
         )
 
@@ -284,6 +285,32 @@ def is_check(node: torch.fx.Node) -> bool:
         and isinstance(node.target, torch._ops.OpOverload)
         and node.target._schema.name.startswith("polystate::check")
     )
+
+
+def holds_check(node: torch.fx.Node) -> bool:
+    """Whether a node is a check, or runs graphs in which there is one."""
+    if is_check(node):
+        return True
+    owner: Any = node.graph.owning_module
+    names = [str(each.target) for each in node.all_input_nodes if each.op == "get_attr"]
+    graphs = [getattr(owner, name, None) for name in names]
+    return any(
+        holds_check(inside)
+        for graph in graphs
+        if isinstance(graph, torch.fx.GraphModule)
+        for inside in graph.graph.nodes
+    )
+
+
+def _deciding_checks(graph: torch.fx.Graph) -> set[torch.fx.Node]:
+    """The checks of a graph, but for those of a condition that an earlier one has tested."""
+    tested: set[tuple[Any, ...]] = set()
+    found = set()
+    for node in filter(holds_check, graph.nodes):
+        if not is_check(node) or node.args[1:] not in tested:
+            found.add(node)
+        tested.add(node.args[1:])
+    return found
 
 
 def _can_fail(node: torch.fx.Node) -> bool:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
 import torch
 from torch import Tensor
-from torch._decomp import decomposition_table
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils import _pytree as pytree
 
@@ -23,6 +22,9 @@ from polystate.ops.packed import pack_floats
 
 aten = torch.ops.aten
 operators = torch.ops.polystate
+
+# Networks of other types are computed in float32.
+_COMPUTED = {torch.float32, torch.float64}
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,15 @@ class _Network:
     bidirectional: bool
     batch_first: bool
 
-    def run(self, x: Tensor, hidden: Tensor, cell: Tensor | None) -> tuple[Tensor, ...]:
+    def run(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
         """What PyTorch's operator returns: results by step, last hidden states, cell states."""
+        if x.dtype in _COMPUTED:
+            return self._run(x, *states)
+        wide = replace(self, parameters=[each.float() for each in self.parameters])
+        found = wide._run(x.float(), *(each.float() for each in states))
+        return tuple(each.to(x.dtype) for each in found)
+
+    def _run(self, x: Tensor, hidden: Tensor, cell: Tensor | None = None) -> tuple[Tensor, ...]:
         directions = 2 if self.bidirectional else 1
         x = x.transpose(0, 1) if self.batch_first else x
         states = []
@@ -67,7 +76,10 @@ class _Network:
         is_projected = len(others) == (3 if self.has_biases else 1)
         projection = pack_floats(others[-1]) if is_projected else None
         columns, width, steps = of_input.shape[0], hidden.shape[1], x.shape[0]
-        gates = operators.packed_linear(x, pack_floats(of_input), columns, bias)
+        if x.dtype == torch.float32:
+            gates = operators.packed_linear(x, pack_floats(of_input), columns, bias)
+        else:
+            gates = torch.nn.functional.linear(x, of_input, bias)
         result = operators.recurrence(
             gates, hidden, cell, pack_floats(of_hidden), hidden_bias, projection, self.kind, reverse
         )
@@ -77,38 +89,15 @@ class _Network:
         return results[:, :, :width], result[-2, :, :width], result[-1]
 
 
-def _of_one_state(kind: str, operator: Any) -> Callable[..., Any]:
+def _of_one_state(kind: str) -> Callable[..., Any]:
     def run(x: Tensor, hidden: Tensor, parameters: Sequence[Tensor], *options: Any) -> Any:
-        if not _is_ours(x, options[-1]):
-            return decomposition_table[operator](x, hidden, parameters, *options)
-        return _Network(kind, parameters, *options).run(x, hidden, None)
+        return _Network(kind, parameters, *options).run(x, hidden)
 
     return run
 
 
 def _lstm(x: Tensor, states: Sequence[Tensor], parameters: Sequence[Tensor], *options: Any) -> Any:
-    if not _is_ours(x, options[-1]):
-        return decomposition_table[aten.lstm.input](x, states, parameters, *options)
-    hidden, cell = states
-    return _Network("lstm", parameters, *options).run(x, hidden, cell)
-
-
-def _is_ours(x: Tensor, batch_first: bool) -> bool:
-    """Whether our operators compute a network; if not, PyTorch's decomposition does.
-
-    Raises
-    ------
-    UnsupportedError
-        Where neither does.
-    """
-    if x.dtype == torch.float32:
-        return True
-    if isinstance(x.shape[1 if batch_first else 0], torch.SymInt):
-        raise UnsupportedError(
-            f"a recurrent network of {x.dtype} has sequences of a length that varies, which only "
-            f"one of torch.float32 may: convert it by .float(), and its inputs"
-        )
-    return False
+    return _Network("lstm", parameters, *options).run(x, *states)
 
 
 def refuse_packed_sequences(method: str, args: Any, kwargs: Any) -> None:
@@ -171,9 +160,9 @@ CELLS: dict[Any, Callable[..., Any]] = {
 
 NETWORKS: dict[Any, Callable[..., Any]] = {
     aten.lstm.input: _lstm,
-    aten.gru.input: _of_one_state("gru", aten.gru.input),
-    aten.rnn_tanh.input: _of_one_state("tanh", aten.rnn_tanh.input),
-    aten.rnn_relu.input: _of_one_state("relu", aten.rnn_relu.input),
+    aten.gru.input: _of_one_state("gru"),
+    aten.rnn_tanh.input: _of_one_state("tanh"),
+    aten.rnn_relu.input: _of_one_state("relu"),
 }
 
 

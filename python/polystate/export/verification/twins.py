@@ -13,6 +13,7 @@ from torch.fx import GraphModule
 
 from polystate.artifact import manifest
 from polystate.errors import ContractError, EngineError, ExportError
+from polystate.export.graph.page_operators import works_on_pages
 from polystate.export.graph.scalars import ITEMS
 from polystate.export.tracing.eager import EagerModule, Outcome
 from polystate.export.tracing.pairs import as_pairs, of_pairs
@@ -262,10 +263,14 @@ class Twins:
             raise _fault(call, what, EndedProgramError) from ended
         except ContractError:
             pass
-        except EngineError:
+        except EngineError as refused:
             if not self.method(call.method.name).atomic:  # which the report says, with what to do
-                self.program.reset()
-                self.copy_state()
+                if works_on_pages(call.method.functional.graph):
+                    self.program.reset()
+                    self.copy_state()
+                    return
+                what = f"{refuses}; so does the lowered program, after it wrote state: {refused}"
+                raise _fault(call, what, WrongProgramError) from refused
         else:
             if LiveGraph(call.method).refuses(self.eager, call.args, call.kwargs):
                 what = f"{refuses}; the lowered program takes them"
