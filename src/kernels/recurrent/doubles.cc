@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
@@ -48,30 +49,39 @@ void advance_relu(const Row& row, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) row.out[i] = row.sums[i] < 0 ? 0 : row.sums[i];
 }
 
+// Columns that are computed at once, as compilers of C have them.
+using Vector [[gnu::vector_size(32)]] = double;
+constexpr std::int64_t kWidth = sizeof(Vector) / sizeof(double);
+constexpr std::size_t kVectors = kTileColumns / kWidth;  // of a tile
+
 // `kRows` rows from `row` on, so many that their sums stay in registers, in the columns of a tile.
 template <std::size_t kRows>
 [[gnu::always_inline]] inline void multiply_tile(const PlainProduct<double>& product,
                                                  std::int64_t row, std::int64_t tile) {
   const PlainWeights<double>& weights = product.weights;
-  const double* const values = weights.tiles + tile * weights.tile_size();
+  const double* values = weights.tiles + tile * weights.tile_size();
   const double* const x = product.rows.values + row * product.rows.stride;
-  std::array<std::array<double, kTileColumns>, kRows> sums{};
+  std::array<std::array<Vector, kVectors>, kRows> sums{};
   for (std::int64_t step = 0; step < weights.depth; ++step) {
-    for (std::size_t r = 0; r < kRows; ++r) {
-      const double by = x[static_cast<std::int64_t>(r) * product.rows.stride + step];
-      for (std::size_t c = 0; c < kTileColumns; ++c) {
-        sums[r][c] += by * values[step * kTileColumns + static_cast<std::int64_t>(c)];
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      Vector columns;
+      std::memcpy(&columns, values, sizeof(Vector));
+      values += kWidth;
+      for (std::size_t r = 0; r < kRows; ++r) {
+        sums[r][v] += columns * x[static_cast<std::int64_t>(r) * product.rows.stride + step];
       }
     }
   }
   const std::int64_t first = tile * kTileColumns;
   const std::int64_t columns = std::min(kTileColumns, weights.columns - first);
   for (std::size_t r = 0; r < kRows; ++r) {
+    std::array<double, kTileColumns> row_sums;
+    std::memcpy(row_sums.data(), sums[r].data(), sizeof(row_sums));
     const std::int64_t place = (row + static_cast<std::int64_t>(r)) * weights.columns + first;
     for (std::int64_t c = 0; c < columns; ++c) {
       const double bias = weights.bias == nullptr ? 0 : weights.bias[first + c];
       const double addend = product.addend == nullptr ? 0 : product.addend[place + c];
-      product.out[place + c] = sums[r][static_cast<std::size_t>(c)] + bias + addend;
+      product.out[place + c] = row_sums[static_cast<std::size_t>(c)] + bias + addend;
     }
   }
 }
