@@ -26,7 +26,7 @@ class Requirements {
   explicit Requirements(Arguments& arguments)
       : arguments_(arguments), status_(arguments.status()) {}
 
-  // Float32, float16, int64, int32, int8 or another type, row-major, of `rank` dimensions.
+  // Float32, float16, int64, int32, int8 or a type that is given, row-major, of `rank` dimensions.
   void floats(const NamedTensor& argument, int rank);
   void halves(const NamedTensor& argument, int rank);
   void integers(const NamedTensor& argument, int rank);

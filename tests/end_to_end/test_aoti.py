@@ -453,6 +453,7 @@ class Windows(nn.Module):
             *nn.functional.max_pool2d(images, 2, return_indices=True),
             *nn.functional.max_pool3d(volumes, 2, return_indices=True),
             nn.functional.max_pool2d(images, 3),
+            *nn.functional.adaptive_max_pool2d(images, (5, 3), return_indices=True),
             nn.functional.grid_sample(images, grid),
             *torch.var_mean(x[:0], correction=0),
         )

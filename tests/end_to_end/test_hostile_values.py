@@ -33,8 +33,13 @@ def _gradient(x: Tensor, index: Tensor) -> Tensor:
 
 
 def _matrix(x: Tensor) -> Tensor:
-    """A symmetric one, of two rows; of infinities PyTorch's own results depend on the type."""
-    return x.clamp(-1e3, 1e3)[torch.tensor([[3, 1], [1, 0]])] + 2 * torch.eye(2)
+    """A symmetric one, of three rows."""
+    return x[torch.tensor([[3, 1, 0], [1, 0, 2], [0, 2, 3]])] + 2 * torch.eye(3)
+
+
+def _without_infinities(x: Tensor) -> Tensor:
+    """Of which PyTorch's own results depend on the type."""
+    return _matrix(x.clamp(-1e3, 1e3))
 
 
 # Each takes four floats and two times three integers.
@@ -86,16 +91,16 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "limited": lambda x, a, b: x.clamp(-1, 1).round() + x.softmax(0),
     "largest": lambda x, a, b: torch.where(x > 0, x, a[:1].float()).amax(0),
     "power": lambda x, a, b: x**2 + a[:1] ** 3,
-    "histogram": lambda x, a, b: torch.histc(x / 2, 5),
+    "histogram": lambda x, a, b: torch.histc(x.clamp(-1e6, 1e6), 5),
     "histogram_of_a_range": lambda x, a, b: torch.histc(x, 5, -2, 3),
     "replaced": lambda x, a, b: torch.zeros(4).masked_scatter(x > 1, x[:2]),
     "spectrum": lambda x, a, b: torch.linalg.eigvalsh(_matrix(x)),
     "largest_stretch": lambda x, a, b: torch.linalg.svdvals(_matrix(x)).amax(),
-    "factors": lambda x, a, b: torch.linalg.cholesky(_matrix(x)),
-    "inverse": lambda x, a, b: torch.linalg.inv(_matrix(x)),
-    "inverse_of_factors": lambda x, a, b: torch.cholesky_inverse(_matrix(x)),
-    "solution": lambda x, a, b: torch.linalg.solve(_matrix(x), x[:2]),
-    "triangles": lambda x, a, b: torch.lu_unpack(_matrix(x), a[:2].clamp(-9, 9).int())[0],
+    "factors": lambda x, a, b: torch.linalg.cholesky(_without_infinities(x)),
+    "inverse": lambda x, a, b: torch.linalg.inv(_without_infinities(x)),
+    "inverse_of_factors": lambda x, a, b: torch.cholesky_inverse(_without_infinities(x)),
+    "solution": lambda x, a, b: torch.linalg.solve(_without_infinities(x), x[:3]),
+    "triangles": lambda x, a, b: torch.lu_unpack(_matrix(x), a.clamp(-9, 9).int())[0],
 }
 
 

@@ -169,6 +169,32 @@ def test_computed_indices_that_nothing_checks(method):
         ps.export(Computed(), {method: ps.Method(method, example)}, backend="aoti")
 
 
+class Marked(nn.Module):
+    marks: torch.Tensor  # so large that they are written where they lie
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("marks", torch.zeros(128, 128))
+
+    def forward(self, x, i):
+        self.marks[i % 128] += 1
+        return (x - 0.5)[i * 3]
+
+
+def test_state_that_a_refusal_loses():
+    original = program.method_contract
+
+    def unchecked(*args, **kwargs):
+        return original(*args, **{**kwargs, "checks_values": False})
+
+    methods = {"forward": ps.Method("forward", (torch.zeros(8), torch.zeros(2, dtype=torch.int64)))}
+    with (
+        mock.patch.object(program, "method_contract", unchecked),
+        pytest.raises(ps.ExportError, match="so does the lowered program, whose state is lost"),
+    ):
+        ps.export(Marked(), methods)
+
+
 class Checked(nn.Module):
     def __init__(self):
         super().__init__()

@@ -37,7 +37,7 @@ from polystate.export.diagnosis.refusals import told_plainly
 from polystate.export.graph import late_code
 from polystate.export.graph.grown_state import grow_state
 from polystate.export.graph.sizes import without_new_guards
-from polystate.export.graph.writers import changes_large_state
+from polystate.export.graph.writers import writes_early
 from polystate.export.lowering.inductor import compile_methods
 from polystate.export.lowering.kernels import without_kernel
 from polystate.export.lowering.lower import lower
@@ -482,7 +482,7 @@ def _contract(eager: EagerModule, traced: Traced, backend: str) -> MethodContrac
             traced.kwargs,
             lambda args, kwargs: is_right(eager, traced, *traced.made_valid(args, kwargs)),
         ),
-        checks_values=backend == "aoti" or changes_large_state(traced.functional),
+        checks_values=backend == "aoti" or writes_early(traced.functional),
     )
     traced.assumptions.restore(traced.functional)
     return with_complex(contract, traced.functional, traced.complex_places)

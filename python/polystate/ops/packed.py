@@ -2,7 +2,7 @@
 
 Weights ``[columns, depth]`` are stored as the kernels read them::
 
-    tiles   float32 [ceil(columns / 16), depth, 16]
+    tiles   float32 [ceil(columns / 16), depth, 16]; float64 for `recurrent.py` alone
 
 A tile has, for every step of depth, the values of its 16 columns one after another; missing columns
 are 0.
@@ -31,7 +31,7 @@ _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def pack_floats(weight: Tensor) -> Tensor:
-    """The tiles of float32 weights [columns, depth]."""
+    """The tiles of weights [columns, depth], of any type."""
     columns, depth = weight.shape
     padded = torch.nn.functional.pad(weight, (0, 0, 0, -columns % COLUMNS_OF_A_TILE))
     return padded.reshape(-1, COLUMNS_OF_A_TILE, depth).transpose(1, 2).contiguous()

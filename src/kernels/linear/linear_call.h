@@ -53,7 +53,7 @@ struct LinearCall {
 // Requires as many columns as float32 tiles may have.
 void require_columns(Requirements& require, std::int64_t columns, const NamedTensor& tiles);
 
-// Bytes of float32 weights that are multiplied with a row in a nanosecond.
+// Bytes of weights in float32 or float64 that are multiplied with a row in a nanosecond.
 inline constexpr std::int64_t kFloatBytesMultiplied = 400;
 
 // How long a product takes.

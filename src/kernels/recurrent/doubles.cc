@@ -1,4 +1,4 @@
-// Recurrent layers in float64, by loops that the compiler vectorises.
+// Recurrent layers in float64. Their exponentials are the C library's, one by one.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -98,11 +98,10 @@ void multiply(const PlainProduct<double>& product, std::int64_t count, TileRange
 }  // namespace
 
 LayerFunctions<double> functions_of_doubles(InstructionSet set) {
-  return {.multiply = vectorised<multiply>(set),
-          .cells = {.lstm = vectorised<advance_lstm>(set),
-                    .gru = vectorised<advance_gru>(set),
-                    .tanh = vectorised<advance_tanh>(set),
-                    .relu = vectorised<advance_relu>(set)}};
+  return {
+      .multiply = vectorised<multiply>(set),
+      .cells = {
+          .lstm = advance_lstm, .gru = advance_gru, .tanh = advance_tanh, .relu = advance_relu}};
 }
 
 }  // namespace polystate

@@ -106,7 +106,9 @@ Status check(Requirements& require, Call& call) {
   require.holds(kind.has_value(), "the kind is '" + std::string(call.kind_name) +
                                       "'; it may be lstm, gru, tanh or relu");
   call.kind = kind.value_or(Cell::kTanh);
-  const DType dtype = call.dtype() == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32;
+  const DType dtype = call.dtype();
+  require.holds(dtype == DType::kFloat32 || dtype == DType::kFloat64,
+                "gates are " + std::string(name_of(dtype)) + "; they may be float32 or float64");
   require.of_type(call.gates, dtype, 3);
   require.of_type(call.hidden, dtype, 2);
   require.of_type(call.tiles, dtype, 3);

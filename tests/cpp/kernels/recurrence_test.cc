@@ -67,6 +67,21 @@ Values product(const Values& tiles, const Values& x, std::int64_t columns) {
   return result;
 }
 
+// One row of a tensor along a dimension, of which there is one more or none before it.
+template <typename T>
+Tensor row_of(const Tensor& tensor, std::int64_t row, std::size_t dimension) {
+  Shape shape = tensor.shape();
+  const std::int64_t rows = shape[dimension];
+  const std::int64_t size = shape.back();
+  shape[dimension] = 1;
+  std::vector<T> values;
+  const auto all = tensor.values<T>();
+  for (std::int64_t i = row; i * size < std::ssize(all); i += rows) {
+    values.insert(values.end(), all.begin() + i * size, all.begin() + (i + 1) * size);
+  }
+  return Tensor::of<T>(shape, values).value();
+}
+
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 template <typename T>
@@ -253,6 +268,26 @@ TYPED_TEST(RecurrenceOf, WhatIsNotANumberStaysInItsRow) {
   }
 }
 
+TYPED_TEST(RecurrenceOf, ARowIsBitForBitWhatItIsAlone) {
+  using T = TypeParam;
+  for (const InstructionSet set : kSets) {
+    if (!is_available(set)) continue;
+    const LayerCase<T> all{"lstm", 4, 5, 21, 13, false, true};
+    const Values together = values_of<T>(all.run(set).value());
+    for (std::int64_t row = 0; row < all.batch; ++row) {
+      LayerCase<T> alone{"lstm", 4, 1, 21, 13, false, true};
+      alone.gates = row_of<T>(all.gates, row, 1);
+      alone.hidden = row_of<T>(all.hidden, row, 0);
+      alone.cell = row_of<T>(*all.cell, row, 0);
+      const Values found = values_of<T>(alone.run(set).value());
+      for (std::int64_t step = 0; step < all.steps + 2; ++step) {
+        const auto of_all = together.begin() + (step * all.batch + row) * all.size;
+        EXPECT_TRUE(std::equal(of_all, of_all + all.size, found.begin() + step * all.size)) << row;
+      }
+    }
+  }
+}
+
 TYPED_TEST(RecurrenceOf, OfNoRowsIsNothing) {
   EXPECT_TRUE((LayerCase<TypeParam>{"lstm", 3, 0, 4, 4, false, true}.run(InstructionSet::kScalar)));
 }
@@ -269,17 +304,16 @@ TEST(RecurrenceOfFloats, RefusesWhatDoesNotFit) {
     change(layer);
     EXPECT_NE(message_of(layer).find(word), std::string::npos) << word << ": " << message_of(layer);
   };
-  refused("the kind is 'no'", [](LayerCase<float>& layer) { layer.kind = "no"; });
-  refused("cell state", [](LayerCase<float>& layer) { layer.cell.reset(); });
-  refused("hidden", [](LayerCase<float>& layer) { layer.hidden = random<float>({2, 4}, 1); });
-  refused("hidden", [](LayerCase<float>& layer) { layer.projection.reset(); });
-  refused("tiles", [](LayerCase<float>& layer) { layer.tiles = random<float>({2, 3, 16}, 1); });
-  refused("bias", [](LayerCase<float>& layer) { layer.bias = random<float>({31}, 1); });
-  refused("cell", [](LayerCase<float>& layer) { layer.cell = random<float>({3, 7}, 1); });
-  refused("projection",
-          [](LayerCase<float>& layer) { layer.projection = random<float>({1, 7, 16}, 1); });
+  refused("the kind is 'no'", [](auto& layer) { layer.kind = "no"; });
+  refused("cell state", [](auto& layer) { layer.cell.reset(); });
+  refused("hidden", [](auto& layer) { layer.hidden = random<float>({2, 4}, 1); });
+  refused("hidden", [](auto& layer) { layer.projection.reset(); });
+  refused("tiles", [](auto& layer) { layer.tiles = random<float>({2, 3, 16}, 1); });
+  refused("bias", [](auto& layer) { layer.bias = random<float>({31}, 1); });
+  refused("cell", [](auto& layer) { layer.cell = random<float>({3, 7}, 1); });
+  refused("projection", [](auto& layer) { layer.projection = random<float>({1, 7, 16}, 1); });
   refused("hidden", [](auto& layer) { layer.hidden = random<double>({3, 4}, 1); });
-  refused("gates", [](LayerCase<float>& layer) { layer.gates = random<float>({2, 3, 30}, 1); });
+  refused("gates", [](auto& layer) { layer.gates = random<float>({2, 3, 30}, 1); });
 }
 
 }  // namespace

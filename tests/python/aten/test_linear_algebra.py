@@ -163,17 +163,25 @@ def test_eager_vectors_have_the_same_signs_while_a_module_is_exported() -> None:
     assert compared.counts["aten._linalg_eigh.default"] == 3
 
 
-@pytest.mark.parametrize("operator", [aten._linalg_eigh.default, aten._linalg_svd.default])
-def test_a_matrix_with_nan_is_refused_and_one_with_infinities_gives_nan(
-    operator: torch._ops.OpOverload,
-) -> None:
-    a = torch.eye(3)
-    like = operator(a)
+def test_a_matrix_with_nan_has_no_singular_values_and_one_with_infinities_has_nan() -> None:
+    a, svd = torch.eye(3), aten._linalg_svd.default
+    like = svd(a)
     a[1, 1] = math.inf
-    assert all(bool(each.isnan().all()) for each in call_kernel(operator, (a,), {}, like))
+    assert all(bool(each.isnan().all()) for each in call_kernel(svd, (a,), {}, like))
     a[1, 1] = math.nan
     with pytest.raises(Error, match="failed to converge"):
-        call_kernel(operator, (a,), {}, like)
+        call_kernel(svd, (a,), {}, like)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_matrix_that_is_not_finite_has_no_eigenvalues(number: float) -> None:
+    a = torch.eye(3) + 1
+    like = torch.linalg.eigh(a)
+    a[1, 1] = number
+    with pytest.raises(RuntimeError):  # PyTorch's own
+        torch.linalg.eigvalsh(a)
+    with pytest.raises(Error, match="failed to converge"):
+        call_kernel(aten._linalg_eigh.default, (a,), {}, like)
 
 
 @pytest.mark.parametrize(("triangle", "row", "column"), [("L", 0, 1), ("U", 1, 0)])

@@ -229,12 +229,13 @@ def test_elements_are_counted() -> None:
             x = torch.linspace(-2, 2, 41).to(dtype)[torch.randperm(41)]
             for edges in (torch.tensor([-1.0, 0.0, 0.5, 2.0]), torch.tensor([3.0, 4.0])):
                 torch.histogram(x, edges.to(dtype))
-            for each in (x, x[:0], x[:1].expand(3)):
+            for each in (x, x[:0], x[:1].expand(3), (0 * x).add(1e10), (0 * x).sub(1e17)):
                 torch.histc(each, 7)
                 torch.histc(each, 8, -1, 1)
                 torch.histogram(each, 5)
                 torch.histogram(each, 5, range=(-1.0, 1.5), weight=each.abs())
                 torch.histogram(x, 4, density=True)
+            torch.histc(torch.tensor([-1.0, 0.2, 1.0]).to(dtype) * torch.finfo(dtype).max, 5)
             with_nan = torch.cat([x, torch.tensor([NAN, INF, -INF])])
             torch.histc(with_nan, 4, -2, 2)
             torch.histogram(with_nan, 4, range=(-2.0, 2.0))

@@ -94,7 +94,7 @@ def lower_assertions(
     checks_values
         Whether indices that the graph computes, and other values that kernels refuse, are checked
         as well, before they are used: for an engine whose operators cannot refuse them, or where
-        these would do so after a state was written.
+        operators would refuse them after a state was written.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def lower_assertions(
     lowering = _Lowering(
         exported.graph_module, sizes, messages or {}, checked, provenance, lifted, changed, writers
     )
-    lowering.lower(computed_indices(exported.graph, exported) if checks_values else None)
+    lowering.lower(computed_indices(exported.graph, exported, sizes) if checks_values else None)
     rename_outputs(exported)
     _forget_inequalities(exported)
     return checked
@@ -354,7 +354,7 @@ class _Lowering:
             if not isinstance(branch, GraphModule):
                 continue
             before = len(self.checked.checks)
-            indices = computed_indices(branch.graph, None) if checks_values else None
+            indices = computed_indices(branch.graph, None, self.sizes) if checks_values else None
             inside = _Lowering(branch, self.sizes, self.messages, self.checked, None, [], [], [])
             inside.lower(indices)
             if len(self.checked.checks) > before and node not in live:

@@ -6,7 +6,7 @@ before its end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,13 +63,15 @@ def kernel_conditions(graph: Graph, *, every: bool) -> Iterator[KernelCondition]
     Parameters
     ----------
     every
-        Those that some kernel looks at itself, too.
+        Whether to list also those that some engines' kernels test themselves.
     """
     for node in graph.nodes:
         if node.target not in _CONDITIONS or not (every or node.target in _OF_ALL_ENGINES):
             continue
         names, holds, text = _CONDITIONS[node.target]
         given = all_operands(node)
+        if node.target in _FIND_A_RANGE and _has_range(given):
+            continue
         yield KernelCondition(node, tuple(given[name] for name in names), holds, text)
 
 
@@ -102,18 +104,16 @@ def _are_finite(x: Tensor) -> Tensor:
     return x.isfinite().all()
 
 
-def _have_a_range(x: Tensor, *given: Any) -> Tensor:
-    """Tell whether values have finite ends, where no others are given."""
-    is_given = given[0] is not None if len(given) == 1 else given[0] != given[1]
-    return torch.ones((), dtype=torch.bool) if is_given else _are_finite(x)
+def _has_finite_triangle(x: Tensor, triangle: str) -> Tensor:
+    return _are_finite(x.tril() if triangle.upper() == "L" else x.triu())
 
 
-def _has_no_nan(x: Tensor) -> Tensor:
-    return ~x.isnan().any()
-
-
-def _triangle_has_no_nan(x: Tensor, triangle: str) -> Tensor:
-    return _has_no_nan(x.tril() if triangle.upper() == "L" else x.triu())
+def _has_range(given: Mapping[str, Any]) -> bool:
+    """Tell whether a histogram has a range, also of numbers that only the run knows."""
+    if "range" in given:
+        return given["range"] is not None
+    low, high = given["min"], given["max"]
+    return isinstance(low, Node) or isinstance(high, Node) or low != high
 
 
 def _has_inverse(factor: Tensor) -> Tensor:
@@ -142,9 +142,17 @@ def are_bags(indices: Tensor, offsets: Tensor) -> Tensor:
 _BAGS = (("indices", "offsets"), are_bags, "offsets of bags begin at 0, go up, and are indices")
 _SAMPLES = (("random_samples",), _are_samples, "0 <= random_samples < 1")
 
-_RANGE = "values that are counted between their ends are finite"
-_FINITE = (("self",), _are_finite, "a matrix of eigenvalues has no NaN and no infinities")
-_NUMBERS = "a matrix that is decomposed has no NaN"
+_COUNTED = (("self",), _are_finite, "values that are counted between their ends are finite")
+# Of some matrices that are not finite PyTorch's kernels make NaN; they refuse others, or end the
+# process.
+_MATRIX = "a matrix that is decomposed is finite"
+
+# Which find a range in their values where none is given.
+_FIND_A_RANGE = {
+    aten._histogramdd_from_bin_cts.default,
+    aten.histc.default,
+    aten.histogram.bin_ct,
+}
 
 # For which PyTorch makes something of other values, too, so that these are no error of a program.
 _OF_ALL_ENGINES = (aten.fractional_max_pool2d.default, aten.fractional_max_pool3d.default)
@@ -160,18 +168,17 @@ _CONDITIONS: dict[Any, tuple[tuple[str, ...], Callable[..., Tensor], str]] = {
     aten._embedding_bag_backward.default: _BAGS,
     aten._embedding_bag_forward_only.default: _BAGS,
     aten._embedding_bag_per_sample_weights_backward.default: _BAGS,
-    aten._histogramdd_bin_edges.default: (("self", "range"), _have_a_range, _RANGE),
-    aten._histogramdd_from_bin_cts.default: (("self", "range"), _have_a_range, _RANGE),
-    aten._linalg_eigh.default: (("A", "UPLO"), _triangle_has_no_nan, _NUMBERS),
-    aten._linalg_svd.default: (("A",), _has_no_nan, _NUMBERS),
+    aten._histogramdd_from_bin_cts.default: _COUNTED,
+    aten._linalg_eigh.default: (("A", "UPLO"), _has_finite_triangle, _MATRIX),
+    aten._linalg_svd.default: (("A",), _are_finite, _MATRIX),
     aten.bincount.default: (("self",), _are_counts, "numbers that are counted are not negative"),
     aten.cholesky_inverse.default: (("self",), _has_inverse, "no element of a diagonal is zero"),
     aten.fractional_max_pool2d.default: _SAMPLES,
     aten.fractional_max_pool3d.default: _SAMPLES,
-    aten.histc.default: (("self", "min", "max"), _have_a_range, _RANGE),
-    aten.histogram.bin_ct: (("self", "range"), _have_a_range, _RANGE),
-    aten.linalg_eig.default: _FINITE,
-    aten.linalg_eigvals.default: _FINITE,
+    aten.histc.default: _COUNTED,
+    aten.histogram.bin_ct: _COUNTED,
+    aten.linalg_eig.default: (("self",), _are_finite, _MATRIX),
+    aten.linalg_eigvals.default: (("self",), _are_finite, _MATRIX),
     aten.linalg_ldl_solve.default: (
         ("pivots",),
         are_pivots,

@@ -13,15 +13,20 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch.fx import Node
 
-from polystate.export.graph.operands import all_operands
-from polystate.export.graph.provenance import operand_of_same_values
+from polystate.export.graph.operands import all_operands, number_as
+from polystate.export.graph.provenance import INTEGERS, operand_of_same_values
 from polystate.export.graph.sizes import to_sympy
 
 aten = torch.ops.aten
 
 Range = tuple[sympy.Expr, sympy.Expr]  # both ends are included
 
-_PLACES = {aten.argmax.default, aten.argmin.default, aten.argsort.default}
+_PLACES = {
+    aten.argmax.default,
+    aten.argmin.default,
+    aten.argsort.default,
+    aten.argsort.stable,
+}
 
 # Of whose results the second one has places.
 _VALUES_WITH_PLACES = {
@@ -32,23 +37,20 @@ _VALUES_WITH_PLACES = {
     aten.median.dim,
     aten.min.dim,
     aten.mode.default,
+    aten.nanmedian.dim,
     aten.sort.default,
     aten.sort.stable,
     aten.topk.default,
 }
 
-# Which take some of their first operand's elements, or all in another order.
+# Which take some of their first operand's elements.
 _SELECTIONS = {
-    aten.expand.default,
     aten.flip.default,
     aten.gather.default,
     aten.index.Tensor,
     aten.index_select.default,
-    aten.permute.default,
     aten.select.int,
     aten.slice.Tensor,
-    aten.squeeze.dim,
-    aten.transpose.int,
 }
 
 
@@ -87,15 +89,23 @@ def _place(dim: int, value: torch.Tensor) -> int:
 def _of_remainder(node: Node) -> Range | None:
     if node.target != aten.remainder.Scalar:
         return None
-    by = node.args[1]
-    return (sympy.Integer(0), sympy.Integer(by - 1)) if isinstance(by, int) and by > 0 else None
+    by = _number(node, node.args[1])
+    return (sympy.Integer(0), sympy.Integer(by - 1)) if by is not None and by > 0 else None
 
 
 def _of_limits(node: Node) -> Range | None:
     if node.target != aten.clamp.default:
         return None
     given = all_operands(node)
-    low, high = given["min"], given["max"]
-    if not isinstance(low, int) or not isinstance(high, int):
+    low, high = _number(node, given["min"]), _number(node, given["max"])
+    if low is None or high is None:
         return None
     return sympy.Integer(min(low, high)), sympy.Integer(high)
+
+
+def _number(node: Node, value: Any) -> int | None:
+    """Return a whole number as an operator takes it, which wraps to its tensor's type."""
+    dtype = node.meta["val"].dtype
+    if dtype not in INTEGERS or not isinstance(value, int):
+        return None
+    return int(number_as(value, dtype))

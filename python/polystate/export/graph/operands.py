@@ -11,7 +11,7 @@ from torch.fx import Node
 
 def called_operator(node: Node) -> torch._ops.OpOverload | None:
     """Return the operator that a node calls, which may be one that changes its arguments."""
-    target: Any = node.args[0] if _changes_arguments(node) else node.target
+    target: Any = node.args[0] if changes_arguments(node) else node.target
     return target if isinstance(target, torch._ops.OpOverload) else None
 
 
@@ -49,7 +49,7 @@ def named_operands(node: Node) -> Mapping[str, Any]:
     """
     operator = called_operator(node)
     assert operator is not None
-    if not _changes_arguments(node):
+    if not changes_arguments(node):
         return given_arguments(operator, node.args, node.kwargs)
     given: dict[str, Any] = dict(node.kwargs)
     bases = given["_all_bases"]
@@ -76,7 +76,8 @@ def _size(size: Any) -> Any:
     return size.meta["val"] if isinstance(size, Node) else size
 
 
-def _changes_arguments(node: Node) -> bool:
+def changes_arguments(node: Node) -> bool:
+    """Tell whether a node calls an operator that changes its arguments."""
     return node.target == torch.ops.higher_order.auto_functionalized_v2
 
 

@@ -9,15 +9,20 @@ import torch
 from torch.export import ExportedProgram
 from torch.fx import Graph, Node
 
+from polystate.export.graph.operands import changes_arguments
+
 # Below this many bytes a copy costs less than what an atomic method is worth.
 SMALL = 64 * 1024
 
 
-def changes_large_state(exported: ExportedProgram) -> bool:
-    """Whether a functional program changes a state that is not written at its end."""
+def writes_early(exported: ExportedProgram) -> bool:
+    """Whether a functional program changes a state that is not written at its end.
+
+    What operators change that change their arguments is not, however small.
+    """
     signature = exported.graph_signature
     changed = set(signature.buffers_to_mutate.values())
-    return any(
+    return any(map(changes_arguments, exported.graph.nodes)) or any(
         _bytes_of(node) >= SMALL
         for node in exported.graph.find_nodes(op="placeholder")
         if signature.inputs_to_buffers.get(node.name) in changed

@@ -17,6 +17,7 @@ A value may be computed straight into the state's memory when
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -126,8 +127,8 @@ class _Order:
     places
         Of each node, counted from 0.
     last_check, last_failing
-        The places of the last check of a condition that no other has tested before, and of the
-        last node that can end the call; -1 without any.
+        The places of the last check that may fail where those before it did not, and of the last
+        node that can end the call; -1 without any.
     """
 
     places: Mapping[torch.fx.Node, int]
@@ -291,9 +292,10 @@ def holds_check(node: torch.fx.Node) -> bool:
     """Whether a node is a check, or runs graphs in which there is one."""
     if is_check(node):
         return True
-    owner: Any = node.graph.owning_module
+    owner = node.graph.owning_module
+    assert owner is not None
     names = [str(each.target) for each in node.all_input_nodes if each.op == "get_attr"]
-    graphs = [getattr(owner, name, None) for name in names]
+    graphs = [operator.attrgetter(name)(owner) for name in names]
     return any(
         holds_check(inside)
         for graph in graphs
@@ -303,14 +305,11 @@ def holds_check(node: torch.fx.Node) -> bool:
 
 
 def _deciding_checks(graph: torch.fx.Graph) -> set[torch.fx.Node]:
-    """The checks of a graph, but for those of a condition that an earlier one has tested."""
-    tested: set[tuple[Any, ...]] = set()
-    found = set()
+    """What holds checks in a graph, but for checks of a condition that an earlier one tests."""
+    tested: dict[Any, torch.fx.Node] = {}
     for node in filter(holds_check, graph.nodes):
-        if not is_check(node) or node.args[1:] not in tested:
-            found.add(node)
-        tested.add(node.args[1:])
-    return found
+        tested.setdefault(node.args[1:] if is_check(node) else node, node)
+    return set(tested.values())
 
 
 def _can_fail(node: torch.fx.Node) -> bool:

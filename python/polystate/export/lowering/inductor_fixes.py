@@ -38,7 +38,11 @@ DISPATCHER = "polystate_call_dispatcher"
 _SMALLER: Any = Min
 _LARGER: Any = Max
 
-_POOLS = (aten.max_pool2d_with_indices.default, aten.max_pool3d_with_indices.default)
+_POOLS = (
+    aten.adaptive_max_pool2d.default,
+    aten.max_pool2d_with_indices.default,
+    aten.max_pool3d_with_indices.default,
+)
 
 
 @contextlib.contextmanager

@@ -23,8 +23,8 @@ from polystate.ops.packed import pack_floats
 aten = torch.ops.aten
 operators = torch.ops.polystate
 
-# Networks of other types are computed in float32.
-_COMPUTED = {torch.float32, torch.float64}
+# Networks of these types are computed in float32.
+_WIDENED = {torch.float16, torch.bfloat16}
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class _Network:
 
     def run(self, x: Tensor, *states: Tensor) -> tuple[Tensor, ...]:
         """What PyTorch's operator returns: results by step, last hidden states, cell states."""
-        if x.dtype in _COMPUTED:
+        if x.dtype not in _WIDENED:
             return self._run(x, *states)
         wide = replace(self, parameters=[each.float() for each in self.parameters])
         found = wide._run(x.float(), *(each.float() for each in states))

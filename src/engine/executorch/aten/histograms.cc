@@ -324,7 +324,8 @@ struct EvenBins {
 
   // -1 of what is in none.
   [[nodiscard]] std::int64_t bin_of(Number x) const {
-    if (!(x >= low && x <= high)) return -1;
+    if (!(x >= low && x <= high) || !std::isfinite(high - low)) return -1;
+    if (low == high) return sizeof(T) < sizeof(float) ? 0 : count / 2;
     const Number scaled = rounded(rounded(x - low) * rounded(static_cast<Number>(count)));
     const Number place = rounded(scaled / rounded(high - low));
     if (!(place > 0)) return 0;
@@ -334,7 +335,8 @@ struct EvenBins {
   }
 };
 
-// Equal ends stand for those of the values.
+// Equal ends stand for those of the values, and are moved apart, as far as the type has numbers
+// between.
 template <typename T>
 Result<EvenBins<T>> even_bins(std::span<const T> values, std::pair<double, double> ends,
                               std::int64_t count) {
@@ -357,7 +359,7 @@ Result<EvenBins<T>> even_bins(std::span<const T> values, std::pair<double, doubl
     bins.low = EvenBins<T>::rounded(bins.low - 1);
     bins.high = EvenBins<T>::rounded(bins.high + 1);
   }
-  if (!std::isfinite(bins.low) || !std::isfinite(bins.high) || !(bins.low < bins.high)) {
+  if (!std::isfinite(bins.low) || !std::isfinite(bins.high) || !(bins.low <= bins.high)) {
     return Error{ErrorCode::kEngine, "the range is from " + std::to_string(bins.low) + " to " +
                                          std::to_string(bins.high)};
   }

@@ -29,17 +29,10 @@ bool has_other_sign(const Eigen::Ref<const DoubleVector>& vector) {
   return polystate::has_other_sign(vector.data(), vector.size(), 1);
 }
 
-// PyTorch refuses NaN, and makes all NaN of infinities. `copy` gives what is read of a matrix.
-template <typename Copy>
-Status require_numbers(std::int64_t count, const Copy& copy, const char* api) {
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (copy(i).hasNaN()) {
-      return Error{ErrorCode::kEngine, std::string(api) +
-                                           ": the algorithm failed to converge because the input "
-                                           "matrix contained non-finite values"};
-    }
-  }
-  return {};
+Error no_numbers(const char* api) {
+  return {ErrorCode::kEngine, std::string(api) +
+                                  ": the algorithm failed to converge because the input matrix "
+                                  "contained non-finite values"};
 }
 
 void fill_with_nan(const Matrices& matrices, std::int64_t index) {
@@ -68,10 +61,6 @@ struct Spectra {
 
 // One symmetric matrix in terms of its eigenvalues and eigenvectors; false where that failed.
 bool decompose_symmetric(Eigen::MatrixXd matrix, const Spectra& spectra, std::int64_t index) {
-  if (!matrix.allFinite()) {
-    spectra.fill_with_nan(index);
-    return true;
-  }
   const bool has_vectors = !spectra.vectors.empty();
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
       matrix, has_vectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
@@ -111,8 +100,10 @@ struct LinalgEigh {
       if (*reads_upper) matrix.transposeInPlace();
       return matrix.triangularView<Eigen::Lower>();
     };
-    if (Status right = require_numbers(matrices->count(), triangle_of, "linalg.eigh"); !right)
-      return right;
+    // As PyTorch, but for matrices of one or two rows, of which it makes any numbers.
+    for (std::int64_t i = 0; i < matrices->count(); ++i) {
+      if (!triangle_of(i).allFinite()) return no_numbers("linalg.eigh");
+    }
     const std::int64_t size = matrices->rows();
     const Result<TensorArgument> values =
         arguments.result_at(3, a.dtype(), matrices->shape_with({size}));
@@ -202,9 +193,10 @@ struct LinalgSvd {
     if (!arguments.status()) return arguments.status();
     const Result<Matrices> matrices = Matrices::of(a, "A");
     if (!matrices) return matrices.error();
-    const auto copy_of = [&](std::int64_t i) { return matrices->copy(i); };
-    if (Status right = require_numbers(matrices->count(), copy_of, "linalg.svd"); !right)
-      return right;
+    // PyTorch refuses NaN, and makes all NaN of infinities.
+    for (std::int64_t i = 0; i < matrices->count(); ++i) {
+      if (matrices->copy(i).hasNaN()) return no_numbers("linalg.svd");
+    }
     const std::int64_t rows = matrices->rows();
     const std::int64_t columns = matrices->columns();
     const std::int64_t size = std::min(rows, columns);
