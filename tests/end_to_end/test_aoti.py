@@ -459,6 +459,29 @@ class Windows(nn.Module):
         )
 
 
+class Numbers(nn.Module):
+    """A number of 64 bits that is read from a tensor, and a kernel that has no C form."""
+
+    def forward(self, x, i, rows):
+        number = x.item()
+        scaled = rows.double() * number
+        return number, scaled, rows * number, torch.zeros(4, 8).bfloat16().index_add(0, i, rows)
+
+
+def test_numbers_that_are_read_have_64_bits_and_rows_of_bfloat16_are_added(tmp_path):
+    torch.manual_seed(0)
+    x, i = torch.tensor(0.1234567890123, dtype=torch.float64), torch.tensor([3, 0, 3])
+    given = (x, i, torch.randn(3, 8).bfloat16())
+    program = exported(Numbers(), {"forward": ps.Method("forward", given)}, "aoti")
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    for factor in (1, -1e5):
+        given = (x * factor, *given[1:])
+        found, expected = session.run("forward", *given), list(Numbers()(*given))
+        expected[0] = torch.tensor(expected[0], dtype=torch.float64)
+        for value, right in zip(found, expected, strict=True):
+            torch.testing.assert_close(value, right)
+
+
 class Upsampled(nn.Module):
     """Sizes that grow, that stay, and that stay although a scale is given."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch._decomp import decompositions
 from torch._inductor import compile_fx, decomposition, graph, lowering
+from torch._inductor.codegen.common import KernelArgs
 from torch._inductor.codegen.cpp import CppVecOverrides
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
 from torch._inductor.ir import ExpandView, IRNode, TensorBox
@@ -66,7 +68,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
             is_boolean_type=_of_constants_too(lowering.is_boolean_type),
             use_two_step_variance=_of_nothing_too(lowering.use_two_step_variance),
         ),
-        mock.patch.object(compile_fx, "select_decomp_table", _without_kept_operators),
+        mock.patch.object(compile_fx, "select_decomp_table", _decompositions),
         mock.patch.object(decompositions, "_upsample_linear", upsample_linear),
         mock.patch.dict(
             lowering.lowerings,
@@ -79,6 +81,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         mock.patch.object(graph, "make_fallback", _allowed_in_ci(lowering.make_fallback)),
         mock.patch.object(IRNode, "get_stack_traces", _no_stack_traces),
         mock.patch.object(CppVecOverrides, "remainder", staticmethod(_exact_remainder())),
+        mock.patch.object(KernelArgs, "cpp_argdefs", _numbers_in_64_bits(KernelArgs.cpp_argdefs)),
     ):
         yield
 
@@ -91,14 +94,16 @@ def _allowed_in_ci(make_fallback: Any) -> Any:
     return functools.partial(make_fallback, warn=False)
 
 
-def _without_kept_operators() -> dict[Any, Any]:
-    """Keeps operators whole that would be decomposed.
+def _decompositions() -> dict[Any, Any]:
+    """AOTInductor's, but for operators that are kept whole, and for those that it would keep.
 
-    A sample of a grid at NaN is 0, of which the decomposition makes NaN. Pools are lowered here.
+    A sample of a grid at NaN is 0, of which the decomposition makes NaN. Pools are lowered here. Of
+    bfloat16 it would call a kernel of `index_add`, of which libraries have no C form.
     """
     kept = {*_POOLS, aten.grid_sampler_2d.default}
     table = decomposition.select_decomp_table()
-    return {each: write for each, write in table.items() if each not in kept}
+    others = {each: write for each, write in table.items() if each not in kept}
+    return {**others, aten.index_add.default: decompositions.index_add}
 
 
 def _with_places_of_nan(pool: torch._ops.OpOverload) -> Any:
@@ -115,6 +120,20 @@ def _with_places_of_nan(pool: torch._ops.OpOverload) -> Any:
         return (by_kernel if asks else lower)(*args, **kwargs)
 
     return lowered
+
+
+def _numbers_in_64_bits(declared: Any) -> Any:
+    """Gives loops numbers that were read from tensors as they are, which would be float32."""
+
+    def in_64_bits(arguments: KernelArgs, *rest: Any) -> Any:
+        names, called, types = declared(arguments, *rest)
+        return (
+            [re.sub(r"^const float (?=\w)", "const double ", each) for each in names],
+            called,
+            ["const double" if each == "const float" else each for each in types],
+        )
+
+    return in_64_bits
 
 
 def _of_nothing_too(is_by_two_steps: Any) -> Any:
