@@ -104,6 +104,16 @@ OPERATORS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 }
 
 
+# No two libraries round these alike where numbers are nearly as large as their type allows.
+OF_MATRICES = {
+    "factors", "inverse", "inverse_of_factors", "largest_stretch", "solution", "spectrum",
+}  # fmt: skip
+
+
+# Of others PyTorch's own kernels refuse some, and may end the process.
+OF_FINITE_MATRICES = {"largest_stretch", "spectrum"}
+
+
 class Operators(nn.Module):
     calls: Tensor
     last: Tensor
@@ -163,7 +173,9 @@ def test_no_value_ends_the_process(tmp_path: Path, backend: str) -> None:
             before = {key: session.state[key] for key in session.state}
             what = f"{name}{operands}"
             try:
-                expected = operator(operands[0], *defined(name, *operands[1:]))
+                expected = None
+                if name not in OF_FINITE_MATRICES or operands[0].isfinite().all():
+                    expected = operator(operands[0], *defined(name, *operands[1:]))
             except (RuntimeError, IndexError, ZeroDivisionError):
                 expected = None
             try:
@@ -174,7 +186,9 @@ def test_no_value_ends_the_process(tmp_path: Path, backend: str) -> None:
                 continue
             assert expected is not None, f"{what} gives {found}"
             # XNNPACK's kernels are not exact for NaN, infinities and the smallest floats.
-            is_exact = backend != "xnnpack" or not expected.is_floating_point()
+            is_exact = not expected.is_floating_point() or (
+                backend != "xnnpack" and name not in OF_MATRICES
+            )
             if not (is_exact or are_moderate(operands[0], expected)):
                 continue
             torch.testing.assert_close(
