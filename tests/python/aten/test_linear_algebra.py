@@ -178,8 +178,6 @@ def test_a_matrix_that_is_not_finite_has_no_eigenvalues(number: float) -> None:
     a = torch.eye(3) + 1
     like = torch.linalg.eigh(a)
     a[1, 1] = number
-    with pytest.raises(RuntimeError):  # PyTorch's own
-        torch.linalg.eigvalsh(a)
     with pytest.raises(Error, match="failed to converge"):
         call_kernel(aten._linalg_eigh.default, (a,), {}, like)
 
