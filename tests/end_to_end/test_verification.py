@@ -154,16 +154,20 @@ class Computed(nn.Module):
         return (x - 0.5)[i * 3]
 
 
-@pytest.mark.parametrize("method", ["added", "read"])
-def test_computed_indices_that_nothing_checks(method):
+def without_checks_of_values():
     original = program.method_contract
 
     def unchecked(*args, **kwargs):
         return original(*args, **{**kwargs, "checks_values": False})
 
+    return mock.patch.object(program, "method_contract", unchecked)
+
+
+@pytest.mark.parametrize("method", ["added", "read"])
+def test_computed_indices_that_nothing_checks(method):
     example = (torch.zeros(8), torch.zeros(2, dtype=torch.int64))
     with (
-        mock.patch.object(program, "method_contract", unchecked),
+        without_checks_of_values(),
         pytest.raises(ps.ExportError, match=r"the module refuses them .*(takes them|fails)"),
     ):
         ps.export(Computed(), {method: ps.Method(method, example)}, backend="aoti")
@@ -182,14 +186,9 @@ class Marked(nn.Module):
 
 
 def test_state_that_a_refusal_loses():
-    original = program.method_contract
-
-    def unchecked(*args, **kwargs):
-        return original(*args, **{**kwargs, "checks_values": False})
-
     methods = {"forward": ps.Method("forward", (torch.zeros(8), torch.zeros(2, dtype=torch.int64)))}
     with (
-        mock.patch.object(program, "method_contract", unchecked),
+        without_checks_of_values(),
         pytest.raises(ps.ExportError, match="so does the lowered program, whose state is lost"),
     ):
         ps.export(Marked(), methods)

@@ -107,9 +107,13 @@ def computed_indices(
 
 
 def _is_within(elements: Range | None, low: sympy.Expr, high: sympy.Expr, sizes: Sizes) -> bool:
-    """Tell whether elements are known to be from `low` to `high`."""
+    """Tell whether elements are known to be from `low` to `high`.
+
+    Sympy itself, which takes every size for 1 or more, is not asked.
+    """
     return elements is not None and all(
-        sizes.is_never_negative(distance) for distance in (elements[0] - low, high - elements[1])
+        sizes.always(sympy.Ge(distance, 0, evaluate=False))
+        for distance in (elements[0] - low, high - elements[1])
     )
 
 

@@ -13,6 +13,7 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch.fx import Node
 
+from polystate.export.contract.index_uses import IndexUse
 from polystate.export.graph.operands import all_operands, number_as
 from polystate.export.graph.provenance import INTEGERS, operand_of_same_values
 from polystate.export.graph.sizes import to_sympy
@@ -77,13 +78,11 @@ def _of_places(node: Node) -> Range | None:
 def _places_of(node: Node) -> Range:
     """Return the range of places along the dimension of an operator; of all elements without."""
     given = all_operands(node)
-    value = given["self"].meta["val"]
-    size = value.numel() if given["dim"] is None else (*value.shape, 1)[_place(given["dim"], value)]
-    return sympy.Integer(0), to_sympy(size) - 1
-
-
-def _place(dim: int, value: torch.Tensor) -> int:
-    return dim % max(value.dim(), 1)
+    if given["dim"] is None:
+        size = to_sympy(given["self"].meta["val"].numel())
+    else:
+        size = IndexUse(given["self"], given["dim"], node).limit
+    return sympy.Integer(0), size - 1
 
 
 def _of_remainder(node: Node) -> Range | None:

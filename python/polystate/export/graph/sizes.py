@@ -105,17 +105,6 @@ class Sizes:
             self.expression(condition), given, ranges
         )
 
-    def is_never_negative(self, number: sympy.Expr) -> bool:
-        """Tell whether a number over torch's symbols surely is 0 or more, within the ranges.
-
-        Sympy itself takes every symbol of torch's for 1 or more.
-        """
-        if not number.free_symbols <= self.names.keys():
-            return False
-        ranges = {s.name: ValueRanges(s.min, s.max) for s in self.symbols}
-        bounds = {symbol: ranges[self.names[symbol]] for symbol in number.free_symbols}
-        return bool(bound_sympy(number, bounds).lower >= 0)
-
     def above_one(self) -> Sizes:
         """Leave sizes 0 and 1 out of the ranges, where PyTorch likes to choose another way."""
         return Sizes([_above_one(symbol) for symbol in self.symbols], self.names)

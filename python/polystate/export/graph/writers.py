@@ -18,7 +18,7 @@ SMALL = 64 * 1024
 def writes_early(exported: ExportedProgram) -> bool:
     """Whether a functional program changes a state that is not written at its end.
 
-    What operators change that change their arguments is not, however small.
+    An operator that changes its arguments writes them at once, however small they are.
     """
     signature = exported.graph_signature
     changed = set(signature.buffers_to_mutate.values())

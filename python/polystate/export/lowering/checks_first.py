@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 import torch
 from torch.export import ExportedProgram
 from torch.export.graph_signature import OutputKind
-from torch.fx import GraphModule, Node
+from torch.fx import Graph, Node
 
 from polystate.export.graph.scalar_tensors import call
 from polystate.export.graph.writers import part_writers
-from polystate.export.lowering.in_place import holds_check, is_check
+from polystate.export.lowering.in_place import is_check, tested_condition
 
 _COPY = torch.ops.polystate.copy_after.default
 
@@ -37,7 +37,7 @@ def write_after_checks(program: ExportedProgram) -> set[str]:
         for node in program.graph.find_nodes(op="placeholder")
         if signature.inputs_to_buffers.get(node.name) in changed
     }
-    order = _Order.of(program.graph_module, set(states.values()))
+    order = _Order.of(program.graph, set(states.values()))
     output = program.graph.output_node()
     (results,) = output.args
     assert isinstance(results, tuple)
@@ -89,24 +89,21 @@ class _Order:
     too_soon: set[Node] = field(default_factory=set)
 
     @classmethod
-    def of(cls, module: GraphModule, states: set[Node]) -> _Order:
+    def of(cls, graph: Graph, states: set[Node]) -> _Order:
         """Reads a graph; `states` are those that it changes."""
         order = cls()
         bits: dict[Hashable, int] = {}
-        for node in module.graph.nodes:
+        for node in graph.nodes:
             done = functools.reduce(
                 operator.or_, (order.done[operand] for operand in node.all_input_nodes), 0
             )
-            condition: Hashable = None
-            if is_check(node):
-                condition, order.checks[node.args[1:]] = node.args[1:], node
-            elif holds_check(node) and node.users:
-                condition, order.checks[node] = node, next(iter(node.users))
-            if condition is not None:
+            condition = tested_condition(node)
+            if condition is not None and (is_check(node) or node.users):
+                order.checks[condition] = node if is_check(node) else next(iter(node.users))
                 done |= bits.setdefault(condition, 1 << len(bits))
             order.done[node] = done
-        writers = part_writers(module.graph, states)
-        for node in module.graph.nodes:
+        writers = part_writers(graph, states)
+        for node in graph.nodes:
             is_early = node in writers and not order.is_last(node)
             if is_early or any(operand in order.too_soon for operand in node.all_input_nodes):
                 order.too_soon.add(node)

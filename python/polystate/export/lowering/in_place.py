@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -127,8 +127,8 @@ class _Order:
     places
         Of each node, counted from 0.
     last_check, last_failing
-        The places of the last check that may fail where those before it did not, and of the last
-        node that can end the call; -1 without any.
+        The places of the last check that an earlier one does not decide, and of the last node that
+        can end the call; -1 without any.
     """
 
     places: Mapping[torch.fx.Node, int]
@@ -304,12 +304,23 @@ def holds_check(node: torch.fx.Node) -> bool:
     )
 
 
+def tested_condition(node: torch.fx.Node) -> Hashable:
+    """What a check tests, equal for checks that test the same; of others that hold checks, itself.
+
+    None where a node holds no check.
+    """
+    if is_check(node):
+        return node.args[1:]
+    return node if holds_check(node) else None
+
+
 def _deciding_checks(graph: torch.fx.Graph) -> set[torch.fx.Node]:
-    """What holds checks in a graph, but for checks of a condition that an earlier one tests."""
-    tested: dict[Any, torch.fx.Node] = {}
-    for node in filter(holds_check, graph.nodes):
-        tested.setdefault(node.args[1:] if is_check(node) else node, node)
-    return set(tested.values())
+    """The first nodes of a graph that test each of its conditions; later ones cannot fail."""
+    first: dict[Hashable, torch.fx.Node] = {}
+    for node in graph.nodes:
+        first.setdefault(tested_condition(node), node)
+    first.pop(None, None)
+    return set(first.values())
 
 
 def _can_fail(node: torch.fx.Node) -> bool:

@@ -95,10 +95,10 @@ def _allowed_in_ci(make_fallback: Any) -> Any:
 
 
 def _decompositions() -> dict[Any, Any]:
-    """AOTInductor's, but for operators that are kept whole, and for those that it would keep.
+    """AOTInductor's table, without pools and samples of grids, and with `index_add` of bfloat16.
 
-    A sample of a grid at NaN is 0, of which the decomposition makes NaN. Pools are lowered here. Of
-    bfloat16 it would call a kernel of `index_add`, of which libraries have no C form.
+    A sample of a grid at NaN is 0, of which the decomposition makes NaN. Pools are lowered here.
+    Libraries have no C form of the kernel of `index_add`, which AOTInductor would call.
     """
     kept = {*_POOLS, aten.grid_sampler_2d.default}
     table = decomposition.select_decomp_table()

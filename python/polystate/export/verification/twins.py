@@ -265,8 +265,8 @@ class Twins:
             pass
         except EngineError as refused:
             if not self.method(call.method.name).atomic:
-                # What pages are named twice, nothing checks before: the report says that then the
-                # state is lost, and what to do.
+                # No check finds pages that are named twice. The report says that the method is not
+                # atomic, and what to do then.
                 if not any(each._schema.name in str(refused) for each in OVER_PAGES):
                     what = f"{refuses}; so does the lowered program, whose state is lost: {refused}"
                     raise _fault(call, what, WrongProgramError) from refused

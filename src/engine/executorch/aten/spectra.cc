@@ -100,7 +100,7 @@ struct LinalgEigh {
       if (*reads_upper) matrix.transposeInPlace();
       return matrix.triangularView<Eigen::Lower>();
     };
-    // As PyTorch, but for matrices of one or two rows, of which it makes any numbers.
+    // PyTorch refuses these, too; of matrices of one or two rows it returns some numbers.
     for (std::int64_t i = 0; i < matrices->count(); ++i) {
       if (!triangle_of(i).allFinite()) return no_numbers("linalg.eigh");
     }
