@@ -194,6 +194,33 @@ def test_state_that_a_refusal_loses():
         ps.export(Marked(), methods)
 
 
+class Copied(nn.Module):
+    """Two pools of 128 pages, of which drawn copies often name a page twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("keys", torch.randn(128, 1, 8, 16))
+        self.register_buffer("values", torch.randn(128, 1, 16, 8))
+
+    def forward(self, source, target):
+        return torch.ops.polystate.copy_pages(self.keys, self.values, source, target)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_copies_of_pages_that_are_refused_keep_the_state(backend, tmp_path):
+    pages = torch.arange(8)
+    methods = {"forward": ps.Method("forward", (pages, pages + 8))}
+    program = ps.export(Copied(), methods, backend=backend)
+    program.save(tmp_path / "copied.polystate")
+    session = ps.load(tmp_path / "copied.polystate", trust_code=True).session()
+    session.run("forward", pages, pages + 8)
+    before = {name: torch.as_tensor(session.state[name]).clone() for name in session.state}
+    with pytest.raises(ps.ContractError, match="page 7 is both a source and a target"):
+        session.run("forward", pages, pages + 7)
+    for name, value in before.items():
+        assert torch.equal(torch.as_tensor(session.state[name]), value)
+
+
 class Checked(nn.Module):
     def __init__(self):
         super().__init__()

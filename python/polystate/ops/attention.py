@@ -28,7 +28,7 @@ from torch import Tensor
 
 from polystate.errors import ContractError
 from polystate.ops.library import define_with_out
-from polystate.ops.places import misplaced
+from polystate.ops.places import conflict, misplaced
 
 _LARGEST_HALF = torch.finfo(torch.float16).max
 
@@ -322,7 +322,7 @@ def _copy_pages(key_pool: Tensor, value_pool: Tensor, source: Tensor, target: Te
     Parameters
     ----------
     source, target
-        ``[m]``; no page is in both, or the target of two.
+        ``[m]``; no page is in both, or the target of two pages.
 
     Returns
     -------
@@ -331,9 +331,9 @@ def _copy_pages(key_pool: Tensor, value_pool: Tensor, source: Tensor, target: Te
     """
     _require_pages(source, key_pool)
     _require_pages(target, key_pool)
-    _require(not bool(torch.isin(source, target).any()), "a page is both a source and a target")
-    pairs = set(zip(source.tolist(), target.tolist(), strict=True))
-    _require(len(pairs) == len(set(target.tolist())), "a page is the target of two pages")
+    fault = conflict(source, target)
+    if fault is not None:
+        raise ContractError(f"not every page can be copied: {fault}")
     for of, to in zip(source.tolist(), target.tolist(), strict=True):
         key_pool[to] = key_pool[of]
         value_pool[to] = value_pool[of]

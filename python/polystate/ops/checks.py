@@ -11,7 +11,7 @@ import torch
 
 from polystate.errors import ContractError
 from polystate.ops.library import define_with_out
-from polystate.ops.places import misplaced
+from polystate.ops.places import conflict, misplaced
 
 
 def _check_range(
@@ -50,6 +50,15 @@ def _check_places(
     return x.clone()
 
 
+def _check_page_copies(
+    x: torch.Tensor, source: torch.Tensor, target: torch.Tensor, id: int
+) -> torch.Tensor:
+    fault = conflict(source, target)
+    if fault is not None:
+        raise ContractError(f"check {id}: {fault}")
+    return x.clone()
+
+
 def _fake(x: torch.Tensor, *_: object) -> torch.Tensor:
     return torch.empty_like(x)
 
@@ -72,5 +81,12 @@ define_with_out(
     "check_places",
     "Tensor x, Tensor page_table, Tensor positions, Tensor rows, SymInt page, int id",
     _check_places,
+    _fake,
+)
+# No page is both a source and a target, or the target of two pages.
+define_with_out(
+    "check_page_copies",
+    "Tensor x, Tensor source, Tensor target, int id",
+    _check_page_copies,
     _fake,
 )

@@ -1,4 +1,4 @@
-"""Where the tokens of a step go in a cache of pages; see :mod:`polystate.ops.attention`."""
+"""Which places of a cache of pages are written; see :mod:`polystate.ops.attention`."""
 
 from __future__ import annotations
 
@@ -29,4 +29,22 @@ def misplaced(page_table: Tensor, positions: Tensor, rows: Tensor, page: int) ->
         other = taken.setdefault(place, token)
         if other != token:
             return f"tokens {other} and {token} both at slot {place[1]} of page {place[0]}"
+    return None
+
+
+def conflict(source: Tensor, target: Tensor) -> str | None:
+    """Say which page is both a source and a target, or the target of two pages; None for none.
+
+    Parameters
+    ----------
+    source, target
+        ``[m]``: page ``target[i]`` becomes a copy of page ``source[i]``.
+    """
+    sources, source_of = set(source.tolist()), dict[int, int]()
+    for page, copied in zip(target.tolist(), source.tolist(), strict=True):
+        if page in sources:
+            return f"page {page} is both a source and a target"
+        first = source_of.setdefault(page, copied)
+        if first != copied:
+            return f"page {page} is the target of pages {first} and {copied}"
     return None

@@ -10,6 +10,7 @@
 #include "engine/aoti/library_arguments.h"
 #include "engine/aoti/operator_failure.h"
 #include "engine/aoti/tensor_handle.h"
+#include "kernels/attention/page_copies.h"
 #include "kernels/attention/token_places.h"
 #include "kernels/check_failure.h"
 #include "kernels/element_checks.h"
@@ -88,6 +89,18 @@ POLYSTATE_SHIM aoti_torch_cpu_check_places(AtenTensorHandle x, AtenTensorHandle 
   places.require(require);
   if (!require.status()) return fail(require.status().error());
   return pass_on(check_places(places, id), x, result);
+}
+
+POLYSTATE_SHIM aoti_torch_cpu_check_page_copies(AtenTensorHandle x, AtenTensorHandle source,
+                                                AtenTensorHandle target, std::int64_t id,
+                                                AtenTensorHandle* result) {
+  const std::array<LibraryValue, 2> values = {source, target};
+  LibraryArguments arguments(values);
+  const PageCopies copies{{"source", arguments.tensor(0)}, {"target", arguments.tensor(1)}};
+  Requirements require(arguments);
+  copies.require(require);
+  if (!require.status()) return fail(require.status().error());
+  return pass_on(check_page_copies(copies, id), x, result);
 }
 
 // By the time that a library calls it, it has computed what the copy is to follow.

@@ -2,13 +2,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "kernels/arguments.h"
 #include "kernels/attention/attend.h"
 #include "kernels/attention/attend_functions.h"
+#include "kernels/attention/page_copies.h"
 #include "kernels/attention/page_pools.h"
 #include "kernels/operators.h"
 #include "kernels/parallel.h"
@@ -51,29 +52,6 @@ bool names_a_page_twice(const PagePools& pools, const TensorArgument& table,
     }
   }
   return false;
-}
-
-// No page is both a source and a target, or the target of two pages.
-void require_apart(Requirements& require, const TensorArgument& source,
-                   const TensorArgument& target, std::int64_t pages) {
-  if (!require.status()) {
-    return;
-  }
-  std::vector<bool> is_source(static_cast<std::size_t>(pages));
-  for (const std::int64_t page : integers_of(source)) {
-    is_source[static_cast<std::size_t>(page)] = true;
-  }
-  std::vector<std::int64_t> sources(static_cast<std::size_t>(pages), -1);
-  for (std::size_t i = 0; i < integers_of(target).size(); ++i) {
-    const auto page = static_cast<std::size_t>(integers_of(target)[i]);
-    const std::int64_t own = integers_of(source)[i];
-    const std::int64_t other = std::exchange(sources[page], own);
-    require.holds(!is_source[page],
-                  "page " + std::to_string(page) + " is both a source and a target");
-    require.holds(other == -1 || other == own,
-                  "page " + std::to_string(page) + " is the target of pages " +
-                      std::to_string(other) + " and " + std::to_string(own));
-  }
 }
 
 }  // namespace
@@ -135,16 +113,17 @@ Status WritePages::run(Arguments& arguments) {
 
 Status CopyPages::run(Arguments& arguments) {
   const PagePools pools{{"key_pool", arguments.tensor(0)}, {"value_pool", arguments.tensor(1)}};
-  const NamedTensor source{"source", arguments.tensor(2)};
-  const NamedTensor target{"target", arguments.tensor(3)};
+  const PageCopies copies{{"source", arguments.tensor(2)}, {"target", arguments.tensor(3)}};
+  const auto& [source, target] = copies;
   Requirements require(arguments);
   pools.require(require);
-  require.integers(source, 1);
+  copies.require(require);
   require.indices(source, pools.pages());
-  require.integers(target, 1);
-  require.shape(target, {source.tensor.size(0)});
   require.indices(target, pools.pages());
-  require_apart(require, source.tensor, target.tensor, pools.pages());
+  if (require.status()) {
+    const std::optional<std::string> conflict = copies.conflict();
+    require.holds(!conflict, conflict.value_or(""));
+  }
   const TensorArgument out = require.result(DType::kInt64, target.tensor.shape());
   if (!require.status()) {
     return require.status();

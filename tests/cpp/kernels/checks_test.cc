@@ -205,6 +205,33 @@ TEST(CheckPlaces, NamesTheFirstTokenWithoutAPlaceOfItsOwn) {
             "token 0 of row " + std::to_string(kHighest) + ", which is not between 0 and 1");
 }
 
+EtError check_page_copies(const std::vector<std::int64_t>& source,
+                          const std::vector<std::int64_t>& target) {
+  const Tensor x = floats({1}, {5});
+  const Tensor out = floats({1}, {0});
+  const auto sources = static_cast<std::int64_t>(source.size());
+  const auto targets = static_cast<std::int64_t>(target.size());
+  return KernelCall("polystate::check_page_copies.out")
+      .tensor(x)
+      .tensor(Tensor::of({sources}, source).value())
+      .tensor(Tensor::of({targets}, target).value())
+      .integer(9)
+      .tensor(out)
+      .run(4);
+}
+
+TEST(CheckPageCopies, NamesTheFirstPageThatCannotBeCopied) {
+  EXPECT_EQ(check_page_copies({}, {}), EtError::Ok);
+  EXPECT_EQ(check_page_copies({4, 1, 4, 1}, {0, 2, 3, 2}), EtError::Ok);
+  EXPECT_NE(check_page_copies({4, 1, 4, 1}, {0, 2, 2, 4}), EtError::Ok);
+  EXPECT_EQ(found_by_failed_check(), "page 2 is the target of pages 1 and 4");
+  EXPECT_NE(check_page_copies({4, 1, kHighest}, {0, kHighest, 0}), EtError::Ok);
+  EXPECT_EQ(found_by_failed_check(),
+            "page " + std::to_string(kHighest) + " is both a source and a target");
+  EXPECT_EQ(check_page_copies({0, 1}, {2}), EtError::InvalidArgument);
+  EXPECT_FALSE(take_check_failure().has_value());
+}
+
 TEST(CheckPlaces, TakesNoPagesOfNothingAndNoOtherCountsOfTokens) {
   for (const std::int64_t page : {std::int64_t{0}, std::int64_t{-1}, kHighest}) {
     EXPECT_EQ(check_places({0}, {0}, page), EtError::InvalidArgument);

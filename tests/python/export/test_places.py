@@ -1,4 +1,4 @@
-"""Steps of tokens that are written into pages: what names places is limited, and none is twice."""
+"""What is written into pages: what names places is limited, and no place is written twice."""
 
 from typing import Any
 
@@ -15,6 +15,7 @@ ops = torch.ops.polystate
 TABLE = torch.tensor([[0, 1], [2, 3], [4, 5]])
 ROWS = Dim("rows", min=1, max=3)
 PLACED = "every token has a place of its own"
+COPIED = "no page is both copied and overwritten, or overwritten by two"
 
 
 class Cache(torch.nn.Module):
@@ -82,6 +83,23 @@ def test_places_that_the_method_computes_are_checked_before_any_is_written() -> 
     shared = torch.tensor([[0, 1], [2, 3], [1, 5]])
     with pytest.raises(ContractError, match="tokens 1 and 4 both at slot 0 of page 1"):
         program(x, shared, torch.tensor([3, 6, 0]))
+    assert program.untouched
+
+
+def test_copies_of_pages_are_checked_once_for_all_layers_before_any_is_made() -> None:
+    def forward(self: Any, source: Any, target: Any) -> None:
+        ops.copy_pages(self.keys, self.values, source, target)
+        ops.copy_pages(self.more_keys[1], self.more_values[1], source, target)
+
+    pages = torch.arange(4)
+    program = trace(forward, (pages, pages + 4), model=Cache())
+    assert [check.text for check in program.contract.checks] == [COPIED]
+    assert checks_in(program) == ["polystate.check_page_copies.default"]
+    program(pages, pages + 4)
+    with pytest.raises(ContractError, match="check 0: page 3 is both a source and a target"):
+        program(pages, pages + 3)
+    with pytest.raises(ContractError, match="check 0: page 9 is the target of pages 0 and 1"):
+        program(pages, torch.full((4,), 9))
     assert program.untouched
 
 

@@ -275,9 +275,9 @@ def test_what_does_not_fit_is_refused() -> None:
         )
     with pytest.raises(ValueError, match="a page is not among the 12"):
         ops.write_pages(key, value, *pools, cache.table + 1, torch.tensor([1, 1, 1]))
-    with pytest.raises(ValueError, match="a page is both a source and a target"):
+    with pytest.raises(ContractError, match="page 2 is both a source and a target"):
         ops.copy_pages(*pools, torch.tensor([1, 2]), torch.tensor([2, 3]))
-    with pytest.raises(ValueError, match="a page is the target of two pages"):
+    with pytest.raises(ContractError, match="page 3 is the target of pages 1 and 2"):
         ops.copy_pages(*pools, torch.tensor([1, 2]), torch.tensor([3, 3]))
     tokens = (query[0], key[0], value[0], *pools, cache.table, torch.arange(2), torch.arange(2))
     for shape in ([1, HEADS, 4, 16], [1, HEADS, 1, 16], [2, 1, 2, 16], [1, 3, 2, 16]):

@@ -61,6 +61,19 @@ def test_check_places_names_the_first_token_without_a_place_of_its_own() -> None
             ops.check_places(torch.ones(1), table, torch.tensor(positions), rows, 4, 5)
 
 
+def test_check_page_copies_names_the_first_page_that_cannot_be_copied() -> None:
+    source = torch.tensor([4, 1, 4, 1])
+    for target in ([0, 2, 3, 5], [0, 2, 3, 2]):
+        assert ops.check_page_copies(torch.ones(1), source, torch.tensor(target), 0).item() == 1
+    for target, message in (
+        ([0, 2, 2, 4], "page 2 is the target of pages 1 and 4"),
+        ([0, 4, 0, 0], "page 4 is both a source and a target"),
+        ([0, 2, 3, 1], "page 1 is both a source and a target"),
+    ):
+        with pytest.raises(ContractError, match=f"check 5: {message}"):
+            ops.check_page_copies(torch.ones(1), source, torch.tensor(target), 5)
+
+
 @pytest.mark.parametrize(
     "write",
     [
@@ -71,6 +84,9 @@ def test_check_places_names_the_first_token_without_a_place_of_its_own() -> None
             *(torch.ones(2), torch.ones(1, 1, dtype=torch.int64), torch.tensor([0])),
             *(torch.tensor([0]), 1, 0),
             out=out,
+        ),
+        lambda out: ops.check_page_copies.out(
+            torch.ones(2), torch.tensor([0]), torch.tensor([1]), 0, out=out
         ),
     ],
 )

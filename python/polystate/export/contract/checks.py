@@ -3,8 +3,8 @@
 ExecuTorch drops assertions. Here conditions on sizes become guards and conditions on integer inputs
 become ranges of their values, both of which the runtime checks before the engine sees an input.
 Every other condition is computed by tensor operators and tested inside the program by
-``polystate::check``, ``check_range`` and ``check_size``, which fail the call. So does
-``check_places``, for steps of tokens that the method writes into pages.
+``polystate::check``, ``check_range`` and ``check_size``, which fail the call. So do
+``check_places``, for steps of tokens that the method writes into pages, and ``check_page_copies``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from polystate.export.contract.guards import guard
 from polystate.export.contract.indices import ComputedIndex, computed_indices
 from polystate.export.contract.input_bounds import input_bounds
 from polystate.export.contract.kernel_conditions import KernelCondition, kernel_conditions
-from polystate.export.contract.places import WrittenStep, written_steps
+from polystate.export.contract.places import PageCopy, WrittenStep, page_copies, written_steps
 from polystate.export.contract.value_sizes import (
     NeededSize,
     Repetitions,
@@ -183,6 +183,8 @@ class _Lowering:
                 self._lower_kernel_condition(condition)
             for step in written_steps(self.graph):
                 self._lower_places(step)
+            for copy in page_copies(self.graph):
+                self._lower_page_copies(copy)
             for needed in list(needed_sizes(self.graph)):
                 self._lower_needed_size(needed)
             for repeated in list(repetitions(self.graph)):
@@ -286,6 +288,12 @@ class _Lowering:
         condition = (step.page_table, step.positions, step.rows, page)
         text, source = "every token has a place of its own", source_of(step.uses)
         self._add(operators.check_places.default, condition, text, source, before=step.uses)
+
+    def _lower_page_copies(self, copy: PageCopy) -> None:
+        """Check that pages can be copied in any order, before any is."""
+        text = "no page is both copied and overwritten, or overwritten by two"
+        condition, source = (copy.source, copy.target), source_of(copy.uses)
+        self._add(operators.check_page_copies.default, condition, text, source, before=copy.uses)
 
     def _lower_needed_size(self, needed: NeededSize) -> None:
         """Check that a reduction has an element, before it is computed."""

@@ -54,6 +54,7 @@ operators = torch.ops.polystate
 _OPERATORS = (
     operators.attention.default,
     operators.check.default,
+    operators.check_page_copies.default,
     operators.check_places.default,
     operators.check_range.default,
     operators.check_size.default,

@@ -13,7 +13,6 @@ from torch.fx import GraphModule
 
 from polystate.artifact import manifest
 from polystate.errors import ContractError, EngineError, ExportError
-from polystate.export.graph.page_operators import OVER_PAGES
 from polystate.export.graph.scalars import ITEMS
 from polystate.export.tracing.eager import EagerModule, Outcome
 from polystate.export.tracing.pairs import as_pairs, of_pairs
@@ -265,14 +264,8 @@ class Twins:
             pass
         except EngineError as refused:
             if not self.method(call.method.name).atomic:
-                # No check finds pages that are named twice. The report says that the method is not
-                # atomic, and what to do then.
-                if not any(each._schema.name in str(refused) for each in OVER_PAGES):
-                    what = f"{refuses}; so does the lowered program, whose state is lost: {refused}"
-                    raise _fault(call, what, WrongProgramError) from refused
-                self.program.reset()
-                self.copy_state()
-                return
+                what = f"{refuses}; so does the lowered program, whose state is lost: {refused}"
+                raise _fault(call, what, WrongProgramError) from refused
         else:
             if LiveGraph(call.method).refuses(self.eager, call.args, call.kwargs):
                 what = f"{refuses}; the lowered program takes them"

@@ -13,6 +13,7 @@
 #include "engine/executorch/operators/layout.h"
 #include "engine/executorch/operators/operators.h"
 #include "engine/executorch/operators/program_arguments.h"
+#include "kernels/attention/page_copies.h"
 #include "kernels/attention/token_places.h"
 #include "kernels/check_failure.h"
 #include "kernels/element_checks.h"
@@ -123,6 +124,22 @@ Status CheckPlaces::run(ProgramArguments& arguments) {
     return require.status();
   }
   if (Status checked = result_of(check_places(places, id)); !checked) {
+    return checked;
+  }
+  return pass_on(x, out);
+}
+
+Status CheckPageCopies::run(ProgramArguments& arguments) {
+  const EtTensor x = arguments.program_tensor(0);
+  const PageCopies copies{{"source", arguments.tensor(1)}, {"target", arguments.tensor(2)}};
+  const std::int64_t id = arguments.integer(3);
+  const EtTensor out = arguments.program_tensor(4);
+  Requirements require(arguments);
+  copies.require(require);
+  if (!require.status()) {
+    return require.status();
+  }
+  if (Status checked = result_of(check_page_copies(copies, id)); !checked) {
     return checked;
   }
   return pass_on(x, out);

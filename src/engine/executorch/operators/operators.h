@@ -36,6 +36,13 @@ struct CheckPlaces {
   static Status run(ProgramArguments& arguments);
 };
 
+struct CheckPageCopies {
+  static constexpr OperatorSchema kSchema{
+      "polystate::check_page_copies.out(Tensor x, Tensor source, Tensor target, int id, "
+      "*, Tensor(z!) out) -> Tensor(z!)"};
+  static Status run(ProgramArguments& arguments);
+};
+
 struct SliceScatter {
   static constexpr OperatorSchema kSchema{
       "polystate::slice_scatter_(Tensor(a!) self, Tensor src, int dim, SymInt start, "

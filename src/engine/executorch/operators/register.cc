@@ -30,11 +30,11 @@ const std::vector<ListedOperator>& all_operators() {
     const auto add = [&](std::span<const ListedOperator> list) {
       operators.insert(operators.end(), list.begin(), list.end());
     };
-    add(listed<CheckRange, CheckTrue, CheckSize, CheckPlaces, SliceScatter, SelectScatter,
-               IndexCopy, IndexPut, PagedAttention, CrossAttention, DenseAttention, WritePages,
-               CopyPages, PackedLinear, PackedEmbedding, QuantizedLinear, QuantizedEmbedding,
-               GroupwiseLinear, GroupwiseEmbedding, LayerNorm, Recurrence, Fft, RealFft,
-               InverseRealFft>());
+    add(listed<CheckRange, CheckTrue, CheckSize, CheckPlaces, CheckPageCopies, SliceScatter,
+               SelectScatter, IndexCopy, IndexPut, PagedAttention, CrossAttention, DenseAttention,
+               WritePages, CopyPages, PackedLinear, PackedEmbedding, QuantizedLinear,
+               QuantizedEmbedding, GroupwiseLinear, GroupwiseEmbedding, LayerNorm, Recurrence, Fft,
+               RealFft, InverseRealFft>());
     for (const auto family : kAtenFamilies) add(family());
     return operators;
   }();
