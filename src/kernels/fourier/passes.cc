@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <numbers>
 #include <span>
 #include <utility>
@@ -13,6 +12,7 @@
 
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
+#include "kernels/vectors/compiler_vector.h"
 
 namespace polystate {
 namespace {
@@ -27,21 +27,9 @@ struct PassCall {
   std::int64_t stride;
 };
 
-// Several elements that are computed with at once, as compilers of C have them.
-template <typename T, std::size_t kWidth>
-using Vector [[gnu::vector_size(sizeof(T) * kWidth)]] = T;
+// How many elements are computed with at once.
 template <typename T>
 inline constexpr std::size_t kWidest = 32 / sizeof(T);
-
-template <typename Value, typename T>
-[[gnu::always_inline]] inline void load(const T* from, Value& value) {
-  std::memcpy(&value, from, sizeof(Value));
-}
-
-template <typename Value, typename T>
-[[gnu::always_inline]] inline void store(const Value& value, T* to) {
-  std::memcpy(to, &value, sizeof(Value));
-}
 
 // A complex number, or several.
 template <typename Value>
@@ -201,13 +189,13 @@ template <typename T, typename Value, std::size_t kRadix>
 template <typename T, std::size_t kRadix>
 [[gnu::always_inline]] inline void fixed_pass(const PassCall<T>& call) {
   if (call.stride == 1) {
-    rows<T, T, kRadix>(call, rows<T, Vector<T, kWidest<T>>, kRadix>(call, 0));
+    rows<T, T, kRadix>(call, rows<T, CompilerVector<T, kWidest<T>>, kRadix>(call, 0));
     return;
   }
   for (std::int64_t p = 0; p < call.pass->rest; ++p) {
     const auto twiddles = twiddles_at<T, T, kRadix>(*call.pass, p);
-    std::int64_t q = columns<T, Vector<T, kWidest<T>>, kRadix>(call, p, twiddles, 0);
-    q = columns<T, Vector<T, kWidest<T> / 2>, kRadix>(call, p, twiddles, q);
+    std::int64_t q = columns<T, CompilerVector<T, kWidest<T>>, kRadix>(call, p, twiddles, 0);
+    q = columns<T, CompilerVector<T, kWidest<T> / 2>, kRadix>(call, p, twiddles, q);
     columns<T, T, kRadix>(call, p, twiddles, q);
   }
 }

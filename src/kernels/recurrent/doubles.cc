@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "core/instruction_set.h"
 #include "core/vectorised.h"
@@ -12,6 +11,7 @@
 #include "kernels/linear/packed_weights.h"
 #include "kernels/recurrent/cell_functions.h"
 #include "kernels/recurrent/cells.h"
+#include "kernels/vectors/compiler_vector.h"
 
 namespace polystate {
 namespace {
@@ -49,10 +49,9 @@ void advance_relu(const Row& row, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) row.out[i] = row.sums[i] < 0 ? 0 : row.sums[i];
 }
 
-// Columns that are computed at once, as compilers of C have them.
-using Vector [[gnu::vector_size(32)]] = double;
-constexpr std::int64_t kWidth = sizeof(Vector) / sizeof(double);
+constexpr std::size_t kWidth = 4;                        // columns that are computed at once
 constexpr std::size_t kVectors = kTileColumns / kWidth;  // of a tile
+using Vector = CompilerVector<double, kWidth>;
 
 // `kRows` rows from `row` on, so many that their sums stay in registers, in the columns of a tile.
 template <std::size_t kRows>
@@ -65,7 +64,7 @@ template <std::size_t kRows>
   for (std::int64_t step = 0; step < weights.depth; ++step) {
     for (std::size_t v = 0; v < kVectors; ++v) {
       Vector columns;
-      std::memcpy(&columns, values, sizeof(Vector));
+      load(values, columns);
       values += kWidth;
       for (std::size_t r = 0; r < kRows; ++r) {
         sums[r][v] += columns * x[static_cast<std::int64_t>(r) * product.rows.stride + step];
@@ -76,7 +75,7 @@ template <std::size_t kRows>
   const std::int64_t columns = std::min(kTileColumns, weights.columns - first);
   for (std::size_t r = 0; r < kRows; ++r) {
     std::array<double, kTileColumns> row_sums;
-    std::memcpy(row_sums.data(), sums[r].data(), sizeof(row_sums));
+    store(sums[r], row_sums.data());
     const std::int64_t place = (row + static_cast<std::int64_t>(r)) * weights.columns + first;
     for (std::int64_t c = 0; c < columns; ++c) {
       const double bias = weights.bias == nullptr ? 0 : weights.bias[first + c];
