@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import signal
 import sys
 import zlib
 from pathlib import Path
@@ -60,6 +61,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.default_generator.manual_seed(zlib.crc32(item.nodeid.encode()))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Has no test leave a timer, which would end the process without a word, many tests later."""
+    assert signal.alarm(0) == 0, "the test leaves an alarm"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -20,7 +20,6 @@ import functools
 import itertools
 import random
 import re
-import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,7 +37,6 @@ from tests.end_to_end.trials import (
     DIFFERENT,
     EQUAL,
     LEFT_OUT,
-    LONGEST,
     REFUSED,
     UNTYPED,
     ResultFile,
@@ -176,7 +174,6 @@ class Groups:
     ) -> Iterator[tuple[str, Callable[[], Tried | None]]]:
         with self._written.open("a") as file:
             file.writelines(f"{name}\n" for name, _ in made)
-        signal.alarm(LONGEST)
         trials = {name: make() for name, make in made}
         cases = {name: each for name, each in trials.items() if isinstance(each, CaseTrial)}
         are_equal = are_equal_together(list(cases.values()), self._backend)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +92,21 @@ def test_operators_of_integers_alone_have_samples(name: str) -> None:
     assert trial is not None
     assert trial.model.value.dtype == torch.int64
     assert outcome(trial, "portable") == (EQUAL, "")
+
+
+def test_a_process_ends_where_a_trial_takes_too_long() -> None:
+    script = "; ".join(
+        [
+            "import time",
+            "from tests.end_to_end import trials",
+            "trials._LONGEST = 1",
+            "made = trials._in_time(time.sleep(each) or each for each in (0.6, 0.6, 3))",
+            "[print(each, flush=True) or time.sleep(each) for each in made]",
+        ]
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGALRM
+    assert done.stdout == "0.6\n0.6\n"
 
 
 def together(tmp_path: Path, *names: str) -> dict[str, Tried | None]:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import nn
@@ -27,13 +27,15 @@ from polystate.export.verification.tolerances import deviating, first_deviation
 from polystate.export.verification.twins import EndedProgramError, WrongProgramError
 from tests.end_to_end.twins import changed_buffers
 
+_T = TypeVar("_T")
+
 _TOLERANCE = (1e-4, 2e-5)  # relative, absolute
 
 # What an export verifies itself with; it would take calls for two seconds, of a module that
 # takes one to export.
 _DRAWS = ps.Draws(count=8)
 
-LONGEST = 900  # seconds of a trial: some of PyTorch's own calls do not come back
+_LONGEST = 900  # seconds of a trial: some of PyTorch's own calls do not come back
 
 EQUAL, REFUSED, DIFFERENT, DIED, UNTYPED = "equal", "refused", "different", "died", "untyped"
 
@@ -227,6 +229,15 @@ def trial_parser(description: str | None) -> argparse.ArgumentParser:
     return parser
 
 
+def _in_time(made: Iterable[_T]) -> Iterator[_T]:
+    """Ends the process where what comes next is not made, or what is made not tried, in time."""
+    signal.alarm(_LONGEST)
+    for each in made:
+        signal.alarm(_LONGEST)
+        yield each
+        signal.alarm(_LONGEST)
+
+
 def run_resumable(
     module: str,
     trials: Callable[[], Iterable[tuple[str, Callable[[], Tried | None]]]],
@@ -261,7 +272,6 @@ def run_resumable(
 
     def begun(name: str, make: Callable[[], Tried | None]) -> Callable[[], Tried | None]:
         def begin() -> Tried | None:
-            signal.alarm(LONGEST)
             file.begin(name)  # before it is made: even that may end the process
             trial = make()
             if trial is None:
@@ -270,5 +280,6 @@ def run_resumable(
 
         return begin
 
-    left = ((name, begun(name, make)) for name, make in trials() if name not in done)
+    made = _in_time(trials())
+    left = ((name, begun(name, make)) for name, make in made if name not in done)
     run_all(left, options.backend, float("inf"), file.add)
