@@ -13,6 +13,7 @@ import torch
 import polystate as ps
 from tests.python.runtime.runtime_support import RunPython
 from tests.support.exported_models import kept
+from tests.support.toy_chat import toy_chat
 from tests.support.toy_translation import toy_translation
 
 FORKED = """
@@ -338,6 +339,41 @@ def test_an_export_does_not_depend_on_the_decimal_comma_of_a_locale(
     german = run_python(EXPORTED_GERMAN, locales, locales, backend)
     assert german == exported_and_run(plain, backend) + "\n"
     assert "0.125" in german
+
+
+SPOKEN_GERMAN = """
+import locale, os, sys
+import polystate as ps
+os.environ["LOCPATH"] = sys.argv[4]
+locale.setlocale(locale.LC_ALL, sys.argv[2])
+assert locale.localeconv()["decimal_point"] == sys.argv[3]
+complete = ps.pipeline(sys.argv[1])
+number = {"type": "number", "minimum": 0.25, "maximum": 9.75}
+shape = {"type": "object", "properties": {"x": number}, "required": ["x"]}
+print(
+    ps.Tokenizer.open(sys.argv[1]).apply_chat_template(
+        [{"role": "user", "content": "Hi"}],
+        chat_template="{{ 0.5 * 3 }} {{ 1e-7 }} {{ '2.5' | float + weight }} {{ tools | tojson }}",
+        tools=[{"name": "f", "parameters": shape}],
+        weight=0.125,
+        tokenize=False,
+    )
+)
+chat = ps.Conversation(complete, do_sample=True, temperature=1.5, max_new_tokens=24)
+form = {"type": "json_schema", "schema": shape}
+print([chat.ask("Hi", seed=seed, response_format=form) for seed in range(5)])
+print(complete.score("I like it."))
+"""
+
+
+def test_a_conversation_does_not_depend_on_the_decimal_comma_of_a_locale(
+    locales: Path, run_python: RunPython
+) -> None:
+    chat = toy_chat() / "toy"
+    plain = run_python(SPOKEN_GERMAN, chat, "C", ".", locales)
+    german = run_python(SPOKEN_GERMAN, chat, "de_DE.UTF-8", ",", locales)
+    assert german == plain
+    assert "1.5 1e-07 2.625 [" in plain and '"minimum": 0.25' in plain
 
 
 def test_nothing_depends_on_the_decimal_comma_of_a_locale(
