@@ -7,12 +7,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import polystate as ps
 from tests.python.runtime.generation.texts import TEXT
+from tests.support.toy_completion import toy_completion
 from tests.support.toy_translation import toy_translation
 
 
@@ -137,19 +139,30 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 import polystate as ps
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
-translate = ps.pipeline(sys.argv[1])
-texts = [f"I have {i} words for it, and more." for i in range(4000)]
+pipeline = ps.pipeline(sys.argv[1])
+texts = [f"I have {i} words for it, and more." for i in range(20000)]
+before = pipeline("Hello.")
 threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 begin = time.monotonic()
 try:
-    translate(texts, num_beams=4)
+    if sys.argv[2] == "score":
+        pipeline.score(texts)
+    else:
+        pipeline(texts, num_beams=4)
 except KeyboardInterrupt:
     print(time.monotonic() - begin)
-print(translate("Hello.", num_beams=1) == translate(["Hello."], num_beams=1))
+print(pipeline("Hello.") == before)
 """
 
 
-def test_ctrl_c_ends_a_call_within_a_step(run_python: Callable[..., str]) -> None:
-    seconds, goes_on = run_python(INTERRUPTED, toy_translation()).splitlines()
+@pytest.mark.parametrize(
+    ("made", "call"),
+    [(toy_translation, "translate"), (lambda: toy_completion() / "toy", "score")],
+    ids=["translate", "score"],
+)
+def test_ctrl_c_ends_a_call_within_a_step(
+    made: Callable[[], Path], call: str, run_python: Callable[..., str]
+) -> None:
+    seconds, goes_on = run_python(INTERRUPTED, made(), call).splitlines()
     assert 1.0 < float(seconds) < 5.0  # all of it takes much longer
     assert goes_on == "True"
