@@ -422,6 +422,20 @@ def moved_by_rounding(function):
 
 
 @pytest.mark.parametrize(
+    "dtype",
+    [
+        *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+        *(torch.complex64, torch.complex128),
+    ],
+)
+def test_numbers_of_each_type_are_off_by_some_units_of_their_last_place(dtype):
+    x, y = ((torch.rand(16, 16) + 1).to(dtype) for _ in range(2))
+    for function in (lambda: x * y, lambda: x @ y, lambda: x.exp()):
+        part = moved_by_rounding(function) / function().abs().max()
+        assert torch.finfo(dtype).eps / 4 < part.max() < 16 * torch.finfo(dtype).eps
+
+
+@pytest.mark.parametrize(
     "norm",
     [
         lambda x: torch.nn.functional.layer_norm(x, (8,)),

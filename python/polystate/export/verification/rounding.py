@@ -8,6 +8,7 @@ of equal elements that are sorted in any order, which is changed at random, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -158,7 +159,7 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
             self._round(parts, _largest(parts))
             return
         sizes = parts.abs().amax(-1, keepdim=True)
-        parts.add_(self._signs(parts) * sizes.where(sizes.isfinite(), 0))
+        parts.add_(self._errors(parts) * sizes.where(sizes.isfinite(), 0))
 
     def _round_statistics(
         self,
@@ -188,19 +189,25 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         self._round(squares, max(_largest(squares), terms))
         distances.copy_(squares.abs_().sqrt_())
 
-    def _signs(self, result: torch.Tensor) -> torch.Tensor:
+    def _errors(self, result: torch.Tensor, around: float = 0.0) -> torch.Tensor:
+        """Draw how far each element may be off, in parts of its size, or so much around a number.
+
+        Small floats' are float32.
+        """
         units = _UNITS.get(result.dtype, _HALF_UNITS) * torch.finfo(result.dtype).eps
-        return torch.rand(result.shape, generator=self._generator).sub_(0.5).mul_(2 * units)
+        dtype = torch.promote_types(result.dtype, torch.float32)
+        drawn = torch.empty(result.shape, dtype=dtype)
+        return drawn.uniform_(around - units, around + units, generator=self._generator)
 
     def _round(self, result: torch.Tensor, sizes: torch.Tensor | float | None) -> None:
         """Change elements by units in the last place of these sizes; None: of their own sizes."""
-        signs = self._signs(result)
         if sizes is None:
-            result.mul_((1 + signs).to(result.dtype))
+            result.mul_(self._errors(result, around=1.0).to(result.dtype))
         elif isinstance(sizes, torch.Tensor):
-            result.add_((signs * sizes.where(sizes.isfinite(), 0)).to(result.dtype))
+            errors = self._errors(result) * sizes.where(sizes.isfinite(), 0)
+            result.add_(errors.to(result.dtype))
         elif sizes:
-            result.add_((signs * sizes).to(result.dtype))
+            result.add_(self._errors(result).mul_(sizes).to(result.dtype))
 
 
 def _rounds_by_its_own_size(function: Any) -> bool:
@@ -252,10 +259,14 @@ _ADDED_PRODUCTS = {aten.addmm, aten.addmv, aten.addbmm, aten.baddbmm}
 
 def _largest(x: torch.Tensor) -> float:
     """The size of its largest finite element."""
-    if x._is_zerotensor():
+    if x._is_zerotensor() or not x.numel():
         return 0.0
-    finite = x[x.isfinite()] if x.is_floating_point() else x.double()
-    return float(finite.abs().max()) if finite.numel() else 0.0
+    x = x if x.is_floating_point() else x.double()
+    lowest, highest = (float(end) for end in x.aminmax())
+    if not (math.isfinite(lowest) and math.isfinite(highest)):
+        finite = x[x.isfinite()]
+        return float(finite.abs().max()) if finite.numel() else 0.0
+    return max(-lowest, highest)
 
 
 def _largest_product(first: torch.Tensor, second: torch.Tensor) -> float:
