@@ -81,6 +81,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         mock.patch.object(graph, "make_fallback", _allowed_in_ci(lowering.make_fallback)),
         mock.patch.object(IRNode, "get_stack_traces", _no_stack_traces),
         mock.patch.object(CppVecOverrides, "remainder", staticmethod(_exact_remainder())),
+        mock.patch.object(CppVecOverrides, "acosh", staticmethod(_acosh_of_all)),
         mock.patch.object(KernelArgs, "cpp_argdefs", _numbers_in_64_bits(KernelArgs.cpp_argdefs)),
     ):
         yield
@@ -165,6 +166,18 @@ def _exact_remainder() -> Any:
         )
 
     return remainder
+
+
+def _acosh_of_all(x: Any) -> str:
+    """Writes the inverse hyperbolic cosines of several floats, of large ones by their logarithm.
+
+    That of Sleef is infinite above the root of the largest float.
+    """
+    return (
+        "([](const auto& x) { using Floats = decltype(x + x); "
+        "const auto doubled = x.log() + Floats(0.6931471805599453); "
+        f"return Floats::blendv(x.acosh(), doubled, x > Floats(0x1p28)); }})({x})"
+    )
 
 
 def _of_constants_too(is_type: Any) -> Any:
