@@ -445,17 +445,18 @@ def test_remainders_of_vectors_have_no_rounding_error(tmp_path):
             torch.testing.assert_close(remainder, right, rtol=0, atol=0, equal_nan=True)
 
 
-class Cosines(nn.Module):
+class Extremes(nn.Module):
     def forward(self, x):
-        return x.acosh(), x.double().square().acosh(), x.half().acosh(), x.bfloat16().acosh()
+        cosines = x.acosh(), x.double().square().acosh(), x.half().acosh(), x.bfloat16().acosh()
+        return *cosines, x * 0, 0 * x.double(), nn.functional.softshrink(x)
 
 
-def test_inverse_hyperbolic_cosines_of_large_numbers_are_finite(tmp_path):
+def test_large_numbers_infinities_and_nan_are_computed_with(tmp_path):
     x = torch.logspace(-1, 38.5, 61)
     x[:5] = torch.tensor([math.nan, math.inf, -math.inf, 1.0, -2.0])
-    program = exported(Cosines(), {"forward": ps.Method("forward", (x,))}, "aoti")
+    program = exported(Extremes(), {"forward": ps.Method("forward", (x,))}, "aoti")
     session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
-    for found, right in zip(session.run("forward", x), Cosines()(x), strict=True):
+    for found, right in zip(session.run("forward", x), Extremes()(x), strict=True):
         torch.testing.assert_close(found, right, equal_nan=True)
 
 

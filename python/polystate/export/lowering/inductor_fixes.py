@@ -21,6 +21,7 @@ from torch._inductor import compile_fx, decomposition, graph, lowering
 from torch._inductor.codegen.common import KernelArgs
 from torch._inductor.codegen.cpp import CppVecOverrides
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
+from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder
 from torch._inductor.ir import ExpandView, IRNode, TensorBox
 from torch._inductor.virtualized import V
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
@@ -79,6 +80,9 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
             },
         ),
         mock.patch.object(graph, "make_fallback", _allowed_in_ci(lowering.make_fallback)),
+        mock.patch.object(
+            UniformValueConstantFolder, "_add_peephole_patterns", _without_products_by_zero
+        ),
         mock.patch.object(IRNode, "get_stack_traces", _no_stack_traces),
         mock.patch.object(CppVecOverrides, "remainder", staticmethod(_exact_remainder())),
         mock.patch.object(CppVecOverrides, "acosh", staticmethod(_acosh_of_all)),
@@ -146,6 +150,10 @@ def _of_nothing_too(is_by_two_steps: Any) -> Any:
         return any(sizes[dim] == 0 for dim in reduced) or is_by_two_steps(x, axis, *rest, **more)
 
     return of_nothing
+
+
+def _without_products_by_zero(_: UniformValueConstantFolder) -> None:
+    """Keeps ``x * 0``, which AOTInductor takes for 0: of infinities and NaN it is NaN."""
 
 
 def _exact_remainder() -> Any:
