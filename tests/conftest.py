@@ -65,7 +65,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Has no test leave a timer, which would end the process without a word, many tests later."""
+    """Fails a test that leaves an alarm, which would end the process many tests later."""
     assert signal.alarm(0) == 0, "the test leaves an alarm"
 
 

@@ -33,7 +33,7 @@ def misplaced(page_table: Tensor, positions: Tensor, rows: Tensor, page: int) ->
 
 
 def conflict(source: Tensor, target: Tensor) -> str | None:
-    """Say which page is both a source and a target, or the target of two pages; None for none.
+    """Say which page is both a source and a target, or the target of two pages; None if no page is.
 
     Parameters
     ----------

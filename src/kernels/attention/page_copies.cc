@@ -27,12 +27,13 @@ std::optional<std::string> PageCopies::conflict() const {
   std::unordered_map<std::int64_t, std::int64_t> source_of;
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const std::int64_t page = targets[i];
-    const std::string label = "page " + std::to_string(page);
-    if (is_source.contains(page)) return label + " is both a source and a target";
+    if (is_source.contains(page)) {
+      return "page " + std::to_string(page) + " is both a source and a target";
+    }
     const std::int64_t first = source_of.try_emplace(page, sources[i]).first->second;
     if (first != sources[i]) {
-      return label + " is the target of pages " + std::to_string(first) + " and " +
-             std::to_string(sources[i]);
+      return "page " + std::to_string(page) + " is the target of pages " + std::to_string(first) +
+             " and " + std::to_string(sources[i]);
     }
   }
   return std::nullopt;

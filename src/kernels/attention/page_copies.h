@@ -17,8 +17,8 @@ struct PageCopies {
   // Types and shapes.
   void require(Requirements& require) const;
 
-  // Says which page is both a source and a target, or the target of two pages, the first target
-  // that is; nothing where there is none.
+  // Says of the first target that is also a source, or a target of two pages, which of these it
+  // is. Without such a target the result is empty.
   [[nodiscard]] std::optional<std::string> conflict() const;
 };
 

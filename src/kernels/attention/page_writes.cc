@@ -33,7 +33,7 @@ void copy_page(const TensorArgument& pool, std::int64_t source, std::int64_t tar
   const std::int64_t size =
       pool.size(1) * pool.size(2) * pool.size(3) * static_cast<std::int64_t>(size_of(pool.dtype()));
   std::byte* const bytes = pool.bytes();
-  if (source != target) std::copy_n(bytes + source * size, size, bytes + target * size);
+  std::copy_n(bytes + source * size, size, bytes + target * size);
 }
 
 // Whether a page is written for two rows, or twice for one.

@@ -190,9 +190,9 @@ class Rounding(Undefined):  # type: ignore[no-untyped-call]
         distances.copy_(squares.abs_().sqrt_())
 
     def _errors(self, result: torch.Tensor, around: float = 0.0) -> torch.Tensor:
-        """Draw how far each element may be off, in parts of its size, or so much around a number.
+        """Draw each element's relative error, plus a number: 1 gives factors.
 
-        Small floats' are float32.
+        For results of 16 bits the errors are float32.
         """
         units = _UNITS.get(result.dtype, _HALF_UNITS) * torch.finfo(result.dtype).eps
         dtype = torch.promote_types(result.dtype, torch.float32)
