@@ -525,6 +525,37 @@ def test_neighbours_are_weighed_as_by_pytorchs_kernels(tmp_path):
             torch.testing.assert_close(value, right, equal_nan=True)
 
 
+class Smoothed(nn.Module):
+    """Resizes without aliasing: to a size and by a scale, down and up, one side and both."""
+
+    def forward(self, x):
+        return tuple(
+            nn.functional.interpolate(x, mode=mode, antialias=True, **how)
+            for mode in ("bilinear", "bicubic")
+            for how in (
+                {"size": (3, 5)},
+                {"size": (20, 7)},
+                {"size": (1, 4), "align_corners": True},
+                {"scale_factor": (1.3, 0.4)},
+            )
+        )
+
+
+def test_images_are_resized_without_aliasing_as_by_pytorchs_kernels(tmp_path):
+    torch.manual_seed(0)
+    sizes = {"x": {2: Dim("height", min=1, max=12)}}
+    method = ps.Method("forward", (torch.randn(2, 3, 9, 7),), dynamic_shapes=sizes)
+    program = exported(Smoothed(), {"forward": method}, "aoti")
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    for height in (1, 4, 12):
+        x = torch.randn(2, 3, height, 7)
+        odd = x.clone()
+        odd[0, 0, 0, 6], odd[0, 1, -1, 2], odd[1, 1, height // 2, 0] = math.inf, -math.inf, math.nan
+        for given in (x, odd):
+            for value, right in zip(session.run("forward", given), Smoothed()(given), strict=True):
+                torch.testing.assert_close(value, right, equal_nan=True)
+
+
 def test_nan_has_a_place_in_a_window_and_none_in_an_image(tmp_path, monkeypatch):
     monkeypatch.setenv("CI", "true")  # by which AOTInductor would refuse what is kept whole
     torch.manual_seed(0)

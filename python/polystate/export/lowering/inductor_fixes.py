@@ -21,6 +21,7 @@ from torch._inductor import compile_fx, decomposition, graph, lowering
 from torch._inductor.codegen.common import KernelArgs
 from torch._inductor.codegen.cpp import CppVecOverrides
 from torch._inductor.codegen.cpp_wrapper_cpu import CppWrapperCpu
+from torch._inductor.dtype_propagation import DtypePropagationOpsHandler
 from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder
 from torch._inductor.ir import ExpandView, IRNode, TensorBox
 from torch._inductor.virtualized import V
@@ -30,7 +31,12 @@ from torch.utils._sympy.functions import Max, Min
 from torchgen.aoti.fallback_ops import inductor_fallback_ops
 
 from polystate.export.lowering import inductor_memory
-from polystate.export.lowering.inductor_upsampling import of_weighted_neighbours
+from polystate.export.lowering.inductor_upsampling import (
+    cubic,
+    of_filtered_elements,
+    of_weighted_neighbours,
+    triangle,
+)
 
 aten = torch.ops.aten
 
@@ -87,6 +93,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         mock.patch.object(CppVecOverrides, "remainder", staticmethod(_exact_remainder())),
         mock.patch.object(CppVecOverrides, "acosh", staticmethod(_acosh_of_all)),
         mock.patch.object(KernelArgs, "cpp_argdefs", _numbers_in_64_bits(KernelArgs.cpp_argdefs)),
+        mock.patch.object(DtypePropagationOpsHandler, "__init__", _once()),
     ):
         yield
 
@@ -100,15 +107,20 @@ def _allowed_in_ci(make_fallback: Any) -> Any:
 
 
 def _decompositions() -> dict[Any, Any]:
-    """AOTInductor's table, without pools and samples of grids, and with `index_add` of bfloat16.
+    """AOTInductor's table, without pools and samples of grids, and with operators that it lacks.
 
     A sample of a grid at NaN is 0, of which the decomposition makes NaN. Pools are lowered here.
-    Libraries have no C form of the kernel of `index_add`, which AOTInductor would call.
+    Libraries have no C form of the kernels that AOTInductor would call for the operators it lacks.
     """
     kept = {*_POOLS, aten.grid_sampler_2d.default}
     table = decomposition.select_decomp_table()
     others = {each: write for each, write in table.items() if each not in kept}
-    return {**others, aten.index_add.default: decompositions.index_add}
+    return {
+        **others,
+        aten.index_add.default: decompositions.index_add,
+        aten._upsample_bilinear2d_aa.default: of_filtered_elements(triangle, reach=1),
+        aten._upsample_bicubic2d_aa.default: of_filtered_elements(cubic, reach=2),
+    }
 
 
 def _with_places_of_nan(pool: torch._ops.OpOverload) -> Any:
@@ -139,6 +151,21 @@ def _numbers_in_64_bits(declared: Any) -> Any:
         )
 
     return in_64_bits
+
+
+def _once() -> Any:
+    """Fills AOTInductor's one table of types of results once, not before each operator it writes.
+
+    That is up to a quarter of a large method's export.
+    """
+    fill, filled = DtypePropagationOpsHandler.__init__, set[int]()
+
+    def fill_once(handler: DtypePropagationOpsHandler) -> None:
+        if id(handler) not in filled:
+            filled.add(id(handler))
+            fill(handler)
+
+    return fill_once
 
 
 def _of_nothing_too(is_by_two_steps: Any) -> Any:

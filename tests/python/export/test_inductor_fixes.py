@@ -1,0 +1,61 @@
+"""What is corrected of AOTInductor while a method is compiled, and as it was afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch._inductor.dtype_propagation import DtypePropagationOpsHandler
+
+from polystate.export.lowering import inductor_fixes
+from polystate.export.lowering.inductor_upsampling import cubic, of_filtered_elements, triangle
+
+aten = torch.ops.aten
+
+
+def test_the_table_of_result_types_is_filled_once() -> None:
+    with inductor_fixes.applied(()):
+        handler = DtypePropagationOpsHandler()
+        add = handler.add = lambda *_: torch.int8
+        assert DtypePropagationOpsHandler().add is add
+    assert DtypePropagationOpsHandler().add is not add
+
+
+@pytest.mark.parametrize("scale", [None, 0.3, 0.7, 1.0, 1.3, 2.5])
+@pytest.mark.parametrize("align_corners", [False, True])
+@pytest.mark.parametrize(
+    ("resize", "filter_", "reach"),
+    [(aten._upsample_bilinear2d_aa, triangle, 1), (aten._upsample_bicubic2d_aa, cubic, 2)],
+    ids=["bilinear", "bicubic"],
+)
+def test_images_are_resized_without_aliasing(
+    resize: torch._ops.OpOverloadPacket,
+    filter_: Callable[[Tensor], Tensor],
+    reach: int,
+    align_corners: bool,
+    scale: float | None,
+) -> None:
+    """By PyTorch's kernels, but for results of one column: theirs repeat one row there."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 9, 40, dtype=torch.float64)
+    if scale is None:  # where no weight is 0 but for rounding: that of an infinity is seen
+        x[0, 1, 5, 6], x[1, 0, 8, 0] = float("inf"), float("nan")
+    written = of_filtered_elements(filter_, reach)
+    sizes = [(9, 40), (12, 40), (9, 4), (1, 3), (2, 55), (20, 41), (4, 2)]
+    for size in sizes if scale is None else [(int(9 * scale), int(40 * scale))]:
+        for layout in (torch.contiguous_format, torch.channels_last):
+            given = x.contiguous(memory_format=layout)
+            right = resize(given, size, align_corners, scale, scale)
+            found = written(given, size, align_corners, scale, scale)
+            torch.testing.assert_close(found, right, equal_nan=True)
+            assert found.stride() == right.stride()
+
+
+def test_one_column_has_all_its_rows() -> None:
+    """As one row has all its columns; PyTorch's kernels repeat the first row."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 9, 7)
+    found = of_filtered_elements(triangle, 1)(x, (5, 1), False)
+    torch.testing.assert_close(found, aten._upsample_bilinear2d_aa(x.mT, (1, 5), False).mT)
