@@ -359,6 +359,24 @@ np.testing.assert_allclose(alone, np.maximum(x + 1, 0).sum(-1), rtol=1e-5)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("said", [1, 3])
+def test_threads_are_at_first_as_many_as_openmp_is_told(sums, said):
+    program = """
+import os, sys
+import numpy as np
+import polystate as ps
+
+model = ps.load(sys.argv[1], trust_code=True)
+before = len(os.listdir("/proc/self/task"))
+model.session().run("forward", np.ones((512, 1024), dtype=np.float32))
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    command = [sys.executable, "-c", program, str(sums)]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(said)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == f"{said - 1}\n", done.stderr
+
+
 class Exchange(nn.Module):
     """A number that is counted once a call beside rows that threads share; states that move."""
 

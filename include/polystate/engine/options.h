@@ -14,9 +14,10 @@ inline constexpr std::int64_t kMaxThreads = 1024;
 struct ModelOptions {
   ArtifactOptions artifact = {};
   // Threads of the engine's pool, which the whole process shares: 1 to kMaxThreads. Without a value
-  // it stays as it is (at first: one per core). ExecuTorch's sessions hold on to its pool: another
-  // number than it has is refused (kEngine) while one of them exists. AOTInductor's ask for the
-  // number at each call: another one is that of all its sessions from their next calls on.
+  // it stays as it is (at first: one per core; with AOTInductor as many as OMP_NUM_THREADS says, if
+  // it is set). ExecuTorch's sessions hold on to its pool: another number than it has is refused
+  // (kEngine) while one of them exists. AOTInductor's ask for the number at each call: another one
+  // is that of all its sessions from their next calls on.
   std::optional<std::int64_t> threads = std::nullopt;
   // Whether a program that is machine code (of AOTInductor) is run: it can do whatever this process
   // can, and no check of ours can tell what it does.

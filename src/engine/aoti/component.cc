@@ -48,6 +48,8 @@ Result<std::unique_ptr<Engine>> make_engine_here(const Artifact& artifact,
                                                  const ModelOptions& options) {
   if (const Status known = check_instruction_set(); !known) return known.error();
   use_team(&run_on_openmp);
+  // At first, as libtorch does.
+  [[maybe_unused]] static const bool has_threads = (use_threads(openmp_threads()), true);
   auto program = AotiProgram::load(artifact);
   if (!program) return program.error();
   // Last, since it is the whole process's. Sessions may exist: each call asks for the number.

@@ -10,9 +10,12 @@ extern "C" {
 // NOLINTNEXTLINE(readability-identifier-naming)
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_thread_num();
+int omp_get_max_threads();
 }
 
 namespace polystate {
+
+std::int64_t openmp_threads() { return omp_get_max_threads(); }
 
 void run_on_openmp(std::int64_t threads, const std::function<void(std::size_t number)>& task) {
   const auto body = [](void* data) {

@@ -6,6 +6,10 @@
 
 namespace polystate {
 
+// How many threads OpenMP has for what this thread calls: one per core, or what OMP_NUM_THREADS
+// says.
+std::int64_t openmp_threads();
+
 // A TeamRun on OpenMP's threads, which loops of methods and libtorch have: a processor that its
 // threads watch for their next loop on is no other team's.
 void run_on_openmp(std::int64_t threads, const std::function<void(std::size_t number)>& task);

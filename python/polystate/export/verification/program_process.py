@@ -49,7 +49,9 @@ class ProgramProcess:
         self._process = WorkerProcess()
         try:
             path = str(artifact.absolute())
-            self._ask("open", _SECONDS * 10, path, dict(leading or {}), dict(os.environ))
+            # OpenMP's threads that watch for work there would take the processors from those here.
+            environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
+            self._ask("open", _SECONDS * 10, path, dict(leading or {}), environment)
         except BaseException:
             self._process.close()
             raise
