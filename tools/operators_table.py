@@ -30,7 +30,8 @@ infinities, without elements, with one element, without dimensions and not row b
 PyTorch takes them, all give what PyTorch gives, for the call or for the same in float64: integers
 and truth values exactly, floats within the tolerance that `op_db` has for the operator, or
 `torch.testing` for the type. Where PyTorch sorts in any order, equal elements may stay in theirs.
-Entries that draw numbers, or have complex results, are no cases.
+Entries that draw numbers, or have complex results, are no cases; nor are calls whose result depends
+on where in memory their tensors lie (`as_strided`, `resize_` of what does not lie row by row).
 
 - **exported**: the sweep exported the case (`make sweep`) and compared the program's results.
 - **kernels**: the census ran the case operator by operator, decomposed as an export does, through

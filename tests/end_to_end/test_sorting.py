@@ -28,6 +28,7 @@ class Orders(torch.nn.Module):
             *torch.histogram(x, 4, range=(-1.0, 1.0)),
             torch.histogramdd(x[:, :2], [2, 3]).hist,
             torch.histogramdd(x[:, :2], [2, 3], weight=x[:, 2].abs(), density=True).hist,
+            torch.histogramdd(x[:, :2], [boundaries, boundaries * 2]).hist,
             torch.nonzero_static(integers, size=4),
         )
 

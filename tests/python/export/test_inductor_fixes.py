@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch._inductor.dtype_propagation import DtypePropagationOpsHandler
 
-from polystate.export.lowering import inductor_fixes
+from polystate.export.lowering import inductor_fixes, inductor_histograms
 from polystate.export.lowering.inductor_upsampling import cubic, of_filtered_elements, triangle
 
 aten = torch.ops.aten
@@ -59,3 +59,18 @@ def test_one_column_has_all_its_rows() -> None:
     x = torch.randn(2, 3, 9, 7)
     found = of_filtered_elements(triangle, 1)(x, (5, 1), False)
     torch.testing.assert_close(found, aten._upsample_bilinear2d_aa(x.mT, (1, 5), False).mT)
+
+
+@pytest.mark.parametrize("density", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_points_between_edges_are_counted(weighted: bool, density: bool) -> None:
+    torch.manual_seed(0)
+    edges = [torch.tensor([-1.0, 0.0, 0.25, 1.5]), torch.tensor([-2.0, 0.5, 0.5, 3.0])]
+    points = torch.randn(5, 8, 2)
+    points[0, 0], points[0, 1] = torch.tensor([-1.0, 3.0]), torch.tensor([1.5, -2.0])
+    points[0, 2, 0], points[0, 3, 1], points[0, 4, 0] = float("nan"), float("inf"), 0.25
+    weight = torch.rand(5, 8) if weighted else None
+    right = torch.histogramdd(points, edges, weight=weight, density=density).hist
+    found = inductor_histograms.of_edges(points, edges, weight=weight, density=density)
+    torch.testing.assert_close(found, right, equal_nan=True)
+    assert 0 < torch.count_nonzero(found) < found.numel()

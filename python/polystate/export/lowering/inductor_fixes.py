@@ -30,7 +30,7 @@ from torch.utils._ordered_set import OrderedSet
 from torch.utils._sympy.functions import Max, Min
 from torchgen.aoti.fallback_ops import inductor_fallback_ops
 
-from polystate.export.lowering import inductor_memory
+from polystate.export.lowering import inductor_histograms, inductor_memory
 from polystate.export.lowering.inductor_upsampling import (
     cubic,
     of_filtered_elements,
@@ -51,6 +51,14 @@ _POOLS = (
     aten.adaptive_max_pool2d.default,
     aten.max_pool2d_with_indices.default,
     aten.max_pool3d_with_indices.default,
+)
+
+# AOTInductor rounds each product of their recurrences, where PyTorch's kernels round a sum of two
+# once: the errors of high degrees differ by more than the results may.
+_BY_KERNEL = (
+    aten.special_hermite_polynomial_h.default,
+    aten.special_hermite_polynomial_he.default,
+    aten.special_laguerre_polynomial_l.default,
 )
 
 
@@ -83,6 +91,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
                 aten.expand.default: _as_tensor(lowering.lowerings[aten.expand.default]),
                 aten.slice.Tensor: _of_any_size(lowering.lowerings[aten.slice.Tensor]),
                 **{pool: _with_places_of_nan(pool) for pool in _POOLS},
+                **{each: _by_kernel(each) for each in _BY_KERNEL},
             },
         ),
         mock.patch.object(graph, "make_fallback", _allowed_in_ci(lowering.make_fallback)),
@@ -118,9 +127,15 @@ def _decompositions() -> dict[Any, Any]:
     return {
         **others,
         aten.index_add.default: decompositions.index_add,
+        aten._histogramdd_from_bin_tensors.default: inductor_histograms.of_edges,
         aten._upsample_bilinear2d_aa.default: of_filtered_elements(triangle, reach=1),
         aten._upsample_bicubic2d_aa.default: of_filtered_elements(cubic, reach=2),
     }
+
+
+def _by_kernel(operator: torch._ops.OpOverload) -> Any:
+    """Calls PyTorch's kernel."""
+    return lowering.fallback_handler(operator, add_to_fallback_set=False)  # type: ignore[no-untyped-call]
 
 
 def _with_places_of_nan(pool: torch._ops.OpOverload) -> Any:
@@ -128,8 +143,7 @@ def _with_places_of_nan(pool: torch._ops.OpOverload) -> Any:
 
     NaN is the largest, whose place AOTInductor does not keep.
     """
-    lower = lowering.lowerings[pool]
-    by_kernel = lowering.fallback_handler(pool, add_to_fallback_set=False)  # type: ignore[no-untyped-call]
+    lower, by_kernel = lowering.lowerings[pool], _by_kernel(pool)
 
     def lowered(*args: Any, **kwargs: Any) -> Any:
         uses = V.graph.current_node.users
