@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
+from torch._inductor import compile_fx
 from torch._inductor.dtype_propagation import DtypePropagationOpsHandler
 
 from polystate.export.lowering import inductor_fixes, inductor_histograms
@@ -74,3 +75,15 @@ def test_points_between_edges_are_counted(weighted: bool, density: bool) -> None
     found = inductor_histograms.of_edges(points, edges, weight=weight, density=density)
     torch.testing.assert_close(found, right, equal_nan=True)
     assert 0 < torch.count_nonzero(found) < found.numel()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_floats_of_16_bits_are_interpolated_with_one_rounding(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    x, end, weight = (torch.randn(1000).to(dtype) for _ in range(3))
+    with inductor_fixes.applied(()):
+        table = compile_fx.select_decomp_table()
+    torch.testing.assert_close(table[aten.lerp.Scalar](x, end, 0.3), x.lerp(end, 0.3))
+    found, right = table[aten.lerp.Tensor](x, end, weight), x.lerp(end, weight)
+    is_exact = dtype != torch.float32
+    torch.testing.assert_close(found, right, **({"rtol": 0, "atol": 0} if is_exact else {}))

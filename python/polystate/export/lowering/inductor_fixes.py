@@ -16,6 +16,7 @@ from unittest import mock
 
 import sympy  # type: ignore[import-untyped]
 import torch
+from torch import Tensor
 from torch._decomp import decompositions
 from torch._inductor import compile_fx, decomposition, graph, lowering
 from torch._inductor.codegen.common import KernelArgs
@@ -37,6 +38,7 @@ from polystate.export.lowering.inductor_upsampling import (
     of_weighted_neighbours,
     triangle,
 )
+from polystate.export.tracing.decompositions.precision import in_single
 
 aten = torch.ops.aten
 
@@ -126,11 +128,22 @@ def _decompositions() -> dict[Any, Any]:
     others = {each: write for each, write in table.items() if each not in kept}
     return {
         **others,
+        **{each: _rounded_once(table[each]) for each in (aten.lerp.Scalar, aten.lerp.Tensor)},
         aten.index_add.default: decompositions.index_add,
         aten._histogramdd_from_bin_tensors.default: inductor_histograms.of_edges,
         aten._upsample_bilinear2d_aa.default: of_filtered_elements(triangle, reach=1),
         aten._upsample_bicubic2d_aa.default: of_filtered_elements(cubic, reach=2),
     }
+
+
+def _rounded_once(decompose: Any) -> Any:
+    """Computes 16-bit floats in float32, as PyTorch's kernels do, where each step was rounded."""
+
+    def decomposed(x: Tensor, *operands: Any) -> Any:
+        wide = [in_single(each) if isinstance(each, Tensor) else each for each in operands]
+        return decompose(in_single(x), *wide).to(x.dtype)
+
+    return decomposed
 
 
 def _by_kernel(operator: torch._ops.OpOverload) -> Any:
