@@ -1,7 +1,7 @@
 """Makes docs/operators.md of the results of `tests.end_to_end.sweep` and `operator_census`.
 
 ``python -m tools.operators_table --census FILE --sweep portable=FILE --sweep xnnpack=FILE`` prints
-it. What neither file has is said not to have been run.
+it. What no file has is as ``--page docs/operators.md`` says, or else was not run.
 """
 
 from __future__ import annotations
@@ -90,6 +90,39 @@ def taken(path: Path) -> dict[str, Found]:
             told = bad[0].get("told", "ends the process")
             found[name] = Found(False, kind + _reason(told), False)
     return found
+
+
+def written(page: Path) -> dict[str, dict[str, Found]]:
+    """The cases that a page has, by engine."""
+    found: dict[str, dict[str, Found]] = {engine: {} for engine in _ENGINES}
+    for line in page.read_text().splitlines():
+        row = re.fullmatch(r"\| `(\S+)` \| (.*) \|", line)
+        if row is None:
+            continue
+        *cells, through = re.split(r"(?<!\\) \| ", row[2])
+        for engine, cell in zip(_ENGINES, cells, strict=True):
+            used = _used(through) if engine == "portable" else ""
+            for dtype, case in _cases_of(cell, used):
+                found[engine][f"{row[1]} {dtype}"] = case
+    return found
+
+
+def _cases_of(cell: str, used: str) -> Iterator[tuple[str, Found]]:
+    """The types of a cell, with what came of them."""
+    types = rf"(?:(?:{'|'.join(_TYPES)})(?: |(?=:)))+"
+    for part in re.split(rf"; (?=not {types}|{types}\()", cell):
+        if equal := re.fullmatch(rf"({types})\((exported|kernels)\)", part):
+            for dtype in equal[1].split():
+                yield dtype, Found(True, used, equal[2] == "exported")
+        elif other := re.fullmatch(rf"not ({types}): (.*)", part):
+            for dtype in other[1].split():
+                yield dtype, Found(False, other[2], True)
+
+
+def _used(through: str) -> str:
+    """What a row names, as the sweep tells it; "…" are others."""
+    names = re.findall(r"`([^`]+)`|(…)|(written by others)", through)
+    return " ".join(name or more or "~" for name, more, _ in names)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -192,9 +225,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--census", type=Path)
     parser.add_argument("--sweep", action="append", default=[], metavar="BACKEND=FILE")
+    parser.add_argument("--page", type=Path, help="a page, for what is in no file")
     parser.add_argument("--torch", default="2.13", help="the version that the results are of")
     options = parser.parse_args()
     results: dict[str, dict[str, Found]] = {engine: {} for engine in _ENGINES}
+    if options.page is not None:
+        results = written(options.page)
     if options.census is not None:
         results["portable"] |= taken(options.census)
     for each in options.sweep:

@@ -258,16 +258,26 @@ class DynamicTrial:
         return self.case.first_deviation(resized, found)
 
     def _resized(self, tensor: torch.Tensor, size: int) -> torch.Tensor:
-        """With its elements repeated, floats a little larger each time, or the first of them."""
+        """With its elements repeated, floats by changing factors, or the first of them.
+
+        Rows are independent then, and the diagonal of a square matrix is its largest part, as what
+        PyTorch gives of singular matrices depends on roundings.
+        """
+        is_repeated = torch.zeros(tensor.shape, dtype=torch.bool)
         for dim, old in enumerate(tensor.shape):
             if old == self.size:
                 places = torch.arange(size)
                 tensor = tensor.index_select(dim, places % old)
-                if tensor.is_floating_point():
-                    factors = 1 + (places // old) / 8
-                    tensor = tensor * factors.to(tensor.dtype).unflatten(
-                        0, (-1, *[1] * (tensor.dim() - 1 - dim))
-                    )
+                shape = [-1, *[1] * (tensor.dim() - 1 - dim)]
+                is_repeated = is_repeated.index_select(dim, places % old)
+                is_repeated |= (places >= old).view(shape)
+        if not tensor.is_floating_point() or not is_repeated.any():
+            return tensor
+        waves = torch.arange(tensor.numel()).view(tensor.shape).cos().to(tensor.dtype)
+        tensor = torch.where(is_repeated, tensor * (1 + waves / 4), tensor)
+        if tensor.dim() > 1 and tensor.shape[-1] == tensor.shape[-2]:
+            largest = tensor.abs().max() * tensor.shape[-1]
+            tensor = tensor + largest * torch.eye(tensor.shape[-1], dtype=tensor.dtype)
         return tensor
 
 
