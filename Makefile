@@ -94,7 +94,7 @@ sweep: setup  ## Export PyTorch's operators with each type and whole models, and
 	  python -m tests.end_to_end.sweep --backend $$backend --dynamic --results build/dynamic-$$backend.jsonl; \
 	done
 	python -m tools.operators_table --census build/census.jsonl \
-	  $(foreach backend,$(SWEEP_BACKENDS),--sweep $(backend)=build/sweep-$(backend).jsonl) >docs/operators.md
+	  $(foreach backend,$(SWEEP_BACKENDS),--sweep $(backend)=build/sweep-$(backend).jsonl) --output docs/operators.md
 
 .PHONY: test-neon
 test-neon:  ## Test the loops for 64-bit ARM, in an emulator

@@ -53,7 +53,7 @@ void declare_model_arguments(CLI::App& command, ModelArguments& arguments) {
   command
       .add_option("--threads", arguments.threads,
                   "Threads of the engine, 1 to " + std::to_string(kMaxThreads) +
-                      " (one per core by default)")
+                      " (one per core, or OMP_NUM_THREADS on AOTInductor)")
       ->type_name("COUNT")
       ->check(CLI::Range(std::int64_t{1}, kMaxThreads).description(""));
   command.add_flag("--trust-code", arguments.trust_code,

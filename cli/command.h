@@ -36,7 +36,7 @@ void declare_artifact_arguments(CLI::App& command, ArtifactArguments& arguments)
 // What a command takes that also runs the artifact.
 struct ModelArguments {
   ArtifactArguments artifact;
-  std::optional<std::int64_t> threads;  // one per core without a value
+  std::optional<std::int64_t> threads;  // without a value as ModelOptions says
   bool trust_code = false;
 
   [[nodiscard]] ModelOptions model_options() const;

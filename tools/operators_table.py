@@ -1,7 +1,8 @@
 """Makes docs/operators.md of the results of `tests.end_to_end.sweep` and `operator_census`.
 
 ``python -m tools.operators_table --census FILE --sweep portable=FILE --sweep xnnpack=FILE`` prints
-it. What no file has is as ``--page docs/operators.md`` says, or else was not run.
+it. Cases in no file are taken from ``--page docs/operators.md``, or shown as not run. ``--output``
+writes to a file, which may be that page.
 """
 
 from __future__ import annotations
@@ -57,15 +58,15 @@ class Found:
     is_exported: bool
 
 
-def swept(path: Path) -> dict[str, Found]:
-    """The cases of a file of the sweep."""
-    found = {}
+def swept(path: Path) -> dict[str, Found | None]:
+    """The cases of a file of the sweep; None for what is no case."""
+    found: dict[str, Found | None] = {}
     for line in _lines(path):
         told = str(line.get("told", ""))
         if "outcome" not in line:
             found[line["name"]] = Found(False, "ends the process", True)
         elif line["outcome"] == "nothing to try":
-            del found[line["name"]]
+            found[line["name"]] = None
         else:
             is_equal = line["outcome"] == "equal"
             found[line["name"]] = Found(is_equal, told if is_equal else _reason(told), True)
@@ -93,34 +94,46 @@ def taken(path: Path) -> dict[str, Found]:
 
 
 def written(page: Path) -> dict[str, dict[str, Found]]:
-    """The cases that a page has, by engine."""
+    """The cases that a page has, by engine.
+
+    Raises
+    ------
+    ValueError
+        It has none, or a cell that this tool does not write.
+    """
     found: dict[str, dict[str, Found]] = {engine: {} for engine in _ENGINES}
     for line in page.read_text().splitlines():
         row = re.fullmatch(r"\| `(\S+)` \| (.*) \|", line)
         if row is None:
             continue
-        *cells, through = re.split(r"(?<!\\) \| ", row[2])
+        *cells, through = row[2].split(" | ")
         for engine, cell in zip(_ENGINES, cells, strict=True):
             used = _used(through) if engine == "portable" else ""
             for dtype, case in _cases_of(cell, used):
                 found[engine][f"{row[1]} {dtype}"] = case
+    if not any(found.values()):
+        raise ValueError(f"{page} has no table of operators")
     return found
+
+
+_NAMES = rf"(?:{'|'.join(_TYPES)})(?: (?:{'|'.join(_TYPES)}))*"
+_PART = re.compile(rf"(not )?({_NAMES})(?: \((exported|kernels)\))?(?:: (.*))?")
+_NEXT_PART = re.compile(rf"; (?=not {_NAMES}(?: \(kernels\))?: |{_NAMES} \((?:exported|kernels)\))")
 
 
 def _cases_of(cell: str, used: str) -> Iterator[tuple[str, Found]]:
     """The types of a cell, with what came of them."""
-    types = rf"(?:(?:{'|'.join(_TYPES)})(?: |(?=:)))+"
-    for part in re.split(rf"; (?=not {types}|{types}\()", cell):
-        if equal := re.fullmatch(rf"({types})\((exported|kernels)\)", part):
-            for dtype in equal[1].split():
-                yield dtype, Found(True, used, equal[2] == "exported")
-        elif other := re.fullmatch(rf"not ({types}): (.*)", part):
-            for dtype in other[1].split():
-                yield dtype, Found(False, other[2], True)
+    for text in _NEXT_PART.split(cell) if cell != "not run" else ():
+        part = _PART.fullmatch(text)
+        if part is None or (part[1] is None) != (part[4] is None):
+            raise ValueError(f"a cell of the page has {text!r}")
+        told = used if part[4] is None else part[4]
+        for dtype in part[2].split():
+            yield dtype, Found(part[4] is None, told, part[3] != "kernels")
 
 
 def _used(through: str) -> str:
-    """What a row names, as the sweep tells it; "…" are others."""
+    """The names of a row's last cell, in the form of a sweep's file."""
     names = re.findall(r"`([^`]+)`|(…)|(written by others)", through)
     return " ".join(name or more or "~" for name, more, _ in names)
 
@@ -170,19 +183,20 @@ def _through(found: Iterable[Found]) -> str:
 def _cell(operator: str, types: Iterable[str], results: Mapping[str, Found]) -> str:
     """The types that are equal, and why others are not."""
     equal: dict[bool, list[str]] = {True: [], False: []}
-    refused: dict[str, list[str]] = {}
+    refused: dict[tuple[str, str], list[str]] = {}
     for dtype in types:
         found = results.get(f"{operator} {dtype}")
         if found is not None and found.is_equal:
             equal[found.is_exported].append(dtype)
         elif found is not None:
-            refused.setdefault(found.told, []).append(dtype)
+            by = "" if found.is_exported else " (kernels)"
+            refused.setdefault((by, found.told), []).append(dtype)
     parts = [
         f"{' '.join(names)} ({word})"
         for names, word in ((equal[True], "exported"), (equal[False], "kernels"))
         if names
     ]
-    parts += [f"not {' '.join(names)}: {why}" for why, names in refused.items()]
+    parts += [f"not {' '.join(names)}{by}: {why}" for (by, why), names in refused.items()]
     return "; ".join(parts) or "not run"
 
 
@@ -225,18 +239,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--census", type=Path)
     parser.add_argument("--sweep", action="append", default=[], metavar="BACKEND=FILE")
-    parser.add_argument("--page", type=Path, help="a page, for what is in no file")
+    parser.add_argument("--page", type=Path, help="where cases are that are in no file")
+    parser.add_argument("--output", type=Path, help="where to write the page (default: stdout)")
     parser.add_argument("--torch", default="2.13", help="the version that the results are of")
     options = parser.parse_args()
     results: dict[str, dict[str, Found]] = {engine: {} for engine in _ENGINES}
     if options.page is not None:
         results = written(options.page)
     if options.census is not None:
-        results["portable"] |= taken(options.census)
+        exported = {name: each for name, each in results["portable"].items() if each.is_exported}
+        results["portable"] = taken(options.census) | exported
     for each in options.sweep:
         backend, _, path = each.partition("=")
-        results[backend] |= swept(Path(path))
-    print(table(results, options.torch), end="")
+        merged = {**results[backend], **swept(Path(path))}
+        results[backend] = {name: case for name, case in merged.items() if case is not None}
+    page = table(results, options.torch)
+    if options.output is not None:
+        options.output.write_text(page)
+    else:
+        print(page, end="")
 
 
 if __name__ == "__main__":

@@ -236,7 +236,11 @@ class DynamicTrial:
             session: Any = ps.load(
                 program.save(Path(directory) / "artifact"), trust_code=True
             ).session()
-            for size in (max(each.min for each in symbols), min(each.max for each in symbols)):
+            ends = max(each.min for each in symbols), min(each.max for each in symbols)
+            taken = [size for size in ends if self._is_taken(size)]
+            if not taken:
+                return LEFT_OUT, "PyTorch refuses both sizes"
+            for size in taken:
                 try:
                     different = self._deviation_at(session, size)
                 except ps.ContractError as error:  # the trace fixes other dimensions of this size
@@ -245,12 +249,20 @@ class DynamicTrial:
                     return DIFFERENT, f"at size {size}: {different}"
         return EQUAL, ", ".join(f"{each.min}..{each.max}" for each in symbols)
 
-    def _deviation_at(self, session: Any, size: int) -> str | None:
-        resized = self.sample.changed(f"size {size}", lambda each: self._resized(each, size))
+    def _is_taken(self, size: int) -> bool:
+        """Whether PyTorch takes the sample at a size."""
         try:
-            self.case.expected(resized)
-        except Exception:  # of any kind: PyTorch itself refuses the size
-            return None
+            self.case.expected(self.sample_at(size))
+        except Exception:  # of any kind
+            return False
+        return True
+
+    def sample_at(self, size: int) -> Sample:
+        """The sample with other tensors, of a size."""
+        return self.sample.changed(f"size {size}", lambda each: self._resized(each, size))
+
+    def _deviation_at(self, session: Any, size: int) -> str | None:
+        resized = self.sample_at(size)
         try:
             found = session.run("run", *resized.tensors)
         except ps.EngineError as error:
@@ -258,10 +270,10 @@ class DynamicTrial:
         return self.case.first_deviation(resized, found)
 
     def _resized(self, tensor: torch.Tensor, size: int) -> torch.Tensor:
-        """With its elements repeated, floats by changing factors, or the first of them.
+        """The tensor at a size: its first elements, or repeated ones, floats by varying factors.
 
-        Rows are independent then, and the diagonal of a square matrix is its largest part, as what
-        PyTorch gives of singular matrices depends on roundings.
+        Its rows are independent, and a square matrix is near the identity: what PyTorch gives of
+        singular matrices depends on roundings.
         """
         is_repeated = torch.zeros(tensor.shape, dtype=torch.bool)
         for dim, old in enumerate(tensor.shape):
@@ -276,8 +288,8 @@ class DynamicTrial:
         waves = torch.arange(tensor.numel()).view(tensor.shape).cos().to(tensor.dtype)
         tensor = torch.where(is_repeated, tensor * (1 + waves / 4), tensor)
         if tensor.dim() > 1 and tensor.shape[-1] == tensor.shape[-2]:
-            largest = tensor.abs().max() * tensor.shape[-1]
-            tensor = tensor + largest * torch.eye(tensor.shape[-1], dtype=tensor.dtype)
+            tensor = tensor / (tensor.abs().max() * tensor.shape[-1])
+            tensor = tensor + torch.eye(tensor.shape[-1], dtype=tensor.dtype)
         return tensor
 
 

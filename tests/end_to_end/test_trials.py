@@ -18,8 +18,17 @@ from polystate.export.tracing.decompositions.table import DECOMPOSED
 from polystate.export.verification.program_process import ProgramEndedError, ProgramProcess
 from tests.end_to_end import operator_samples
 from tests.end_to_end.operator_cases import Case
-from tests.end_to_end.sweep import CaseTrial, EqualTrial, Groups, trials
-from tests.end_to_end.trials import DIED, DIFFERENT, EQUAL, REFUSED, Trial, Tried, outcome
+from tests.end_to_end.sweep import CaseTrial, DynamicTrial, EqualTrial, Groups, trials
+from tests.end_to_end.trials import (
+    DIED,
+    DIFFERENT,
+    EQUAL,
+    LEFT_OUT,
+    REFUSED,
+    Trial,
+    Tried,
+    outcome,
+)
 from tests.support.operator_entries import operator_entries
 
 
@@ -149,3 +158,44 @@ def test_cases_of_a_group_that_ended_the_process_are_tried_alone(tmp_path: Path)
     assert isinstance(made["mul float32"], CaseTrial)
     assert made["neg float32"] == EqualTrial("neg float32")
     assert (tmp_path / "written").read_text() == "mul float32\nneg float32\n"
+
+
+def _case(operator: str) -> Case:
+    entries = {entry.formatted_name: entry for entry in operator_entries()}
+    return Case(operator, "float32", entries[operator])
+
+
+@pytest.mark.parametrize(
+    ("operator", "is_of_values"), [("resize_", False), ("add", True), ("transpose", True)]
+)
+def test_a_call_that_depends_on_the_layout_of_memory_is_left_out(
+    operator: str, is_of_values: bool
+) -> None:
+    kinds = {sample.kind for sample in _case(operator).samples()}
+    assert "sample" in kinds and ("not row by row" in kinds) == is_of_values
+
+
+def test_larger_samples_have_independent_rows() -> None:
+    for operator, size in (("linalg_inv", 10), ("linalg_lu", 6)):
+        case = _case(operator)
+        trial = DynamicTrial.of(case, case.plain_samples())
+        assert trial is not None and size == 2 * trial.size
+        (matrix,) = trial.sample_at(size).tensors
+        assert matrix.shape[0] == size
+        assert torch.linalg.matrix_rank(matrix) == min(matrix.shape)
+        assert torch.linalg.cond(matrix) < 1000
+
+
+def test_a_case_of_which_pytorch_takes_no_size_is_not_equal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    case = _case("add")
+    trial = DynamicTrial.of(case, case.plain_samples())
+    assert trial is not None
+    assert trial.outcome("portable")[0] == EQUAL
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("no such size")
+
+    monkeypatch.setattr(Case, "expected", refuse)
+    assert trial.outcome("portable") == (LEFT_OUT, "PyTorch refuses both sizes")

@@ -51,7 +51,7 @@ def load(
         How many threads the engine may use, 1 to 1024. The whole process shares them. Sessions of
         ExecuTorch hold on to them, so that another number is refused while one exists; those of
         AOTInductor have another number from their next calls on. None leaves them as they are: at
-        first one a core, for AOTInductor as many as ``OMP_NUM_THREADS`` says.
+        first one a core, for AOTInductor as many as ``OMP_NUM_THREADS`` says if it is set.
     verification
         ``"full"`` hashes every file and runs the bytes that were hashed. ``"trusted"`` compares
         sizes only and maps the files: for artifacts that nobody can write to while they are open.

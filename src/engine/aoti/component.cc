@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "core/instruction_set.h"
@@ -14,6 +16,7 @@
 #include "polystate/artifact/artifact.h"
 #include "polystate/core/result.h"
 #include "polystate/engine/engine.h"
+#include "polystate/engine/options.h"
 
 namespace polystate {
 namespace {
@@ -48,11 +51,11 @@ Result<std::unique_ptr<Engine>> make_engine_here(const Artifact& artifact,
                                                  const ModelOptions& options) {
   if (const Status known = check_instruction_set(); !known) return known.error();
   use_team(&run_on_openmp);
-  // At first, as libtorch does.
-  [[maybe_unused]] static const bool has_threads = (use_threads(openmp_threads()), true);
   auto program = AotiProgram::load(artifact);
   if (!program) return program.error();
   // Last, since it is the whole process's. Sessions may exist: each call asks for the number.
+  static std::once_flag has_threads;
+  std::call_once(has_threads, [] { use_threads(std::min(openmp_threads(), kMaxThreads)); });
   if (options.threads) use_threads(*options.threads);
   return std::unique_ptr<Engine>(std::make_unique<AotiEngine>(*std::move(program)));
 }

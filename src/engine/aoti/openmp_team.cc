@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <thread>
 
 // What compilers make of `#pragma omp parallel`, and OpenMP's API, declared here since its header
 // is a compiler's own.
@@ -15,7 +16,12 @@ int omp_get_max_threads();
 
 namespace polystate {
 
-std::int64_t openmp_threads() { return omp_get_max_threads(); }
+std::int64_t openmp_threads() {
+  // Each thread has a number of its own, which others may have set on this one.
+  int count = 1;
+  std::thread([&count] { count = omp_get_max_threads(); }).join();
+  return count;
+}
 
 void run_on_openmp(std::int64_t threads, const std::function<void(std::size_t number)>& task) {
   const auto body = [](void* data) {

@@ -6,8 +6,8 @@
 
 namespace polystate {
 
-// How many threads OpenMP has for what this thread calls: one per core, or what OMP_NUM_THREADS
-// says.
+// How many threads OpenMP has where nothing was asked of it: one per core, or as many as
+// OMP_NUM_THREADS says.
 std::int64_t openmp_threads();
 
 // A TeamRun on OpenMP's threads, which loops of methods and libtorch have: a processor that its

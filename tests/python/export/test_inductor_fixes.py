@@ -1,4 +1,4 @@
-"""What is corrected of AOTInductor while a method is compiled, and as it was afterwards."""
+"""Corrections of AOTInductor that hold while a method is compiled."""
 
 from __future__ import annotations
 
@@ -75,6 +75,8 @@ def test_points_between_edges_are_counted(weighted: bool, density: bool) -> None
     found = inductor_histograms.of_edges(points, edges, weight=weight, density=density)
     torch.testing.assert_close(found, right, equal_nan=True)
     assert 0 < torch.count_nonzero(found) < found.numel()
+    with pytest.raises(RuntimeError, match="fewer than two edges"):
+        inductor_histograms.of_edges(points, [edges[0], edges[1][:1]])
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
@@ -84,6 +86,7 @@ def test_floats_of_16_bits_are_interpolated_with_one_rounding(dtype: torch.dtype
     with inductor_fixes.applied(()):
         table = compile_fx.select_decomp_table()
     torch.testing.assert_close(table[aten.lerp.Scalar](x, end, 0.3), x.lerp(end, 0.3))
-    found, right = table[aten.lerp.Tensor](x, end, weight), x.lerp(end, weight)
-    is_exact = dtype != torch.float32
-    torch.testing.assert_close(found, right, **({"rtol": 0, "atol": 0} if is_exact else {}))
+    limits = {} if dtype == torch.float32 else {"rtol": 0.0, "atol": 0.0}
+    for each in (weight, torch.tensor(0.3)):
+        found, right = table[aten.lerp.Tensor](x, end, each), x.lerp(end, each)
+        torch.testing.assert_close(found, right, **limits)

@@ -39,6 +39,7 @@ def test_new_results_take_the_place_of_a_pages(
             {"name": "add int64"},
             {"name": "mul bool", "outcome": "nothing to try"},
             {"name": "mul float32", "outcome": "equal", "told": ""},
+            {"name": "mul float64", "outcome": "refused", "told": "x; not bool is y; int64 (5)"},
         ],
     }
     words = []
@@ -58,15 +59,40 @@ def test_new_results_take_the_place_of_a_pages(
         "aoti": {
             "add int64": Found(False, "ends the process", True),
             "mul float32": Found(True, "", True),
+            "mul float64": Found(False, "x; not bool is y; int64 (5)", True),
         },
     }
-    (tmp_path / "more").write_text(
-        json.dumps({"name": "add int64", "outcome": "equal", "told": "aten::sub.out"})
-    )
-    more = ["--page", str(page), "--sweep", f"portable={tmp_path / 'more'}"]
-    page.write_text(_print(monkeypatch, capsys, *more))
-    (row,) = [line for line in page.read_text().splitlines() if line.startswith("| `add`")]
-    assert row == (
+    newer = [
+        {"name": "add int64", "outcome": "equal", "told": "aten::sub.out"},
+        {"name": "mul bool", "outcome": "nothing to try"},
+    ]
+    (tmp_path / "newer").write_text("\n".join(map(json.dumps, newer)))
+    counted = {"number": 0, "kind": "sample", "told": "no", "used": ["x.out"]}
+    census = [
+        {"name": "add float32", "outcome": "different", **counted},
+        {"name": "sub float32", "outcome": "different", **counted},
+        {"name": "sub int64", "outcome": "equal", **counted},
+    ]
+    (tmp_path / "census").write_text("\n".join(map(json.dumps, census)))
+    more = ["--page", str(page), "--sweep", f"portable={tmp_path / 'newer'}"]
+    more += ["--census", str(tmp_path / "census"), "--output", str(page)]
+    assert _print(monkeypatch, capsys, *more) == ""
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| `")]
+    assert rows == [
         "| `add` | float32 int64 (exported) | not run | not int64: ends the process "
-        "| `add.out` `sub.out` written by others |"
-    )
+        "| `add.out` `sub.out` written by others |",
+        "| `mul` | not run | not run | float32 (exported); "
+        "not float64: x; not bool is y; int64 (5) |  |",
+        "| `sub` | int64 (kernels); not float32 (kernels): no | not run | not run | `x.out` |",
+    ]
+    text = page.read_text()
+    assert _print(monkeypatch, capsys, "--page", str(page)) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "| `add` | float32 (exported) or so | not run | not run |  |"]
+)
+def test_what_is_no_page_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "page.md").write_text(text)
+    with pytest.raises(ValueError, match=r"no table of operators|a cell of the page has"):
+        operators_table.written(tmp_path / "page.md")

@@ -55,12 +55,12 @@ _POOLS = (
     aten.max_pool3d_with_indices.default,
 )
 
-# AOTInductor rounds each product of their recurrences, where PyTorch's kernels round a sum of two
-# once: the errors of high degrees differ by more than the results may.
-_BY_KERNEL = (
-    aten.special_hermite_polynomial_h.default,
-    aten.special_hermite_polynomial_he.default,
-    aten.special_laguerre_polynomial_l.default,
+# PyTorch's kernels compute the recurrences of these polynomials with fused products, which
+# AOTInductor rounds: results of high degrees would exceed the tolerance.
+_POLYNOMIALS = (
+    aten.special_hermite_polynomial_h,
+    aten.special_hermite_polynomial_he,
+    aten.special_laguerre_polynomial_l,
 )
 
 
@@ -93,7 +93,7 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
                 aten.expand.default: _as_tensor(lowering.lowerings[aten.expand.default]),
                 aten.slice.Tensor: _of_any_size(lowering.lowerings[aten.slice.Tensor]),
                 **{pool: _with_places_of_nan(pool) for pool in _POOLS},
-                **{each: _by_kernel(each) for each in _BY_KERNEL},
+                **{each.default: _by_kernel(each.default) for each in _POLYNOMIALS},
             },
         ),
         mock.patch.object(graph, "make_fallback", _allowed_in_ci(lowering.make_fallback)),
@@ -104,7 +104,13 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
         mock.patch.object(CppVecOverrides, "remainder", staticmethod(_exact_remainder())),
         mock.patch.object(CppVecOverrides, "acosh", staticmethod(_acosh_of_all)),
         mock.patch.object(KernelArgs, "cpp_argdefs", _numbers_in_64_bits(KernelArgs.cpp_argdefs)),
-        mock.patch.object(DtypePropagationOpsHandler, "__init__", _once()),
+        # Its table of types of results is filled once: AOTInductor fills it before each operator
+        # that it writes, for up to a quarter of a large method's export.
+        mock.patch.object(
+            DtypePropagationOpsHandler,
+            "__init__",
+            functools.cache(DtypePropagationOpsHandler.__init__),
+        ),
     ):
         yield
 
@@ -121,7 +127,8 @@ def _decompositions() -> dict[Any, Any]:
     """AOTInductor's table, without pools and samples of grids, and with operators that it lacks.
 
     A sample of a grid at NaN is 0, of which the decomposition makes NaN. Pools are lowered here.
-    Libraries have no C form of the kernels that AOTInductor would call for the operators it lacks.
+    For `index_add`, histograms and images without aliasing AOTInductor would call kernels of which
+    libtorch has no C function.
     """
     kept = {*_POOLS, aten.grid_sampler_2d.default}
     table = decomposition.select_decomp_table()
@@ -129,6 +136,8 @@ def _decompositions() -> dict[Any, Any]:
     return {
         **others,
         **{each: _rounded_once(table[each]) for each in (aten.lerp.Scalar, aten.lerp.Tensor)},
+        **{each.n_scalar: _of_degree(each.default) for each in _POLYNOMIALS},
+        **{each.x_scalar: _at_number(each.default) for each in _POLYNOMIALS},
         aten.index_add.default: decompositions.index_add,
         aten._histogramdd_from_bin_tensors.default: inductor_histograms.of_edges,
         aten._upsample_bilinear2d_aa.default: of_filtered_elements(triangle, reach=1),
@@ -137,13 +146,29 @@ def _decompositions() -> dict[Any, Any]:
 
 
 def _rounded_once(decompose: Any) -> Any:
-    """Computes 16-bit floats in float32, as PyTorch's kernels do, where each step was rounded."""
+    """Computes 16-bit floats in float32, as PyTorch's kernels do; each step would be rounded."""
 
     def decomposed(x: Tensor, *operands: Any) -> Any:
-        wide = [in_single(each) if isinstance(each, Tensor) else each for each in operands]
+        wide = [
+            in_single(each.to(x.dtype)) if isinstance(each, Tensor) else each for each in operands
+        ]
         return decompose(in_single(x), *wide).to(x.dtype)
 
     return decomposed
+
+
+def _of_degree(polynomial: torch._ops.OpOverload) -> Any:
+    """Passes the number that is the degree as a tensor."""
+    return lambda x, degree: polynomial(x, _as_operand(degree, x))
+
+
+def _at_number(polynomial: torch._ops.OpOverload) -> Any:
+    """Passes the number that polynomials are computed at as a tensor."""
+    return lambda x, degree: polynomial(_as_operand(x, degree), degree)
+
+
+def _as_operand(number: Any, other: Tensor) -> Tensor:
+    return torch.full((), number, dtype=torch.result_type(other, number), device=other.device)
 
 
 def _by_kernel(operator: torch._ops.OpOverload) -> Any:
@@ -178,21 +203,6 @@ def _numbers_in_64_bits(declared: Any) -> Any:
         )
 
     return in_64_bits
-
-
-def _once() -> Any:
-    """Fills AOTInductor's one table of types of results once, not before each operator it writes.
-
-    That is up to a quarter of a large method's export.
-    """
-    fill, filled = DtypePropagationOpsHandler.__init__, set[int]()
-
-    def fill_once(handler: DtypePropagationOpsHandler) -> None:
-        if id(handler) not in filled:
-            filled.add(id(handler))
-            fill(handler)
-
-    return fill_once
 
 
 def _of_nothing_too(is_by_two_steps: Any) -> Any:

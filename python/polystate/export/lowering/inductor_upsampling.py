@@ -7,8 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, sym_max
+from torch import Tensor
 from torch.fx.experimental.symbolic_shapes import guard_or_false
+
+# PyTorch declares no types for these.
+_larger: Any = torch.sym_max
+_smaller: Any = torch.sym_min
 
 
 def of_weighted_neighbours(write: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -65,12 +69,20 @@ def _places(numbers: Tensor, size: int, *, align_corners: bool, scale: float | N
 def of_filtered_elements(filter_: Callable[[Tensor], Tensor], reach: int) -> Callable[..., Tensor]:
     """Weighs all elements that a result covers, one dimension after another: without aliasing.
 
+    Where an image becomes one column, each row has its own result. PyTorch's kernels repeat the
+    first row there, so that the export of such a call is refused.
+
     Parameters
     ----------
     filter_
         The weights of distances from the middle of a result.
     reach
-        From where on these are 0.
+        The distance from which the weights are 0.
+
+    Returns
+    -------
+    Callable
+        What computes PyTorch's operator for floats, and returns NotImplemented for other images.
     """
 
     def resized(
@@ -87,8 +99,7 @@ def of_filtered_elements(filter_: Callable[[Tensor], Tensor], reach: int) -> Cal
             if guard_or_false(size == x.shape[dim]):
                 continue
             step = _step(x.shape[dim], size, align_corners=align_corners, scale=scale)
-            widest: Any = sym_max(step, 1.0)  # type: ignore[no-untyped-call]
-            covered = 2 * math.ceil(reach * widest) + 1
+            covered = 2 * math.ceil(reach * _larger(step, 1.0)) + 1
             result = _of_covered(result, dim, size, step, covered, filter_, reach)
         layout: Any = torch._prims_common.suggest_memory_format(x)
         return result.contiguous(memory_format=layout)
@@ -144,6 +155,8 @@ def _of_covered(
 
 def _step(size: int, results: int, *, align_corners: bool, scale: float | None) -> float:
     """How many elements of a dimension there are to a result."""
-    if align_corners:
-        return (size - 1.0) / (results - 1.0) if results > 1 else 0.0
+    if align_corners:  # 0 of one result; a question would be answered for the example alone
+        between: Any = results - 1
+        step: float = (size - 1.0) / _larger(between, 1) * _smaller(between, 1)
+        return step
     return 1.0 / scale if scale is not None and scale > 0 else size / results

@@ -49,7 +49,7 @@ class ProgramProcess:
         self._process = WorkerProcess()
         try:
             path = str(artifact.absolute())
-            # OpenMP's threads that watch for work there would take the processors from those here.
+            # Idle threads of OpenMP there would otherwise spin, and slow this process.
             environment = {"OMP_WAIT_POLICY": "passive", **os.environ}
             self._ask("open", _SECONDS * 10, path, dict(leading or {}), environment)
         except BaseException:
