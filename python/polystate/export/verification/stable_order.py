@@ -1,10 +1,11 @@
-"""Sorts stably what a module asks to be sorted in any order."""
+"""Sorts stably what a module asks to be sorted in any order, and its first elements."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from polystate.export.verification.undefined import Undefined
 
@@ -26,11 +27,22 @@ class StableOrder(Undefined):  # type: ignore[no-untyped-call]
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call an operator, a sort by its stable form."""
+        if function is aten.topk.default and args[0].dim() > 0:
+            self.has_decided = True
+            return _top(*args, **kwargs)
         if function not in _SORTS or kwargs.get("stable"):
             return super().call(function, args, kwargs)
         self.has_decided = True
         given = dict(zip(("dim", "descending"), args[1:], strict=False))
         return aten.sort.stable(args[0], **{**given, **kwargs, "stable": True})
+
+
+def _top(
+    x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Tensor, Tensor]:
+    """The first elements of a stable sort; they are in order, whether or not that is asked for."""
+    values, places = aten.sort.stable(x, stable=True, dim=dim, descending=largest)
+    return values.narrow(dim, 0, k).clone(), places.narrow(dim, 0, k).clone()
 
 
 _SORTS = {aten.sort.default, aten.sort.stable}
