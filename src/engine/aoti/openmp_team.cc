@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <system_error>
 #include <thread>
 
 // What compilers make of `#pragma omp parallel`, and OpenMP's API, declared here since its header
@@ -19,7 +20,11 @@ namespace polystate {
 std::int64_t openmp_threads() {
   // Each thread has a number of its own, which others may have set on this one.
   int count = 1;
-  std::thread([&count] { count = omp_get_max_threads(); }).join();
+  try {
+    std::thread([&count] { count = omp_get_max_threads(); }).join();
+  } catch (const std::system_error&) {
+    return 1;  // there can be no other thread
+  }
   return count;
 }
 
