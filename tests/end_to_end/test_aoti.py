@@ -515,6 +515,27 @@ def test_numbers_that_are_read_have_64_bits_and_rows_of_bfloat16_are_added(tmp_p
             torch.testing.assert_close(value, right)
 
 
+class Corner(nn.Module):
+    """Sets one element of what is computed to a number, as tables of relative positions do."""
+
+    def forward(self, x):
+        table = torch.zeros(4, 4, dtype=torch.int64)
+        table[1:, 1:] = x.sum(-1).long()[:1]
+        table[0, 0:] = 3
+        table[0:, 0] = torch.tensor(4)
+        table[0, 0] = 9
+        return table
+
+
+def test_an_element_of_a_tensor_is_set_to_a_number(tmp_path):
+    x = torch.tensor([[1.5, 2.0], [3.0, 4.0]])
+    program = exported(Corner(), {"forward": ps.Method("forward", (x,))}, "aoti")
+    session = ps.load(program.save(tmp_path / "artifact"), trust_code=True).session()
+    for given in (x, -x):
+        (found,) = session.run("forward", given)
+        torch.testing.assert_close(torch.as_tensor(found), Corner()(given))
+
+
 class Upsampled(nn.Module):
     """Sizes that grow, that stay, and that stay although a scale is given."""
 

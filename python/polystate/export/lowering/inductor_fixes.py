@@ -91,6 +91,9 @@ def applied(with_shims: Sequence[torch._ops.OpOverload]) -> Iterator[None]:
             lowering.lowerings,
             {
                 aten.expand.default: _as_tensor(lowering.lowerings[aten.expand.default]),
+                aten.select_scatter.default: _of_number_too(
+                    lowering.lowerings[aten.select_scatter.default]
+                ),
                 aten.slice.Tensor: _of_any_size(lowering.lowerings[aten.slice.Tensor]),
                 **{pool: _with_places_of_nan(pool) for pool in _POOLS},
                 **{each.default: _by_kernel(each.default) for each in _POLYNOMIALS},
@@ -317,6 +320,16 @@ def _as_tensor(expand: Any) -> Any:
         return TensorBox(result) if isinstance(result, ExpandView) else result
 
     return expanded
+
+
+def _of_number_too(scatter: Any) -> Any:
+    """Lets what is scattered be a constant without dimensions, which would have no view."""
+
+    def scattered(x: TensorBox, source: IRNode, *rest: Any, **more: Any) -> Any:
+        is_bare = not isinstance(source, TensorBox)
+        return scatter(x, TensorBox(source) if is_bare else source, *rest, **more)
+
+    return scattered
 
 
 def _of_any_size(slice_: Any) -> Any:
