@@ -38,7 +38,7 @@ def test_images_are_resized_without_aliasing(
     align_corners: bool,
     scale: float | None,
 ) -> None:
-    """By PyTorch's kernels, but for results of one column: theirs repeat one row there."""
+    """The results equal those of PyTorch's kernels; images of one column have another test."""
     torch.manual_seed(0)
     x = torch.randn(2, 3, 9, 40, dtype=torch.float64)
     if scale is None:  # where no weight is 0 but for rounding: that of an infinity is seen
@@ -55,7 +55,7 @@ def test_images_are_resized_without_aliasing(
 
 
 def test_one_column_has_all_its_rows() -> None:
-    """As one row has all its columns; PyTorch's kernels repeat the first row."""
+    """PyTorch's kernels repeat the first row there, but compute the transposed image."""
     torch.manual_seed(0)
     x = torch.randn(2, 3, 9, 7)
     found = of_filtered_elements(triangle, 1)(x, (5, 1), False)

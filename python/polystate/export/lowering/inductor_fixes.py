@@ -260,12 +260,13 @@ def _of_constants_too(is_type: Any) -> Any:
 
     It counts as no integer there: 17 divided by -18 and rounded down is 0 then, not -1.
     """
+    return lambda x: bool(is_type(_as_box(x)))
 
-    def of_node(x: Any) -> bool:
-        is_bare = isinstance(x, IRNode) and not isinstance(x, TensorBox)
-        return bool(is_type(TensorBox(x) if is_bare else x))
 
-    return of_node
+def _as_box(x: Any) -> Any:
+    """A constant without dimensions in the box that other tensors have; anything else as it is."""
+    is_bare = isinstance(x, IRNode) and not isinstance(x, TensorBox)
+    return TensorBox(x) if is_bare else x
 
 
 def _no_stack_traces(_: IRNode) -> OrderedSet[str]:
@@ -324,12 +325,7 @@ def _as_tensor(expand: Any) -> Any:
 
 def _of_number_too(scatter: Any) -> Any:
     """Lets what is scattered be a constant without dimensions, which would have no view."""
-
-    def scattered(x: TensorBox, source: IRNode, *rest: Any, **more: Any) -> Any:
-        is_bare = not isinstance(source, TensorBox)
-        return scatter(x, TensorBox(source) if is_bare else source, *rest, **more)
-
-    return scattered
+    return lambda x, source, *rest, **more: scatter(x, _as_box(source), *rest, **more)
 
 
 def _of_any_size(slice_: Any) -> Any:

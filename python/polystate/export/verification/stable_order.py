@@ -26,7 +26,7 @@ class StableOrder(Undefined):  # type: ignore[no-untyped-call]
         self.has_decided = False
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call an operator, a sort by its stable form."""
+        """Call an operator; a sort or `topk` by a stable sort."""
         if function is aten.topk.default and args[0].dim() > 0:
             self.has_decided = True
             return _top(*args, **kwargs)
