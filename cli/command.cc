@@ -52,8 +52,8 @@ void declare_model_arguments(CLI::App& command, ModelArguments& arguments) {
   declare_artifact_arguments(command, arguments.artifact);
   command
       .add_option("--threads", arguments.threads,
-                  "Threads of the engine, 1 to " + std::to_string(kMaxThreads) +
-                      " (one per core, or OMP_NUM_THREADS on AOTInductor)")
+                  "Threads, 1 to " + std::to_string(kMaxThreads) +
+                      " (one per core; AOTInductor: OMP_NUM_THREADS)")
       ->type_name("COUNT")
       ->check(CLI::Range(std::int64_t{1}, kMaxThreads).description(""));
   command.add_flag("--trust-code", arguments.trust_code,

@@ -57,9 +57,9 @@ Result<ExitStatus> chat(ChatArguments given, Output& output) {
 }
 
 constexpr const char* kChatExamples =
-    R"(On a terminal, a conversation: answers are shown as they are found, and /help lists commands. Else
-each line of standard input is a turn or a command, and each answer a line, in which line feeds become
-spaces, or a line of JSON.
+    R"(On a terminal, a conversation: answers are shown as they are found, and /help lists commands.
+Else each line of standard input is a turn or a command, and each answer a line, in which line
+feeds become spaces, or a line of JSON.
 
   polystate chat DIR
   polystate chat DIR --system "Be brief." --set do_sample=true --set temperature=0.7

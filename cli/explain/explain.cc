@@ -15,9 +15,9 @@ namespace polystate::cli {
 
 void declare_explain(CLI::App& polystate, Action& action) {
   CLI::App* const command = polystate.add_subcommand(
-      "explain", "Shows an example that an error of an export names, or lists all");
+      "explain", "Show an example that an error of an export names, or list all");
   const auto name = std::make_shared<std::string>();
-  command->add_option("NAME", *name, "the name behind `example:` in the error");
+  command->add_option("NAME", *name, "The name behind `example:` in the error");
   command->callback([name, &action] {
     action = [name](Output& output) -> Result<ExitStatus> {
       if (name->empty()) {

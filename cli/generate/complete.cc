@@ -47,7 +47,7 @@ constexpr const char* kCompleteExamples =
 and gives a line; a blank line a blank one.
 
   polystate complete DIR "The capital of France is"
-  polystate complete DIR --set do_sample=true --set temperature=0.7 --seed 1 --n 3 "Once upon a time"
+  polystate complete DIR --set do_sample=true --set temperature=0.7 --n 3 "Once upon a time"
   polystate complete DIR --max-new-tokens 20 --stop "." <prompts.txt >texts.txt
   polystate complete DIR --whole --file story.txt
 )";
@@ -65,14 +65,14 @@ void declare_complete_options(CLI::App& command, AnswerArguments& arguments) {
   command
       .add_flag_callback(
           "--stream", [&arguments] { arguments.stream = true; },
-          "Print each word as it is found, of one text a prompt (default: on a terminal)")
+          "Print each word as it is found (default: on a terminal, if one a prompt)")
       ->excludes("--json");
   command
       .add_flag_callback(
           "--no-stream", [&arguments] { arguments.stream = false; }, "Print each text as a whole")
       ->excludes("--stream");
   command.add_flag("--truncate", arguments.truncate,
-                   "Cut prompts that are too long at their beginning; they are refused otherwise");
+                   "Cut the beginning of prompts that are too long; else they are refused");
 }
 
 }  // namespace

@@ -148,9 +148,9 @@ Result<ExitStatus> tokenize(const TokenizeArguments& arguments, Output& output) 
 
 constexpr const char* kTokenizeExamples =
     R"(PATH is tokenizer.json, a SentencePiece model or a TikToken file, or a directory that has one:
-a model of Hugging Face, Marian's or M2M100's files, an artifact. Without TEXT, each line of standard
-input is a text, and is answered at once: by a line of ids or of JSON, or, with --decode, by text
-that may have several lines.
+a model of Hugging Face, Marian's or M2M100's files, an artifact. Without TEXT, each line of
+standard input is a text, and is answered at once: by a line of ids or of JSON, or, with --decode,
+by text that may have several lines.
 
   polystate tokenize DIR "Hello, world"
   polystate tokenize DIR --json <text.txt
@@ -202,8 +202,7 @@ void declare_options(CLI::App& command, TokenizeArguments& arguments) {
           [&arguments](const std::string& name) {
             arguments.encode.special_tokens = *special_token_policy(name);
           },
-          "What the text of a special token inside TEXT becomes: the token (accept), text like any "
-          "other (plain_text), an error (refuse)")
+          "A special token inside TEXT: accept it, take it for plain_text, or refuse it")
       ->type_name("POLICY")
       ->check(policy_fault)
       ->excludes(decode);
@@ -218,13 +217,13 @@ void declare_options(CLI::App& command, TokenizeArguments& arguments) {
             if (!arguments.open.tik_token) arguments.open.tik_token.emplace();
             arguments.open.tik_token->pattern = pattern;
           },
-          "How a TikToken file splits text; the known way of the file's name without it")
+          "How a TikToken file splits text (default: as its name says)")
       ->type_name("REGEX");
   command
       .add_option_function<std::string>(
           "--special-token",
           [&arguments](const std::string& token) { add_special_token(token, arguments.open); },
-          "With --pattern: a special token of a TikToken file and its id; may be repeated")
+          "A special token of a TikToken file and its id; may be repeated")
       ->type_name("TOKEN=ID")
       ->check(special_token_fault)
       ->trigger_on_parse()
