@@ -15,22 +15,17 @@
 #include <fstream>
 #include <ios>
 #include <iterator>
-#include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "core/bytes_of.h"
 #include "core/file.h"
 #include "polystate/core/result.h"
 #include "temporary_folder.h"
 
 namespace polystate {
 namespace {
-
-std::span<const std::byte> bytes_of(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
 
 std::string content_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);

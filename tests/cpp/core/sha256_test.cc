@@ -2,17 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <span>
 #include <string>
-#include <string_view>
+
+#include "core/bytes_of.h"
 
 namespace polystate {
 namespace {
-
-std::span<const std::byte> bytes_of(std::string_view text) {
-  return std::as_bytes(std::span(text));
-}
 
 // The examples of FIPS 180-4.
 TEST(Sha256, GivesThePublishedDigests) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -67,3 +68,53 @@ def test_a_mark_that_another_run_forgot_is_passed_over(
     clean.prune()
     assert [clean.has(name) for name in ("old", "new")] == [False, True]
     tidy.CleanSources(None).prune()
+
+
+@pytest.fixture
+def tests_folder(folder: Path) -> Path:
+    (folder / ".clang-tidy").write_text(
+        "Checks: -*, misc-include-cleaner, cppcoreguidelines-pro-type-cstyle-cast\n"
+        "WarningsAsErrors: '*'\nHeaderFilterRegex: 'tests/.*'\n"
+    )
+    tests = folder / "tests" / "cpp" / "core"
+    tests.mkdir(parents=True)
+    (folder / "tests" / ".clang-tidy").write_text("InheritParentConfig: true\n")
+    (tests / "one_test.cc").write_text("#include <cstddef>\n\nint one() { return 1; }\n")
+    (tests / "two_test.cc").write_text("int two() { return 2; }\n")
+    return tests
+
+
+def commands_of(*sources: Path) -> list[dict[str, str]]:
+    return [
+        {
+            "directory": str(tidy.ROOT),
+            "file": str(source),
+            "command": f"c++ -o core_test.dir/{source.name}.o -c {source}",
+        }
+        for source in sources
+    ]
+
+
+def test_tests_of_a_program_are_read_together_and_others_alone(tests_folder: Path) -> None:
+    tests = commands_of(tests_folder / "one_test.cc", tests_folder / "two_test.cc")
+    others = commands_of(tidy.ROOT / "one.cc", tests_folder.parent / "kernels" / "three_test.cc")
+    assert tidy.joined([*tests, *others]) == [tests, *([other] for other in others)]
+
+
+def test_a_finding_in_sources_that_are_read_together_names_its_own(tests_folder: Path) -> None:
+    commands = commands_of(tests_folder / "one_test.cc", tests_folder / "two_test.cc")
+    (tidy.ROOT / "compile_commands.json").write_text(json.dumps(commands))
+    assert tidy.tidy(commands, tidy.ROOT) == ""
+    assert "cstddef" in tidy.tidy(commands[:1], tidy.ROOT)  # what it includes is seen there alone
+    (tests_folder / "two_test.cc").write_text("int two(long* x) { return *(int*)x; }\n")
+    report = tidy.tidy(commands, tidy.ROOT)
+    assert f"{tests_folder / 'two_test.cc'}:1:" in report
+    assert "C-style cast" in report
+
+
+def test_what_was_read_with_others_is_not_known_to_be_clean_alone(tmp_path: Path) -> None:
+    clean = tidy.CleanSources(tmp_path)
+    clean.add("one", alone=False)
+    clean.add("two")
+    assert [clean.has(name) for name in ("one", "two", "three")] == [True, True, False]
+    assert [clean.has(name, alone=True) for name in ("one", "two")] == [False, True]
