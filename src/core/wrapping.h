@@ -5,12 +5,22 @@
 
 namespace polystate {
 
+namespace internal {
+
+// An unsigned integer that has all bits of a type, and is none that C++ converts to int.
+template <typename V>
+using Wrapping =
+    std::conditional_t<(sizeof(V) > sizeof(std::uint32_t)), std::uint64_t, std::uint32_t>;
+
+}  // namespace internal
+
 // A sum, a difference and a product of numbers of any type. Integers keep the low bits of what is
 // too large.
 template <typename V>
 V wrapping_sum(V a, V b) {
   if constexpr (std::is_integral_v<V>) {
-    return static_cast<V>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    return static_cast<V>(static_cast<internal::Wrapping<V>>(a) +
+                          static_cast<internal::Wrapping<V>>(b));
   } else {
     return a + b;
   }
@@ -19,7 +29,8 @@ V wrapping_sum(V a, V b) {
 template <typename V>
 V wrapping_difference(V a, V b) {
   if constexpr (std::is_integral_v<V>) {
-    return static_cast<V>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+    return static_cast<V>(static_cast<internal::Wrapping<V>>(a) -
+                          static_cast<internal::Wrapping<V>>(b));
   } else {
     return a - b;
   }
@@ -28,7 +39,8 @@ V wrapping_difference(V a, V b) {
 template <typename V>
 V wrapping_product(V a, V b) {
   if constexpr (std::is_integral_v<V>) {
-    return static_cast<V>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    return static_cast<V>(static_cast<internal::Wrapping<V>>(a) *
+                          static_cast<internal::Wrapping<V>>(b));
   } else {
     return a * b;
   }

@@ -14,6 +14,7 @@ from polystate.export.lowering.replaced_kernels import kernel_name
 from tests.python.aten.compared_kernels import (
     ALL,
     FLOATS,
+    INTEGERS,
     ComparedKernels,
     call_kernel,
     compare_samples,
@@ -285,6 +286,31 @@ def test_operands_of_unlike_types_and_shapes() -> None:
         torch.mul(torch.randn(3, 1, 1300), torch.randn(1, 5, 1))
         torch.sub(torch.zeros(0, 3), rows[0])
     assert compared.counts["aten.lt.Tensor"] > 500
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_of_any_size_keep_the_low_bits(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    limits = torch.iinfo(dtype)
+    x, y = (torch.randint(limits.min, limits.max, (3, 700), dtype=dtype) for _ in range(2))
+    x[0, :4] = torch.tensor([limits.min, limits.max, limits.min, limits.max], dtype=dtype)
+    y[0, :4] = torch.tensor([limits.min, limits.max, 1, 1], dtype=dtype)
+    with ComparedKernels(with_common=True) as compared:
+        for other in (y, y[0], y[:, :1], torch.tensor(2**40 + 3), 3):
+            torch.add(x, other, alpha=5)
+            torch.sub(x, other)
+            torch.mul(x, other)
+            torch.bitwise_xor(x, other)
+        for other in (y, y[0], y[:, :1]):
+            torch.maximum(x, other)
+            torch.where(x > 0, x, other)
+            torch.bitwise_and(torch.bitwise_or(x, other), torch.bitwise_not(other))
+            torch.clamp(x, other, None)
+        torch.clamp(x, 3, 90)
+        torch.neg(x)
+        torch.sign(x)
+        torch.relu(x)
+    assert sum(compared.counts.values()) > 30
 
 
 def test_bounds_that_are_nan_or_absent_or_the_wrong_way_round() -> None:

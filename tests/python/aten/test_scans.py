@@ -66,6 +66,20 @@ def test_more_elements_than_are_scanned_at_a_time(dtype: torch.dtype) -> None:
     assert len(compared.counts) == 3 + of_numbers + dtype.is_floating_point
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.int64])
+def test_long_lanes_of_which_few_elements_are_the_largest_so_far(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    x = (100 * torch.randn(4, 1301)).to(dtype)
+    x[1, 700:703] = x[1].max()  # met again
+    if dtype.is_floating_point:
+        x[2, 900], x[3, 40], x[3, 41] = math.nan, math.inf, -math.inf
+    with ComparedKernels() as compared:
+        for each in (x, x[:, :16].contiguous(), x[:, 1:48].contiguous()):
+            torch.cummax(each, 1)
+            torch.cummin(each, 1)
+    assert sum(compared.counts.values()) == 6
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_floats_are_scanned_as_integers(dtype: torch.dtype) -> None:
     inf, nan = math.inf, math.nan

@@ -149,31 +149,46 @@ struct Bits : Named<kFasterNamespace, Function::kName, kForm> {
           arguments, {.of_bools = vectorised<&each_element<Logical, std::uint8_t, bool>>(set)});
     }
     return compute_elements<Bits::kSchema>(
-        arguments, {.of_integers = vectorised<&each_element<Function, std::int64_t>>(set)});
+        arguments, {.of_integers = vectorised<&each_element<Function, std::int64_t>>(set),
+                    .of_small_integers = vectorised<&each_element<Function, std::int32_t>>(set)});
   }
 };
 
-std::uint64_t bits(std::int64_t x) { return static_cast<std::uint64_t>(x); }
-std::int64_t of_bits(std::uint64_t x) { return static_cast<std::int64_t>(x); }
+template <typename T>
+std::make_unsigned_t<T> bits(T x) {
+  return static_cast<std::make_unsigned_t<T>>(x);
+}
 
 struct BitwiseAnd {
   static constexpr char kName[] = "bitwise_and";
-  static std::int64_t of(std::int64_t x, std::int64_t y) { return of_bits(bits(x) & bits(y)); }
+  template <typename T>
+  static T of(T x, T y) {
+    return static_cast<T>(bits(x) & bits(y));
+  }
 };
 
 struct BitwiseOr {
   static constexpr char kName[] = "bitwise_or";
-  static std::int64_t of(std::int64_t x, std::int64_t y) { return of_bits(bits(x) | bits(y)); }
+  template <typename T>
+  static T of(T x, T y) {
+    return static_cast<T>(bits(x) | bits(y));
+  }
 };
 
 struct BitwiseXor {
   static constexpr char kName[] = "bitwise_xor";
-  static std::int64_t of(std::int64_t x, std::int64_t y) { return of_bits(bits(x) ^ bits(y)); }
+  template <typename T>
+  static T of(T x, T y) {
+    return static_cast<T>(bits(x) ^ bits(y));
+  }
 };
 
 struct BitwiseNot {
   static constexpr char kName[] = "bitwise_not";
-  static std::int64_t of(std::int64_t x) { return of_bits(~bits(x)); }
+  template <typename T>
+  static T of(T x) {
+    return static_cast<T>(~bits(x));
+  }
 };
 
 }  // namespace

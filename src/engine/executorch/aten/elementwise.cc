@@ -475,7 +475,9 @@ Status internal::compute_elements(ProgramArguments& arguments, const OperandKind
   }
   const Result<TensorArgument> out = arguments.result_at(kinds.count(), *shape);
   if (!out) return out.error();
-  if (!is_float(dtype)) {
+  if (!is_float(dtype) && size_of(dtype) <= sizeof(std::int32_t) && loops.of_small_integers) {
+    fill(*operands, dtype, *out, LoopsOf{loops.of_small_integers});
+  } else if (!is_float(dtype)) {
     fill(*operands, dtype, *out, LoopsOf{loops.of_integers});
   } else if (dtype == DType::kFloat64) {
     fill(*operands, dtype, *out, LoopsOf{loops.of_doubles});

@@ -29,6 +29,7 @@ Loops faster_loops() {
   const InstructionSet set = best_instruction_set();
   if constexpr (Function::kHasIntegers) {
     loops.of_integers = vectorised<&each_element<Function, std::int64_t>>(set);
+    loops.of_small_integers = vectorised<&each_element<Function, std::int32_t>>(set);
   }
   if constexpr (Function::kReadsNumbersOnce) {
     loops.of_floats_beside_numbers = vectorised<&each_beside_numbers<Function, float>>(set);

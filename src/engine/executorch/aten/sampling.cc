@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/instruction_set.h"
@@ -228,27 +229,40 @@ C initial(const Volumes& volumes, const Sampling& sampling, bool is_finite) {
   return may_be_nowhere && !is_finite ? std::numeric_limits<C>::quiet_NaN() : C{0};
 }
 
+// Adds the elements from the nth on, as many as there are indices, to the samples of one channel.
+template <bool kAreInside, typename T, std::size_t... kIndices>
+void add_some(const Elements<Computed<T>>& elements, std::size_t n, const T* channel,
+              OfSamples<Computed<T>>& sums, std::index_sequence<kIndices...> /*each*/) {
+  using C = Computed<T>;
+  for (std::size_t i = 0; i < kSamples; ++i) {
+    const auto part = [&](std::size_t at) {
+      const C product = static_cast<C>(channel[elements.places[at][i]]) * elements.weights[at][i];
+      return kAreInside || elements.is_inside[at][i] != 0 ? product : C{0};
+    };
+    C sum = sums[i];
+    ((sum += part(n + kIndices)), ...);
+    sums[i] = sum;
+  }
+}
+
 // The samples of one channel.
 template <typename T>
 void add_elements(const Elements<Computed<T>>* elements, const T* channel,
                   OfSamples<Computed<T>>* sums) {
-  using C = Computed<T>;
-  *sums = elements->initial;
-  for (std::size_t at = 0; at < elements->count; ++at) {
-    const OfSamples<std::int32_t>& places = elements->places[at];
-    const OfSamples<C>& weights = elements->weights[at];
-    const OfSamples<std::uint32_t>& is_inside = elements->is_inside[at];
-    if (elements->are_inside) {
-      for (std::size_t i = 0; i < kSamples; ++i) {
-        (*sums)[i] += static_cast<C>(channel[places[i]]) * weights[i];
-      }
-    } else {
-      for (std::size_t i = 0; i < kSamples; ++i) {
-        const C product = static_cast<C>(channel[places[i]]) * weights[i];
-        (*sums)[i] += is_inside[i] != 0 ? product : C{0};
+  constexpr std::size_t kTogether = 4;
+  const auto add_all = [&]<bool kAreInside>() {
+    for (std::size_t at = 0; at < elements->count;) {
+      if (at + kTogether <= elements->count) {
+        add_some<kAreInside>(*elements, at, channel, *sums, std::make_index_sequence<kTogether>());
+        at += kTogether;
+      } else {
+        add_some<kAreInside>(*elements, at, channel, *sums, std::make_index_sequence<1>());
+        ++at;
       }
     }
-  }
+  };
+  *sums = elements->initial;
+  elements->are_inside ? add_all.template operator()<true>() : add_all.template operator()<false>();
 }
 
 // Computes samples of one item of the batch, at most `kSamples` of them in one go.

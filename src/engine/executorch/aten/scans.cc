@@ -82,9 +82,45 @@ void for_each_strip(const Lanes& lanes, const Work& work) {
   });
 }
 
-// Scans a strip: `next(known, element, place)` makes what is known before an element at a place of
-// its lane what is known after it. That goes to `results`: their `begin(at)` is followed by
-// `keep(i, known)` for some elements from `at` on, and `end(at, count)`.
+// Elements of a lane that may leave what is known as it is are looked at so many at a time.
+constexpr std::int64_t kLookedAt = 16;
+
+// Elements of one lane.
+template <typename Number>
+struct Part {
+  const Number* elements;
+  std::int64_t count;
+  std::int64_t place;   // of the first in its lane
+  std::int64_t result;  // the number of its result
+};
+
+// Scans a part of a lane: `next(known, element, place)` makes what is known before an element at a
+// place of its lane what is known after it. That goes to `results`, as `keep(i, known)` for the
+// ith. `next.leaves(known, elements)` says, where there is such a function, that the next
+// `kLookedAt` change nothing.
+template <typename Number, typename Known, typename Next, typename Results>
+void scan_part(const Part<Number>& part, Known& known, const Next& next, Results& results) {
+  const auto take = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      next(known, part.elements[i], part.place + i);
+      results.keep(part.result + i, known);
+    }
+  };
+  std::int64_t i = 0;
+  if constexpr (requires { next.leaves(known, part.elements); }) {
+    for (; i + kLookedAt <= part.count; i += kLookedAt) {
+      if (next.leaves(known, part.elements + i)) {
+        results.repeat(part.result + i, kLookedAt, known);
+      } else {
+        take(i, i + kLookedAt);
+      }
+    }
+  }
+  take(i, part.count);
+}
+
+// Scans whole lanes: `begin(at)` of the results is followed by those of some elements from `at` on,
+// and by `end(at, count)`.
 template <typename Number, typename Known, typename Next, typename Results>
 void scan_along(const ReadAs<Number>& from, const Strip& strip, const Known& nothing,
                 const Next& next, Results& results) {
@@ -96,13 +132,18 @@ void scan_along(const ReadAs<Number>& from, const Strip& strip, const Known& not
     const std::int64_t count = std::min(kNumbersAtOnce, last - at);
     const Number* const x = from.at(at, count, buffer.data());
     results.begin(at);
-    for (std::int64_t i = 0; i < count; ++i, ++place) {
+    for (std::int64_t i = 0; i < count;) {
       if (place == strip.size) {
         place = 0;
         known = nothing;
       }
-      next(known, x[i], place);
-      results.keep(i, known);
+      const Part<Number> part{.elements = x + i,
+                              .count = std::min(count - i, strip.size - place),
+                              .place = place,
+                              .result = i};
+      scan_part(part, known, next, results);
+      i += part.count;
+      place += part.count;
     }
     results.end(at, count);
   }
@@ -151,6 +192,9 @@ class ScannedNumbers {
 
   void begin(std::int64_t at) { numbers_ = out_.room(at, buffer_.data()); }
   void keep(std::int64_t i, Number number) { numbers_[i] = number; }
+  void repeat(std::int64_t i, std::int64_t count, Number number) {
+    std::fill_n(numbers_ + i, count, number);
+  }
   void end(std::int64_t at, std::int64_t count) { out_.put(at, numbers_, count); }
 
  private:
@@ -242,6 +286,10 @@ class BestElements {
     values_.keep(i, best.value);
     next_[i] = best.place;
   }
+  void repeat(std::int64_t i, std::int64_t count, const Best<Number>& best) {
+    values_.repeat(i, count, best.value);
+    std::fill_n(next_ + i, count, best.place);
+  }
   void end(std::int64_t at, std::int64_t count) { values_.end(at, count); }
 
  private:
@@ -250,7 +298,30 @@ class BestElements {
   std::int64_t* next_ = nullptr;
 };
 
-// The largest so far, or the smallest, and where it was met last; NaN is met before any number.
+// Takes each element that is as good as the best one so far; NaN is better than any number.
+template <typename Better>
+struct NextBest {
+  template <typename Number>
+  static bool is_taken(Number best, Number x) {
+    return is_nan(x) || Better::of(best, x) == x;
+  }
+
+  template <typename Number>
+  void operator()(Best<Number>& best, Number x, std::int64_t place) const {
+    if (is_taken(best.value, x)) best = {x, place};
+  }
+
+  template <typename Number>
+  bool leaves(const Best<Number>& best, const Number* x) const {
+    std::uint32_t taken = 0;
+    for (std::int64_t i = 0; i < kLookedAt; ++i) {
+      taken |= static_cast<std::uint32_t>(is_taken(best.value, x[i]));
+    }
+    return taken == 0;
+  }
+};
+
+// The largest so far, or the smallest, and where it was met last.
 template <typename Better>
 Status extremes(ProgramArguments& arguments) {
   const TensorArgument self = arguments.tensor(0);
@@ -266,12 +337,8 @@ Status extremes(ProgramArguments& arguments) {
   with_number_type(self.dtype(), [&]<typename Number>() {
     const ReadAs<Number> from(self);
     for_each_strip(*lanes, [&](const Strip& strip) {
-      scan(
-          from, strip, Best<Number>{Better::template nothing<Number>(), 0},
-          [](Best<Number>& best, Number x, std::int64_t place) {
-            if (is_nan(x) || Better::of(best.value, x) == x) best = {x, place};
-          },
-          BestElements<Number>(*values, *indices));
+      scan(from, strip, Best<Number>{Better::template nothing<Number>(), 0}, NextBest<Better>(),
+           BestElements<Number>(*values, *indices));
     });
   });
   return {};
